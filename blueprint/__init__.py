@@ -1,0 +1,1 @@
+"""What to build: settings, inventory, reference architectures and the plan. Pure Python and data, no Pulumi."""

@@ -1,0 +1,113 @@
+"""The stack file as models: what a person may write under `quorate:`, strictly.
+
+Shapes only. settings.py reads a stack file into them, inventory.py judges what they mean together (names, addresses,
+virtual machines on their hosts), placement.py whether they suffice for the architecture. Secrets never enter a model.
+"""
+
+from __future__ import annotations
+
+from ipaddress import IPv4Address, IPv4Network
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
+from pydantic.alias_generators import to_camel
+
+Role = Literal["master", "controller", "compute", "storage", "monitoring", "virt"]
+Hypervisor = Literal["kvm", "lxc", "container"]
+Digest = Annotated[str, StringConstraints(pattern=r"^sha256:[0-9a-f]{64}$")]
+
+
+def _as_written(value: object) -> object:
+    """`architecture: 300` and `release: 2026.1` reach the engine as text, quoted or not; take both here as well."""
+    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
+Text = Annotated[str, BeforeValidator(_as_written)]
+
+
+class Strict(BaseModel):
+    """No unknown key, no silent conversion, no change after reading; keys in camelCase as the engine's own."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, alias_generator=to_camel)
+
+
+class Disk(Strict):
+    """Disks of one kind in a server."""
+
+    size: Annotated[int, Field(gt=0, description="GB")]
+    type: Literal["ssd", "hdd"] = "ssd"
+    count: Annotated[int, Field(gt=0)] = 1
+
+
+class VirtualMachine(Strict):
+    """A virtual machine of a virt host, as Fuel had it: `{id, cpu, ram, …}` (seed 000, Data model impact)."""
+
+    id: Annotated[int, Field(ge=0, description="number, unique on its server")]
+    name: Annotated[str | None, Field(description="name of its node; <server>-vm<id> where it is left out")] = None
+    cpu: Annotated[int, Field(gt=0, description="virtual CPUs")]
+    ram: Annotated[int, Field(gt=0, description="GiB")]
+    disk: Annotated[int, Field(gt=0, description="GiB")] = 100
+    address: Annotated[IPv4Address, Field(description="counts up over the servers of a pattern")]
+    roles: Annotated[tuple[Role, ...], Field(min_length=1)]
+    values: Annotated[
+        dict[str, str | int | float | bool],
+        Field(description="further values for the domain template; one that it does not use changes nothing"),
+    ] = {}
+
+
+class Server(Strict):
+    """A physical server, or many alike where its name is a pattern such as cmp[0001-1000]."""
+
+    name: Annotated[str, Field(min_length=1)]
+    address: Annotated[IPv4Address, Field(description="first address; counts up over the names of a pattern")]
+    roles: tuple[Role, ...] = ()
+    cpu: Annotated[int, Field(gt=0, description="cores")]
+    memory: Annotated[int, Field(gt=0, description="GiB")]
+    disks: tuple[Disk, ...] = ()
+    rack: Annotated[str | None, Field(description="a pattern such as r[1-3] deals its racks out in turn")] = None
+    hypervisor: Annotated[Hypervisor, Field(description="what carries the virtual machines (seed 002)")] = "kvm"
+    vms: tuple[VirtualMachine, ...] = ()
+
+
+class Override(Strict):
+    """What a stack says of one service, over the reference architecture and the service's defaults."""
+
+    replicas: Annotated[int | None, Field(gt=0)] = None
+    image: Annotated[str | None, Field(min_length=1, description="a whole reference, best pinned by digest")] = None
+    config: Annotated[dict[str, str], Field(description="further files: name to content")] = {}
+
+
+class Images(Strict):
+    """Where images come from. Kolla's public namespace moves its tags: production pins digests (kolla.md)."""
+
+    registry: Annotated[str, Field(min_length=1)] = "quay.io"
+    namespace: Annotated[str, Field(min_length=1)] = "openstack.kolla"
+    distro: Literal["debian", "ubuntu", "rocky", "centos"] = "debian"
+    digests: Annotated[dict[str, Digest], Field(description="image name to sha256 digest")] = {}
+
+
+class Networks(Strict):
+    """Networks of the cloud. The defaults carry 2,000 nodes with 256 pod addresses each."""
+
+    management: Annotated[IPv4Network | None, Field(description="every address of the stack lies in it")] = None
+    pods: IPv4Network = IPv4Network("172.16.0.0/13")
+    services: IPv4Network = IPv4Network("172.24.0.0/16")
+
+
+class Settings(Strict):
+    """Everything a stack may say."""
+
+    profile: Literal["lab", "production"]
+    architecture: Annotated[
+        Text | None,
+        Field(description='"100", "300", "500", "1000" or a path; left out: the smallest that holds the computes'),
+    ] = None
+    target: Literal["render", "live"] = "render"
+    release: Annotated[Text, StringConstraints(pattern=r"^20\d\d\.[12]$")] = "2026.1"
+    features: tuple[Literal["reduced-footprint"], ...] = ()
+    servers: Annotated[tuple[Server, ...], Field(min_length=1)]
+    topology: Annotated[str | None, Field(description="a Fuel-CCP topology file, instead of roles on servers")] = None
+    template: Annotated[str | None, Field(description="a libvirt domain template of your own")] = None
+    networks: Networks = Networks()
+    services: dict[str, Override] = {}
+    images: Images = Images()

@@ -1,0 +1,60 @@
+"""Names that stand for many: `cmp[0001-1000]`, `ctl[01-03,07]`, `r[1-2]s[1-4]`.
+
+Width is kept as written (`[001-100]` gives 001, 002, …). Several brackets give every combination, the last one
+turning fastest.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from math import prod
+
+_BRACKET = re.compile(r"\[([^\[\]]*)\]")
+_RANGE = re.compile(r"(\d+)(?:-(\d+))?")
+_NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
+
+LARGEST = 10_000
+"""Names that one pattern may give: ten times the largest reference architecture, against a slip of the finger."""
+
+
+def expand(pattern: str) -> list[str]:
+    """Every name of a pattern, in order. Raises ValueError that says what is wrong and what to write."""
+    parts = _BRACKET.split(pattern)
+    literals, bodies = parts[::2], parts[1::2]
+    if any("[" in text or "]" in text for text in literals):
+        raise ValueError(f"'{pattern}' has a bracket without its partner; write for example cmp[001-100]")
+    choices = [_numbers(body, pattern) for body in bodies]
+    total = prod(len(choice) for choice in choices)
+    if total > LARGEST:
+        raise ValueError(f"'{pattern}' stands for {total} names, more than {LARGEST}; write a smaller range")
+    return [_join(literals, numbers) for numbers in itertools.product(*choices)]
+
+
+def check_name(name: str) -> None:
+    """Kubernetes takes a node's name as a DNS label. Raises ValueError for any other name."""
+    if not _NAME.fullmatch(name):
+        raise ValueError(
+            f"'{name}' cannot name a node; write lower-case letters, digits and '-', 63 at most, "
+            "beginning and ending with a letter or digit"
+        )
+
+
+def _numbers(body: str, pattern: str) -> list[str]:
+    numbers: list[str] = []
+    for part in body.split(","):
+        match = _RANGE.fullmatch(part.strip())
+        if not match:
+            raise ValueError(f"'[{body}]' in '{pattern}' is no range; write for example [01-09] or [1,3,5-7]")
+        first, last = match[1], match[2] or match[1]
+        if int(last) < int(first):
+            raise ValueError(f"'[{body}]' in '{pattern}' matches nothing, it runs backwards; write [{last}-{first}]")
+        if int(last) - int(first) >= LARGEST:
+            raise ValueError(f"'[{body}]' in '{pattern}' stands for more than {LARGEST} names; write a smaller range")
+        numbers.extend(str(number).zfill(len(first)) for number in range(int(first), int(last) + 1))
+    return numbers
+
+
+def _join(literals: list[str], numbers: tuple[str, ...]) -> str:
+    pairs = itertools.zip_longest(literals, numbers, fillvalue="")
+    return "".join(text for pair in pairs for text in pair)

@@ -1,0 +1,64 @@
+"""Stacks for tests: small builders of settings, so that a test shows only what it is about."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from blueprint.models import Settings
+from blueprint.settings import from_pulumi, load_file
+
+ROOT = Path(__file__).parent.parent
+
+SIZES = {"100": 6, "300": 9, "500": 11, "1000": 30}
+"""Architecture to its dedicated nodes (004, 5.3.16 and 5.4.16)."""
+
+STACKS = {
+    "dev": ROOT / "Pulumi.dev.yaml",
+    "prod": ROOT / "Pulumi.prod.yaml",
+    **{f"ra{size}": ROOT / "examples" / f"ra{size}.yaml" for size in ("100", "500", "1000")},
+}
+
+
+def server(name: str, roles: Sequence[str], address: str, **facts: Any) -> dict[str, Any]:
+    """A server of the reference hardware (004, 5.3.3)."""
+    return {"name": name, "roles": list(roles), "address": address, "cpu": 24, "memory": 256, **facts}
+
+
+def full_size(architecture: str, computes: int = 3, controllers: int | None = None, **more: Any) -> dict[str, Any]:
+    """A production stack on physical servers with just what the architecture needs."""
+    count = SIZES[architecture] if controllers is None else controllers
+    return {
+        "profile": "production",
+        "architecture": architecture,
+        "servers": [
+            server("master[1-3]", ["master"], "10.20.0.11", rack="r[1-3]"),
+            server(f"ctl[01-{count:02}]", ["controller"], "10.20.0.31", rack="r[1-3]"),
+            server("stor[1-3]", ["storage"], "10.20.1.1"),
+            server(f"cmp[1-{computes}]", ["compute"], "10.20.4.1"),
+        ],
+        **more,
+    }
+
+
+def write(directory: Path, config: dict[str, Any], name: str = "Pulumi.test.yaml") -> Path:
+    """A stack file of these settings."""
+    path = directory / name
+    document = {"config": {f"quorate:{key}": value for key, value in config.items()}}
+    path.write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
+    return path
+
+
+def settings(directory: Path, config: dict[str, Any]) -> Settings:
+    """The settings read back from a stack file of these."""
+    return load_file(write(directory, config))
+
+
+def parsed(config: dict[str, Any]) -> Settings:
+    """The same without a file, for the many stacks of a property."""
+    texts = {key: value if isinstance(value, str) else json.dumps(value) for key, value in config.items()}
+    return from_pulumi({f"quorate:{key}": text for key, text in texts.items()}, set())

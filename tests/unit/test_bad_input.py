@@ -1,0 +1,274 @@
+"""Every bad input gets one clear message: which key, what is wrong, what to write (issue 3, section 5)."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from blueprint.placement import plan
+from blueprint.problems import Refused
+from blueprint.settings import from_pulumi, load_file
+from tests.stacks import ROOT, STACKS, full_size, server, write
+
+
+def refusal(path: Path) -> list[str]:
+    with pytest.raises(Refused) as caught:
+        plan(load_file(path))
+    return [str(problem) for problem in caught.value.problems]
+
+
+def vm(number: int, roles: list[str], **facts: Any) -> dict[str, Any]:
+    return {"id": number, "cpu": 4, "ram": 8, "address": f"10.20.9.{number + 1}", "roles": roles, **facts}
+
+
+def with_server(extra: dict[str, Any], **more: Any) -> dict[str, Any]:
+    stack = full_size("100", **more)
+    stack["servers"].append(extra)
+    return stack
+
+
+CASES: dict[str, tuple[dict[str, Any], str, str]] = {
+    "unknown key": (
+        {**full_size("100"), "profil": "lab"},
+        "quorate:profil",
+        "unknown key (did you mean 'profile'?)",
+    ),
+    "unknown key of a server": (
+        with_server(server("x1", ["compute"], "10.20.9.9", adress="1")),
+        "quorate:servers[4].adress (x1)",
+        "did you mean 'address'?",
+    ),
+    "wrong type": (
+        with_server(server("x1", ["compute"], "10.20.9.9", cpu="many")),
+        "quorate:servers[4].cpu (x1)",
+        "'many' does not fit; write a whole number",
+    ),
+    "missing key": (
+        with_server({"name": "x1", "roles": ["compute"], "cpu": 4, "memory": 8}),
+        "quorate:servers[4].address (x1)",
+        "is missing; write it",
+    ),
+    "architecture 400": (
+        {**full_size("100"), "architecture": "400"},
+        "quorate:architecture",
+        "100",
+    ),
+    "12 controllers where 30 are needed": (
+        full_size("1000", controllers=12),
+        "quorate:servers",
+        "the stack has 12 of role controller and 0 of role monitoring; add 18",
+    ),
+    "two nodes of one name": (
+        with_server(server("ctl03", ["compute"], "10.20.9.9")),
+        "quorate:servers[1] (ctl[01-06]) and quorate:servers[4] (ctl03)",
+        "two machines are named 'ctl03'",
+    ),
+    "two nodes of one address": (
+        with_server(server("x1", ["compute"], "10.20.0.31")),
+        "quorate:servers",
+        "ctl01 and x1 have one address, 10.20.0.31",
+    ),
+    "a VM bigger than its host": (
+        with_server(
+            server("v1", ["virt"], "10.20.9.9", vms=[vm(0, ["compute"], ram=512)]), features=["reduced-footprint"]
+        ),
+        "quorate:servers[4] (v1).vms[0].ram",
+        "512 GiB do not fit its host: it has 256 GiB and keeps 4; write 252 or less",
+    ),
+    "VMs that together are bigger than their host": (
+        with_server(
+            server("v1", ["virt"], "10.20.9.9", vms=[vm(i, ["compute"], ram=100) for i in range(3)]),
+            features=["reduced-footprint"],
+        ),
+        "quorate:servers[4] (v1).vms",
+        "take 300 GiB together",
+    ),
+    "a VM on a server without role virt": (
+        with_server(server("v1", ["compute"], "10.20.9.9", vms=[vm(0, ["compute"])]), features=["reduced-footprint"]),
+        "quorate:servers[4] (v1).vms",
+        "add 'virt' to its roles",
+    ),
+    "virt mixed with a role other than compute": (
+        with_server(server("v1", ["virt", "storage"], "10.20.9.9"), features=["reduced-footprint"]),
+        "quorate:servers[4] (v1).roles",
+        "virt may be mixed with compute only (seed 000), not with storage",
+    ),
+    "controller and compute on one machine": (
+        with_server(server("v1", ["controller", "compute"], "10.20.9.9")),
+        "quorate:servers[4] (v1).roles",
+        "compute and controller on one machine",
+    ),
+    "an even number of etcd members": (
+        with_server(server("master4", ["master"], "10.20.9.9")),
+        "quorate:servers",
+        "4 masters are 4 members of etcd: 4 is even",
+    ),
+    "no master": (
+        {**full_size("100"), "servers": full_size("100")["servers"][1:]},
+        "quorate:servers",
+        "no machine has the role master; give it to three",
+    ),
+    "Galera of 7": (
+        full_size("100", services={"mysqld": {"replicas": 7}}, controllers=12),
+        "quorate:services.mysqld.replicas",
+        "7 members are too many, each write waits for more of them; write 3 or 5",
+    ),
+    "RabbitMQ of 4": (
+        full_size("100", services={"rabbitmq": {"replicas": 4}}, controllers=8),
+        "quorate:services.rabbitmq.replicas",
+        "4 is even: it survives the loss of 1, no more than 3 would; write 3 or more, odd",
+    ),
+    "replicas above the eligible hosts": (
+        full_size("100", services={"glance-api": {"replicas": 7}}),
+        "quorate:services.glance-api.replicas",
+        "needs 7 instances; pools rabbitmq, mysqld have 6 nodes that may run it, one instance on each",
+    ),
+    "replicas of what runs everywhere": (
+        full_size("100", services={"nova-compute": {"replicas": 2}}),
+        "quorate:services.nova-compute.replicas",
+        "runs once on every node of its pools",
+    ),
+    "an unknown service": (
+        full_size("100", services={"keystne": {"replicas": 3}}),
+        "quorate:services.keystne",
+        "no such service (did you mean 'keystone'?)",
+    ),
+    "a retired service": (
+        full_size("100", services={"glance-registry": {"replicas": 3}}),
+        "quorate:services.glance-registry",
+        "is retired; glance-api",
+    ),
+    "a pattern that matches nothing": (
+        with_server(server("x[9-1]", ["compute"], "10.20.9.9")),
+        "quorate:servers[4] (x[9-1]).name",
+        "matches nothing, it runs backwards; write [1-9]",
+    ),
+    "an undefined role": (
+        with_server(server("x1", ["compuet"], "10.20.9.9")),
+        "quorate:servers[4].roles[0] (x1)",
+        "'compuet' is not known (did you mean 'compute'?)",
+    ),
+    "two masters on one physical host in production": (
+        {
+            **full_size("100", features=["reduced-footprint"]),
+            "servers": [
+                *full_size("100")["servers"][1:],
+                server("m1", ["virt"], "10.20.9.100", vms=[vm(0, ["master"]), vm(1, ["master"])]),
+                server("m2", ["virt"], "10.20.9.101", vms=[vm(2, ["master"])]),
+            ],
+        },
+        "quorate:servers",
+        "masters m1-vm0 and m1-vm1 share the physical host m1",
+    ),
+    "reduced footprint without its feature": (
+        with_server(server("v1", ["virt", "compute"], "10.20.9.9")),
+        "quorate:servers[4] (v1).roles",
+        "ask for it with quorate:features: [reduced-footprint]",
+    ),
+    "a root secret in clear": (
+        {**full_size("100"), "rootSecret": "hunter2"},
+        "quorate:rootSecret",
+        "holds a secret in clear text",
+    ),
+    "a password in clear within a file": (
+        full_size(
+            "100", services={"keystone": {"config": {"keystone.conf": "[database]\nadmin_password = hunter2\n"}}}
+        ),
+        "quorate:services.keystone.config.keystone.conf",
+        "holds a secret in clear text",
+    ),
+    "a server outside of the management network": (
+        full_size("100", networks={"management": "10.30.0.0/16"}),
+        "quorate:servers",
+        "outside of management 10.30.0.0/16",
+    ),
+    "overlapping networks": (
+        full_size("100", networks={"pods": "10.64.0.0/12", "services": "10.64.0.0/16"}),
+        "quorate:networks.services",
+        "overlaps pods 10.64.0.0/12",
+    ),
+}
+
+
+@pytest.mark.parametrize(("stack", "key", "said"), CASES.values(), ids=list(CASES))
+def test_each_bad_input_is_named(tmp_path: Path, stack: dict[str, Any], key: str, said: str) -> None:
+    messages = refusal(write(tmp_path, stack))
+    about = [message for message in messages if message.startswith(f"{key}: ")]
+    assert any(said in message for message in about), messages
+
+
+@pytest.mark.parametrize(("stack", "key", "said"), CASES.values(), ids=list(CASES))
+def test_it_is_the_only_message(tmp_path: Path, stack: dict[str, Any], key: str, said: str) -> None:
+    """One fault, one message: what follows from a fault is not told as a second one."""
+    messages = {message.split(": ")[0] for message in refusal(write(tmp_path, stack))}
+    assert messages == {key}
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if "clear" in name])
+def test_no_message_repeats_a_secret(tmp_path: Path, name: str) -> None:
+    assert "hunter2" not in "\n".join(refusal(write(tmp_path, CASES[name][0])))
+
+
+def test_all_problems_of_a_file_come_at_once(tmp_path: Path) -> None:
+    stack = with_server(server("ctl03", ["compute"], "10.20.9.9"))
+    stack["servers"].append(server("x1", ["compuet"], "10.20.9.10", cpu="many"))
+    stack["profil"] = "lab"
+    keys = {message.split(": ")[0] for message in refusal(write(tmp_path, stack))}
+    assert keys == {
+        "quorate:profil",
+        "quorate:servers[5].roles[0] (x1)",
+        "quorate:servers[5].cpu (x1)",
+        "quorate:servers[1] (ctl[01-06]) and quorate:servers[4] (ctl03)",
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("config:\n  quorate:profile: lab\n  quorate:profile: lab\n", "line 3, column 3: the key 'quorate:profile'"),
+        ("config: [\n", "line 2"),
+        ("other: {}\n", "has no 'config:' mapping"),
+        ("", "has no 'config:' mapping"),
+    ],
+)
+def test_a_file_that_is_no_stack_file(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "Pulumi.x.yaml"
+    path.write_text(text, encoding="utf-8")
+    assert any(said in message for message in refusal(path))
+
+
+def test_an_absent_file(tmp_path: Path) -> None:
+    assert refusal(tmp_path / "no.yaml") == [f"{tmp_path / 'no.yaml'}: cannot be read: No such file or directory"]
+
+
+def test_the_engine_s_door_says_the_same(tmp_path: Path) -> None:
+    """A root secret that is not marked secret, and one that is."""
+    good = {"quorate:profile": "lab", "quorate:rootSecret": "hunter2"}
+    with pytest.raises(Refused, match="quorate:rootSecret: holds a secret in clear text"):
+        from_pulumi(good, set())
+    with pytest.raises(Refused) as caught:
+        from_pulumi(good, {"quorate:rootSecret"})
+    assert [problem.key for problem in caught.value.problems] == ["quorate:servers"]
+
+
+def test_the_command_line_prints_a_line_each_and_exits_1(tmp_path: Path) -> None:
+    stack = deepcopy(CASES["an undefined role"][0])
+    path = write(tmp_path, stack)
+    run = subprocess.run(
+        [sys.executable, "-m", "blueprint.settings", "--check", str(path), str(STACKS["dev"])],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        check=False,
+    )
+    assert run.returncode == 1
+    assert run.stderr.splitlines() == [
+        f"{path}: quorate:servers[4].roles[0] (x1): 'compuet' is not known (did you mean 'compute'?); write one of: "
+        "master, controller, compute, storage, monitoring, virt"
+    ]
+    assert run.stdout.startswith(f"{STACKS['dev']}: sound: architecture 100, lab;")

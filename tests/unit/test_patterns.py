@@ -1,0 +1,48 @@
+"""Names that stand for many."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from blueprint.patterns import check_name, expand
+
+
+@pytest.mark.parametrize(
+    ("pattern", "names"),
+    [
+        ("ctl", ["ctl"]),
+        ("cmp[08-11]", ["cmp08", "cmp09", "cmp10", "cmp11"]),
+        ("r[1-2]s[1,3]", ["r1s1", "r1s3", "r2s1", "r2s3"]),
+        ("n[9-11]x", ["n9x", "n10x", "n11x"]),
+    ],
+)
+def test_expands_in_order_and_keeps_width(pattern: str, names: list[str]) -> None:
+    assert expand(pattern) == names
+
+
+@pytest.mark.parametrize(
+    ("pattern", "said"),
+    [
+        ("cmp[9-1]", "matches nothing, it runs backwards; write [1-9]"),
+        ("cmp[a-b]", "is no range; write for example [01-09]"),
+        ("cmp[1-", "bracket without its partner"),
+        ("cmp[]", "is no range"),
+        ("cmp[1-99999]", "more than 10000 names"),
+        ("a[001-999]b[001-999]", "998001 names, more than 10000"),
+    ],
+)
+def test_says_what_is_wrong_and_what_to_write(pattern: str, said: str) -> None:
+    with pytest.raises(ValueError, match=said.replace("[", r"\[")):
+        expand(pattern)
+
+
+@given(st.integers(0, 500), st.integers(0, 500))
+def test_a_range_gives_every_number_once(first: int, count: int) -> None:
+    names = expand(f"n[{first}-{first + count}]")
+    assert [int(name[1:]) for name in names] == list(range(first, first + count + 1))
+
+
+@pytest.mark.parametrize("name", ["Ctl1", "ctl_1", "-ctl", "ctl-", "a" * 64, ""])
+def test_refuses_what_kubernetes_would(name: str) -> None:
+    with pytest.raises(ValueError, match="cannot name a node"):
+        check_name(name)

@@ -1,0 +1,322 @@
+"""What holds for every plan (design.md, Plan), and the plans of the reference architectures by name."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from blueprint.architecture import load_architecture
+from blueprint.placement import Plan, plan
+from blueprint.problems import Refused
+from blueprint.quorum import majority
+from blueprint.settings import load_file
+from tests.stacks import SIZES, STACKS, full_size, parsed, server
+
+OWNERS = {
+    "100": {"rabbitmq": 3, "mysqld": 3},
+    "300": {"keystone": 3, "rabbitmq": 3, "mysqld": 3},
+    "500": {"keystone": 5, "rabbitmq": 3, "mysqld": 3},
+    "1000": {
+        "keystone": 5, "nova-api": 3, "nova-conductor": 3, "horizon": 3, "rabbitmq": 3, "mysqld": 3, "ceph-mon": 3,
+        "lma-aggregator": 1, "influxdb-grafana": 3, "elasticsearch-kibana": 3,
+    },
+}  # fmt: skip
+"""004, 5.3.16 and 5.4.16."""
+
+
+def planned(config: dict[str, Any]) -> Plan:
+    return plan(parsed(config))
+
+
+@st.composite
+def stacks(draw: st.DrawFn) -> dict[str, Any]:
+    """Production stacks on physical controllers, or on virtual ones spread over a few hosts; not all can be built."""
+    size = draw(st.sampled_from(list(SIZES)))
+    computes = draw(st.integers(0, 4))
+    stack: dict[str, Any] = {"profile": "production", "architecture": size, "features": ["reduced-footprint"]}
+    servers = [server(f"m{i}", ["master"], f"10.20.0.{i}") for i in range(1, draw(st.sampled_from([1, 3, 5])) + 1)]
+    if draw(st.booleans()):
+        count = SIZES[size] + draw(st.integers(-1, 4))
+        servers.append(
+            server(f"c[1-{count}]", ["controller"], "10.20.1.1", rack=draw(st.sampled_from(["r1", "r[1-4]"])))
+        )
+    else:
+        for host in range(draw(st.integers(2, 9))):
+            vms = [
+                {"id": i, "cpu": 24, "ram": 120, "address": f"10.20.{host + 10}.{i + 10}", "roles": ["controller"]}
+                for i in range(draw(st.integers(0, 8)))
+            ]
+            servers.append(server(f"v{host}", ["virt"], f"10.20.{host + 10}.1", memory=1024, vms=vms))
+    if draw(st.booleans()):
+        servers.append(server("mon[1-7]", ["monitoring"], "10.20.2.1"))
+    if computes:
+        servers.append(server(f"cmp[1-{computes}]", ["compute"], "10.20.3.1"))
+    return {**stack, "servers": servers}
+
+
+def attempt(config: dict[str, Any]) -> Plan | None:
+    try:
+        return planned(config)
+    except Refused:
+        return None
+
+
+relaxed = hypothesis_settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+@relaxed
+@given(stacks())
+def test_losing_any_one_physical_host_loses_no_quorum(config: dict[str, Any]) -> None:
+    result = attempt(config)
+    if result is None:
+        return
+    members: dict[str, list[str]] = defaultdict(list)
+    for assignment in result.witness:
+        members[assignment.service].append(assignment.server)
+    quorums = {service.name: members[service.name] for service in result.services if service.quorum}
+    if len(result.masters) > 1:
+        quorums["etcd"] = [node.server for node in result.masters]
+    for name, servers in quorums.items():
+        for lost in {node.server for node in result.nodes}:
+            left = sum(one != lost for one in servers)
+            assert left >= majority(len(servers)), f"{name} without {lost}"
+
+
+@relaxed
+@given(stacks())
+def test_the_witness_keeps_every_rule(config: dict[str, Any]) -> None:
+    result = attempt(config)
+    if result is None:
+        return
+    node = {node.name: node for node in result.nodes}
+    at: dict[str, set[str]] = defaultdict(set)
+    for assignment in result.witness:
+        assert assignment.node not in at[assignment.service], f"two of {assignment.service} on {assignment.node}"
+        assert assignment.server == node[assignment.node].server
+        at[assignment.service].add(assignment.node)
+    for service in result.services:
+        row = result.architecture.row(service.name)
+        assert len(at[service.name]) == service.instances, service.name
+        assert {node[name].pool for name in at[service.name]} <= set(service.pools), service.name
+        for other in service.apart_from:
+            assert not at[service.name] & at[other], f"{service.name} and {other} together"
+        for name in at[service.name]:
+            owner = node[name].dedicated_to
+            assert owner is None or result.architecture.row(owner).admits_guest(row), f"{service.name} on {owner}'s"
+
+
+@relaxed
+@given(stacks(), st.randoms(use_true_random=False))
+def test_renaming_changes_nothing_but_names(config: dict[str, Any], random: Any) -> None:
+    result = attempt(config)
+    names = {old["name"]: f"{random.choice('abz')}{number}x" for number, old in enumerate(config["servers"])}
+    renamed = {**config, "servers": [{**one, "name": _renamed(one["name"], names)} for one in config["servers"]]}
+    other = attempt(renamed)
+    assert (result is None) == (other is None)
+    if result is None or other is None:
+        return
+    back = {new.name: old.name for old, new in zip(result.nodes, other.nodes, strict=True)}
+    assert [(old.pool, old.dedicated_to) for old in result.nodes] == [
+        (new.pool, new.dedicated_to) for new in other.nodes
+    ]
+    assert [(a.service, a.node) for a in result.witness] == [(a.service, back[a.node]) for a in other.witness]
+
+
+def _renamed(name: str, names: dict[str, str]) -> str:
+    return names[name] + (name[name.index("[") :] if "[" in name else "")
+
+
+@relaxed
+@given(stacks())
+def test_the_same_stack_gives_the_same_bytes(config: dict[str, Any]) -> None:
+    first, second = attempt(config), attempt(config)
+    assert (first and first.to_json()) == (second and second.to_json())
+
+
+@relaxed
+@given(stacks())
+def test_a_further_compute_moves_no_control_plane_service(config: dict[str, Any]) -> None:
+    result = attempt(config)
+    more = {**config, "servers": [*config["servers"], server("further", ["compute"], "10.20.200.1")]}
+    if result is None:
+        return
+    grown = planned(more)
+    assert [a for a in grown.witness if a.node != "further"] == list(result.witness)
+    assert [node for node in grown.nodes if node.name != "further"] == list(result.nodes)
+
+
+@relaxed
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=8))
+def test_quorums_get_distinct_hosts_whenever_that_can_be(vms_per_host: list[int]) -> None:
+    """Gale and Ryser: pools of 3 and 3 fit hosts of c nodes each iff the k largest need no more than sum min(c, k)."""
+    hosts = [
+        server(
+            f"v{host}",
+            ["virt"],
+            f"10.20.{host + 10}.1",
+            memory=1024,
+            vms=[
+                {"id": i, "cpu": 24, "ram": 120, "address": f"10.20.{host + 10}.{i + 10}", "roles": ["controller"]}
+                for i in range(count)
+            ],
+        )
+        for host, count in enumerate(vms_per_host)
+    ]
+    config = {
+        "profile": "production", "architecture": "100", "features": ["reduced-footprint"],
+        "servers": [server("m[1-3]", ["master"], "10.20.0.1"), *hosts],
+    }  # fmt: skip
+    possible = all(3 * k <= sum(min(count, k) for count in vms_per_host) for k in (1, 2))
+    assert (attempt(config) is not None) == possible
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_dedicated_nodes_are_the_table_s(size: str) -> None:
+    result = planned(full_size(size))
+    assert Counter(node.dedicated_to for node in result.nodes if node.dedicated_to) == OWNERS[size]
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_instances_are_the_rows(size: str) -> None:
+    result = planned(full_size(size, computes=4))
+    rows = load_architecture(size)
+    for service in result.services:
+        row = rows.row(service.name)
+        if row.replaced_by:
+            assert service.instances == 0, service.name
+        elif row.instances:
+            assert service.instances == row.instances, service.name
+    by_name = {service.name: service for service in result.services}
+    assert by_name["nova-compute"].instances == 4
+    assert by_name["ceph-osd"].instances == 3
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_l2_agent_is_where_computes_and_network_agents_are(size: str) -> None:
+    result = planned(full_size(size))
+    at: dict[str, set[str]] = defaultdict(set)
+    for assignment in result.witness:
+        at[assignment.service].add(assignment.node)
+    assert at["neutron-l2-agent"] >= at["nova-compute"] | at["neutron-l3-agent"] | at["neutron-dhcp-agent"]
+
+
+def test_schedulers_of_1000_run_beside_nova_api_and_keystone() -> None:
+    """004, 5.4.7: on nodes of other Nova services and of other components; the conductor shares with none."""
+    result = planned(full_size("1000"))
+    pool = {node.name: node.pool for node in result.nodes}
+    at = Counter(pool[a.node] for a in result.witness if a.service == "nova-scheduler")
+    assert at == {"nova-api": 3, "keystone": 5}
+
+
+def test_monitoring_nodes_carry_monitoring_where_the_stack_has_them() -> None:
+    """004, 5.3.15 wants dedicated servers, the tables of 100 to 500 dedicate none: nodes of that role decide."""
+    config = full_size("300")
+    config["servers"].append(server("mon[1-5]", ["monitoring"], "10.20.2.1"))
+    pools = {service.name: service.pools for service in planned(config).services}
+    monitoring = ("lma-aggregator", "influxdb-grafana", "elasticsearch-kibana", "nagios")
+    assert {name: pools[name] for name in monitoring} == dict.fromkeys(monitoring, ("monitoring",))
+    assert "monitoring" not in pools["nova-api"]
+
+
+def test_monitoring_nodes_of_1000_spare_controllers() -> None:
+    config = full_size("1000", controllers=23)
+    config["servers"].append(server("mon[1-7]", ["monitoring"], "10.20.2.1"))
+    dedicated = {node.name: node.dedicated_to for node in planned(config).nodes if node.name.startswith("mon")}
+    assert Counter(dedicated.values()) == {"lma-aggregator": 1, "influxdb-grafana": 3, "elasticsearch-kibana": 3}
+
+
+def test_surplus_controllers_are_shared() -> None:
+    result = planned(full_size("100", controllers=8))
+    assert [node.name for node in result.pool("controller")] == ["ctl07", "ctl08"]
+    pools = {service.name: service.pools for service in result.services}
+    assert "controller" in pools["glance-api"]
+    assert "controller" not in pools["horizon"]
+
+
+def test_replicas_of_an_owner_take_dedicated_nodes_of_their_own() -> None:
+    result = planned(full_size("100", controllers=8, services={"mysqld": {"replicas": 5}}))
+    assert len(result.pool("mysqld")) == 5
+
+
+def test_the_smallest_architecture_that_holds_the_computes_is_taken() -> None:
+    config = full_size("500", computes=301)
+    del config["architecture"]
+    assert planned(config).architecture.name == "500"
+
+
+def test_too_few_monitoring_nodes_is_an_error_that_counts() -> None:
+    config = full_size("300")
+    config["servers"].append(server("mon[1-2]", ["monitoring"], "10.20.2.1"))
+    with pytest.raises(Refused, match=r"Influxdb \+ Grafana needs 3 instances; pools monitoring have 2 nodes.*add 1"):
+        planned(config)
+
+
+def test_what_virtual_machines_take_is_not_there_for_pods() -> None:
+    result = plan(load_file(STACKS["dev"]))
+    host = next(node for node in result.nodes if node.name == "virt1")
+    assert (host.cpu, host.memory) == (32 - 4 - 8 - 8 - 4, 128 - 4 - 8 - 16 - 16 - 8)
+
+
+def test_requests_beyond_a_node_are_an_error() -> None:
+    config = full_size("100")
+    config["servers"][1] |= {"cpu": 4, "memory": 16}
+    with pytest.raises(Refused, match=r"quorate:servers \(ctl0.\): its services request .* it has 4 cores and 16 GiB"):
+        planned(config)
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_shipped_stacks_plan(stack: str) -> None:
+    result = plan(load_file(STACKS[stack]))
+    document = json.loads(result.to_json())
+    assert document["version"] == 1
+    assert {"name", "server", "roles", "pool", "dedicatedTo"} <= document["nodes"][0].keys()
+    assert {"name", "row", "instances", "dedicatedNodes", "shareable", "loadBalancer", "pool", "source"} <= document[
+        "services"
+    ][0].keys()
+    assert document["witness"][0].keys() == {"service", "node", "server"}
+
+
+def test_warnings_say_what_a_reduced_footprint_costs() -> None:
+    warnings = plan(load_file(STACKS["dev"])).warnings
+    assert any("reduced footprint" in warning and "bad performance" in warning for warning in warnings)
+
+
+def on_two_hosts(**more: Any) -> dict[str, Any]:
+    """Six controllers as virtual machines of two servers: enough nodes, too few failure domains."""
+    vms = [
+        {"id": i, "cpu": 24, "ram": 120, "address": f"10.20.9.{10 * i + 1}", "roles": ["controller"]} for i in range(3)
+    ]
+    hosts = server("v[1-2]", ["virt"], "10.20.8.1", memory=1024, vms=vms)
+    masters = server("m[1-3]", ["master"], "10.20.0.1")
+    return {"profile": "production", "architecture": "100", "features": ["reduced-footprint"],
+            "servers": [masters, hosts], **more}  # fmt: skip
+
+
+def test_too_few_physical_hosts_is_an_error_that_counts() -> None:
+    with pytest.raises(Refused) as caught:
+        planned(on_two_hosts())
+    assert [str(problem) for problem in caught.value.problems] == [
+        "quorate:servers: rabbitmq-server needs 3 nodes on as many physical hosts, so that the loss of one costs one "
+        "member; nodes of role controller that are still free are on 2; add 1 on a physical host of its own"
+    ]
+
+
+def test_a_quorum_that_shares_a_pool_needs_physical_hosts_too() -> None:
+    """Four members of the metrics store: six nodes may run them, on three physical hosts."""
+    config = on_two_hosts(services={"influxdb-grafana": {"replicas": 4}})
+    config["servers"][1]["name"] = "v[1-3]"
+    with pytest.raises(Refused) as caught:
+        planned(config)
+    assert [str(problem) for problem in caught.value.problems] == [
+        "quorate:services.influxdb-grafana.replicas: Influxdb + Grafana needs 4 instances; pools mysqld, controller "
+        "have 6 nodes on 3 physical hosts, and members of a quorum share none; add 1 to these pools, each on a physical "
+        "host of its own"
+    ]
+    config["servers"].append(server("spare", ["controller"], "10.20.7.1"))
+    assert {a.server for a in planned(config).witness if a.service == "influxdb-grafana"} == {"v1", "v2", "v3", "spare"}
