@@ -37,9 +37,9 @@ class Node(Machine):
         labels = {POOL: self.pool, SERVER: self.server}
         if self.rack:
             labels |= {RACK: self.rack, ZONE: self.rack}
-        if self.pool == COMPUTE:
+        if COMPUTE in self.roles:
             labels["openstack-compute-node"] = "enabled"
-        elif self.pool not in (MASTER, STORAGE):
+        if self.pool not in (COMPUTE, MASTER, STORAGE):
             labels["openstack-control-plane"] = "enabled"
         return labels
 

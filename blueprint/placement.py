@@ -12,43 +12,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from blueprint import pools, quorum, witness
+from blueprint import quorum, witness
 from blueprint.architecture import Architecture, ArchitectureError, Row, for_computes, load_architecture
 from blueprint.explain import did_you_mean
 from blueprint.inventory import FEATURE, Machine, machines
-from blueprint.models import Override, Settings
-from blueprint.nodes import COMPUTE, CONTROLLER, MASTER, MONITORING, STORAGE, Node
+from blueprint.layout import ServicePlan, by_architecture
+from blueprint.models import Settings
+from blueprint.nodes import COMPUTE, CONTROLLER, MASTER, STORAGE, Node
 from blueprint.problems import Problem, Refused
 from blueprint.sizing import load_sizing
+from blueprint.topology_layout import by_topology
 from blueprint.witness import Assignment
 
 VERSION = 1
 """Of plan.json. Rises when a reader of the old form would misread the new one."""
-
-
-@dataclass(frozen=True)
-class ServicePlan:
-    """A row of the architecture in this stack: how many instances, on which pools."""
-
-    name: str
-    row: str
-    instances: int
-    dedicated_nodes: int
-    shareable: bool
-    load_balancer: bool
-    pools: tuple[str, ...]
-    """Pools it may run on, its home first."""
-    everywhere: bool
-    quorum: bool
-    apart_from: tuple[str, ...]
-    replaced_by: str | None
-    override: Override
-    source: str
-
-    @property
-    def pool(self) -> str:
-        """Its home: the pool it owns, or the first that admits it."""
-        return self.pools[0]
 
 
 @dataclass(frozen=True)
@@ -102,20 +79,20 @@ def plan(settings: Settings) -> Plan:
     architecture = _architecture(settings, inventory)
     problems = _override_problems(settings, architecture)
     problems += quorum.problems(settings, architecture, inventory)
-    nodes, shortage = pools.deal(inventory, architecture, _dedicated(settings, architecture))
-    problems += shortage
-    services = tuple(_service_plan(row, settings, nodes) for row in architecture.rows)
+    layout = by_topology if settings.topology else by_architecture
+    laid = layout(settings, inventory, architecture)
+    problems += laid.problems
     assignments: tuple[Assignment, ...] = ()
-    if not shortage:
+    if not laid.problems:
         sizes = {service: by_profile[settings.profile] for service, by_profile in load_sizing().items()}
-        alive = [service for service in services if not service.replaced_by]
-        assignments, unplaced = witness.find(alive, nodes, sizes)
+        alive = [service for service in laid.services if not service.replaced_by]
+        assignments, unplaced = witness.find(alive, laid.nodes, sizes)
         problems += unplaced
     if problems:
         raise Refused(problems)
     hosts = tuple(machine for machine in inventory if "virt" in machine.roles)
-    warnings = _warnings(settings, architecture, nodes)
-    return Plan(settings, architecture, hosts, nodes, services, assignments, warnings)
+    warnings = (*laid.warnings, *_warnings(settings, architecture, laid.nodes))
+    return Plan(settings, architecture, hosts, laid.nodes, laid.services, assignments, warnings)
 
 
 def _architecture(settings: Settings, inventory: tuple[Machine, ...]) -> Architecture:
@@ -124,45 +101,6 @@ def _architecture(settings: Settings, inventory: tuple[Machine, ...]) -> Archite
         return load_architecture(settings.architecture or for_computes(computes))
     except ArchitectureError as error:
         raise Refused([Problem("quorate:architecture", str(problem)) for problem in error.problems]) from None
-
-
-def _override(settings: Settings, service: str) -> Override:
-    return settings.services.get(service, Override())
-
-
-def _instances(row: Row, settings: Settings) -> int:
-    return _override(settings, row.service).replicas or row.instances or 0
-
-
-def _dedicated(settings: Settings, architecture: Architecture) -> dict[str, int]:
-    """Nodes each owner wants: the row's, and one for every replica that a stack adds."""
-    return {row.service: max(row.dedicated_nodes, _instances(row, settings)) for row in architecture.owners}
-
-
-def _service_plan(row: Row, settings: Settings, nodes: tuple[Node, ...]) -> ServicePlan:
-    there = {node.pool for node in nodes}
-    runs_on = row.runs_on
-    if row.monitoring and not row.owner and MONITORING in there:
-        runs_on = (MONITORING,)
-    # Surplus pools count only where the stack has such nodes; a home stays, so that what is missing is said of it.
-    usable = tuple(pool for pool in runs_on if pool in there) or runs_on[:1]
-    owned = sum(node.dedicated_to == row.service for node in nodes)
-    instances = sum(node.pool in usable for node in nodes) if row.everywhere else _instances(row, settings)
-    return ServicePlan(
-        name=row.service,
-        row=row.row,
-        instances=0 if row.replaced_by else instances,
-        dedicated_nodes=owned,
-        shareable=row.shareable,
-        load_balancer=row.load_balancer,
-        pools=usable,
-        everywhere=row.everywhere,
-        quorum=row.quorum,
-        apart_from=row.apart_from,
-        replaced_by=row.replaced_by,
-        override=_override(settings, row.service),
-        source="; ".join(str(source) for source in row.sources),
-    )
 
 
 def _override_problems(settings: Settings, architecture: Architecture) -> list[Problem]:
