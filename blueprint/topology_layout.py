@@ -59,7 +59,7 @@ def _is_used(machine: Machine, hosts: Mapping[str, Sequence[str]]) -> bool:
 
 def _mixed_roles(inventory: Sequence[Machine]) -> list[Problem]:
     return [
-        Problem(f"quorate:servers ({machine.name}).roles", f"the topology gives roles beside master; take {role} away")
+        Problem(f"quorate:servers ({machine.name}).roles", f"the topology gives all but master; take {role} away")
         for machine in inventory
         for role in machine.roles
         if role not in (MASTER, "virt")
@@ -67,7 +67,7 @@ def _mixed_roles(inventory: Sequence[Machine]) -> list[Problem]:
 
 
 def _hosts(placement: Placement) -> dict[str, tuple[str, ...]]:
-    """Service of the architecture to the nodes that may run it; two CCP services may be one row (rpc, notifications)."""
+    """Service of the architecture to its nodes; two CCP services may be one row (rpc and notifications)."""
     found: dict[str, dict[str, None]] = defaultdict(dict)
     for placed in placement.services.values():
         service = architecture_service(placed.definition)
