@@ -20,7 +20,7 @@ from blueprint.layout import ServicePlan, by_architecture
 from blueprint.models import Settings
 from blueprint.nodes import COMPUTE, CONTROLLER, MASTER, STORAGE, Node
 from blueprint.problems import Problem, Refused
-from blueprint.sizing import load_sizing
+from blueprint.sizing import Resources, load_sizing
 from blueprint.topology_layout import by_topology
 from blueprint.witness import Assignment
 
@@ -77,14 +77,15 @@ def plan(settings: Settings) -> Plan:
     """The plan of a stack. Raises Refused with everything that does not fit."""
     inventory = machines(settings)
     architecture = _architecture(settings, inventory)
-    problems = _override_problems(settings, architecture)
+    sizes = {service: by_profile[settings.profile] for service, by_profile in load_sizing().items()}
+    unknown = _unknown_services(architecture, sizes)
+    problems = [*unknown, *_override_problems(settings, architecture)]
     problems += quorum.problems(settings, architecture, inventory)
     layout = by_topology if settings.topology else by_architecture
     laid = layout(settings, inventory, architecture)
     problems += laid.problems
     assignments: tuple[Assignment, ...] = ()
-    if not laid.problems:
-        sizes = {service: by_profile[settings.profile] for service, by_profile in load_sizing().items()}
+    if not laid.problems and not unknown:
         alive = [service for service in laid.services if not service.replaced_by]
         assignments, unplaced = witness.find(alive, laid.nodes, sizes)
         problems += unplaced
@@ -101,6 +102,19 @@ def _architecture(settings: Settings, inventory: tuple[Machine, ...]) -> Archite
         return load_architecture(settings.architecture or for_computes(computes))
     except ArchitectureError as error:
         raise Refused([Problem("quorate:architecture", str(problem)) for problem in error.problems]) from None
+
+
+def _unknown_services(architecture: Architecture, sizes: Mapping[str, Resources]) -> list[Problem]:
+    """Rows of a user's own architecture that Quorate has nothing to run for."""
+    known = sorted(sizes)
+    return [
+        Problem(
+            f"quorate:architecture ({architecture.name}, row '{row.row}')",
+            f"there is no service '{row.service}'{did_you_mean(row.service, known)}; write one of: {', '.join(known)}",
+        )
+        for row in architecture.rows
+        if not row.replaced_by and row.service not in sizes
+    ]
 
 
 def _override_problems(settings: Settings, architecture: Architecture) -> list[Problem]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ from blueprint.placement import Plan, plan
 from blueprint.problems import Refused
 from blueprint.quorum import majority
 from blueprint.settings import load_file
-from tests.stacks import SIZES, STACKS, full_size, parsed, server
+from tests.stacks import ROOT, SIZES, STACKS, full_size, parsed, server
 
 OWNERS = {
     "100": {"rabbitmq": 3, "mysqld": 3},
@@ -315,8 +316,19 @@ def test_a_quorum_that_shares_a_pool_needs_physical_hosts_too() -> None:
         planned(config)
     assert [str(problem) for problem in caught.value.problems] == [
         "quorate:services.influxdb-grafana.replicas: Influxdb + Grafana needs 4 instances; pools mysqld, controller "
-        "have 6 nodes on 3 physical hosts, and members of a quorum share none; add 1 to these pools, each on a physical "
-        "host of its own"
+        "have 6 nodes on 3 physical hosts, and members of a quorum share none; add 1 to these pools, each on a "
+        "physical host of its own"
     ]
     config["servers"].append(server("spare", ["controller"], "10.20.7.1"))
     assert {a.server for a in planned(config).witness if a.service == "influxdb-grafana"} == {"v1", "v2", "v3", "spare"}
+
+
+def test_a_row_of_a_user_s_architecture_that_nothing_runs_is_named(tmp_path: Path) -> None:
+    text = (ROOT / "blueprint" / "architectures" / "100.yaml").read_text(encoding="utf-8")
+    path = tmp_path / "own.yaml"
+    path.write_text(text.replace("service: nagios", "service: nagois"), encoding="utf-8")
+    with pytest.raises(Refused) as caught:
+        planned(full_size("100") | {"architecture": str(path)})
+    assert [str(problem).split("; ")[0] for problem in caught.value.problems] == [
+        "quorate:architecture (100, row 'Nagios'): there is no service 'nagois' (did you mean 'nagios'?)"
+    ]

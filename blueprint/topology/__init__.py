@@ -1,0 +1,40 @@
+"""Fuel-CCP topologies: reads such a file and says which service may run on which node, and how often.
+
+`read_topology` reads a file with its includes, `place` lays it over real nodes as Fuel-CCP did, and both tell all that
+is wrong. `python -m blueprint.topology` shows it. Left out is which of its nodes an instance runs on, and whether the
+nodes suffice: that is the plan's matter. docs/topology.md is the user's page and says where this differs from Fuel-CCP.
+"""
+
+from __future__ import annotations
+
+from blueprint.topology.catalogue import architecture_service
+from blueprint.topology.judge import judge_together
+from blueprint.topology.model import (
+    Finding,
+    Kind,
+    NamedService,
+    NodeKey,
+    Placement,
+    ServicePlacement,
+    Topology,
+    TopologyError,
+)
+from blueprint.topology.place import place, roles_by_node, services_by_node
+from blueprint.topology.sections import read_topology
+
+__all__ = [
+    "Finding",
+    "Kind",
+    "NamedService",
+    "NodeKey",
+    "Placement",
+    "ServicePlacement",
+    "Topology",
+    "TopologyError",
+    "architecture_service",
+    "judge_together",
+    "place",
+    "read_topology",
+    "roles_by_node",
+    "services_by_node",
+]

@@ -1,0 +1,161 @@
+"""Where the services of a topology run on real nodes, as Fuel-CCP would have placed them.
+
+Source: shared facts of Fuel-CCP, told in docs/topology.md: a key under `nodes` is a regular expression matched from the
+beginning of a node's name; every key that matches adds its roles; a service may run on each node that has a role which
+names it; `replicas` counts its instances, 1 where it says nothing; a DaemonSet has one per node. What CCP refused and
+what it should have refused is judged beside it here (patterns, roles, replicas) and in judge.py (services, quorums).
+Nothing raises: a placement comes with all that is wrong with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from blueprint.topology.catalogue import catalogue, suggestion
+from blueprint.topology.judge import judge
+from blueprint.topology.model import Finding, Placement, ServicePlacement, Topology
+
+_Sources = dict[str, dict[str, list[tuple[str, str]]]]
+"""Service to node to every (key, role) that puts it there."""
+
+
+def place(topology: Topology, nodes: Sequence[str]) -> Placement:
+    """Every service that a used role names and that has a definition, with its nodes and count, and all findings."""
+    matches = _matches(topology, nodes)
+    sources = _sources(topology, matches)
+    services = {name: _placed(topology, name, sources[name]) for name in sorted(sources) if _is_defined(topology, name)}
+    findings = [
+        *topology.findings,
+        *_judge_keys(topology, matches),
+        *_judge_roles(topology),
+        *_judge_doubles(sources),
+        *_judge_replicas(topology, services, sources),
+        *judge(topology, matches, services),
+    ]
+    return Placement(services, tuple(dict.fromkeys(findings)))
+
+
+def roles_by_node(topology: Topology, nodes: Sequence[str]) -> dict[str, set[str]]:
+    """The roles of each node, in the order given; a node that no key matches has none."""
+    roles: dict[str, set[str]] = {node: set() for node in nodes}
+    for key, matched in _matches(topology, nodes).items():
+        for node in matched:
+            roles[node].update(topology.nodes[key].roles)
+    return roles
+
+
+def services_by_node(topology: Topology, nodes: Sequence[str]) -> dict[str, set[str]]:
+    """The services that each node may run, by name as the file has them, in the order of the nodes given."""
+    services: dict[str, set[str]] = {node: set() for node in nodes}
+    for name, placed in place(topology, nodes).services.items():
+        for node in placed.hosts:
+            services[node].add(name)
+    return services
+
+
+def _matches(topology: Topology, nodes: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """The nodes of each key under `nodes`, keys and nodes sorted as CCP sorted them."""
+    ordered = sorted(set(nodes))
+    return {
+        key: tuple(node for node in ordered if topology.nodes[key].pattern.match(node))
+        for key in sorted(topology.nodes)
+    }
+
+
+def _sources(topology: Topology, matches: dict[str, tuple[str, ...]]) -> _Sources:
+    sources: _Sources = {}
+    for key, matched in matches.items():
+        for role in topology.nodes[key].roles:
+            for service in topology.roles.get(role, ()):
+                hosts = sources.setdefault(service, {})
+                for node in matched:
+                    hosts.setdefault(node, []).append((key, role))
+    return sources
+
+
+def _is_defined(topology: Topology, service: str) -> bool:
+    return topology.definition_of(service) in catalogue().services
+
+
+def _placed(topology: Topology, service: str, hosts: dict[str, list[tuple[str, str]]]) -> ServicePlacement:
+    name = topology.definition_of(service)
+    kind = catalogue().services[name].kind
+    replicas = len(hosts) if kind == "DaemonSet" else topology.replicas.get(service, 1)
+    return ServicePlacement(tuple(sorted(hosts)), replicas, kind, name)
+
+
+def _judge_keys(topology: Topology, matches: dict[str, tuple[str, ...]]) -> Iterator[Finding]:
+    for key, matched in matches.items():
+        if not matched:
+            message = f"'{key}' matches no node; write a pattern that matches the names of your nodes, or take it out"
+            yield Finding("pattern-matches-nothing", "error", f"nodes.{key}", message)
+        partly = [node for node in matched if not topology.nodes[key].pattern.fullmatch(node)]
+        if partly:
+            whole = f"({key})" if "|" in key else key
+            message = (
+                f"'{key}' is matched from the beginning of a name only and so takes {_listed(partly)} too; "
+                f"write '{whole}$' if it shall not, '{whole}.*' if it shall"
+            )
+            yield Finding("matched-by-prefix", "warning", f"nodes.{key}", message)
+
+
+def _judge_roles(topology: Topology) -> Iterator[Finding]:
+    used: set[str] = set()
+    for key, entry in topology.nodes.items():
+        used.update(entry.roles)
+        for role in dict.fromkeys(entry.roles):
+            if topology.roles and role not in topology.roles:
+                hint = suggestion(role, topology.roles)
+                message = f"role '{role}' is not defined{hint}; write roles.{role} with its services, or take it out"
+                yield Finding("undefined-role", "error", f"nodes.{key}.roles", message)
+    for role in topology.roles:
+        if topology.nodes and role not in used:
+            message = f"no node has the role '{role}', so it places nothing; give it to nodes, or take it out"
+            yield Finding("unused-role", "warning", f"roles.{role}", message)
+
+
+def _judge_doubles(sources: _Sources) -> Iterator[Finding]:
+    """CCP counted such a node twice, and so took more replicas than there are nodes. Here each node counts once."""
+    for service, hosts in sorted(sources.items()):
+        ways: dict[tuple[tuple[str, str], ...], list[str]] = {}
+        for node, found in sorted(hosts.items()):
+            if len(found) > 1:
+                ways.setdefault(tuple(found), []).append(node)
+        for found, doubled in ways.items():
+            keys, roles = sorted({key for key, _ in found}), sorted({role for _, role in found})
+            if len(roles) > 1:
+                message = f"roles {', '.join(roles)} all bring {service} to {_listed(doubled)}; name it in one of them"
+                yield Finding("node-counted-twice", "error", f"roles.{roles[0]}", message)
+            else:
+                what = f"role {roles[0]} brings a service to {_listed(doubled)} more than once"
+                message = f"{what}; write the role under one key, and each service in it once"
+                yield Finding("role-given-twice", "warning", f"nodes.{keys[0]}.roles", message)
+
+
+def _judge_replicas(topology: Topology, services: dict[str, ServicePlacement], sources: _Sources) -> Iterator[Finding]:
+    for service, count in topology.replicas.items():
+        key = f"replicas.{service}"
+        placed = services.get(service)
+        if service not in sources:
+            standing_in = [name for name in services if topology.definition_of(name) == service]
+            hint = f" (replicas are counted by name: did you mean {', '.join(standing_in)}?)" if standing_in else ""
+            hint = hint or suggestion(service, sources)
+            message = f"no role of any node names {service}{hint}; name it in a role that nodes have, or take this out"
+            yield Finding("replicas-of-unplaced", "error", key, message)
+        elif placed and placed.kind == "DaemonSet":
+            message = f"{service} runs once on each of its nodes, {len(placed.hosts)} here; take this line out"
+            yield Finding("replicas-of-daemonset", "error", key, message)
+        elif placed and count > len(placed.hosts):
+            nodes = f"{len(placed.hosts)} ({_listed(placed.hosts)})" if placed.hosts else "none"
+            message = (
+                f"asks for {count} instances of {service}, but the nodes that may run it are {nodes}; "
+                f"give its role to {count - len(placed.hosts)} more, or write {max(len(placed.hosts), 1)}"
+            )
+            yield Finding("too-many-replicas", "error", key, message)
+
+
+def _listed(nodes: Sequence[str]) -> str:
+    """Names of nodes for a message: all of a few, the beginning of many."""
+    few = 6
+    more = f" and {len(nodes) - few} more" if len(nodes) > few else ""
+    return ", ".join(nodes[:few]) + more

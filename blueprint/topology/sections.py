@@ -1,0 +1,217 @@
+"""The sections of a CCP configuration file that decide placement, checked and typed: nodes, roles, replicas, services.
+
+Sections that place nothing (builder, registry, repositories, …) are allowed and left alone; configs are kept for what
+placement asks of them. Source: seed 004, 1.4 Configuration key types. Whether the whole makes sense on real nodes is
+place.py's matter.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeGuard
+
+from blueprint.topology.catalogue import catalogue, suggestion
+from blueprint.topology.document import Section, as_section, kind, merged, read_document
+from blueprint.topology.model import Finding, NamedService, NodeKey, Topology, TopologyError
+
+_PLACING = ("nodes", "roles", "replicas", "services")
+
+
+def read_topology(path: Path) -> Topology:
+    """Reads a topology file with everything it includes.
+
+    Raises TopologyError with every finding of the reading, if one of them is an error; its `topology` holds what could
+    be read nevertheless.
+    """
+    content, findings = read_document(path)
+    reader = _Sections(content, findings)
+    topology = Topology(
+        path=path,
+        namespace=reader.namespace(),
+        nodes=reader.nodes(),
+        roles=reader.roles(),
+        replicas=reader.replicas(),
+        services=reader.services(),
+        configs=reader.mapping("configs"),
+        findings=tuple(reader.checked()),
+    )
+    if any(finding.severity == "error" for finding in topology.findings):
+        raise TopologyError(topology.findings, topology)
+    return topology
+
+
+@dataclass
+class _Sections:
+    """One merged file on its way to a Topology. Each section method returns what is usable and notes what is not."""
+
+    content: Section
+    findings: list[Finding]
+    broken: bool = field(init=False)
+    """Part of the file could not be read at all: what is missing then is no finding of its own."""
+
+    def __post_init__(self) -> None:
+        self.broken = any(finding.severity == "error" for finding in self.findings)
+
+    def checked(self) -> list[Finding]:
+        """All findings, with those that concern the file as a whole."""
+        self._check_names()
+        return list(dict.fromkeys(self.findings))
+
+    def namespace(self) -> str:
+        name = self.mapping("kubernetes").get("namespace", "ccp")
+        if isinstance(name, str) and name:
+            return name
+        self._error("bad-namespace", "kubernetes.namespace", f"is {kind(name)}; write a name such as ccp")
+        return "ccp"
+
+    def nodes(self) -> dict[str, NodeKey]:
+        known = merged(catalogue().configs, self.mapping("configs"))
+        nodes: dict[str, NodeKey] = {}
+        for text, value in self._required("nodes", "a key per pattern of node names, with roles: under it").items():
+            key = f"nodes.{text}"
+            pattern, entry = self._pattern(text, key), as_section(value)
+            if entry is None:
+                self._error("bad-node", key, f"is {kind(value)}; write roles: and the list of its roles under it")
+            elif pattern is not None:
+                self._check_keys(entry, key, ("roles", "configs"))
+                configs = self._configs(entry, key)
+                self._check_overrides(configs, known, f"{key}.configs")
+                roles = self._names(entry.get("roles"), f"{key}.roles", "role")
+                nodes[pattern.pattern] = NodeKey(pattern, roles, configs)
+        return nodes
+
+    def roles(self) -> dict[str, tuple[str, ...]]:
+        section = self._required("roles", "a key per role, with the list of its services under it")
+        return {
+            role: self._names(value, f"roles.{role}", "service")
+            for role, value in section.items()
+            if self._is_name(role, f"roles.{role}")
+        }
+
+    def replicas(self) -> dict[str, int]:
+        replicas: dict[str, int] = {}
+        for service, count in self.mapping("replicas").items():
+            key = f"replicas.{service}"
+            if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+                advice = "write a whole number of 1 or more, or leave it out for 1"
+                self._error("bad-replicas", key, f"is {kind(count)}; {advice}")
+            elif self._is_name(service, key):
+                replicas[service] = count
+        return replicas
+
+    def services(self) -> dict[str, NamedService]:
+        services: dict[str, NamedService] = {}
+        for name, value in self.mapping("services").items():
+            key = f"services.{name}"
+            entry = as_section(value) or {}
+            definition = entry.get("service_def")
+            if not isinstance(definition, str) or not definition:
+                advice = "write service_def: and the definition behind it, such as galera"
+                self._error("bad-service", f"{key}.service_def", f"is {kind(definition)}; {advice}")
+            elif self._is_name(name, key):
+                self._check_keys(entry, key, ("service_def", "mapping", "configs"))
+                services[name] = NamedService(definition, self._mapping(entry, key), self._configs(entry, key))
+        return services
+
+    def mapping(self, section: str) -> Section:
+        """A section that may be left out. CCP demanded a mapping; nothing at all under its key is taken as empty."""
+        value = self.content.get(section)
+        found = as_section(value)
+        if found is None and value is not None:
+            self._error("bad-section", section, f"is {kind(value)}; write keys and their values under it")
+        return found or {}
+
+    def _required(self, section: str, shape: str) -> Section:
+        found = self.mapping(section)
+        if not found and not self.broken and not self._has_error(section):
+            hint = " (deploy_config is not followed: !include that file)" if "deploy_config" in self.content else ""
+            self._error("missing-section", section, f"is missing or empty{hint}; write {section}: and {shape}")
+        return found
+
+    def _pattern(self, text: object, key: str) -> re.Pattern[str] | None:
+        wrong = f"is {kind(text)}, not text" if not isinstance(text, str) else "is empty"
+        if isinstance(text, str) and text:
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", FutureWarning)
+                    return re.compile(text)
+            except (re.error, OverflowError, RecursionError) as error:
+                wrong = f"is no regular expression: {error}"
+        self._error("bad-pattern", key, f"{wrong}; write a regular expression such as node[1-3]$")
+        return None
+
+    def _names(self, value: object, key: str, what: str) -> tuple[str, ...]:
+        if not isinstance(value, list):
+            advice = f"write a list of {what}s, one '- {what}' a line, [] for none"
+            self._error("bad-list", key, f"is {kind(value)}; {advice}")
+            return ()
+        items: list[object] = list(value)  # pyright: ignore[reportUnknownArgumentType]
+        for item in items:
+            if not isinstance(item, str) or not item:
+                self._error("bad-list", key, f"holds {kind(item)}; write the name of a {what} as plain text")
+        return tuple(item for item in items if isinstance(item, str) and item)
+
+    def _mapping(self, entry: Section, key: str) -> dict[str, str]:
+        value = entry.get("mapping", {})
+        section = as_section(value) or {}
+        mapping = {name: to for name, to in section.items() if isinstance(name, str) and isinstance(to, str)}
+        if as_section(value) is None or len(mapping) < len(section):
+            advice = "write lines such as database: keystone-db"
+            self._error("bad-service", f"{key}.mapping", f"does not map names to names of services; {advice}")
+        return mapping
+
+    def _configs(self, entry: Section, key: str) -> Section:
+        value = entry.get("configs", {})
+        found = as_section(value)
+        if found is None:
+            self._error("bad-configs", f"{key}.configs", f"is {kind(value)}; write keys and their values under it")
+        return found or {}
+
+    def _check_keys(self, entry: Section, key: str, known: tuple[str, ...]) -> None:
+        for extra in [str(part) for part in entry if part not in known]:
+            advice = f"here stand {', '.join(known)}"
+            self._warn("unknown-key", f"{key}.{extra}", f"is not read{suggestion(extra, known)}; {advice}")
+
+    def _check_overrides(self, configs: Section, known: Mapping[object, object], key: str) -> None:
+        """A node's configs override and add nothing: CCP refused new keys, though only up to the first mapping."""
+        for name, value in configs.items():
+            below, above = as_section(known.get(name)), as_section(value)
+            if name not in known:
+                hint = suggestion(str(name), [str(each) for each in known])
+                advice = "write it under the file's own configs first, or take it out"
+                wrong = f"is a new key{hint} and a node's configs only override"
+                self._error("new-config-key", f"{key}.{name}", f"{wrong}; {advice}")
+            elif below is not None and above is not None:
+                self._check_overrides(above, below, f"{key}.{name}")
+
+    def _check_names(self) -> None:
+        """Unknown sections do nothing, which is an error where one was nearly meant to place services."""
+        for name in self.content:
+            text = str(name)
+            if text in catalogue().sections:
+                continue
+            close = difflib.get_close_matches(text, _PLACING, n=1, cutoff=0.85)
+            if close:
+                self._error("unknown-key", text, f"is no section of a CCP file; write {close[0]}")
+            else:
+                self._warn("unknown-key", text, "is no section of a CCP file and is not read; take it out")
+
+    def _is_name(self, name: object, key: str) -> TypeGuard[str]:
+        if isinstance(name, str) and name:
+            return True
+        self._error("bad-name", key, f"has {kind(name)} for a name; write it in quotes")
+        return False
+
+    def _has_error(self, key: str) -> bool:
+        return any(finding.key == key and finding.severity == "error" for finding in self.findings)
+
+    def _error(self, rule: str, key: str, message: str) -> None:
+        self.findings.append(Finding(rule, "error", key, message))
+
+    def _warn(self, rule: str, key: str, message: str) -> None:
+        self.findings.append(Finding(rule, "warning", key, message))

@@ -1,0 +1,159 @@
+"""Sizes: there for every service that runs, sourced, and small enough for the servers that they are meant for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from blueprint.architecture import NAMES, Architecture, Row, load_architecture
+from blueprint.problems import Refused
+from blueprint.sizing import FILE, Resources, load_sizing
+
+SYSTEM = (500, 1024)
+"""What a node keeps for itself (witness.py)."""
+SEED_SERVER = (24_000 - SYSTEM[0], 256 * 1024 - SYSTEM[1])
+"""A compute/controller server of the seed (5.3.3)."""
+LAB_MACHINE = (6_000, 12 * 1024)
+"""Of a lab VM's 8 vCPU and 16 GiB, what its services may ask for at most."""
+
+
+@pytest.fixture
+def data() -> dict[str, Any]:
+    return yaml.safe_load(FILE.read_text(encoding="utf-8"))
+
+
+def running(architecture: Architecture) -> list[Row]:
+    return [row for row in architecture.rows if row.replaced_by is None]
+
+
+def total(sizes: list[Resources]) -> tuple[int, int]:
+    return sum(size.cpu_m for size in sizes), sum(size.memory_mi for size in sizes)
+
+
+def refusal(data: dict[str, Any], tmp_path: Path) -> list[str]:
+    path = tmp_path / "sizing.yaml"
+    path.write_text(yaml.safe_dump(data), encoding="utf-8")
+    with pytest.raises(Refused) as refused:
+        load_sizing(path)
+    return [str(problem).removeprefix(f"{path}, ") for problem in refused.value.problems]
+
+
+def test_every_service_that_runs_has_both_profiles() -> None:
+    sizing = load_sizing()
+    services = {row.service for name in NAMES for row in running(load_architecture(name))}
+    assert set(sizing) == services
+    assert "glance-registry" not in sizing
+    for service, profiles in sizing.items():
+        assert set(profiles) == {"production", "lab"}, service
+
+
+def test_lab_asks_for_no_more_than_production() -> None:
+    for service, profiles in load_sizing().items():
+        production, lab = profiles["production"], profiles["lab"]
+        assert lab.cpu_m <= production.cpu_m, service
+        assert lab.memory_mi <= production.memory_mi, service
+
+
+def test_limits_are_not_below_requests_and_cpu_has_none() -> None:
+    for service, profiles in load_sizing().items():
+        for size in profiles.values():
+            assert size.limit_memory_mi >= size.memory_mi, service
+            assert size.limit_cpu_m is None, f"{service}: a throttled member looks like a dead one"
+
+
+def test_the_seeds_figures_for_monitoring() -> None:
+    sizing = load_sizing()
+    seeded = {service for service, profiles in sizing.items() if _seed(profiles["production"]) == "004"}
+    assert seeded == {"influxdb-grafana", "elasticsearch-kibana", "nagios"}
+    for service in seeded:
+        assert (sizing[service]["production"].cpu_m, sizing[service]["production"].memory_mi) == (4000, 8192)
+        assert _seed(sizing[service]["lab"]) == "ours"
+
+
+def test_what_is_ours_says_that_it_is_unmeasured() -> None:
+    for profiles in load_sizing().values():
+        for size in profiles.values():
+            assert size.source
+            assert size.source.seed == "004" or "unmeasured" in size.source.says
+
+
+@pytest.mark.parametrize("pool", ["mysqld", "rabbitmq"])
+def test_lab_machine_carries_all_that_may_come_to_it_at_100(pool: str) -> None:
+    rows = [row for row in running(load_architecture("100")) if pool in row.runs_on]
+    assert len(rows) > 10
+    cpu, memory = total([load_sizing()[row.service]["lab"] for row in rows])
+    assert cpu <= LAB_MACHINE[0]
+    assert memory <= LAB_MACHINE[1]
+
+
+@pytest.mark.parametrize("pool", ["mysqld", "rabbitmq"])
+def test_seed_server_carries_a_whole_pool_in_production_at_100(pool: str) -> None:
+    architecture = load_architecture("100")
+    rows = [row for row in running(architecture) if row.runs_on[0] == pool]
+    rows += [row for row in running(architecture) if row.everywhere and pool in row.runs_on]
+    cpu, memory = total([load_sizing()[row.service]["production"] for row in rows])
+    assert cpu <= SEED_SERVER[0]
+    assert memory <= SEED_SERVER[1]
+
+
+def test_seed_storage_server_carries_ten_daemons() -> None:
+    osd = load_sizing()["ceph-osd"]["production"]
+    assert 10 * osd.cpu_m <= 24_000 - SYSTEM[0]
+    assert 10 * osd.limit_memory_mi <= 128 * 1000**3 // 1024**2 - SYSTEM[1]
+
+
+def test_sizes_of_a_node_fit_at_every_size_in_total() -> None:
+    sizing = load_sizing()
+    for name in NAMES:
+        architecture = load_architecture(name)
+        rows = [row for row in running(architecture) if row.instances]
+        asked = [sizing[row.service]["production"] for row in rows for _ in range(row.instances or 0)]
+        cpu, memory = total(asked)
+        assert cpu <= architecture.dedicated_total * SEED_SERVER[0], name
+        assert memory <= architecture.dedicated_total * SEED_SERVER[1], name
+
+
+# Faults
+
+
+def test_missing_services_and_profiles_are_all_named(data: dict[str, Any], tmp_path: Path) -> None:
+    del data["services"]["keystone"]
+    del data["services"]["nagios"]["lab"]
+    data["services"]["glance-registry"] = data["services"]["glance-api"]
+    said = refusal(data, tmp_path)
+    assert {message.split(";")[0] for message in said} == {
+        "services.keystone: is missing",
+        "services.nagios.lab: is missing",
+        "services.glance-registry: is in no reference architecture",
+    }
+
+
+def test_limits_below_requests(data: dict[str, Any], tmp_path: Path) -> None:
+    data["services"]["mysqld"]["lab"] |= {"limit_cpu_m": 1, "limit_memory_mi": 1}
+    assert refusal(data, tmp_path) == [
+        "services.mysqld.lab: limits memory to 1 MiB, below its request; write limit_memory_mi: 2048 or more",
+        (
+            "services.mysqld.lab: limits CPU to 1 millicores, below its request; "
+            "write limit_cpu_m: 1000 or more, or leave it out"
+        ),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "key"),
+    [
+        ({"cpu_m": "1"}, "services.mysqld.lab.cpu_m"),
+        ({"cpu_m": 0}, "services.mysqld.lab.cpu_m"),
+        ({"cpu": 1}, "services.mysqld.lab.cpu"),
+    ],
+)
+def test_shape(change: dict[str, Any], key: str, data: dict[str, Any], tmp_path: Path) -> None:
+    data["services"]["mysqld"]["lab"] |= change
+    assert [message.split(":")[0] for message in refusal(data, tmp_path)] == [key]
+
+
+def _seed(size: Resources) -> str | None:
+    return size.source.seed if size.source else None
