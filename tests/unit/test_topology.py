@@ -158,6 +158,13 @@ def test_named_services_stand_under_their_own_names(tmp_path: Path) -> None:
     assert placement.services["keystone-db"].replicas == 3
 
 
+def test_a_node_may_override_what_the_file_itself_brings(tmp_path: Path) -> None:
+    text = (
+        "nodes: {node.*: {roles: [a], configs: {site: {disk: sdb}}}}\nroles: {a: [nginx]}\nconfigs: {site: {disk: sda}}"
+    )
+    assert placed(tmp_path, text).findings == ()
+
+
 def test_a_named_service_may_bear_the_name_of_a_retired_definition(tmp_path: Path) -> None:
     assert placed(tmp_path, on_three("redis", "services: {redis: {service_def: memcached}}")).findings == ()
 

@@ -12,7 +12,7 @@ import pytest
 
 from blueprint.topology import judge_together, place, read_topology
 from blueprint.topology.__main__ import main
-from tests.topologies import CACHE, REAL, ROOT, Output, numbered, placed, run
+from tests.topologies import CACHE, REAL, ROOT, Output, numbered, on_three, placed, run
 
 COMMON = "registry: {address: '127.0.0.1:31500'}\nreplicas: {etcd: 3}\nconfigs: {private_interface: eth0}\n"
 ROLES = "---\nroles:\n  net: [openvswitch-db]\n  ctl: [etcd]\n"
@@ -148,7 +148,7 @@ def test_the_command_prints_what_is_promised() -> None:
 
 
 def test_the_table_shows_errors_first_and_says_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "t.yaml").write_text(f"{CACHE}colour: blue\nreplicas: {{memcached: 0}}")
+    (tmp_path / "t.yaml").write_text(on_three("etcd, nonsense"))
     assert main([str(tmp_path / "t.yaml"), "--nodes", "node[1-3]"]) == 1
     lines = capsys.readouterr().out.splitlines()
     assert [line.split(":")[0] for line in lines[-3:-1]] == ["error", "warning"]

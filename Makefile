@@ -1,0 +1,54 @@
+# Every target brings what it needs first (`make setup`): minutes the first time on a machine, nothing after that.
+# The work is in tools/; this file only names it.
+
+STACK ?= dev
+CONFIRM ?=
+
+# The first Python that is new enough; if there is none, python3 says so.
+PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11 python; do \
+	"$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$python" && exit; \
+	done; echo python3)
+
+QUORATE = .venv/bin/python -m tools.quorate
+# Tests and checks run in the activated environment, engine included.
+ACTIVE = . .venv/bin/activate &&
+
+.DEFAULT_GOAL := help
+.PHONY: help setup up preview audit plan destroy test lint format bench clean
+
+help: ## Show this list
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@echo "  STACK=dev by default: a stack is Pulumi.<stack>.yaml or examples/<stack>.yaml."
+
+setup: ## Bring the Python environment and the Pulumi engine
+	@$(PYTHON) -m tools.setup
+
+up: setup ## Build STACK, after a preview that its policies have passed
+	@$(QUORATE) up --stack "$(STACK)"
+
+preview: setup ## Show what `up` would change and which rules it would break
+	@$(QUORATE) preview --stack "$(STACK)"
+
+audit: setup ## Judge STACK by every rule and write the report to build/STACK/audit/
+	@$(QUORATE) audit --stack "$(STACK)"
+
+plan: setup ## Show where everything of STACK would run, without an engine
+	@$(QUORATE) plan --stack "$(STACK)"
+
+destroy: setup ## Take STACK down (a stack that is no rendered lab wants CONFIRM=<stack> too)
+	@$(QUORATE) destroy --stack "$(STACK)" --confirm "$(CONFIRM)"
+
+test: lint ## Check style and types, then run every test
+	@$(ACTIVE) python -m pytest -n 2
+
+lint: setup ## Check style, format and types
+	@$(ACTIVE) ruff check . && ruff format --check . && pyright
+
+format: setup ## Put the code into the project's format
+	@$(ACTIVE) ruff check --fix . && ruff format .
+
+bench: setup ## Time plan, preview and up of STACK in a throw-away state
+	@.venv/bin/python -m tools.bench --stack "$(STACK)"
+
+clean: setup ## Remove rendered trees, reports and caches; what stands for live machines stays
+	@$(QUORATE) clean

@@ -1,0 +1,41 @@
+"""The program: settings, a plan, a cloud. Everything else is elsewhere, under the name of what it is."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pulumi
+from pulumi import runtime
+
+from blueprint import placement, settings
+from blueprint.problems import Refused
+from components import target
+from components.cloud import Cloud, CloudArgs
+
+SHOWN = 32
+"""The language host's code for an end that the user has been told the reason of: no traceback, no second message."""
+
+
+def main() -> None:
+    """Builds the stack that the engine has set up."""
+    stack = pulumi.get_stack()
+    plan = placement.plan(settings.from_pulumi(runtime.get_config_env(), runtime.get_config_secret_keys_env()))
+    plan.write(Path(target.directory(stack)) / "plan.json")
+    for warning in plan.warnings:
+        pulumi.warn(warning)
+
+    landing = target.of(plan.settings, stack)
+    opts = pulumi.ResourceOptions(providers=[landing.kubernetes])
+    Cloud("cloud", CloudArgs(plan, stack, landing), opts)
+
+    pulumi.export("architecture", plan.architecture.name)
+    pulumi.export("plan", str(target.directory(stack) / "plan.json"))
+    pulumi.export("services", {service.name: service.instances for service in plan.services})
+
+
+try:
+    main()
+except Refused as refused:
+    pulumi.log.error("the stack is refused:\n" + "\n".join(f"  {problem}" for problem in refused.problems))
+    sys.exit(SHOWN)

@@ -1,0 +1,94 @@
+"""The whole cloud: virt hosts with their virtual machines, the master tier, machines, and a service for each row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pulumi
+
+from blueprint.nodes import COMPUTE
+from blueprint.placement import Plan, ServicePlan
+from blueprint.sizing import load_sizing
+from components import machine_files, tokens, workers
+from components.component import Component, Facts, plain
+from components.k8s_master import MasterTier, MasterTierArgs
+from components.machine import MachineArgs, MachinePoolArgs
+from components.openstack import storage
+from components.openstack.catalogue import CATALOGUE
+from components.openstack.service import OpenStackService, OpenStackServiceArgs
+from components.target import Target
+from components.virt_host import VirtHost, VirtHostArgs
+
+
+@dataclass(frozen=True)
+class CloudArgs:
+    """A finished plan, and where it lands."""
+
+    plan: Plan
+    stack: str
+    target: Target
+
+
+class Cloud(Component[CloudArgs]):
+    """Everything of a stack."""
+
+    token = tokens.CLOUD
+
+    @staticmethod
+    def facts(args: CloudArgs) -> Facts:
+        plan = args.plan
+        return plain(
+            profile=plan.settings.profile,
+            architecture=plan.architecture.name,
+            release=plan.settings.release,
+            target=plan.settings.target,
+            features=plan.settings.features,
+            computes=len(plan.pool(COMPUTE)),
+            stack=args.stack,
+        )
+
+    def build(self, name: str, args: CloudArgs) -> None:
+        hosts = self._virt_hosts(name, args)
+        masters = self._master_tier(name, args, hosts)
+        self._machines(name, args)
+        self._services(name, args, masters)
+
+    def _virt_hosts(self, name: str, args: CloudArgs) -> list[VirtHost]:
+        hosts: list[VirtHost] = []
+        for host in args.plan.hosts:
+            guests = tuple(node for node in args.plan.nodes if node.virtual and node.server == host.name)
+            files = {guest.name: machine_files.files(args.plan, guest) for guest in guests}
+            arguments = VirtHostArgs(host, guests, files, args.target)
+            hosts.append(VirtHost(f"{name}-{host.name}", arguments, self.child()))
+        return hosts
+
+    def _master_tier(self, name: str, args: CloudArgs, hosts: list[VirtHost]) -> MasterTier:
+        files = {master.name: machine_files.files(args.plan, master) for master in args.plan.masters}
+        arguments = MasterTierArgs(args.plan, files, args.target)
+        return MasterTier(f"{name}-masters", arguments, self.child(depends_on=hosts))
+
+    def _machines(self, name: str, args: CloudArgs) -> None:
+        for node in workers.alone(args.plan):
+            machine = MachineArgs(node, machine_files.files(args.plan, node))
+            args.target.machine(f"{name}-{node.name}", machine, self.child())
+        for pool, nodes in workers.pools(args.plan).items():
+            alike = MachinePoolArgs(nodes, machine_files.templates(args.plan, nodes[0]))
+            args.target.machine_pool(f"{name}-{pool}", alike, self.child())
+
+    def _services(self, name: str, args: CloudArgs, masters: MasterTier) -> None:
+        foundation = storage.foundation(name, self.child(depends_on=[masters]))
+        for service in args.plan.services:
+            if not service.replaced_by:
+                OpenStackService(f"{name}-{service.name}", _service_args(args.plan, service, foundation), self.child())
+
+
+def _service_args(plan: Plan, service: ServicePlan, foundation: list[pulumi.Resource]) -> OpenStackServiceArgs:
+    return OpenStackServiceArgs(
+        service=service,
+        workload=CATALOGUE[service.name],
+        settings=plan.settings,
+        resources=load_sizing()[service.name][plan.settings.profile],
+        nodes=tuple(node for node in plan.nodes if node.pool in service.pools),
+        replaces=tuple(other.name for other in plan.services if other.replaced_by == service.name),
+        foundation=foundation,
+    )

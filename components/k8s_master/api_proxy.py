@@ -1,0 +1,76 @@
+"""The way from a worker to the API servers: nginx in a static pod on every machine that is no master (004, 5.5.5)."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+from blueprint.nodes import Node
+from components.documents import literal, template
+from components.k8s_master.versions import NGINX_IMAGE
+from components.kubelet import API_PORT
+
+TIMEOUT = "10m"
+"""004, 5.5.8: with nginx's default, watches were cut so often that API servers spent ten times the CPU."""
+
+CONFIGURATION = """\
+worker_processes 1;
+error_log stderr notice;
+
+events {{
+  worker_connections 1024;
+}}
+
+stream {{
+  upstream api {{
+    least_conn;
+{servers}
+  }}
+
+  server {{
+    listen 127.0.0.1:{port};
+    proxy_pass api;
+    proxy_connect_timeout 1s;
+    proxy_timeout {timeout};
+  }}
+}}
+"""
+
+
+def files(masters: Sequence[Node]) -> dict[str, str]:
+    """Templates of the proxy's configuration and of its static pod."""
+    servers = "\n".join(f"    server {master.address}:{API_PORT} max_fails=2 fail_timeout=3s;" for master in masters)
+    configuration = CONFIGURATION.format(servers=servers, port=API_PORT, timeout=TIMEOUT)
+    digest = hashlib.sha256(configuration.encode()).hexdigest()[:16]
+    return {"api-proxy/nginx.conf": literal(configuration), "api-proxy/pod.yaml": template(_pod(digest))}
+
+
+def _pod(digest: str) -> dict[str, object]:
+    """The annotation restarts nginx when the masters change: kubelet sees no change but the manifest's."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": "api-proxy",
+            "namespace": "kube-system",
+            "labels": {"app.kubernetes.io/name": "api-proxy", "app.kubernetes.io/managed-by": "quorate"},
+            "annotations": {"quorate.io/config": digest},
+        },
+        "spec": {
+            "hostNetwork": True,
+            "priorityClassName": "system-node-critical",
+            "containers": [
+                {
+                    "name": "nginx",
+                    "image": NGINX_IMAGE,
+                    "command": ["nginx", "-c", "/etc/api-proxy/nginx.conf", "-g", "daemon off;"],
+                    "resources": {"requests": {"cpu": "25m", "memory": "32Mi"}, "limits": {"memory": "128Mi"}},
+                    "livenessProbe": {"tcpSocket": {"host": "127.0.0.1", "port": API_PORT}},
+                    "volumeMounts": [{"name": "configuration", "mountPath": "/etc/api-proxy", "readOnly": True}],
+                }
+            ],
+            "volumes": [
+                {"name": "configuration", "hostPath": {"path": "/etc/kubernetes/api-proxy", "type": "Directory"}}
+            ],
+        },
+    }

@@ -1,0 +1,64 @@
+"""Calico's BGP as files of the masters, to be applied from any of them once Calico's own resources exist.
+
+Up to 500 nodes every node peers with every other. At 1000 the full mesh took 'significant time during node startup'
+and the seed asks for route reflectors (004, 5.5.8): the masters, which are three, apart, and there before any worker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from blueprint.nodes import HOSTNAME, Node
+from blueprint.placement import Plan
+from components.documents import template
+from components.k8s_master.versions import large
+
+DATASTORE = "kubernetes"
+API = "projectcalico.org/v3"
+AS_NUMBER = 64512
+"""The first private one; Calico's own default."""
+CLUSTER_ID = "244.0.0.1"
+
+
+def route_reflectors(plan: Plan) -> tuple[Node, ...]:
+    """The nodes that hand routes on; none where all nodes peer with each other."""
+    return plan.masters if large(plan) else ()
+
+
+def files(plan: Plan) -> dict[str, str]:
+    """Templates of Calico's resources."""
+    reflectors = route_reflectors(plan)
+    found = {"calico/bgp-configuration.yaml": template(_bgp_configuration(mesh=not reflectors))}
+    if reflectors:
+        found["calico/bgp-peers.yaml"] = template(_bgp_peer(reflectors))
+        found["calico/route-reflectors.yaml"] = template(*(_reflector(node) for node in reflectors))
+    return found
+
+
+def _bgp_configuration(*, mesh: bool) -> dict[str, Any]:
+    return {
+        "apiVersion": API,
+        "kind": "BGPConfiguration",
+        "metadata": {"name": "default"},
+        "spec": {"asNumber": AS_NUMBER, "nodeToNodeMeshEnabled": mesh, "logSeverityScreen": "Info"},
+    }
+
+
+def _bgp_peer(reflectors: Sequence[Node]) -> dict[str, Any]:
+    names = ", ".join(f"'{node.name}'" for node in reflectors)
+    return {
+        "apiVersion": API,
+        "kind": "BGPPeer",
+        "metadata": {"name": "route-reflectors"},
+        "spec": {"nodeSelector": "all()", "peerSelector": f"{HOSTNAME} in {{ {names} }}"},
+    }
+
+
+def _reflector(node: Node) -> dict[str, Any]:
+    return {
+        "apiVersion": API,
+        "kind": "Node",
+        "metadata": {"name": node.name},
+        "spec": {"bgp": {"routeReflectorClusterID": CLUSTER_ID}},
+    }

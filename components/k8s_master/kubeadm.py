@@ -1,0 +1,92 @@
+"""kubeadm's configuration of each master: it initialises the first, and joins the others.
+
+Numbers are of 004: three masters (5.5.3), leader election for scheduler and controller manager (5.5.4), requests in
+flight at 1000 nodes (5.5.8). Taints are not in the cluster-wide KubeletConfiguration, since every worker would take it
+over: each machine has its own in kubelet.yaml.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from blueprint.nodes import Node
+from blueprint.placement import Plan
+from components import documents, kubelet
+from components.documents import template
+from components.k8s_master import etcd
+from components.k8s_master.versions import KUBERNETES, large
+from components.kubelet import API_PORT, KUBEADM, PATCHES
+
+ENDPOINT = f"127.0.0.1:{API_PORT}"
+"""The API server itself on a master, the local proxy on a worker: one address everywhere (004, 5.5.5)."""
+
+MAX_REQUESTS_INFLIGHT = 2000
+"""004, 5.5.8: the default of 400 answers 429 long before the top load of 1000 nodes."""
+
+PKI = "/etc/kubernetes/pki"
+
+
+def files(plan: Plan, master: Node) -> dict[str, str]:
+    """The template of a master's kubeadm.yaml."""
+    if master == plan.masters[0]:
+        first = [_init_configuration(master), cluster_configuration(plan), _kubelet_configuration()]
+        return {"kubeadm.yaml": template(*first)}
+    return {"kubeadm.yaml": template(_join_configuration(master))}
+
+
+def cluster_configuration(plan: Plan) -> dict[str, Any]:
+    """What all API servers, schedulers and controller managers share."""
+    masters = plan.masters
+    arguments: dict[str, str] = {}
+    if large(plan):
+        arguments["max-requests-inflight"] = str(MAX_REQUESTS_INFLIGHT)
+    names = ["127.0.0.1", "localhost", *(name for master in masters for name in (master.name, master.address))]
+    return {
+        "apiVersion": KUBEADM,
+        "kind": "ClusterConfiguration",
+        "clusterName": "quorate",
+        "kubernetesVersion": KUBERNETES,
+        "controlPlaneEndpoint": ENDPOINT,
+        "networking": {
+            "podSubnet": str(plan.settings.networks.pods),
+            "serviceSubnet": str(plan.settings.networks.services),
+            "dnsDomain": "cluster.local",
+        },
+        "etcd": {
+            "external": {
+                "endpoints": etcd.endpoints(masters),
+                "caFile": f"{etcd.PKI}/ca.crt",
+                "certFile": f"{PKI}/apiserver-etcd-client.crt",
+                "keyFile": f"{PKI}/apiserver-etcd-client.key",
+            }
+        },
+        "apiServer": {"certSANs": names} | ({"extraArgs": _arguments(arguments)} if arguments else {}),
+        "controllerManager": {"extraArgs": _arguments({"leader-elect": "true"})},
+        "scheduler": {"extraArgs": _arguments({"leader-elect": "true"})},
+    }
+
+
+def _init_configuration(master: Node) -> dict[str, Any]:
+    return {
+        "apiVersion": KUBEADM,
+        "kind": "InitConfiguration",
+        "localAPIEndpoint": _endpoint(),
+        "nodeRegistration": kubelet.node_registration(master),
+        "patches": {"directory": PATCHES},
+    }
+
+
+def _join_configuration(master: Node) -> dict[str, Any]:
+    return kubelet.join_configuration(master) | {"controlPlane": {"localAPIEndpoint": _endpoint()}}
+
+
+def _kubelet_configuration() -> dict[str, Any]:
+    return {"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration", "cgroupDriver": "systemd"}
+
+
+def _endpoint() -> dict[str, Any]:
+    return {"advertiseAddress": documents.ADDRESS, "bindPort": API_PORT}
+
+
+def _arguments(arguments: dict[str, str]) -> list[dict[str, str]]:
+    return [{"name": name, "value": value} for name, value in arguments.items()]

@@ -1,0 +1,105 @@
+"""What every Kubernetes node is told of itself: its labels, taints, address and size.
+
+kubelet and kubeadm read the same labels and taints that policies and proofs read in node.yaml; all of them come from
+the plan's nodes (blueprint/nodes.py), so that they cannot disagree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from blueprint.nodes import RACK, SERVER, ZONE, Node
+from blueprint.placement import Plan
+from components import documents
+from components.documents import Place, template
+
+CRI_SOCKET = "unix:///run/containerd/containerd.sock"
+PATCHES = "/etc/kubernetes/patches"
+"""Where kubeadm finds kubelet.yaml, as its patch `kubeletconfiguration`: the cluster-wide one has no taints."""
+
+KUBEADM = "kubeadm.k8s.io/v1beta4"
+API_PORT = 6443
+
+
+def files(plan: Plan, node: Node) -> dict[str, str]:
+    """Templates that every machine has, whatever else it is."""
+    return {
+        "kubelet.yaml": template(kubelet_configuration(node, reserved(plan, node))),
+        "node.yaml": template(facts(node)),
+    }
+
+
+def join(node: Node) -> dict[str, str]:
+    """What a worker joins the cluster with."""
+    return {"kubeadm-join.yaml": template(join_configuration(node))}
+
+
+def labels(node: Node) -> dict[str, str]:
+    """The node's labels, with places for what differs within a pool."""
+    places = {SERVER: documents.SERVER, RACK: documents.RACK, ZONE: documents.RACK}
+    return {key: places.get(key, value) for key, value in node.labels.items()}
+
+
+def taints(node: Node) -> list[dict[str, str]]:
+    """The plan's `key=value:effect`, as Kubernetes writes taints; an empty value is left out."""
+    found: list[dict[str, str]] = []
+    for taint in node.taints:
+        pair, _, effect = taint.rpartition(":")
+        key, _, value = pair.partition("=")
+        found.append({"key": key, **({"value": value} if value else {}), "effect": effect})
+    return found
+
+
+def reserved(plan: Plan, node: Node) -> dict[str, str]:
+    """What a virt host's virtual machines and its own system take: kubelet must not promise it to pods."""
+    host = next((host for host in plan.hosts if host.name == node.name), None)
+    if host is None or (host.cpu, host.memory) == (node.cpu, node.memory):
+        return {}
+    return {"cpu": str(host.cpu - node.cpu), "memory": f"{host.memory - node.memory}Gi"}
+
+
+def kubelet_configuration(node: Node, kept: Mapping[str, str]) -> dict[str, Any]:
+    """The machine's own part of kubelet's configuration. Without the taints it would be open for a moment at birth."""
+    return {
+        "apiVersion": "kubelet.config.k8s.io/v1beta1",
+        "kind": "KubeletConfiguration",
+        "registerWithTaints": taints(node),
+        **({"systemReserved": dict(kept)} if kept else {}),
+    }
+
+
+def node_registration(node: Node) -> dict[str, Any]:
+    """The part of InitConfiguration and JoinConfiguration that describes the node."""
+    pairs = ",".join(f"{key}={value}" for key, value in labels(node).items())
+    return {
+        "name": documents.NODE,
+        "criSocket": CRI_SOCKET,
+        "taints": taints(node),
+        "kubeletExtraArgs": [
+            {"name": "node-ip", "value": documents.ADDRESS},
+            {"name": "node-labels", "value": Place(pairs)},
+        ],
+    }
+
+
+def join_configuration(node: Node) -> dict[str, Any]:
+    """How the node joins. The way to the cluster is a file on the machine: it holds a token, and this holds none."""
+    return {
+        "apiVersion": KUBEADM,
+        "kind": "JoinConfiguration",
+        "discovery": {"file": {"kubeConfigPath": "/etc/kubernetes/discovery.conf"}},
+        "nodeRegistration": node_registration(node),
+        "patches": {"directory": PATCHES},
+    }
+
+
+def facts(node: Node) -> dict[str, Any]:
+    """The node as pods may use it, for whoever makes or checks one without the machine."""
+    return {
+        "name": documents.NODE,
+        "address": documents.ADDRESS,
+        "capacity": {"cpu": str(node.cpu), "memory": f"{node.memory}Gi"},
+        "labels": labels(node),
+        "taints": taints(node),
+    }

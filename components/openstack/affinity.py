@@ -1,0 +1,69 @@
+"""Where pods may stand: the plan's pools, and who must be apart from whom.
+
+The rules are the contract between planner, components and policy. Hard for members of a quorum, over nodes and over
+physical hosts: two virtual machines of one host are one failure domain. Others never share a node with their like,
+and spread over physical hosts as far as these allow, so that a small site still runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pulumi_kubernetes.core import v1 as core
+from pulumi_kubernetes.meta import v1 as meta
+
+from blueprint.nodes import DEDICATED, HOSTNAME, POOL, SERVER
+from blueprint.placement import ServicePlan
+from components.openstack.labels import NAME
+
+
+def affinity(service: ServicePlan) -> core.AffinityArgs:
+    """Onto the service's pools, apart from its like and from those that the architecture keeps off its nodes."""
+    terms: list[core.PodAffinityTermArgs] = []
+    if not service.everywhere:
+        terms.append(_apart(HOSTNAME, [service.name]))
+    if service.quorum and not service.everywhere:
+        terms.append(_apart(SERVER, [service.name]))
+    if service.apart_from:
+        terms.append(_apart(HOSTNAME, service.apart_from))
+    pools = core.NodeSelectorRequirementArgs(key=POOL, operator="In", values=list(service.pools))
+    return core.AffinityArgs(
+        node_affinity=core.NodeAffinityArgs(
+            required_during_scheduling_ignored_during_execution=core.NodeSelectorArgs(
+                node_selector_terms=[core.NodeSelectorTermArgs(match_expressions=[pools])]
+            )
+        ),
+        pod_anti_affinity=core.PodAntiAffinityArgs(required_during_scheduling_ignored_during_execution=terms)
+        if terms
+        else None,
+    )
+
+
+def tolerations(service: ServicePlan) -> list[core.TolerationArgs]:
+    """Of the taints of the service's own pools, and of no other."""
+    return [
+        core.TolerationArgs(key=DEDICATED, operator="Equal", value=pool, effect="NoSchedule") for pool in service.pools
+    ]
+
+
+def spread(service: ServicePlan) -> list[core.TopologySpreadConstraintArgs] | None:
+    """Over physical hosts, where no hard rule says so already."""
+    if service.everywhere or service.quorum:
+        return None
+    return [
+        core.TopologySpreadConstraintArgs(
+            topology_key=SERVER,
+            max_skew=1,
+            when_unsatisfiable="ScheduleAnyway",
+            label_selector=meta.LabelSelectorArgs(match_labels={NAME: service.name}),
+        )
+    ]
+
+
+def _apart(topology: str, services: Sequence[str]) -> core.PodAffinityTermArgs:
+    if len(services) == 1:
+        selector = meta.LabelSelectorArgs(match_labels={NAME: services[0]})
+    else:
+        those = meta.LabelSelectorRequirementArgs(key=NAME, operator="In", values=list(services))
+        selector = meta.LabelSelectorArgs(match_expressions=[those])
+    return core.PodAffinityTermArgs(topology_key=topology, label_selector=selector)

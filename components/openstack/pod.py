@@ -1,0 +1,193 @@
+"""A workload's pod: its containers with probes, volumes and resources.
+
+Kolla's start script calls sudo, so no container forbids privilege escalation; those that are not privileged keep the
+runtime's own seccomp profile. Service links are off: `RABBITMQ_PORT=tcp://…` in the environment breaks RabbitMQ.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pulumi_kubernetes.core import v1 as core
+from pulumi_kubernetes.meta import v1 as meta
+
+from blueprint.models import Settings
+from blueprint.placement import ServicePlan
+from blueprint.sizing import Resources
+from components.openstack import affinity, config, images, labels, storage
+from components.openstack.workload import Container, Exec, HostPath, Http, Probe, Workload
+
+PERIOD = 10
+"""Seconds between two probes, Kubernetes' default."""
+
+
+@dataclass(frozen=True)
+class Pod:
+    """What a pod is made of."""
+
+    workload: Workload
+    service: ServicePlan
+    settings: Settings
+    resources: Resources
+    annotations: Mapping[str, str]
+    """Those that the workload itself has as well."""
+    config_map: str | None
+    data: Mapping[str, str]
+    """The ConfigMap's."""
+
+    def template(self) -> core.PodTemplateSpecArgs:
+        """The pod template of a Deployment, StatefulSet or DaemonSet."""
+        digest = hashlib.sha256(json.dumps(self.data, sort_keys=True).encode()).hexdigest()[:16]
+        return core.PodTemplateSpecArgs(
+            metadata=meta.ObjectMetaArgs(
+                labels=labels.of(self.workload), annotations={**self.annotations, labels.CONFIG: digest}
+            ),
+            spec=self._spec(),
+        )
+
+    def _spec(self) -> core.PodSpecArgs:
+        workload = self.workload
+        shares = split(self.resources, [container.share for container in workload.containers])
+        return core.PodSpecArgs(
+            service_account_name=workload.service,
+            automount_service_account_token=False,
+            enable_service_links=False,
+            priority_class_name=storage.priority(quorum=self.service.quorum),
+            host_network=workload.host_network or None,
+            host_pid=workload.host_pid or None,
+            host_ipc=workload.host_ipc or None,
+            dns_policy="ClusterFirstWithHostNet" if workload.host_network else None,
+            termination_grace_period_seconds=workload.grace,
+            security_context=core.PodSecurityContextArgs(
+                fs_group=workload.uid, fs_group_change_policy="OnRootMismatch" if workload.claim else None
+            ),
+            affinity=affinity.affinity(self.service),
+            tolerations=affinity.tolerations(self.service),
+            topology_spread_constraints=affinity.spread(self.service),
+            containers=[
+                self._container(container, share) for container, share in zip(workload.containers, shares, strict=True)
+            ],
+            volumes=self._volumes(),
+        )
+
+    def _container(self, container: Container, resources: core.ResourceRequirementsArgs) -> core.ContainerArgs:
+        main = container is self.workload.containers[0]
+        return core.ContainerArgs(
+            name=container.name,
+            image=images.reference(container, self.settings, self.service.override, main=main),
+            image_pull_policy="IfNotPresent",
+            command=None if container.kolla else ["bash", "-ec"],
+            args=None if container.kolla else [container.command],
+            env=_environment(container),
+            ports=[
+                core.ContainerPortArgs(name=port.name, container_port=port.number, protocol=port.protocol)
+                for port in container.ports
+            ]
+            or None,
+            readiness_probe=_probe(container.ready),
+            liveness_probe=_probe(container.alive),
+            startup_probe=_probe(container.alive, failures=container.patience * 60 // PERIOD),
+            resources=resources,
+            security_context=_security(container),
+            volume_mounts=self._mounts(container),
+        )
+
+    def _mounts(self, container: Container) -> list[core.VolumeMountArgs] | None:
+        mounts = [_host_mount(path) for path in container.host_paths]
+        if self.config_map:
+            # Without Kolla's start script nothing copies files: they stand where the program looks for them.
+            path = config.DIRECTORY if container.kolla else f"/etc/{self.workload.component}"
+            mounts.append(core.VolumeMountArgs(name=_files(container), mount_path=path, read_only=True))
+        if container.data:
+            mounts.append(core.VolumeMountArgs(name=storage.CLAIM, mount_path=container.data))
+        return mounts or None
+
+    def _volumes(self) -> list[core.VolumeArgs] | None:
+        paths = {path.name: path for container in self.workload.containers for path in container.host_paths}
+        volumes = [
+            core.VolumeArgs(
+                name=name, host_path=core.HostPathVolumeSourceArgs(path=path.path, type="DirectoryOrCreate")
+            )
+            for name, path in paths.items()
+        ]
+        if self.config_map:
+            volumes += [self._files_volume(container) for container in self.workload.containers]
+        return volumes or None
+
+    def _files_volume(self, container: Container) -> core.VolumeArgs:
+        """The ConfigMap as one container sees it: its own config.json under Kolla's name for it, and its files."""
+        taken = config.files(self.workload, container, self.service.override.config)
+        items = [core.KeyToPathArgs(key=file.name, path=file.name) for file in taken]
+        if container.kolla:
+            items.insert(0, core.KeyToPathArgs(key=config.key(self.workload, container), path="config.json"))
+        return core.VolumeArgs(
+            name=_files(container), config_map=core.ConfigMapVolumeSourceArgs(name=self.config_map, items=items)
+        )
+
+
+def split(resources: Resources, shares: Sequence[int]) -> list[core.ResourceRequirementsArgs]:
+    """The pod's resources over its containers; together they are the pod's, to the last millicore."""
+    cpu, memory = divide(resources.cpu_m, shares), divide(resources.memory_mi, shares)
+    most = divide(resources.limit_memory_mi, shares)
+    most_cpu = divide(resources.limit_cpu_m, shares) if resources.limit_cpu_m else None
+    return [
+        core.ResourceRequirementsArgs(
+            requests={"cpu": f"{cpu[index]}m", "memory": f"{memory[index]}Mi"},
+            limits={"memory": f"{most[index]}Mi"} | ({"cpu": f"{most_cpu[index]}m"} if most_cpu else {}),
+        )
+        for index in range(len(shares))
+    ]
+
+
+def divide(total: int, shares: Sequence[int]) -> list[int]:
+    """`total` in whole parts after `shares`; what does not divide goes to the first, the service itself."""
+    parts = [total * share // sum(shares) for share in shares]
+    return [parts[0] + total - sum(parts), *parts[1:]]
+
+
+def _files(container: Container) -> str:
+    return f"{'kolla' if container.kolla else 'config'}-{container.name}"
+
+
+def _host_mount(path: HostPath) -> core.VolumeMountArgs:
+    return core.VolumeMountArgs(
+        name=path.name,
+        mount_path=path.mount or path.path,
+        read_only=path.read_only or None,
+        mount_propagation="Bidirectional" if path.shared else None,
+    )
+
+
+def _environment(container: Container) -> list[core.EnvVarArgs]:
+    if container.kolla:
+        fixed = (("KOLLA_CONFIG_STRATEGY", config.STRATEGY), *container.environment)
+        return [core.EnvVarArgs(name=name, value=value) for name, value in fixed]
+    fields = {"POD_NAME": "metadata.name", "POD_IP": "status.podIP", "NODE_NAME": "spec.nodeName"}
+    return [
+        core.EnvVarArgs(
+            name=name,
+            value_from=core.EnvVarSourceArgs(field_ref=core.ObjectFieldSelectorArgs(field_path=path)),
+        )
+        for name, path in fields.items()
+    ]
+
+
+def _security(container: Container) -> core.SecurityContextArgs:
+    if container.privileged:
+        return core.SecurityContextArgs(privileged=True)
+    return core.SecurityContextArgs(seccomp_profile=core.SeccompProfileArgs(type="RuntimeDefault"))
+
+
+def _probe(probe: Probe, failures: int | None = None) -> core.ProbeArgs:
+    timeout = probe.timeout if isinstance(probe, Exec) else 5
+    return core.ProbeArgs(
+        http_get=core.HTTPGetActionArgs(port=probe.port, path=probe.path) if isinstance(probe, Http) else None,
+        exec_=core.ExecActionArgs(command=list(probe.command)) if isinstance(probe, Exec) else None,
+        tcp_socket=core.TCPSocketActionArgs(port=probe.port) if not isinstance(probe, Http | Exec) else None,
+        period_seconds=PERIOD if failures or not isinstance(probe, Exec) else 30,
+        timeout_seconds=timeout,
+        failure_threshold=failures,
+    )

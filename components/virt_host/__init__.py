@@ -1,0 +1,6 @@
+"""Virtual machines on physical servers: Fuel's reduced footprint (seed 000) and its hypervisors (seed 002)."""
+
+from components.virt_host.component import VirtHost, VirtHostArgs
+from components.virt_host.domain import files
+
+__all__ = ["VirtHost", "VirtHostArgs", "files"]

@@ -1,0 +1,75 @@
+"""A virtual machine's own files: its libvirt domain, or its system container, from a template.
+
+Fuel's rules for the template (seed 000, Data model impact): a person may bring one, with values of their own; a value
+that the template does not use changes nothing, and one that was not given is left empty. Hypervisors are seed 002's:
+kvm and lxc are libvirt domains, a container is one under systemd with a full init, as that seed asks for, and has no
+domain at all.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+from xml.sax.saxutils import escape
+
+from blueprint.nodes import Node
+from blueprint.problems import Problem, Refused
+
+FOLDER = Path(__file__).parent
+
+DOMAINS = {"kvm": "domain.xml", "lxc": "domain-lxc.xml"}
+CONTAINER = ("container.nspawn", "limits.conf")
+
+_PLACE = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
+
+Values = Mapping[str, str | int | float | bool]
+
+
+def files(node: Node, template: str | None) -> dict[str, str]:
+    """The files that make the virtual machine; none for a physical server. `template`: a person's own domain."""
+    if node.vm is None:
+        return {}
+    given = values(node)
+    if node.hypervisor == "container":
+        return {name: fill(_own(name), given, str) for name in CONTAINER}
+    text = _read(template) if template else _own(DOMAINS[node.hypervisor or "kvm"])
+    return {"domain.xml": fill(text, given, xml)}
+
+
+def values(node: Node) -> Values:
+    """What a template may use: whatever the stack says of the machine, and what it is known by."""
+    if node.vm is None:
+        raise ValueError(f"{node.name} is no virtual machine")
+    said = node.vm.model_dump(mode="json", exclude={"values", "roles", "name"})
+    known = {"name": node.name, "server": node.server, "address": node.address, "type": node.hypervisor or "kvm"}
+    return {**node.vm.values, **said, **known}
+
+
+def fill(template: str, given: Values, quote: Callable[[str], str]) -> str:
+    """The template with every `{value}` in place, or nothing where it was not given."""
+    return _PLACE.sub(lambda place: quote(_text(given.get(place[1], ""))), template)
+
+
+def xml(text: str) -> str:
+    """Text as it may stand between tags and in an attribute of either quote."""
+    return escape(text, {"'": "&apos;", '"': "&quot;"})
+
+
+def _text(value: str | int | float | bool) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+@cache
+def _own(name: str) -> str:
+    return (FOLDER / name).read_text(encoding="utf-8")
+
+
+def _read(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "is no text"
+        problem = f"{path} cannot be read: {reason}; write the path of a libvirt domain template, or leave the key out"
+        raise Refused([Problem("quorate:template", problem)]) from None

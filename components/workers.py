@@ -1,0 +1,39 @@
+"""Which machines are one resource together: physical workers that differ in nothing but name, address and place."""
+
+from __future__ import annotations
+
+from blueprint.inventory import Machine
+from blueprint.nodes import COMPUTE, STORAGE, Node
+from blueprint.placement import Plan
+
+WORKERS = (COMPUTE, STORAGE)
+"""Pools that grow by the hundred."""
+
+
+def pools(plan: Plan) -> dict[str, list[Node]]:
+    """Workers by the name of their resource: the pool and the size, with what else sets them apart."""
+    found: dict[str, list[Node]] = {}
+    for node in plan.nodes:
+        if node.pool in WORKERS and not node.virtual:
+            found.setdefault(_name(node, _host(plan, node)), []).append(node)
+    return found
+
+
+def alone(plan: Plan) -> list[Node]:
+    """Physical machines that are a resource each and belong to no other component: controllers and monitoring."""
+    return [node for node in plan.nodes if node.pool not in WORKERS and not node.virtual and node not in plan.masters]
+
+
+def _host(plan: Plan, node: Node) -> Machine:
+    """The server as it is, virtual machines and all; the node is what they leave."""
+    return next((host for host in plan.hosts if host.name == node.name), node)
+
+
+def _name(node: Node, host: Machine) -> str:
+    """The pool, the server's size, and what else sets these workers apart: so a new kind renames no other."""
+    parts = [node.pool, f"{host.cpu}c-{host.memory}g", *sorted(set(node.roles) - {node.pool})]
+    if (node.cpu, node.memory) != (host.cpu, host.memory):
+        parts.append(f"{host.cpu - node.cpu}c-{host.memory - node.memory}g")
+    if not node.rack:
+        parts.append("no-rack")
+    return "-".join(parts)

@@ -1,0 +1,18 @@
+"""Serves the policy pack: `pulumi preview --policy-pack policy` starts this.
+
+The engine runs the folder as a program of its own, so the project's root is put on the path first, in place of this
+folder, whose file names must not stand in for other modules.
+"""
+
+import importlib
+import sys
+from pathlib import Path
+
+from pulumi_policy import PolicyPack
+
+sys.path[0] = str(Path(__file__).resolve().parent.parent)
+
+pack = importlib.import_module("policy.pack")
+importlib.import_module("policy.analyzer").install()
+
+PolicyPack(pack.NAME, pack.policies(), description=pack.DESCRIPTION)  # serves, and never returns

@@ -1,0 +1,94 @@
+"""What our own components say about themselves, as their registered outputs have it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from policy.resource import Resource
+from policy.tree import Tree
+
+
+@dataclass(frozen=True)
+class Component:
+    """A component resource and its facts."""
+
+    resource: Resource
+
+    @property
+    def title(self) -> str:
+        """What a message calls it."""
+        return f"{self.resource.type.rpartition(':')[2]} {self.resource.name}"
+
+    @property
+    def _facts(self) -> Tree:
+        return self.resource.props
+
+
+class Cloud(Component):
+    """The whole cloud."""
+
+    TYPE: ClassVar[str] = "quorate:index:Cloud"
+
+    @property
+    def profile(self) -> str:
+        return self._facts.at("profile").text()
+
+    @property
+    def architecture(self) -> str:
+        """A name, or the path of a user's own file."""
+        return self._facts.at("architecture").text()
+
+    @property
+    def computes(self) -> int:
+        return self._facts.at("computes").number(0)
+
+
+@dataclass(frozen=True)
+class Member:
+    """A machine that a component relies on."""
+
+    node: str
+    server: str
+    address: str
+
+
+class Etcd(Component):
+    """An etcd cluster on machines."""
+
+    TYPE: ClassVar[str] = "quorate:k8s:Etcd"
+
+    @property
+    def members(self) -> tuple[Member, ...]:
+        return _members(self._facts.at("members"))
+
+
+class MasterTier(Component):
+    """The masters of a Kubernetes cluster."""
+
+    TYPE: ClassVar[str] = "quorate:k8s:MasterTier"
+
+    @property
+    def masters(self) -> tuple[Member, ...]:
+        return _members(self._facts.at("masters"))
+
+
+class VirtHost(Component):
+    """A physical server that carries virtual machines."""
+
+    TYPE: ClassVar[str] = "quorate:virt:VirtHost"
+
+    @property
+    def server(self) -> str:
+        return self._facts.at("server").text()
+
+    @property
+    def guests(self) -> tuple[str, ...]:
+        """Names of the virtual machines on it."""
+        return tuple(each.at("node").text() for each in self._facts.at("vms").items())
+
+
+def _members(tree: Tree) -> tuple[Member, ...]:
+    return tuple(
+        Member(each.at("node").text(), each.at("server").text(), each.at("address").text()) for each in tree.items()
+    )

@@ -1,0 +1,1 @@
+"""Kubernetes as far as placement goes: selectors, nodes, what the scheduler would allow."""

@@ -1,0 +1,81 @@
+"""The rules as policies of Pulumi's policy SDK: one stack policy for each rule, under the rule's own id.
+
+A policy can be run by the SDK alone; analyzer.py evaluates all of them over one set of facts, which is what keeps the
+pack's share of a preview small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pulumi_policy import (
+    EnforcementLevel,
+    PolicyComplianceFramework,
+    ReportViolation,
+    Severity,
+    StackValidationArgs,
+    StackValidationPolicy,
+)
+
+from policy.catalogue import RULES
+from policy.decode import from_sdk
+from policy.facts import LAB, PRODUCTION, Facts
+from policy.findings import Enforcement, Finding, Verdict
+from policy.rule import AnyRule, evaluate
+
+NAME = "quorate"
+DESCRIPTION = "Placement and quorum rules of the reference architectures, judged by the resources alone"
+PAGE = "docs/rules.md"
+
+
+class RulePolicy(StackValidationPolicy):
+    """One rule as a policy; mandatory unless the stack is a lab."""
+
+    def __init__(self, rule: AnyRule) -> None:
+        first = rule.sources[0]
+        super().__init__(  # pyright: ignore[reportUnknownMemberType]
+            name=rule.id,
+            description=rule.title,
+            validate=self._validate,
+            enforcement_level=EnforcementLevel.MANDATORY,
+            display_name=rule.title,
+            severity=Severity(rule.severity.value),
+            framework=PolicyComplianceFramework(
+                name="Fuel-CCP reference architectures", reference=rule.source, specification=first.says
+            ),
+            tags=[PRODUCTION],
+            remediation_steps=rule.remediation,
+            url=f"{PAGE}#{rule.id}",
+        )
+        self.rule = rule
+
+    def enforce(self, profile: str) -> None:
+        """Takes the level that the stack's profile asks for."""
+        self.enforcement_level = EnforcementLevel.ADVISORY if profile == LAB else EnforcementLevel.MANDATORY
+
+    def _validate(self, args: StackValidationArgs, report: ReportViolation) -> None:
+        facts = Facts(from_sdk(resource) for resource in args.resources)
+        findings = evaluate(self.rule, facts, Enforcement.MANDATORY)
+        tell(findings, report)
+        if not_applicable := reason_not_applicable(findings):
+            args.not_applicable(not_applicable)
+
+
+def tell(findings: Sequence[Finding], report: ReportViolation) -> None:
+    """Reports violations: what was seen, what was expected, what to do, and who says so."""
+    for finding in findings:
+        if finding.verdict.violates:
+            undecided = "not evaluated: " if finding.verdict is Verdict.NOT_EVALUATED else ""
+            lines = (undecided + finding.message, f"Fix: {finding.remediation}", f"Source: {finding.source}")
+            report("\n".join(lines), finding.resource or None)
+
+
+def reason_not_applicable(findings: Sequence[Finding]) -> str | None:
+    """Why a rule does not apply, if it does not."""
+    reasons = [finding.message for finding in findings if finding.verdict is Verdict.NOT_APPLICABLE]
+    return reasons[0] if reasons else None
+
+
+def policies() -> list[RulePolicy]:
+    """The whole pack."""
+    return [RulePolicy(rule) for rule in RULES]

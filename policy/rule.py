@@ -1,0 +1,144 @@
+"""What a rule is, and how one is evaluated: facts in, findings out, and never a pass by accident.
+
+A rule names its subjects, says which of them it judges, and yields a problem for whatever is wrong with one. The
+runner turns every way of not getting an answer (an unknown value, a malformed property, an error in the rule) into
+"not evaluated" for that subject, and goes on with the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, Protocol, TypeVar
+
+from policy.facts import Facts, NoNodes
+from policy.findings import Enforcement, Finding, Severity, Verdict
+from policy.resource import Resource
+from policy.tree import Malformed, NotKnown
+
+
+class Subject(Protocol):
+    """What a rule can judge: it stands for a resource and has a name for messages."""
+
+    @property
+    def resource(self) -> Resource: ...
+    @property
+    def title(self) -> str: ...
+
+
+S = TypeVar("S", bound=Subject)
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a rule comes from: a seed and its section, or ours with the document that says why."""
+
+    seed: str
+    section: str
+    says: str
+
+    def __str__(self) -> str:
+        return f"{self.seed}, {self.section}"
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is wrong with a subject."""
+
+    seen: str
+    expected: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rule(Generic[S]):
+    """A rule with everything that a reader of its findings needs."""
+
+    id: str
+    title: str
+    severity: Severity
+    rationale: str
+    sources: tuple[Source, ...]
+    remediation: str
+    since: str
+    subjects: Callable[[Facts], Iterable[S]]
+    applies: Callable[[Facts, S], bool]
+    otherwise: str
+    """Why the rule does not apply where it finds no subject."""
+    check: Callable[[Facts, S], Iterator[Problem]]
+    parameters: Mapping[str, object] = field(default_factory=dict[str, object])
+
+    @property
+    def source(self) -> str:
+        """Its sources in one line."""
+        return "; ".join(str(each) for each in self.sources)
+
+
+AnyRule = Rule[Subject]
+
+
+def rule(  # noqa: PLR0913 - the facts of a rule, each by its name
+    *,
+    id: str,  # noqa: A002 - what it is
+    title: str,
+    severity: Severity,
+    rationale: str,
+    sources: Sequence[Source],
+    remediation: str,
+    subjects: Callable[[Facts], Iterable[S]],
+    otherwise: str,
+    applies: Callable[[Facts, S], bool] | None = None,
+    parameters: Mapping[str, object] | None = None,
+    since: str = "0.1.0",
+) -> Callable[[Callable[[Facts, S], Iterator[Problem]]], Rule[S]]:
+    """Makes the function below it a rule."""
+
+    def make(check: Callable[[Facts, S], Iterator[Problem]]) -> Rule[S]:
+        return Rule(
+            id=id,
+            title=title,
+            severity=severity,
+            rationale=rationale,
+            sources=tuple(sources),
+            remediation=remediation,
+            since=since,
+            subjects=subjects,
+            applies=applies or (lambda _facts, _subject: True),
+            otherwise=otherwise,
+            check=check,
+            parameters=parameters or {},
+        )
+
+    return make
+
+
+def evaluate(rule: Rule[S], facts: Facts, enforcement: Enforcement) -> list[Finding]:
+    """Every finding of a rule, at least one."""
+
+    def found(verdict: Verdict, resource: str, message: str) -> Finding:
+        return Finding(rule.id, rule.severity, enforcement, verdict, resource, message, rule.source, rule.remediation)
+
+    try:
+        subjects = list(rule.subjects(facts))
+    except Exception as reason:  # whatever it is, the rule has not passed
+        return [found(Verdict.NOT_EVALUATED, facts.stack_urn, f"its subjects are not known: {_why(reason)}")]
+    findings: list[Finding] = []
+    for subject in subjects:
+        urn = subject.resource.urn
+        try:
+            if not rule.applies(facts, subject):
+                continue
+            problems = list(rule.check(facts, subject))
+        except Exception as reason:
+            findings.append(found(Verdict.NOT_EVALUATED, urn, f"{subject.title}: {_why(reason)}"))
+            continue
+        findings += [
+            found(Verdict.FAIL, urn, f"{subject.title}: {problem.seen}; expected {problem.expected}")
+            for problem in problems
+        ] or [found(Verdict.PASS, urn, subject.title)]
+    return findings or [found(Verdict.NOT_APPLICABLE, facts.stack_urn, rule.otherwise)]
+
+
+def _why(reason: Exception) -> str:
+    if isinstance(reason, NotKnown | Malformed | NoNodes):
+        return str(reason)
+    return f"the rule failed with {type(reason).__name__}: {reason}"

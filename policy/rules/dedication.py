@@ -1,0 +1,91 @@
+"""Nodes that are kept for one service are there, and are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policy.components import Cloud
+from policy.facts import Facts
+from policy.findings import Severity
+from policy.kubernetes.node import DEDICATED
+from policy.kubernetes.workload import SYSTEM_NAMESPACES, Workload
+from policy.rule import Problem, Source, rule
+from policy.wording import counted, listing
+
+_TABLES = (
+    Source("004", "5.3.16", "dedicated nodes: 6 for 100, 9 for 300, 11 for 500 nodes"),
+    Source("004", "5.4.16", "dedicated nodes: 30 for 1000 nodes"),
+)
+
+
+@rule(
+    id="dedicated-nodes-are-there",
+    title="Each service has the nodes that its row dedicates to it",
+    severity=Severity.HIGH,
+    rationale="RabbitMQ, Galera and the services that the table names harm each other under load when they share a "
+    "node. A node is dedicated when a taint keeps every other pod out, not when a label says so.",
+    sources=(
+        *_TABLES,
+        Source("004", "5.3.12", "RabbitMQ servers are to be installed on dedicated nodes"),
+        Source("004", "5.3.5", "MySQL is recommended to run on dedicated nodes"),
+    ),
+    remediation=f"Taint as many nodes as the row dedicates with {DEDICATED}=<service>:NoSchedule: give more servers "
+    "the role controller, or name a smaller architecture.",
+    subjects=lambda facts: facts.clouds,
+    otherwise="the stack has no Cloud component, so no reference architecture is named",
+    parameters={"taint": f"{DEDICATED}=<service>:NoSchedule"},
+)
+def dedicated_nodes_are_there(facts: Facts, _cloud: Cloud) -> Iterator[Problem]:
+    """Judged by the taints that machines register with."""
+    kept = [owner for node in facts.nodes for owner in node.dedicated_to]
+    owners = facts.norm.owners
+    for row in owners:
+        there = kept.count(row.service)
+        if there < row.dedicated_nodes:
+            yield Problem(
+                f"{counted(there, 'node')} tainted {DEDICATED}={row.service}",
+                f"{row.dedicated_nodes} (row {row.row}, architecture {facts.norm.name})",
+            )
+    total = sum(kept.count(row.service) for row in owners)
+    if total < facts.norm.dedicated_total:
+        yield Problem(
+            f"{counted(total, 'dedicated node')} in all",
+            f"{facts.norm.dedicated_total} (architecture {facts.norm.name})",
+        )
+
+
+@rule(
+    id="dedicated-nodes-admit-guests",
+    title="Only services that a row admits may run on its dedicated nodes",
+    severity=Severity.HIGH,
+    rationale="A node that is kept for a service serves nobody else but those that the architecture lets share it: "
+    "light services beside nova-api, radosgw beside the monitors, nobody beside the conductor.",
+    sources=(
+        *_TABLES,
+        Source("004", "5.4.6", "keystone's nodes can host low-footprint services, no resource-intensive ones"),
+        Source("004", "5.4.7", "nova-api beside lightweight services; nova-conductor should not be co-located"),
+        Source("004", "5.4.12", "co-locating RabbitMQ has negative impact on its performance and stability"),
+        Source("004", "5.4.13", "Galera must run on dedicated physical servers"),
+    ),
+    remediation="Remove the toleration of that pool's taint, or require node affinity to other pools "
+    "(quorate.io/pool).",
+    subjects=lambda facts: facts.workloads,
+    applies=lambda facts, workload: facts.architecture is not None and not workload.node_agent,
+    otherwise="no workload that a reference architecture could keep off a node",
+    parameters={"node agents": f"DaemonSets in {', '.join(SYSTEM_NAMESPACES)} or of class system-node-critical"},
+)
+def dedicated_nodes_admit_guests(facts: Facts, workload: Workload) -> Iterator[Problem]:
+    """By the scheduler's own rules: a pod that tolerates a taint but cannot reach the node does no harm."""
+    row = facts.row(workload)
+    reached: dict[str, list[str]] = {}
+    for node in facts.eligible(workload):
+        for owner in node.dedicated_to:
+            reached.setdefault(owner, []).append(node.name)
+    for owner in facts.norm.owners:
+        admitted = owner.admits_guest(row) if row else "any" in owner.admits
+        if owner.service in reached and not admitted:
+            guests = listing(owner.admits) or "nobody"
+            yield Problem(
+                f"its pods may run on {listing(reached[owner.service])}, kept for {owner.row}",
+                f"{owner.row} beside {guests} ({row.row if row else 'a workload without a row'} is not among them)",
+            )

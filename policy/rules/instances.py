@@ -1,0 +1,96 @@
+"""As many instances as the reference architecture says, in the form that it says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policy.components import Cloud
+from policy.facts import Facts
+from policy.findings import Severity
+from policy.kubernetes.workload import Workload
+from policy.rule import Problem, Source, rule
+from policy.wording import counted, listing
+
+_TABLES = (
+    Source("004", "5.3.16", "Services Placement Summary: instances of each service for 100, 300 and 500 nodes"),
+    Source("004", "5.4.16", "Services Placement Summary: instances of each service for 1000 nodes"),
+)
+_NO_ROW = "no workload of the stack has a row in its reference architecture"
+
+
+def _counted_row(facts: Facts, workload: Workload) -> bool:
+    row = facts.row(workload) if workload.lasting else None
+    return row is not None and row.instances is not None and not row.everywhere
+
+
+@rule(
+    id="instances-match-row",
+    title="A service has as many instances as its row says",
+    severity=Severity.HIGH,
+    rationale="The counts of the reference architecture were validated at its scale. Fewer instances carry less and "
+    "survive less; more than a count that is exact puts load where the architecture did not test it.",
+    sources=_TABLES,
+    remediation="Set spec.replicas to the row's count (quorate:services.<service>.replicas in the stack file), or name "
+    "the reference architecture that fits the cloud.",
+    subjects=lambda facts: facts.workloads,
+    applies=_counted_row,
+    otherwise=_NO_ROW,
+)
+def instances_match_row(facts: Facts, workload: Workload) -> Iterator[Problem]:
+    """Rows that say "at least" may have more."""
+    row = facts.known_row(workload)
+    wanted = row.instances or 0
+    expected = f"{'at least ' if row.at_least else ''}{wanted} (row {row.row}, architecture {facts.norm.name})"
+    if workload.replicas is None:
+        yield Problem("it is a DaemonSet, one instance on each node", f"{expected}, in a Deployment or StatefulSet")
+    elif workload.replicas < wanted or (workload.replicas > wanted and not row.at_least):
+        yield Problem(counted(workload.replicas, "instance"), expected)
+
+
+@rule(
+    id="everywhere-rows-are-daemons",
+    title="A service that runs everywhere is a DaemonSet on all nodes of its pools",
+    severity=Severity.HIGH,
+    rationale="nova-compute and the L2 agent have no count: a hypervisor without them carries no virtual machine, a "
+    "storage node without ceph-osd no data. Replicas leave nodes out as the cloud grows.",
+    sources=(
+        Source("004", "5.4.7", "one instance of nova-compute on every hypervisor"),
+        Source("004", "5.4.8", "the L2 agent works on every compute and wherever an L3 or DHCP agent runs"),
+        Source("004", "5.4.14", "an OSD daemon for every storage device"),
+    ),
+    remediation="Make it a DaemonSet whose node affinity and tolerations reach every node of the row's pools.",
+    subjects=lambda facts: facts.workloads,
+    applies=lambda facts, workload: workload.lasting and (row := facts.row(workload)) is not None and row.everywhere,
+    otherwise="no workload of the stack belongs to a row that runs everywhere",
+)
+def everywhere_rows_are_daemons(facts: Facts, workload: Workload) -> Iterator[Problem]:
+    """The nodes of a pool are those that carry its label."""
+    row = facts.known_row(workload)
+    if workload.kind != "DaemonSet":
+        yield Problem(f"it is a {workload.kind}", f"a DaemonSet (row {row.row})")
+        return
+    reached = {node.name for node in facts.eligible(workload)}
+    missed = {node.name for node in facts.nodes if node.pool in row.runs_on} - reached
+    if missed:
+        yield Problem(
+            f"its pods may not run on {listing(missed)}", f"one on every node of the pools {listing(row.runs_on)}"
+        )
+
+
+@rule(
+    id="every-row-has-workload",
+    title="Every row of the reference architecture has a workload",
+    severity=Severity.MEDIUM,
+    rationale="What is not there cannot break a rule. A service that was left out, or whose workload does not say "
+    "which row it is, would otherwise escape the audit.",
+    sources=_TABLES,
+    remediation="Add the service, or annotate the workload that is its row with quorate.io/row.",
+    subjects=lambda facts: facts.clouds,
+    otherwise="the stack has no Cloud component, so no reference architecture is named",
+)
+def every_row_has_workload(facts: Facts, _cloud: Cloud) -> Iterator[Problem]:
+    """Rows of retired services have none."""
+    there = {row.row for workload in facts.workloads if workload.lasting and (row := facts.row(workload))}
+    for row in facts.norm.rows:
+        if row.replaced_by is None and row.row not in there:
+            yield Problem(f"row {row.row} has no workload", f"one that is annotated quorate.io/row: {row.row}")

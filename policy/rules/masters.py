@@ -1,0 +1,128 @@
+"""The masters of Kubernetes and the members of its etcd: enough, distinct, and apart."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from policy.components import Component, Etcd, MasterTier, Member
+from policy.facts import PRODUCTION, Facts
+from policy.findings import Severity
+from policy.kubernetes.node import is_machine
+from policy.rule import Problem, Source, rule
+from policy.wording import counted, listing
+
+LEAST_MASTERS = 3
+_INITIAL_CLUSTER = re.compile(r"^\s*(?:ETCD_INITIAL_CLUSTER=|(?:initial-cluster|--initial-cluster)[:=]\s*)(\S+)", re.M)
+
+
+def _tiers(facts: Facts) -> Iterator[Component]:
+    """The master tiers; a Cloud without one is judged in their place."""
+    yield from facts.master_tiers or facts.clouds
+
+
+@rule(
+    id="three-masters",
+    title="A production cloud has at least three masters",
+    severity=Severity.CRITICAL,
+    rationale="API server, scheduler, controller manager and etcd run on the masters. With fewer than three, "
+    "maintenance of one leaves no quorum.",
+    sources=(
+        Source("004", "5.5.3", "the proposed architecture includes 3 master nodes"),
+        Source("004", "5.5.9", "check that there are nodes with master related services"),
+    ),
+    remediation="Give the role master to three servers (or virtual machines on three physical hosts).",
+    subjects=_tiers,
+    applies=lambda facts, _tier: facts.profile == PRODUCTION,
+    otherwise="the stack is a lab, or has neither a master tier nor a Cloud",
+    parameters={"least": LEAST_MASTERS},
+)
+def three_masters(facts: Facts, tier: Component) -> Iterator[Problem]:
+    """Masters are counted by name: one that is listed twice is one."""
+    masters = {master.node for master in tier.masters} if isinstance(tier, MasterTier) else set[str]()
+    if len(masters) < LEAST_MASTERS:
+        yield Problem(counted(len(masters), "master"), f"at least {LEAST_MASTERS}")
+    unknown = masters - {node.name for node in facts.nodes if "master" in node.roles}
+    if unknown and facts.nodes:
+        yield Problem(f"no machine with the role master is named {listing(unknown)}", "a machine for each master")
+
+
+def _members(component: Component) -> Sequence[Member]:
+    if isinstance(component, Etcd):
+        return component.members
+    return component.masters if isinstance(component, MasterTier) else ()
+
+
+@rule(
+    id="masters-apart",
+    title="No two masters and no two members of etcd share a physical host",
+    severity=Severity.CRITICAL,
+    rationale="Masters that are virtual machines on one physical host are lost together. A member that is listed twice "
+    "counts once, and the quorum is smaller than it looks.",
+    sources=(
+        Source("000", "Problem description", "each controller located on another physical server"),
+        Source("004", "5.5.4", "3 API server pods on 3 different nodes; three instances of etcd ensure the quorum"),
+        Source("004", "5.5.9", "check that quorum for etcd cluster is satisfied"),
+    ),
+    remediation="Put each master on a physical host of its own, and list each of them once.",
+    subjects=lambda facts: (*facts.etcds, *facts.master_tiers),
+    otherwise="the stack has neither a master tier nor etcd on machines",
+)
+def masters_apart(facts: Facts, component: Component) -> Iterator[Problem]:
+    """The machine's own label says where it is; the component's word counts where the stack has no such machine."""
+    servers = {node.name: node.server for node in facts.nodes}
+    members = _members(component)
+    for what in ("node", "address"):
+        twice = [name for name, count in Counter(getattr(each, what) for each in members).items() if count > 1]
+        if twice:
+            yield Problem(f"{what} {listing(twice)} is listed more than once", "each member once")
+    hosts: dict[str, set[str]] = {}
+    for member in members:
+        server = servers.get(member.node) or member.server
+        if server != member.server:
+            yield Problem(f"{member.node} is said to be on {member.server}, its machine is on {server}", "one host")
+        hosts.setdefault(server, set()).add(member.node)
+    for server, names in hosts.items():
+        if len(names) > 1:
+            yield Problem(f"{listing(names)} share the physical host {server}", "one member on each physical host")
+
+
+def _clusters(facts: Facts, etcd: Etcd) -> dict[str, set[str]]:
+    """The members that each machine's own configuration names, by machine."""
+    names = {member.node for member in etcd.members}
+    found: dict[str, set[str]] = {}
+    for machine in facts.resources:
+        if not is_machine(machine) or machine.props.at("node").text() not in names:
+            continue
+        files = machine.props.at("files").texts()
+        for path in files:
+            if "etcd" in path and (line := _INITIAL_CLUSTER.search(files[path])):
+                found[machine.props.at("node").text()] = {each.partition("=")[0] for each in line[1].split(",")}
+    return found
+
+
+@rule(
+    id="etcd-members-agree",
+    title="Every member of etcd is configured with the same members",
+    severity=Severity.CRITICAL,
+    rationale="Members that start with different lists form clusters of their own, or none: each list is a quorum of "
+    "its own size.",
+    sources=(
+        Source("004", "5.5.7", "configuration files of etcd are generated for each node"),
+        Source("004", "5.5.9", "check that quorum for etcd cluster is satisfied"),
+    ),
+    remediation="Write the same ETCD_INITIAL_CLUSTER on every master, with each member once.",
+    subjects=lambda facts: facts.etcds,
+    applies=lambda facts, etcd: bool(_clusters(facts, etcd)),
+    otherwise="no machine of the stack carries a configuration of etcd",
+)
+def etcd_members_agree(facts: Facts, etcd: Etcd) -> Iterator[Problem]:
+    """Reads the files that the machines will have."""
+    names = {member.node for member in etcd.members}
+    clusters = _clusters(facts, etcd)
+    for machine, listed in clusters.items():
+        if listed != names:
+            yield Problem(f"{machine} is configured with {listing(listed)}", f"the members {listing(names)}")
+    if missing := names - clusters.keys():
+        yield Problem(f"{listing(missing)} has no configuration of etcd", "one on every member")

@@ -1,0 +1,149 @@
+"""Quorums of a size that works: one rule for each kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from policy.facts import LAB, Facts
+from policy.findings import Severity
+from policy.members import Group, Quorum, groups, majority
+from policy.rule import Problem, Source, rule
+from policy.wording import counted
+
+
+def _is(kind: Quorum) -> Callable[[Facts, Group], bool]:
+    return lambda _facts, group: group.kind is kind
+
+
+def _wrong_size(members: int, *, least: int = 3, most: int | None = None, odd: bool = True) -> Iterator[Problem]:
+    sizes = [str(size) for size in range(least, (most or least) + 1) if not odd or size % 2]
+    expected = " or ".join(sizes) if most else f"{'an odd number, ' if odd else ''}{least} or more"
+    if members < least:
+        lost = members - majority(members)
+        yield Problem(f"{counted(members, 'member')}, a quorum that survives the loss of {max(lost, 0)}", expected)
+    elif most and members > most:
+        yield Problem(f"{members} members, and each write waits for more of them", expected)
+    elif odd and members % 2 == 0:
+        lost = members - majority(members)
+        yield Problem(f"{members} members, which survive the loss of {lost} as {members - 1} would", expected)
+
+
+@rule(
+    id="etcd-size",
+    title="etcd has 3, 5 or 7 members",
+    severity=Severity.CRITICAL,
+    rationale="etcd holds the state of Kubernetes. It serves while a majority of its members is up: an even number "
+    "adds a member that can fail and no failure that it survives, more than seven slow every write.",
+    sources=(
+        Source("004", "5.5.4", "three instances of etcd on master nodes ensure the quorum"),
+        Source("004", "5.5.9", "check that quorum for etcd cluster is satisfied"),
+        Source("004", "5.5.3", "a single-node installation should be possible"),
+    ),
+    remediation="Give the role master to three, five or seven servers (replicas, where etcd is a StatefulSet).",
+    subjects=groups,
+    applies=_is(Quorum.ETCD),
+    otherwise="the stack has no etcd",
+    parameters={"least": 3, "most": 7, "odd": True, "single member": "in a lab only"},
+)
+def etcd_size(facts: Facts, group: Group) -> Iterator[Problem]:
+    """A lab may have a single member: no quorum, and nothing that looks like one."""
+    members = group.size(facts)
+    if not (members == 1 and facts.profile == LAB):
+        yield from _wrong_size(members, most=7)
+
+
+@rule(
+    id="galera-size",
+    title="Galera has 3 or 5 members",
+    severity=Severity.CRITICAL,
+    rationale="Galera stops serving on the side of a partition that has no majority. Every member acknowledges each "
+    "write, so that more than five cost more than they save.",
+    sources=(
+        Source("004", "5.3.13", "Galera synchronously duplicates each write to the other members"),
+        Source("004", "5.4.16", "3 instances of mysqld-server"),
+    ),
+    remediation="Set the database's replicas to 3 or 5 (quorate:services.mysqld.replicas).",
+    subjects=groups,
+    applies=_is(Quorum.GALERA),
+    otherwise="the stack has no Galera",
+    parameters={"least": 3, "most": 5, "odd": True},
+)
+def galera_size(facts: Facts, group: Group) -> Iterator[Problem]:
+    """See the rationale."""
+    yield from _wrong_size(group.size(facts), most=5)
+
+
+@rule(
+    id="rabbitmq-size",
+    title="RabbitMQ has an odd number of members, at least 3",
+    severity=Severity.CRITICAL,
+    rationale="With pause_minority the side of a partition without a majority pauses: two halves of an even cluster "
+    "pause both. Quorum queues need a majority as well.",
+    sources=(
+        Source("004", "5.3.12", "pause_minority preserves the quorum; 3 dedicated nodes"),
+        Source("004", "5.4.16", "3 instances of rabbitmq-server"),
+    ),
+    remediation="Set the message queue's replicas to an odd number from 3 (quorate:services.rabbitmq.replicas).",
+    subjects=groups,
+    applies=_is(Quorum.RABBITMQ),
+    otherwise="the stack has no RabbitMQ",
+    parameters={"least": 3, "odd": True},
+)
+def rabbitmq_size(facts: Facts, group: Group) -> Iterator[Problem]:
+    """See the rationale."""
+    yield from _wrong_size(group.size(facts))
+
+
+@rule(
+    id="ceph-mon-size",
+    title="Ceph has 3 or 5 monitors",
+    severity=Severity.CRITICAL,
+    rationale="Monitors agree on the cluster map by majority. Without one, no client reaches its data.",
+    sources=(
+        Source("004", "5.4.14", "3 or 5 instances of Ceph Monitor, each on a separate host"),
+        Source("004", "5.3.14", "3 instances of Ceph Monitor on different hosts"),
+    ),
+    remediation="Set the monitors' replicas to 3 or 5 (quorate:services.ceph-mon.replicas).",
+    subjects=groups,
+    applies=_is(Quorum.CEPH_MON),
+    otherwise="the stack has no Ceph monitor",
+    parameters={"least": 3, "most": 5, "odd": True},
+)
+def ceph_mon_size(facts: Facts, group: Group) -> Iterator[Problem]:
+    """See the rationale."""
+    yield from _wrong_size(group.size(facts), most=5)
+
+
+@rule(
+    id="metrics-store-size",
+    title="The metrics store has at least 3 members",
+    severity=Severity.HIGH,
+    rationale="An operator is alerted of failures through it: it must survive the failure that it reports.",
+    sources=(Source("004", "5.3.15", "clustered InfluxDB needs at least three nodes to form a quorum"),),
+    remediation="Set its replicas to 3 or more (quorate:services.influxdb-grafana.replicas).",
+    subjects=groups,
+    applies=_is(Quorum.METRICS),
+    otherwise="the stack has no metrics store",
+    parameters={"least": 3},
+)
+def metrics_store_size(facts: Facts, group: Group) -> Iterator[Problem]:
+    """InfluxDB, or what runs in its row now."""
+    yield from _wrong_size(group.size(facts), odd=False)
+
+
+@rule(
+    id="log-store-size",
+    title="The log store has at least 3 members",
+    severity=Severity.HIGH,
+    rationale="Its members elect a manager by majority and hold copies of each other's shards: two cannot do without "
+    "one.",
+    sources=(Source("004", "5.3.15", "at least three instances of Elasticsearch, each on a separate node"),),
+    remediation="Set its replicas to 3 or more (quorate:services.elasticsearch-kibana.replicas).",
+    subjects=groups,
+    applies=_is(Quorum.LOGS),
+    otherwise="the stack has no log store",
+    parameters={"least": 3},
+)
+def log_store_size(facts: Facts, group: Group) -> Iterator[Problem]:
+    """Elasticsearch, or OpenSearch in its row now."""
+    yield from _wrong_size(group.size(facts), odd=False)

@@ -1,0 +1,78 @@
+"""Instances of one service on different nodes, and a node for each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policy.facts import Facts
+from policy.findings import Severity
+from policy.kubernetes.node import HOSTNAME
+from policy.kubernetes.scheduling import why_not_apart
+from policy.kubernetes.workload import Workload
+from policy.members import is_member
+from policy.rule import Problem, Source, rule
+from policy.wording import counted
+
+
+def _known(facts: Facts, workload: Workload) -> bool:
+    """A service of the architecture, or a quorum."""
+    return workload.lasting and (facts.row(workload) is not None or is_member(facts, workload))
+
+
+def _several(facts: Facts, workload: Workload) -> bool:
+    return _known(facts, workload) and (workload.replicas or 0) > 1
+
+
+@rule(
+    id="one-instance-per-node",
+    title="No two instances of a service share a node",
+    severity=Severity.CRITICAL,
+    rationale="Instances are counted for availability: two on one node are lost together, and the scheduler puts them "
+    "there unless it must not. A preference is no guarantee.",
+    sources=(
+        Source("004", "5.4.7", "instances run on different physical servers, one per node"),
+        Source("004", "5.4.14", "each Ceph monitor on a separate host"),
+        Source("004", "5.4.15", "Elasticsearch instances each on a separate node"),
+    ),
+    remediation="Add a required podAntiAffinity with topologyKey kubernetes.io/hostname whose labelSelector selects "
+    "the workload's own pod labels.",
+    subjects=lambda facts: facts.workloads,
+    applies=_several,
+    otherwise="no service of the architecture and no quorum has several replicas",
+    parameters={"topology": HOSTNAME},
+)
+def one_instance_per_node(facts: Facts, workload: Workload) -> Iterator[Problem]:
+    """A port of the node keeps pods apart just as well."""
+    if not facts.keeps_apart(workload, workload, HOSTNAME) and not workload.host_ports:
+        yield Problem(
+            why_not_apart(workload, HOSTNAME),
+            f"a required anti-affinity over {HOSTNAME} that selects its own pods",
+        )
+
+
+@rule(
+    id="replicas-fit-nodes",
+    title="Every instance has a node to run on",
+    severity=Severity.HIGH,
+    rationale="With one instance per node, a workload with more replicas than nodes that may run it stays Pending for "
+    "ever, and a quorum that was counted on is smaller than it looks.",
+    sources=(
+        Source("004", "5.4.16", "so many instances, on so many nodes"),
+        Source("ours", "design.md", "what does not fit is an error that counts"),
+    ),
+    remediation="Add nodes to its pools, let it run on further pools (node affinity and tolerations), or lower "
+    "spec.replicas.",
+    subjects=lambda facts: facts.workloads,
+    applies=_known,
+    otherwise="no workload belongs to the architecture or is a quorum",
+)
+def replicas_fit_nodes(facts: Facts, workload: Workload) -> Iterator[Problem]:
+    """Counts nodes by the scheduler's own rules."""
+    there = len(facts.eligible(workload))
+    apart = facts.keeps_apart(workload, workload, HOSTNAME) or workload.host_ports
+    needed = (workload.replicas or 1) if apart else 1
+    if there < needed:
+        yield Problem(
+            f"{counted(there, 'node')} may run {counted(workload.replicas or 1, 'replica')}",
+            f"at least {counted(needed, 'node')}, one instance on each",
+        )

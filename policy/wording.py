@@ -1,0 +1,18 @@
+"""Words of messages that several rules use."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+
+def listing(names: Collection[str], most: int = 5) -> str:
+    """Names in order, the first few of many: "a, b, c and 97 more"."""
+    ordered = sorted(names)
+    if len(ordered) <= most:
+        return ", ".join(ordered)
+    return f"{', '.join(ordered[:most])} and {len(ordered) - most} more"
+
+
+def counted(number: int, thing: str) -> str:
+    """A number of things: "1 node", "3 nodes"."""
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"

@@ -1,0 +1,79 @@
+"""The real engine, for the tests named test_engine_*: previews of given resources with the policy pack."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.policy.world import Given
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+PROGRAM = Path(__file__).resolve().parent / "program"
+
+
+@dataclass(frozen=True)
+class Preview:
+    """What a preview came to."""
+
+    code: int
+    output: str
+    log: Path
+
+    @property
+    def events(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.log.read_text(encoding="utf-8").splitlines()]
+
+    def violations(self) -> dict[str, set[str]]:
+        """Names of the resources of each violated policy, by its enforcement."""
+        found: dict[str, set[str]] = {}
+        for event in self.events:
+            if policy := event.get("policyEvent"):
+                name = policy["resourceUrn"].rpartition("::")[2]
+                found.setdefault(f"{policy['enforcementLevel']} {policy['policyName']}", set()).add(name)
+        return found
+
+
+Previews = Callable[..., Preview]
+
+
+@pytest.fixture
+def preview(tmp_path: Path) -> Previews:
+    """Previews given resources under a stack configuration, in a state of its own."""
+    if shutil.which("pulumi") is None:
+        pytest.skip("the engine is not on PATH: `make setup`, then `. .venv/bin/activate`")
+
+    def run(given: Iterable[Given], config: Mapping[str, str] | None = None, *options: str) -> Preview:
+        return _preview(tmp_path, given, config or {}, options)
+
+    return run
+
+
+def _preview(directory: Path, given: Iterable[Given], config: Mapping[str, str], options: Iterable[str]) -> Preview:
+    state, file, log = directory / "state", directory / "Pulumi.test.yaml", directory / "events.jsonl"
+    state.mkdir(exist_ok=True)
+    log.unlink(missing_ok=True)
+    written = [{"type": each.type, "name": each.name, "props": each.props} for each in given]
+    (directory / "given.json").write_text(json.dumps(written), encoding="utf-8")
+    file.write_text(json.dumps({"config": dict(config)}), encoding="utf-8")
+    environment = {
+        **os.environ,
+        "PULUMI_BACKEND_URL": state.as_uri(),
+        "PULUMI_CONFIG_PASSPHRASE": "test",
+        "PULUMI_DEBUG_COMMANDS": "true",
+        "QUORATE_GIVEN": str(directory / "given.json"),
+    }
+    if not any(state.rglob("test.json")):
+        init = ["pulumi", "-C", str(PROGRAM), "stack", "init", "test", "--no-select", "--non-interactive"]
+        subprocess.run(init, env=environment, check=True, capture_output=True)
+    command = ["pulumi", "-C", str(PROGRAM), "preview", "--stack", "test", "--config-file", str(file)]
+    command += ["--policy-pack", str(ROOT / "policy"), "--event-log", str(log), "--non-interactive", *options]
+    done = subprocess.run(command, env=environment, check=False, capture_output=True, text=True)
+    return Preview(done.returncode, done.stdout + done.stderr, log)

@@ -1,0 +1,82 @@
+"""Event logs as the engine writes them, for tests of the report that need no engine.
+
+test_engine_report.py keeps them honest: it reads the log of a real preview.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from policy import record
+from policy.catalogue import RULES
+from policy.findings import Enforcement, Finding, Verdict
+from policy.rule import evaluate
+from tests.policy.world import Given, facts, stack
+
+Event = dict[str, Any]
+
+
+def log_of(given: Iterable[Given], profile: str = "production", *, with_record: bool = True) -> list[Event]:
+    """The events of a preview of these resources."""
+    level = Enforcement.ADVISORY if profile == "lab" else Enforcement.MANDATORY
+    judged = facts(given)
+    said = {rule.id: evaluate(rule, judged, level) for rule in RULES}
+    events = [
+        _event(preludeEvent={"config": {"quorate:profile": profile}}),
+        _event(resourcePreEvent={"metadata": {"type": "pulumi:pulumi:Stack", "urn": stack().urn}}),
+        debug("registering resource"),
+    ]
+    if with_record:
+        events += [debug(record.written_rule(rule, level, findings)) for rule, findings in said.items()]
+        events.append(debug(record.written_end(record.EndRecord(len(said), 9, profile, "100"))))
+    for findings in said.values():
+        events += [_violation(finding) for finding in findings if finding.verdict.violates]
+    events.append(_event(policyAnalyzeStackSummaryEvent=_pack_summary(said)))
+    stopped = any(finding.stops for findings in said.values() for finding in findings)
+    if stopped:
+        events.append(error("preview failed"))
+    events.append(_event(summaryEvent={"isPreview": True, "result": "failed" if stopped else "succeeded"}))
+    return [{"sequence": number, **event} for number, event in enumerate(events)]
+
+
+def debug(message: str) -> Event:
+    return _event(diagnosticEvent={"severity": "debug", "message": message + "\n"})
+
+
+def error(message: str) -> Event:
+    return _event(diagnosticEvent={"severity": "error", "message": message + "\n"})
+
+
+def written(events: Iterable[Event], path: Path) -> Path:
+    """The log as a file."""
+    path.write_text("".join(json.dumps(event) + "\n" for event in events), encoding="utf-8")
+    return path
+
+
+def _event(**event: Any) -> Event:
+    return {"timestamp": 1795266309, **event}
+
+
+def _violation(finding: Finding) -> Event:
+    undecided = "not evaluated: " if finding.verdict is Verdict.NOT_EVALUATED else ""
+    title = next(rule.title for rule in RULES if rule.id == finding.rule)
+    message = f"{title}\n{undecided}{finding.message}\nFix: {finding.remediation}\nSource: {finding.source}\n"
+    return _event(
+        policyEvent={
+            "resourceUrn": finding.resource,
+            "message": message,
+            "policyName": finding.rule,
+            "policyPackName": "quorate",
+            "enforcementLevel": finding.enforcement.value,
+        }
+    )
+
+
+def _pack_summary(said: dict[str, list[Finding]]) -> dict[str, Any]:
+    failed = [rule for rule, findings in said.items() if any(finding.verdict.violates for finding in findings)]
+    silent = [rule for rule, findings in said.items() if findings[0].verdict is Verdict.NOT_APPLICABLE]
+    passed = sorted(said.keys() - {*failed, *silent})
+    return {"policyPackName": "quorate", "policyPackVersion": "0.1.0", "passed": passed, "failed": failed}

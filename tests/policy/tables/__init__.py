@@ -1,0 +1,28 @@
+"""The cases of every rule, one table a family, under the same name as the family in policy/rules."""
+
+from tests.policy.cases import Case
+from tests.policy.tables import (
+    dedication,
+    disruption,
+    hosts,
+    instances,
+    load_balancing,
+    masters,
+    quorum_sizes,
+    rollout,
+    separation,
+    spread,
+)
+
+CASES: tuple[Case, ...] = (
+    *instances.CASES,
+    *dedication.CASES,
+    *spread.CASES,
+    *hosts.CASES,
+    *quorum_sizes.CASES,
+    *masters.CASES,
+    *load_balancing.CASES,
+    *separation.CASES,
+    *disruption.CASES,
+    *rollout.CASES,
+)

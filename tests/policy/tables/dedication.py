@@ -1,0 +1,142 @@
+from policy.rules.dedication import dedicated_nodes_admit_guests, dedicated_nodes_are_there
+from tests.policy.cases import case
+from tests.policy.world import UNKNOWN, cloud, daemons, machine, machine_pool, machines, stack, whole_stack, workload
+
+there, guests = dedicated_nodes_are_there, dedicated_nodes_admit_guests
+
+SIX = [*machines("rabbitmq"), *machines("mysqld")]
+THOUSAND = [each for each in whole_stack("1000") if each.props.get("kind") in ("Machine", "MachinePool")]
+EVERY_TAINT = [{"key": "quorate.io/dedicated", "operator": "Exists"}]
+KUBE_SYSTEM = daemons("calico-node", namespace="kube-system").but(spec__template__spec__tolerations=EVERY_TAINT)
+
+CASES = (
+    case(there, "six for 100 nodes", cloud("100"), SIX, passes="cloud"),
+    case(there, "more than the row dedicates", cloud("100"), SIX, machine("rabbitmq-4", "rabbitmq"), passes="cloud"),
+    case(
+        there,
+        "one is missing",
+        cloud("100"),
+        SIX[1:],
+        fails="cloud",
+        message="2 nodes tainted quorate.io/dedicated=rabbitmq; expected 3 (row rabbitmq-server, architecture 100)",
+    ),
+    case(
+        there,
+        "labelled but not tainted",
+        cloud("100"),
+        SIX[:5],
+        machine("mysqld-3", "mysqld", taints=[]),
+        fails="cloud",
+        message="dedicated=mysqld",
+    ),
+    case(
+        there,
+        "a taint that only advises",
+        cloud("100"),
+        SIX[:5],
+        machine("mysqld-3", "mysqld", taints=["quorate.io/dedicated=mysqld:PreferNoSchedule"]),
+        fails="cloud",
+    ),
+    case(there, "thirty for 1000 nodes", cloud("1000"), THOUSAND, passes="cloud"),
+    case(
+        there,
+        "nine where eleven are needed",
+        cloud("500"),
+        SIX,
+        machines("keystone"),
+        fails="cloud",
+        message="9 dedicated nodes in all; expected 11",
+    ),
+    case(there, "no architecture is named", stack(), SIX),
+    case(
+        there,
+        "unknown taints",
+        cloud("100"),
+        SIX[1:],
+        machine("rabbitmq-1", "rabbitmq", taints=UNKNOWN),
+        undecided="cloud",
+        message="taints of rabbitmq-1",
+    ),
+    case(
+        guests,
+        "a light service beside nova-api, radosgw beside the monitors",
+        cloud("1000"),
+        THOUSAND,
+        workload("glance-api", row="glance-api", pools=["nova-api"]),
+        workload("radosgw", row="radosgw", pools=["ceph-mon"]),
+        passes="glance-api radosgw",
+    ),
+    case(
+        guests,
+        "a heavy service beside keystone",
+        cloud("1000"),
+        THOUSAND,
+        workload("horizon", row="horizon/apache2", pools=["horizon", "keystone"]),
+        fails="horizon",
+        message="may run on keystone-1, keystone-2, keystone-3, keystone-4, keystone-5, kept for keystone-all",
+    ),
+    case(
+        guests,
+        "anything beside the conductor",
+        cloud("1000"),
+        THOUSAND,
+        workload("nova-scheduler", row="nova-scheduler", pools=["nova-conductor"]),
+        workload("website", pools=["nova-conductor"]),
+        fails="nova-scheduler website",
+    ),
+    case(
+        guests,
+        "a toleration that its node affinity makes harmless",
+        cloud("1000"),
+        THOUSAND,
+        workload("glance-api", row="glance-api", pools=["keystone"]).but(spec__template__spec__tolerations=EVERY_TAINT),
+        passes="glance-api",
+    ),
+    case(
+        guests,
+        "a backup job lands on the database",
+        cloud("1000"),
+        THOUSAND,
+        workload("backup", "Job").but(spec__template__spec__tolerations=EVERY_TAINT),
+        fails="backup",
+    ),
+    case(guests, "an agent of the nodes", cloud("1000"), THOUSAND, KUBE_SYSTEM),
+    case(
+        guests,
+        "a DaemonSet that is none",
+        cloud("1000"),
+        THOUSAND,
+        daemons("scanner").but(spec__template__spec__tolerations=EVERY_TAINT),
+        fails="scanner",
+    ),
+    case(
+        guests,
+        "rabbitmq's nodes admit light services at 100",
+        cloud("100"),
+        SIX,
+        workload("cinder-api", row="cinder-api", pools=["rabbitmq"]),
+        workload("nova-api", row="nova-api", pools=["rabbitmq", "mysqld"]),
+        passes="cinder-api",
+        fails="nova-api",
+    ),
+    case(guests, "no architecture is named", THOUSAND, workload("website", pools=["mysqld"])),
+    case(
+        guests,
+        "unknown tolerations",
+        cloud("1000"),
+        THOUSAND,
+        workload("glance-api", row="glance-api", pools=["nova-api"]).but(spec__template__spec__tolerations=UNKNOWN),
+        undecided="glance-api",
+        message="spec.template.spec.tolerations of glance-api",
+    ),
+    case(
+        guests,
+        "an unknown taint of a pool",
+        cloud("100"),
+        SIX,
+        machine_pool("compute", taints=[UNKNOWN]),
+        workload("cinder-api", row="cinder-api").but(spec__template__spec__tolerations=EVERY_TAINT),
+        undecided="cinder-api",
+        message="taints[0] of computes",
+    ),
+)

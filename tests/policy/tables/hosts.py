@@ -1,0 +1,137 @@
+from policy.rules.hosts import one_member_per_server, server_label_is_true
+from tests.policy.cases import case
+from tests.policy.world import (
+    HOST,
+    UNKNOWN,
+    Given,
+    daemons,
+    machine,
+    machine_pool,
+    machines,
+    quorum,
+    virt_host,
+    workload,
+)
+
+per_server, label = one_member_per_server, server_label_is_true
+
+NODES = machines("rabbitmq")
+
+
+def vm(name: str, server: str, pool: str = "rabbitmq") -> Given:
+    return machine(name, pool, server=server)
+
+
+CASES = (
+    case(per_server, "three hosts", NODES, quorum(), passes="rabbitmq"),
+    case(
+        per_server,
+        "two nodes are virtual machines on one host",
+        vm("a", "virt1"),
+        vm("b", "virt1"),
+        vm("c", "virt2"),
+        quorum(),
+        fails="rabbitmq",
+        message="3 nodes that may run it are on 2 physical hosts",
+    ),
+    case(
+        per_server,
+        "five nodes on three hosts are enough for three",
+        vm("a", "virt1"),
+        vm("b", "virt1"),
+        vm("c", "virt2"),
+        vm("d", "virt2"),
+        vm("e", "virt3"),
+        quorum(),
+        passes="rabbitmq",
+    ),
+    case(
+        per_server,
+        "apart over nodes alone",
+        NODES,
+        quorum(apart=(HOST,)),
+        fails="rabbitmq",
+        message="no required anti-affinity over quorate.io/server",
+    ),
+    case(
+        per_server,
+        "a node without the label",
+        NODES,
+        machine("rabbitmq-4", "rabbitmq").but(labels={"quorate.io/pool": "rabbitmq"}),
+        quorum(),
+        fails="rabbitmq",
+        message="rabbitmq-4 may run it and have no label quorate.io/server",
+    ),
+    case(
+        per_server,
+        "recognised by its image, in any registry",
+        NODES,
+        workload(
+            "queue",
+            "StatefulSet",
+            image="reg:5000/mirror/rabbitmq:4@sha256:00",
+            labels={"app": "q"},
+            pools=["rabbitmq"],
+        ),
+        fails="queue",
+    ),
+    case(
+        per_server,
+        "an exporter beside it is no member",
+        NODES,
+        workload("metrics", "StatefulSet", image="kbudde/rabbitmq-exporter", labels={"app": "m"}, pools=["rabbitmq"]),
+    ),
+    case(
+        per_server,
+        "an etcd as daemons on shared hosts",
+        vm("a", "virt1", "etcd"),
+        vm("b", "virt1", "etcd"),
+        daemons("etcd", "etcd", row="ceph-mon"),
+        fails="etcd",
+        message="share the physical host virt1",
+    ),
+    case(
+        per_server,
+        "no quorum, or one of a single member",
+        NODES,
+        workload("horizon", row="horizon/apache2"),
+        quorum(replicas=1),
+    ),
+    case(
+        per_server,
+        "an unknown label of a node",
+        vm("a", UNKNOWN),
+        vm("b", "virt1"),
+        vm("c", "virt2"),
+        quorum(),
+        undecided="rabbitmq",
+        message="labels.quorate.io/server of a",
+    ),
+    case(
+        per_server,
+        "an unknown image of a hand-written StatefulSet",
+        NODES,
+        workload("queue", "StatefulSet", image=UNKNOWN, labels={"app": "q"}),
+        undecided="queue",
+    ),
+    case(label, "carried by the host that its label names", virt_host("virt1", "a"), vm("a", "virt1"), passes="a"),
+    case(
+        label,
+        "carried by another",
+        virt_host("virt1", "a"),
+        vm("a", "virt2"),
+        fails="a",
+        message="node a has quorate.io/server=virt2 and is carried by virt1",
+    ),
+    case(label, "carried by two", virt_host("virt1", "a"), virt_host("virt2", "a"), vm("a", "virt1"), fails="a"),
+    case(label, "physical servers", virt_host("virt1"), machine_pool("compute"), NODES),
+    case(
+        label,
+        "unknown guests of a host",
+        Given("quorate:virt:VirtHost", "virt1", {"server": "virt1", "vms": UNKNOWN}),
+        vm("a", "virt1"),
+        undecided="a",
+        message="vms of virt1",
+    ),
+    case(label, "unknown label", virt_host("virt1", "a"), vm("a", UNKNOWN), undecided="a"),
+)

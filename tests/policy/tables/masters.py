@@ -1,0 +1,126 @@
+from policy.rules.masters import etcd_members_agree, masters_apart, three_masters
+from tests.policy.cases import case
+from tests.policy.world import UNKNOWN, Given, cloud, etcd, machine, master_tier, masters, stack
+
+three, apart, agree = three_masters, masters_apart, etcd_members_agree
+
+PEERS = "master-1=https://10.0.0.1:2380,master-2=https://10.0.0.2:2380,master-3=https://10.0.0.3:2380"
+
+
+def configured(name: str, peers: object = PEERS) -> Given:
+    """A master with the settings of its etcd."""
+    text = f"ETCD_NAME={name}\nETCD_INITIAL_CLUSTER={peers}\nETCD_INITIAL_CLUSTER_TOKEN=quorate\n"
+    files = {"etc/etcd/etcd.env": UNKNOWN if peers is UNKNOWN else text, "etc/hostname": name}
+    return machine(name, "master", roles=["master"], files=files)
+
+
+CASES = (
+    case(three, "three of them", cloud(), master_tier(), masters(), passes="masters"),
+    case(
+        three,
+        "two of them",
+        cloud(),
+        master_tier("master-1", "master-2"),
+        masters(),
+        fails="masters",
+        message="2 masters; expected at least 3",
+    ),
+    case(
+        three,
+        "one is listed twice",
+        cloud(),
+        master_tier("master-1", "master-2", "master-2"),
+        masters(),
+        fails="masters",
+    ),
+    case(
+        three,
+        "no machine behind a name",
+        cloud(),
+        master_tier("master-1", "master-2", "ghost"),
+        masters(),
+        fails="masters",
+        message="no machine with the role master is named ghost",
+    ),
+    case(three, "a Cloud without any", cloud(), fails="cloud", message="0 masters"),
+    case(three, "a lab", cloud(profile="lab"), master_tier("master-1"), masters()),
+    case(three, "nothing that would have masters", stack()),
+    case(
+        three,
+        "unknown masters",
+        cloud(),
+        Given("quorate:k8s:MasterTier", "masters", {"masters": UNKNOWN}),
+        undecided="masters",
+    ),
+    case(three, "unknown profile", cloud(profile=UNKNOWN), master_tier(), undecided="masters"),
+    case(apart, "on three hosts", master_tier(), etcd(), masters(), passes="masters etcd"),
+    case(
+        apart,
+        "two on one host, by the component's own word",
+        stack(),
+        master_tier("a", "b", "c", a="virt1", b="virt1", c="virt2"),
+        fails="masters",
+        message="a, b share the physical host virt1",
+    ),
+    case(
+        apart,
+        "two on one host, by the machines' labels",
+        etcd("master-1", "master-2", **{"master-1": "virt1", "master-2": "virt1"}),
+        masters(2, server="virt1"),
+        fails="etcd",
+    ),
+    case(
+        apart,
+        "the component says otherwise than the machine",
+        etcd(),
+        masters(2),
+        machine("master-3", "master", server="virt9", roles=["master"]),
+        fails="etcd",
+        message="master-3 is said to be on master-3, its machine is on virt9",
+    ),
+    case(
+        apart,
+        "a member that is listed twice",
+        etcd("a", "b", "b"),
+        fails="etcd",
+        message="node b is listed more than once",
+    ),
+    case(apart, "no masters", cloud()),
+    case(apart, "an unknown server", etcd("a", "b", "c", a=UNKNOWN), undecided="etcd", message="server of etcd"),
+    case(
+        agree,
+        "the same list everywhere",
+        etcd(),
+        [configured(f"master-{number}") for number in (1, 2, 3)],
+        passes="etcd",
+    ),
+    case(
+        agree,
+        "one lists another cluster",
+        etcd(),
+        configured("master-1"),
+        configured("master-2"),
+        configured("master-3", "master-3=https://10.0.0.3:2380"),
+        fails="etcd",
+        message="master-3 is configured with master-3; expected the members master-1, master-2, master-3",
+    ),
+    case(
+        agree,
+        "one has no etcd",
+        etcd(),
+        configured("master-1"),
+        configured("master-2"),
+        fails="etcd",
+        message="master-3 has no configuration of etcd",
+    ),
+    case(agree, "machines without any", etcd(), masters()),
+    case(agree, "no etcd", masters()),
+    case(
+        agree,
+        "an unknown file",
+        etcd(),
+        configured("master-1", UNKNOWN),
+        undecided="etcd",
+        message="files.etc/etcd/etcd.env of master-1",
+    ),
+)

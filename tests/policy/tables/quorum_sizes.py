@@ -1,0 +1,147 @@
+from policy.rules.quorum_sizes import (
+    ceph_mon_size,
+    etcd_size,
+    galera_size,
+    log_store_size,
+    metrics_store_size,
+    rabbitmq_size,
+)
+from tests.policy.cases import Case, case
+from tests.policy.world import UNKNOWN, Given, cloud, daemons, etcd, machines, quorum, workload
+
+
+def members(name: str, row: str | None = None, replicas: object = 3, image: object = "x") -> Given:
+    """A StatefulSet whose pods are named after what they run."""
+    return quorum(name, row, replicas=replicas, image=image)
+
+
+def sized(count: int) -> Given:
+    return etcd(*(f"m{number}" for number in range(count)))
+
+
+def by_image(image: object, replicas: int = 3) -> Given:
+    """A hand-written StatefulSet that says nothing of itself but its image."""
+    return workload("store", "StatefulSet", image=image, labels={"app": "store"}, replicas=replicas)
+
+
+NO_QUORUM = (workload("etcd-backup", "Job", image="etcd"), workload("mariadb", image="mariadb", labels={"app": "blog"}))
+
+
+def stores() -> list[Case]:
+    """The two stores have the same limits."""
+    found: list[Case] = []
+    for rule, name, row, image in (
+        (metrics_store_size, "influxdb-grafana", "Influxdb + Grafana", "influxdb:2"),
+        (log_store_size, "elasticsearch-kibana", "Elasticsearch + Kibana", "quay.io/kolla/opensearch:2026.1"),
+    ):
+        found += [
+            case(rule, "three or four", members(name, row), by_image(image, 4), passes=f"{name} store"),
+            case(
+                rule,
+                "two",
+                members(name, row, 2),
+                by_image(image, 1),
+                fails=f"{name} store",
+                message="expected 3 or more",
+            ),
+            case(rule, "none", *NO_QUORUM, by_image("opensearch-dashboards:2")),
+            case(rule, "unknown replicas", members(name, row, UNKNOWN), undecided=name),
+        ]
+    return found
+
+
+CASES = (
+    case(etcd_size, "three, five, seven on machines", sized(3), passes="etcd"),
+    case(
+        etcd_size,
+        "five as pods",
+        members("etcd", replicas=5),
+        by_image("quay.io/coreos/etcd:v3.6.5"),
+        passes="etcd store",
+    ),
+    case(etcd_size, "seven", sized(7), passes="etcd"),
+    case(
+        etcd_size,
+        "four",
+        sized(4),
+        fails="etcd",
+        message="4 members, which survive the loss of 1 as 3 would; expected 3 or 5 or 7",
+    ),
+    case(etcd_size, "nine", sized(9), fails="etcd"),
+    case(etcd_size, "two", by_image("etcd", 2), fails="store"),
+    case(etcd_size, "one, in production", cloud(), sized(1), fails="etcd"),
+    case(etcd_size, "one, in a lab", cloud(profile="lab"), sized(1), passes="etcd"),
+    case(etcd_size, "two, in a lab", cloud(profile="lab"), sized(2), fails="etcd"),
+    case(
+        etcd_size,
+        "as daemons, on as many nodes as there are",
+        machines("master", 4),
+        daemons("store", "master", labels={"app": "x"}).but(metadata__annotations={"quorate.io/row": "etcd"}),
+    ),
+    case(etcd_size, "none", *NO_QUORUM, members("rabbitmq", replicas=2)),
+    case(
+        etcd_size,
+        "unknown members",
+        Given("quorate:k8s:Etcd", "etcd", {"members": UNKNOWN}),
+        undecided="etcd",
+        message="members of etcd",
+    ),
+    case(
+        galera_size,
+        "three or five",
+        members("mysqld", "mysqld-server"),
+        by_image("quay.io/openstack.kolla/mariadb-server:2026.1-debian", 5),
+        passes="mysqld store",
+    ),
+    case(
+        galera_size,
+        "four or seven",
+        members("mysqld", "mysqld-server", 4),
+        by_image("percona-xtradb-cluster", 7),
+        fails="mysqld store",
+        message="expected 3 or 5",
+    ),
+    case(galera_size, "none", *NO_QUORUM, by_image("prom/mysqld-exporter", 1), by_image("mariadb-backup", 1)),
+    case(galera_size, "unknown image", by_image(UNKNOWN), undecided="store"),
+    case(
+        galera_size,
+        "replicas that are no number",
+        members("mysqld", "mysqld-server", "three"),
+        undecided="mysqld",
+        message="spec.replicas of mysqld is str, not a whole number",
+    ),
+    case(
+        rabbitmq_size,
+        "three, five, nine",
+        members("rabbitmq", "rabbitmq-server"),
+        by_image("rabbitmq", 9),
+        passes="rabbitmq store",
+    ),
+    case(
+        rabbitmq_size,
+        "four or one",
+        members("rabbitmq", "rabbitmq-server", 4),
+        by_image("rabbitmq:4-management", 1),
+        fails="rabbitmq store",
+        message="expected an odd number, 3 or more",
+    ),
+    case(rabbitmq_size, "none", *NO_QUORUM, members("mysqld")),
+    case(rabbitmq_size, "unknown replicas", members("rabbitmq", "rabbitmq-server", UNKNOWN), undecided="rabbitmq"),
+    case(
+        ceph_mon_size,
+        "three or five",
+        members("ceph-mon", "ceph-mon"),
+        by_image("ceph/ceph-mon:19", 5),
+        passes="ceph-mon store",
+    ),
+    case(
+        ceph_mon_size,
+        "four or seven",
+        members("ceph-mon", "ceph-mon", 4),
+        by_image("ceph-mon", 7),
+        fails="ceph-mon store",
+    ),
+    case(ceph_mon_size, "none", *NO_QUORUM, daemons("ceph-osd", row="ceph-osd")),
+    case(ceph_mon_size, "unknown replicas", members("ceph-mon", "ceph-mon", UNKNOWN), undecided="ceph-mon"),
+    *stores(),
+)

@@ -1,0 +1,113 @@
+"""How the pack answers the engine, without one: the protocol's messages in and out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from pulumi.runtime.proto import analyzer_pb2 as messages
+from pulumi_policy import EnforcementLevel
+
+from policy.analyzer import Analyzer
+from policy.catalogue import RULES
+from policy.pack import RulePolicy, policies
+from tests.policy.world import UNKNOWN, Given, cloud, message, quorum, whole_stack
+
+CONTEXT = cast("Any", None)
+"""The answers do not look at it."""
+
+
+def analyzer(pack: Iterable[RulePolicy] | None = None) -> Analyzer:
+    return Analyzer("quorate", "0.1.0", list(pack or policies()), EnforcementLevel.MANDATORY)
+
+
+def asked(given: Iterable[Given]) -> messages.AnalyzeStackRequest:
+    resources = [
+        messages.AnalyzerResource(type=each.type, urn=each.urn, name=each.name, properties=message(each.props))
+        for each in given
+    ]
+    return messages.AnalyzeStackRequest(resources=resources)
+
+
+def answered(given: Iterable[Given], profile: str | None) -> set[tuple[str, str]]:
+    """Violated rules by level."""
+    server = analyzer()
+    config = {"quorate:profile": profile} if profile else {}
+    server.ConfigureStack(messages.AnalyzerStackConfigureRequest(config=config), CONTEXT)
+    response = server.AnalyzeStack(asked(given), CONTEXT)
+    return {(messages.EnforcementLevel.Name(each.enforcementLevel), each.policyName) for each in response.diagnostics}
+
+
+BROKEN = [quorum(replicas=4) if each.name == "rabbitmq" else each for each in whole_stack()]
+UNDECIDED = [quorum(replicas=UNKNOWN) if each.name == "rabbitmq" else each for each in whole_stack()]
+
+
+@pytest.mark.parametrize(
+    ("profile", "level"),
+    [("production", "MANDATORY"), ("lab", "ADVISORY"), (None, "MANDATORY"), ("Lab", "MANDATORY")],
+)
+@pytest.mark.parametrize("given", [BROKEN, UNDECIDED], ids=["broken", "undecided"])
+def test_the_profile_decides(given: list[Given], profile: str | None, level: str) -> None:
+    said = answered(given, profile)
+    assert (level, "rabbitmq-size") in said
+    assert {each for each, _ in said} == {level}
+
+
+def test_the_engine_is_told_the_level_beforehand() -> None:
+    """It hands the level of each policy back as that policy's configuration."""
+    pack = policies()
+    server = analyzer(pack)
+    request = messages.AnalyzerStackConfigureRequest(config={"quorate:profile": "lab"})
+    server.ConfigureStack(request, CONTEXT)
+    assert {policy.enforcement_level for policy in pack} == {EnforcementLevel.ADVISORY}
+
+
+def test_not_applicable_is_said_with_its_reason() -> None:
+    response = analyzer().AnalyzeStack(asked(whole_stack()), CONTEXT)
+    reasons = {each.policy_name: each.reason for each in response.not_applicable}
+    assert reasons["server-label-is-true"] == "no node is a virtual machine on a VirtHost of the stack"
+
+
+def test_a_disabled_policy_says_nothing() -> None:
+    pack = policies()
+    for policy in pack:
+        policy.enforcement_level = EnforcementLevel.DISABLED
+    response = analyzer(pack).AnalyzeStack(asked(BROKEN), CONTEXT)
+    assert not response.diagnostics
+    assert not response.not_applicable
+
+
+def test_single_resources_are_not_judged() -> None:
+    server = analyzer()
+    request = messages.AnalyzeRequest(type="kubernetes:apps/v1:Deployment", name="x")
+    assert server.Analyze(request, CONTEXT) == messages.AnalyzeResponse()
+    assert server.Remediate(request, CONTEXT) == messages.RemediateResponse()
+
+
+def test_an_empty_stack() -> None:
+    response = analyzer().AnalyzeStack(asked([]), CONTEXT)
+    assert not response.diagnostics
+    assert {each.policy_name for each in response.not_applicable} == {rule.id for rule in RULES}
+
+
+def test_an_architecture_of_the_stacks_own(tmp_path: Path) -> None:
+    """The Cloud names it, the stack's configuration says where it is; neither can pass for one of ours."""
+    text = (Path("blueprint/architectures/100.yaml")).read_text(encoding="utf-8")
+    file = tmp_path / "mine.yaml"
+    file.write_text(text.replace('name: "100"', "name: mine"), encoding="utf-8")
+    given = [cloud("mine") if each.name == "cloud" else each for each in whole_stack()]
+
+    def undecided(config: dict[str, str], resources: Iterable[Given] = given) -> set[str]:
+        server = analyzer()
+        server.ConfigureStack(messages.AnalyzerStackConfigureRequest(config=config), CONTEXT)
+        return {each.message for each in server.AnalyzeStack(asked(resources), CONTEXT).diagnostics}
+
+    assert not undecided({"quorate:architecture": str(file)})
+    assert any("has no file for it" in each for each in undecided({}))
+    other = [cloud("theirs") if each.name == "cloud" else each for each in whole_stack()]
+    assert any(
+        "the stack's own file is 'mine'" in each for each in undecided({"quorate:architecture": str(file)}, other)
+    )
+    assert not undecided({"quorate:architecture": str(file)}, whole_stack()), "a Cloud of 100 is judged by ours"

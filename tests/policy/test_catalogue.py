@@ -1,0 +1,79 @@
+"""No rule lacks anything: identity, sources, remediation, and a case of every kind."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from pulumi_policy import EnforcementLevel
+
+from policy import catalogue
+from policy.catalogue import BY_ID, FAMILIES, PAGE, RULES
+from policy.findings import Severity
+from policy.pack import RulePolicy
+from policy.rule import AnyRule
+from tests.policy.cases import KINDS
+from tests.policy.tables import CASES
+
+by_id = pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+
+
+def test_ids_are_unique() -> None:
+    assert len(BY_ID) == len(RULES)
+
+
+def test_every_family_has_a_table() -> None:
+    families = {family.__name__.rpartition(".")[2] for family in FAMILIES}
+    rules_of = {each.rule.id for each in CASES}
+    assert families
+    assert rules_of == set(BY_ID)
+
+
+@by_id
+def test_it_is_whole(rule: AnyRule) -> None:
+    assert re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)+", rule.id)
+    assert rule.severity in Severity
+    assert re.fullmatch(r"\d+\.\d+\.\d+", rule.since)
+    for text in (rule.title, rule.rationale, rule.remediation, rule.otherwise):
+        assert len(text.split()) >= 4, text
+    assert rule.rationale.endswith(".")
+    assert rule.remediation.endswith(".")
+    assert rule.check.__doc__, "says what the code does not"
+
+
+@by_id
+def test_it_has_a_source_in_the_seeds(rule: AnyRule) -> None:
+    assert any(re.fullmatch(r"00\d", source.seed) for source in rule.sources)
+    for source in rule.sources:
+        assert re.fullmatch(r"00\d|ours", source.seed)
+        assert source.section
+        assert source.says
+
+
+@by_id
+def test_it_has_a_case_of_every_kind(rule: AnyRule) -> None:
+    seen = {kind for case in CASES if case.rule is rule for kind in case.kinds}
+    assert seen == set(KINDS), f"missing: {set(KINDS) - seen}"
+
+
+@by_id
+def test_the_engine_is_told_all_of_it(rule: AnyRule) -> None:
+    policy = RulePolicy(rule)
+    assert policy.name == rule.id
+    assert policy.description == policy.display_name == rule.title
+    assert policy.severity is not None
+    assert policy.severity.value == rule.severity.value
+    assert policy.remediation_steps == rule.remediation
+    assert policy.url == f"docs/rules.md#{rule.id}"
+    assert policy.framework is not None
+    assert policy.framework.reference == rule.source
+    assert policy.enforcement_level is EnforcementLevel.MANDATORY
+
+
+def test_no_two_cases_have_one_name() -> None:
+    titles = [case.title for case in CASES]
+    assert len(titles) == len(set(titles))
+
+
+def test_the_page_is_in_step() -> None:
+    assert PAGE.read_text(encoding="utf-8") == catalogue.page(), "run `python -m policy.catalogue`"

@@ -1,0 +1,69 @@
+"""The pack on the real engine: what it lets pass, what it stops, and what a lab may do."""
+
+from __future__ import annotations
+
+from policy import record
+from policy.catalogue import RULES
+from policy.findings import Verdict
+from tests.policy.conftest import Previews
+from tests.policy.world import UNKNOWN, Given, quorum, whole_stack
+
+LAB = {"quorate:profile": "lab"}
+PRODUCTION = {"quorate:profile": "production"}
+
+
+def without_spread(given: list[Given]) -> list[Given]:
+    """RabbitMQ without any anti-affinity."""
+    return [quorum(apart=()) if each.name == "rabbitmq" else each for each in given]
+
+
+def test_a_cloud_that_breaks_no_rule(preview: Previews) -> None:
+    result = preview(whole_stack(), PRODUCTION)
+    assert result.code == 0, result.output
+    assert result.violations() == {}
+
+
+def test_production_is_stopped(preview: Previews) -> None:
+    result = preview(without_spread(whole_stack()), PRODUCTION)
+    assert result.code != 0
+    assert result.violations() == {
+        "mandatory one-instance-per-node": {"rabbitmq"},
+        "mandatory one-member-per-server": {"rabbitmq"},
+    }
+    assert "no required anti-affinity over quorate.io/server" in result.output
+    assert "Fix: Add a required podAntiAffinity" in result.output
+
+
+def test_a_lab_is_told(preview: Previews) -> None:
+    result = preview(without_spread(whole_stack(profile="lab")), LAB)
+    assert result.code == 0, result.output
+    assert set(result.violations()) == {"advisory one-instance-per-node", "advisory one-member-per-server"}
+
+
+def test_a_stack_that_names_no_profile_is_production(preview: Previews) -> None:
+    result = preview(without_spread(whole_stack()))
+    assert result.code != 0
+    assert set(result.violations()) == {"mandatory one-instance-per-node", "mandatory one-member-per-server"}
+
+
+def test_an_unknown_value_stops_production(preview: Previews) -> None:
+    """The engine by itself would make an advisory message of it."""
+    given = [quorum(replicas=UNKNOWN) if each.name == "rabbitmq" else each for each in whole_stack()]
+    result = preview(given, PRODUCTION)
+    assert result.code != 0
+    assert result.violations()["mandatory rabbitmq-size"] == {"rabbitmq"}
+    assert "not evaluated: StatefulSet rabbitmq: spec.replicas of rabbitmq cannot be known" in result.output
+
+
+def test_every_verdict_is_in_the_engines_log(preview: Previews) -> None:
+    result = preview(whole_stack(), PRODUCTION)
+    messages = [event["diagnosticEvent"]["message"] for event in result.events if "diagnosticEvent" in event]
+    found = list(record.read(messages))
+    rules = [each for each in found if isinstance(each, record.RuleRecord)]
+    end = found[-1]
+    assert [each.rule for each in rules] == [rule.id for rule in RULES]
+    assert isinstance(end, record.EndRecord)
+    assert (end.rules, end.profile, end.architecture) == (len(RULES), "production", "100")
+    sizes = next(each for each in rules if each.rule == "rabbitmq-size")
+    assert [(each.verdict, each.resource.rpartition("::")[2]) for each in sizes.said] == [(Verdict.PASS, "rabbitmq")]
+    assert record.PREFIX not in result.output, "it is for the log, not for the screen"

@@ -1,0 +1,82 @@
+"""However a rule fails to answer, it has not passed; and every other subject is judged all the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from policy.facts import Facts
+from policy.findings import Enforcement, Severity, Verdict, resource_name
+from policy.kubernetes.workload import Workload
+from policy.rule import Problem, Rule, Source, evaluate, rule
+from tests.policy.world import UNKNOWN, Given, facts, stack, workload
+
+GIVEN = [stack(), workload("good"), workload("bad", replicas=1), workload("odd", replicas=0)]
+
+
+def made(subjects: object = None) -> Rule[Workload]:
+    """A rule with a fault of its own for workloads without replicas."""
+
+    def all_workloads(judged: Facts) -> Iterable[Workload]:
+        if isinstance(subjects, Exception):
+            raise subjects
+        return judged.workloads
+
+    @rule(
+        id="test-rule",
+        title="Workloads have replicas",
+        severity=Severity.HIGH,
+        rationale="",
+        sources=[Source("004", "5.4.16", "so many instances")],
+        remediation="Have more.",
+        subjects=all_workloads,
+        otherwise="the stack has no workload",
+    )
+    def check(_facts: Facts, each: Workload) -> Iterator[Problem]:
+        if 6 // (each.replicas or 0) != 2:
+            yield Problem(f"{each.replicas} replicas", "3")
+
+    return check
+
+
+def verdicts(given: Iterable[Given], judged: Rule[Workload]) -> dict[str, tuple[Verdict, str]]:
+    findings = evaluate(judged, facts(given), Enforcement.MANDATORY)
+    return {resource_name(each.resource): (each.verdict, each.message) for each in findings}
+
+
+def test_one_subject_does_not_hide_another() -> None:
+    assert verdicts(GIVEN, made()) == {
+        "good": (Verdict.PASS, "Deployment good"),
+        "bad": (Verdict.FAIL, "Deployment bad: 1 replicas; expected 3"),
+        "odd": (
+            Verdict.NOT_EVALUATED,
+            "Deployment odd: the rule failed with ZeroDivisionError: integer division or modulo by zero",
+        ),
+    }
+
+
+def test_an_unknown_value_names_resource_and_property() -> None:
+    unknown = workload("new", replicas=UNKNOWN)
+    verdict, message = verdicts([stack(), unknown], made())["new"]
+    assert verdict is Verdict.NOT_EVALUATED
+    assert message == "Deployment new: spec.replicas of new cannot be known in this preview"
+
+
+def test_an_unknown_value_that_nobody_needs_does_no_harm() -> None:
+    given = workload("good").but(metadata__uid=UNKNOWN, spec__template__spec__containers=UNKNOWN)
+    assert verdicts([given], made())["good"][0] is Verdict.PASS
+
+
+def test_unknown_subjects_are_not_no_subjects() -> None:
+    verdict, message = verdicts([stack()], made(LookupError("lost")))["quorate-test"]
+    assert verdict is Verdict.NOT_EVALUATED
+    assert message == "its subjects are not known: the rule failed with LookupError: lost"
+
+
+def test_no_subjects() -> None:
+    assert verdicts([stack()], made()) == {"quorate-test": (Verdict.NOT_APPLICABLE, "the stack has no workload")}
+
+
+def test_a_finding_says_where_it_comes_from() -> None:
+    finding = evaluate(made(), facts(GIVEN), Enforcement.ADVISORY)[1]
+    assert (finding.rule, finding.severity, finding.source) == ("test-rule", Severity.HIGH, "004, 5.4.16")
+    assert (finding.enforcement, finding.remediation, finding.stops) == (Enforcement.ADVISORY, "Have more.", False)

@@ -1,0 +1,205 @@
+"""The audit's documents, from event logs that are whole and from those that are not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from policy.catalogue import RULES
+from policy.report.__main__ import main
+from tests.policy.logs import Event, debug, error, log_of, written
+from tests.policy.world import UNKNOWN, Given, quorum, whole_stack
+
+SCHEMA = json.loads((Path(__file__).parent.parent.parent / "schemas/findings.schema.json").read_text(encoding="utf-8"))
+
+BROKEN = [quorum(apart=()) if each.name == "rabbitmq" else each for each in whole_stack()]
+UNDECIDED = [quorum(replicas=UNKNOWN) if each.name == "rabbitmq" else each for each in whole_stack()]
+
+
+class Report:
+    """What `python -m policy.report` made of a log."""
+
+    def __init__(self, code: int, directory: Path) -> None:
+        self.code = code
+        self.json: dict[str, Any] = json.loads((directory / "findings.json").read_text(encoding="utf-8"))
+        self.markdown = (directory / "audit.md").read_text(encoding="utf-8")
+        jsonschema.validate(self.json, SCHEMA)
+
+    def resources(self, rule: str, verdict: str) -> set[str]:
+        found = [each for each in self.json["findings"] if each["rule"] == rule and each["verdict"] == verdict]
+        return {each["resource"].rpartition("::")[2] for each in found}
+
+    @property
+    def problems(self) -> str:
+        return "\n".join(self.json["summary"]["problems"])
+
+
+@pytest.fixture
+def report(tmp_path: Path) -> Callable[[list[Event]], Report]:
+    def make(events: list[Event]) -> Report:
+        log = written(events, tmp_path / "events.jsonl")
+        code = main(["--events", str(log), "--stack", "prod", "--out", str(tmp_path / "out")])
+        assert {path.name for path in (tmp_path / "out").iterdir()} == {"findings.json", "audit.md"}
+        return Report(code, tmp_path / "out")
+
+    return make
+
+
+Reports = Callable[[list[Event]], Report]
+
+
+def test_a_stack_that_breaks_no_rule(report: Reports) -> None:
+    made = report(log_of(whole_stack()))
+    assert made.code == 0
+    assert made.json["summary"]["verdict"] == "pass"
+    assert made.json["summary"]["rules"] == {
+        "pass": len(RULES) - 2,
+        "fail": 0,
+        "notApplicable": 2,
+        "notEvaluated": 0,
+    }
+    assert (made.json["profile"], made.json["architecture"]) == ("production", "100")
+    assert made.resources("galera-size", "pass") == {"mysqld"}
+    assert made.resources("server-label-is-true", "notApplicable") == {"quorate-test"}
+    assert made.markdown.startswith("## Audit of `prod`: passed\n")
+
+
+def test_a_broken_rule(report: Reports) -> None:
+    made = report(log_of(BROKEN))
+    assert made.code == 1
+    assert made.problems == ""
+    assert made.resources("one-member-per-server", "fail") == {"rabbitmq"}
+    assert made.resources("one-member-per-server", "pass") == {
+        "mysqld",
+        "ceph-mon",
+        "influxdb-grafana",
+        "elasticsearch-kibana",
+    }
+    assert "## Audit of `prod`: failed" in made.markdown
+    assert "| critical | one-member-per-server | rabbitmq | StatefulSet rabbitmq: no required anti" in made.markdown
+
+
+def test_a_broken_rule_in_a_lab(report: Reports) -> None:
+    made = report(log_of(BROKEN, "lab"))
+    assert made.code == 0
+    assert made.resources("one-member-per-server", "fail") == {"rabbitmq"}
+    assert "2 findings to know about" in made.markdown
+
+
+def test_what_was_not_evaluated_has_not_passed(report: Reports) -> None:
+    made = report(log_of(UNDECIDED))
+    assert made.code == 1
+    assert made.resources("rabbitmq-size", "notEvaluated") == {"rabbitmq"}
+    assert report(log_of(UNDECIDED, "lab")).code == 0
+
+
+def test_a_log_without_the_packs_own_record(report: Reports) -> None:
+    """The engine's events name failures and passed rules; of a rule in neither nobody knows that it did not apply."""
+    made = report(log_of(BROKEN, with_record=False))
+    assert made.resources("one-member-per-server", "fail") == {"rabbitmq"}
+    assert made.resources("galera-size", "pass") == {"quorate-test"}
+    assert made.resources("server-label-is-true", "notEvaluated") == {"quorate-test"}
+    finding = next(each for each in made.json["findings"] if each["verdict"] == "fail")
+    assert finding["message"].startswith("StatefulSet rabbitmq: no required anti-affinity")
+
+
+def test_a_rule_that_is_in_no_event(report: Reports) -> None:
+    record = json.dumps('"rule":"galera-size"').strip('"')
+    events = [event for event in log_of(whole_stack()) if record not in json.dumps(event)]
+    made = report(events)
+    assert made.code == 1
+    assert made.resources("galera-size", "notEvaluated") == {"quorate-test"}
+
+
+def without(kind: str) -> Callable[[list[Event]], list[Event]]:
+    return lambda events: [event for event in events if kind not in event]
+
+
+BAD_LOGS: dict[str, tuple[Callable[[list[Event]], list[Event]], str]] = {
+    "empty": (lambda _events: [], "is empty: no preview has run"),
+    "cut short": (lambda events: events[:-1], "has no end: the preview was cut short"),
+    "cut short inside the record": (lambda events: events[:12], "have no end: the log was cut short"),
+    "without the pack": (without("policyAnalyzeStackSummaryEvent"), "the policy pack did not judge the stack"),
+    "of a program that failed": (
+        lambda events: [*events[:3], error("Program failed with an unhandled exception"), error("preview failed")],
+        "the preview failed: Program failed with an unhandled exception",
+    ),
+    "that failed without a word": (
+        lambda events: [*events[:-1], {"summaryEvent": {"result": "failed"}}],
+        "ended as 'failed' and does not say why",
+    ),
+    "stopped by another pack": (
+        lambda events: [*events, {"policyEvent": {"policyPackName": "other", "enforcementLevel": "mandatory"}}],
+        "policies of another pack stop the preview: other",
+    ),
+    "of another version": (
+        lambda events: [*events, debug('quorate-verdicts {"version":9,"rule":"x"}')],
+        "verdicts of version 9",
+    ),
+    "whose record is spoilt": (lambda events: [*events, debug("quorate-verdicts {")], "cannot be read"),
+    "of a rule that is not ours": (
+        lambda events: [*events, {"policyEvent": {"policyPackName": "quorate", "policyName": "x-y"}}],
+        "the engine reports a rule that this pack does not have: x-y",
+    ),
+    "whose record hides a violation": (
+        lambda events: [
+            *events,
+            {"policyEvent": {"policyPackName": "quorate", "policyName": "etcd-size", "enforcementLevel": "mandatory"}},
+        ],
+        "etcd-size: the engine reports 1 violations, the pack's record has 0",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BAD_LOGS)
+def test_a_log_that_cannot_be_believed(name: str, report: Reports) -> None:
+    spoil, problem = BAD_LOGS[name]
+    made = report(spoil(log_of(whole_stack())))
+    assert made.code == 1
+    assert problem in made.problems
+    assert made.json["summary"]["verdict"] == "fail"
+    assert "The audit cannot be relied on:" in made.markdown
+
+
+def test_a_log_that_ends_in_the_middle_of_an_event(tmp_path: Path) -> None:
+    log = written(log_of(whole_stack()), tmp_path / "events.jsonl")
+    log.write_bytes(log.read_bytes()[:-20])
+    assert main(["--events", str(log), "--stack", "prod", "--out", str(tmp_path)]) == 1
+    assert "is no whole event: the log was cut short" in (tmp_path / "audit.md").read_text(encoding="utf-8")
+
+
+def test_a_log_that_is_not_there(tmp_path: Path) -> None:
+    assert main(["--events", str(tmp_path / "none"), "--stack", "prod", "--out", str(tmp_path / "out")]) == 1
+    assert "cannot be read" in (tmp_path / "out/audit.md").read_text(encoding="utf-8")
+
+
+def test_an_update_is_judged_by_its_last_phase(report: Reports) -> None:
+    """`pulumi up` previews first; its events count from zero again."""
+    assert report([*log_of(BROKEN), *log_of(whole_stack())]).code == 0
+
+
+def test_the_same_log_gives_the_same_documents(report: Reports) -> None:
+    """The engine hands resources over in any order."""
+    one = report(log_of(whole_stack()))
+    other = report(log_of(list(reversed(whole_stack()))))
+    assert (one.json, one.markdown) == (other.json, other.markdown)
+
+
+def test_a_comment_fits_into_a_pull_request(report: Reports) -> None:
+    """However much is broken."""
+    many = [quorum(f"store-{number}", "mysqld-server", apart=(), replicas=4) for number in range(400)]
+    made = report(log_of([*whole_stack(), *many]))
+    assert len(made.markdown) < 65_536
+    assert "more are in findings.json" in made.markdown
+
+
+def test_names_are_no_markup(report: Reports) -> None:
+    odd = Given("quorate:k8s:Etcd", "a|b<script>", {"members": []})
+    made = report(log_of([*whole_stack(), odd]))
+    assert "<script>" not in made.markdown
+    assert "a\\|b&lt;script&gt;" in made.markdown

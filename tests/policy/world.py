@@ -1,0 +1,263 @@
+"""Resources to judge: short builders for what a stack holds, each right by itself, so that a case shows what is wrong.
+
+A `Given` is a resource as a program would make it. `facts` reads it the way the analyzer does, `sdk_args` wraps it in
+the policy SDK's own proxies, and tests/policy/engine runs it through the real engine.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from google.protobuf import json_format, struct_pb2
+from pulumi_policy import (
+    PolicyCustomTimeouts,
+    PolicyResource,
+    PolicyResourceOptions,
+    StackValidationArgs,
+    proxy,
+)
+
+from blueprint.architecture import load_architecture
+from policy.decode import from_message
+from policy.facts import Facts
+
+UNKNOWN = proxy.UNKNOWN_STRING_VALUE
+"""What the engine sends in a preview for a value that it does not have yet."""
+
+HOST, SERVER = "kubernetes.io/hostname", "quorate.io/server"
+
+Props = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Given:
+    """A resource of a stack."""
+
+    type: str
+    name: str
+    props: Props
+
+    @property
+    def urn(self) -> str:
+        return f"urn:pulumi:test::quorate::{self.type}::{self.name}"
+
+    def but(self, **changes: object) -> Given:
+        """The same with other properties; `spec__replicas=2` changes one deep inside, None removes it."""
+        props = copy.deepcopy(self.props)
+        for path, value in changes.items():
+            *above, last = path.split("__")
+            holder = props
+            for key in above:
+                holder = holder.setdefault(key, {})
+            if value is None:
+                holder.pop(last, None)
+            else:
+                holder[last] = value
+        return Given(self.type, self.name, props)
+
+
+def stack() -> Given:
+    return Given("pulumi:pulumi:Stack", "quorate-test", {})
+
+
+def cloud(architecture: str = "100", profile: str = "production", **facts: object) -> Given:
+    return Given("quorate:index:Cloud", "cloud", {"profile": profile, "architecture": architecture, **facts})
+
+
+def machine(
+    name: str,
+    pool: str,
+    *,
+    server: object = None,
+    roles: Sequence[str] = ("controller",),
+    labels: Mapping[str, object] | None = None,
+    taints: object = None,
+    files: Mapping[str, object] | None = None,
+) -> Given:
+    """A node of a pool, on a physical server of its own unless it is said otherwise."""
+    dedicated = (
+        ["node-role.kubernetes.io/control-plane=:NoSchedule"]
+        if pool == "master"
+        else [f"quorate.io/dedicated={pool}:NoSchedule"]
+    )
+    where = server or name
+    props: Props = {
+        "kind": "Machine",
+        "node": name,
+        "server": where,
+        "rack": "",
+        "roles": list(roles),
+        "pool": pool,
+        "labels": {"quorate.io/pool": pool, SERVER: where, **(labels or {})},
+        "taints": dedicated if taints is None else taints,
+        "files": dict(files or {}),
+    }
+    return Given("pulumi-python:dynamic/quorate:Machine", name, props)
+
+
+def machines(pool: str, count: int = 3, **each: Any) -> list[Given]:
+    """Several nodes of a pool: rabbitmq-1, rabbitmq-2, …"""
+    return [machine(f"{pool}-{number}", pool, **each) for number in range(1, count + 1)]
+
+
+def machine_pool(pool: str, count: int = 3, **changes: object) -> Given:
+    """Identical workers as one resource."""
+    names = [f"{pool}-{number}" for number in range(1, count + 1)]
+    props: Props = {
+        "kind": "MachinePool",
+        "pool": pool,
+        "roles": [pool],
+        "labels": {"quorate.io/pool": pool},
+        "taints": [f"quorate.io/dedicated={pool}:NoSchedule"],
+        "nodes": [{"node": name, "server": name, "rack": "r1", "address": "10.0.0.1"} for name in names],
+        "files": {},
+        **changes,
+    }
+    return Given("pulumi-python:dynamic/quorate:MachinePool", f"{pool}s", props)
+
+
+def masters(count: int = 3, **each: Any) -> list[Given]:
+    return machines("master", count, roles=["master"], **each)
+
+
+def _members(names: Iterable[str], servers: Mapping[str, str]) -> list[dict[str, str]]:
+    return [
+        {"node": name, "server": servers.get(name, name), "address": f"10.0.0.{number}"}
+        for number, name in enumerate(names, start=1)
+    ]
+
+
+def master_tier(*names: str, **servers: str) -> Given:
+    return Given("quorate:k8s:MasterTier", "masters", {"masters": _members(names or MASTERS, servers)})
+
+
+def etcd(*names: str, **servers: str) -> Given:
+    return Given("quorate:k8s:Etcd", "etcd", {"members": _members(names or MASTERS, servers)})
+
+
+MASTERS = ("master-1", "master-2", "master-3")
+
+
+def virt_host(name: str, *guests: str) -> Given:
+    return Given("quorate:virt:VirtHost", name, {"server": name, "vms": [{"node": guest} for guest in guests]})
+
+
+def workload(
+    name: str,
+    kind: str = "Deployment",
+    *,
+    pools: Sequence[str] = (),
+    row: object = None,
+    replicas: object = 3,
+    apart: Sequence[str] = (HOST,),
+    image: object = "registry/app:1",
+    labels: Mapping[str, object] | None = None,
+    namespace: str = "openstack",
+) -> Given:
+    """A workload as components write it: one instance per node of its pools, and no surge."""
+    pod_labels: dict[str, object] = {"app.kubernetes.io/name": name} if labels is None else dict(labels)
+    annotations: dict[str, object] = {} if row is None else {"quorate.io/row": row}
+    affinity: Props = {"podAntiAffinity": {REQUIRED: [apart_term(each, pod_labels) for each in apart]}}
+    if pools:
+        term = {"matchExpressions": [{"key": "quorate.io/pool", "operator": "In", "values": list(pools)}]}
+        affinity["nodeAffinity"] = {REQUIRED: {"nodeSelectorTerms": [term]}}
+    pod: Props = {"containers": [{"name": "main", "image": image}], "affinity": affinity}
+    pod["tolerations"] = [
+        {"key": "quorate.io/dedicated", "operator": "Equal", "value": each, "effect": "NoSchedule"} for each in pools
+    ]
+    template = {"metadata": {"labels": pod_labels, "annotations": dict(annotations)}, "spec": pod}
+    spec: Props = {"selector": {"matchLabels": pod_labels}, "template": template}
+    if kind in ("Deployment", "StatefulSet"):
+        spec["replicas"] = replicas
+    if kind == "Deployment":
+        spec["strategy"] = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}
+    metadata: Props = {"name": name, "namespace": namespace, "annotations": annotations}
+    api = "batch/v1" if kind == "Job" else "apps/v1"
+    props: Props = {"apiVersion": api, "kind": kind, "metadata": metadata, "spec": spec}
+    return Given(f"kubernetes:{api}:{kind}", name, props)
+
+
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+
+
+def apart_term(topology: str, labels: Mapping[str, object], **more: object) -> Props:
+    """A term of a required pod anti-affinity."""
+    return {"topologyKey": topology, "labelSelector": {"matchLabels": dict(labels)}, **more}
+
+
+def quorum(name: str = "rabbitmq", row: object = "rabbitmq-server", **changes: Any) -> Given:
+    """A quorum of three, apart over nodes and physical hosts."""
+    given: dict[str, Any] = {"pools": [name], "apart": (HOST, SERVER), **changes}
+    return workload(name, "StatefulSet", row=row, **given)
+
+
+def daemons(name: str, *pools: str, row: object = None, **changes: Any) -> Given:
+    return workload(name, "DaemonSet", pools=pools, row=row, apart=(), **changes)
+
+
+def budget(
+    name: str, selects: object = None, namespace: str = "openstack", limit: Mapping[str, object] | None = None
+) -> Given:
+    """A PodDisruptionBudget for the pods of the workload of the same name."""
+    labels = {"app.kubernetes.io/name": name} if selects is None else selects
+    spec: Props = {"selector": {"matchLabels": labels}, **(limit or {"maxUnavailable": 1})}
+    props: Props = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "spec": spec}
+    props["metadata"] = {"name": name, "namespace": namespace}
+    return Given("kubernetes:policy/v1:PodDisruptionBudget", f"{name}-budget", props)
+
+
+def service(name: str, selects: object = None, namespace: str = "openstack", **spec: object) -> Given:
+    """A Service for the pods of the workload of the same name."""
+    selector = {"app.kubernetes.io/name": name} if selects is None else selects
+    props: Props = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": name, "namespace": namespace}}
+    props["spec"] = {"type": "ClusterIP", "selector": selector, "ports": [{"port": 80}], **spec}
+    return Given("kubernetes:core/v1:Service", f"{name}-service", props)
+
+
+def whole_stack(architecture: str = "100", profile: str = "production") -> list[Given]:
+    """A whole cloud that breaks no rule, made from the reference architecture's own table."""
+    norm = load_architecture(architecture)
+    given = [stack(), cloud(architecture, profile), master_tier(), etcd(), *masters()]
+    given += [machine_pool("compute", 5), machine_pool("storage", 3)]
+    for row in norm.owners:
+        given += machines(row.service, row.dedicated_nodes)
+    stateful = ("rabbitmq", "mysqld", "ceph-mon", "influxdb-grafana", "elasticsearch-kibana")
+    for row in norm.rows:
+        if row.replaced_by:
+            continue
+        if row.everywhere:
+            given.append(daemons(row.service, *row.runs_on, row=row.row))
+            continue
+        kind = "StatefulSet" if row.service in stateful else "Deployment"
+        apart = (HOST, SERVER) if row.quorum else (HOST,)
+        built = workload(row.service, kind, pools=row.runs_on, row=row.row, replicas=row.instances, apart=apart)
+        given += [built, budget(row.service)]
+        if row.load_balancer:
+            given.append(service(row.service))
+    # A budget of one replica would keep a drain from ending.
+    single = {f"{row.service}-budget" for row in norm.rows if row.instances == 1}
+    return [each for each in given if each.name not in single]
+
+
+def facts(given: Iterable[Given]) -> Facts:
+    """What the analyzer makes of these resources when the engine sends them."""
+    return Facts(from_message(each.type, each.urn, each.name, message(each.props)) for each in given)
+
+
+def message(props: Props) -> struct_pb2.Struct:
+    """Properties as they travel: whole numbers become floats."""
+    return json_format.ParseDict(props, struct_pb2.Struct())
+
+
+def sdk_args(given: Iterable[Given]) -> StackValidationArgs:
+    """The same resources behind the policy SDK's proxies, which raise on every touch of an unknown value."""
+    return StackValidationArgs([_sdk_resource(each) for each in given], None)
+
+
+def _sdk_resource(given: Given) -> PolicyResource:
+    props = proxy.unknown_checking_proxy(json_format.MessageToDict(message(given.props)))
+    options = PolicyResourceOptions(False, [], None, [], PolicyCustomTimeouts(0, 0, 0), [], None)
+    return PolicyResource(given.type, props, given.urn, given.name, options, None, None, [], {})

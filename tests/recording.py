@@ -1,0 +1,72 @@
+"""Components under the SDK's mocks: every resource that they register, with what it was sent.
+
+The SDK's mock monitor drops registered outputs, which stack policies judge; this one keeps them. What the engine makes
+of it all is tests/engine's matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import pulumi
+from google.protobuf import empty_pb2
+from pulumi.runtime import mocks, rpc, settings
+from pulumi.runtime.proto import resource_pb2
+
+
+@dataclass
+class Recorded:
+    """A resource as the engine would hear of it."""
+
+    type: str
+    name: str
+    parent: str
+    inputs: dict[str, Any]
+    outputs: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    """Each registration of outputs; a component has one."""
+
+    @property
+    def kind(self) -> str:
+        """The last part of its type."""
+        return self.type.rpartition(":")[2]
+
+
+class _Echo(mocks.Mocks):
+    def new_resource(self, args: mocks.MockResourceArgs) -> tuple[str | None, dict[Any, Any]]:
+        return f"{args.name}-id", args.inputs
+
+    def call(self, args: mocks.MockCallArgs) -> tuple[dict[Any, Any], list[tuple[str, str]] | None]:
+        raise AssertionError(f"{args.token} is called: components ask nobody anything")
+
+
+class _Recorder(mocks.MockMonitor):
+    def __init__(self) -> None:
+        super().__init__(_Echo())
+        self.recorded: dict[str, Recorded] = {}
+
+    def RegisterResource(self, request: Any) -> Any:  # noqa: N802 - the protocol's name
+        response = super().RegisterResource(request)
+        if request.type != "pulumi:pulumi:Stack":
+            inputs = rpc.deserialize_properties(request.object)
+            parent = request.parent.rpartition("::")[2]
+            self.recorded[response.urn] = Recorded(request.type, request.name, parent, inputs)
+        return response
+
+    def RegisterResourceOutputs(self, request: resource_pb2.RegisterResourceOutputsRequest) -> Any:  # noqa: N802
+        if request.urn in self.recorded:
+            self.recorded[request.urn].outputs.append(rpc.deserialize_properties(request.outputs))
+        return empty_pb2.Empty()
+
+
+def record(build: Callable[[], None], *, stack: str = "test") -> list[Recorded]:
+    """Every resource that `build` makes, in no order that means anything."""
+    before = settings.SETTINGS
+    monitor = _Recorder()
+    mocks.set_mocks(monitor.mocks, project="quorate", stack=stack, preview=False, monitor=monitor)
+    try:
+        pulumi.runtime.test(build)()
+    finally:
+        settings.configure(before)
+    return list(monitor.recorded.values())

@@ -1,0 +1,1 @@
+"""How the toolchain is brought and driven: the environment, the engine, and the commands behind `make`."""

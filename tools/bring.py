@@ -1,0 +1,93 @@
+"""The set-up: environment first, engine second, each brought once and found again by every later run.
+
+Run as often as you like: what is complete costs nothing, what was interrupted goes on where it can. One set-up works at
+a time, for several clones share what is built.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import cast, get_args
+
+from tools import engine, environment
+from tools.engine import Engine, Source, Wanted
+from tools.progress import Failed, Reporter, Trouble, duration
+
+ROOT = Path(__file__).resolve().parent.parent
+VENV = ROOT / ".venv"
+LOCK = ROOT / "requirements.lock"
+STATE = ROOT / "build" / "state"
+
+
+def main() -> int:
+    """Brings everything; 0 when it is there, 1 with one message when it cannot be, 130 when interrupted."""
+    reporter = Reporter()
+    try:
+        sources = chosen_sources(os.environ.get("QUORATE_ENGINE", ""))
+        if not is_ready(sources):
+            started = time.monotonic()
+            with alone(engine.cache_directory(os.environ), reporter):
+                bring(sources, reporter)
+            reporter.say(f"Set up in {duration(time.monotonic() - started)}.")
+    except KeyboardInterrupt:
+        reporter.say("\nInterrupted. Nothing half made is in use; the same command goes on from what is done.")
+        return 130
+    except (Trouble, Failed) as trouble:
+        reporter.say(str(trouble))
+        return 1
+    return 0
+
+
+def chosen_sources(choice: str) -> tuple[Source, ...]:
+    """Where to look for an engine: everywhere, or only where QUORATE_ENGINE says."""
+    known = cast("tuple[Source, ...]", get_args(Source))
+    if not choice:
+        return known
+    if choice not in known:
+        raise Trouble(f"QUORATE_ENGINE is {choice!r}; it may be one of {', '.join(known)}, or unset.")
+    return tuple(source for source in known if source == choice)
+
+
+def is_ready(sources: tuple[Source, ...]) -> bool:
+    """Whether an earlier run has left nothing to do."""
+    found = Engine.load(VENV / engine.MANIFEST)
+    return (
+        found is not None
+        and found.source in sources
+        and environment.is_ready(VENV, LOCK)
+        and engine.fits(found.version, environment.locked_version(LOCK, "pulumi"))
+    )
+
+
+def bring(sources: tuple[Source, ...], reporter: Reporter) -> None:
+    """Brings what is missing, in the order in which one needs the other."""
+    if not environment.is_ready(VENV, LOCK):
+        environment.bring(VENV, LOCK, reporter)
+    wanted = Wanted(VENV, LOCK, ROOT / "tools" / "engine", engine.cache_directory(os.environ))
+    found = engine.bring(wanted, sources, reporter)
+    STATE.mkdir(parents=True, exist_ok=True)
+    settings = {
+        **found.settings(),
+        "PULUMI_BACKEND_URL": STATE.as_uri(),
+        "PULUMI_FALLBACK_TO_STATE_SECRETS_MANAGER": "true",
+    }
+    environment.tie(VENV, found.pulumi, ROOT / "tools" / "language_host.py", settings)
+    found.save(VENV / engine.MANIFEST)
+
+
+@contextmanager
+def alone(cache: Path, reporter: Reporter) -> Generator[None]:
+    """Holds the set-up's lock; the system lets go of it with the process, however that ends."""
+    cache.mkdir(parents=True, exist_ok=True)
+    with (cache / "setup.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            reporter.say("Another set-up is at work; waiting for it …")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
