@@ -34,9 +34,11 @@ def by_topology(settings: Settings, inventory: Sequence[Machine], architecture: 
     """Nodes and services as the topology file says. Masters keep their role: CCP ran on a Kubernetes that was there."""
     names = [machine.name for machine in inventory if _is_node(machine)]
     try:
-        placement = place(read_topology(Path(settings.topology or "")), names)
+        topology = read_topology(Path(settings.topology or ""))
     except TopologyError as error:
-        return Layout((), (), tuple(Problem(f"{KEY} ({p.key})", p.message) for p in error.problems))
+        # What could be read of it is judged all the same: one run, all problems.
+        topology = error.topology
+    placement = place(topology, names)
     errors = [finding for finding in placement.findings if finding.severity == "error"]
     problems = [Problem(f"{KEY} ({finding.key})", finding.message) for finding in errors]
     problems += _mixed_roles(inventory)

@@ -1,6 +1,6 @@
 """Where the services of a topology run on real nodes, as Fuel-CCP would have placed them.
 
-Source: shared facts of Fuel-CCP, told in docs/topology.md: a key under `nodes` is a regular expression matched from the
+Source: facts of Fuel-CCP, told in docs/topology.md: a key under `nodes` is a regular expression matched from the
 beginning of a node's name; every key that matches adds its roles; a service may run on each node that has a role which
 names it; `replicas` counts its instances, 1 where it says nothing; a DaemonSet has one per node. What CCP refused and
 what it should have refused is judged beside it here (patterns, roles, replicas) and in judge.py (services, quorums).
