@@ -19,7 +19,7 @@ from pulumi_policy import (
 
 from policy.catalogue import RULES
 from policy.decode import from_sdk
-from policy.facts import LAB, PRODUCTION, Facts
+from policy.facts import LAB, Facts
 from policy.findings import Enforcement, Finding, Verdict
 from policy.rule import AnyRule, evaluate
 
@@ -43,7 +43,6 @@ class RulePolicy(StackValidationPolicy):
             framework=PolicyComplianceFramework(
                 name="Fuel-CCP reference architectures", reference=rule.source, specification=first.says
             ),
-            tags=[PRODUCTION],
             remediation_steps=rule.remediation,
             url=f"{PAGE}#{rule.id}",
         )

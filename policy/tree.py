@@ -84,10 +84,6 @@ class Tree:
             raise self._malformed("a text")
         return value
 
-    def is_known(self) -> bool:
-        """Whether there is a value to read; for the few places where not knowing it decides nothing."""
-        return self._value is not UNKNOWN and self._value is not None
-
     def is_text(self) -> bool:
         """Whether it is a text."""
         return isinstance(self._known(), str)

@@ -81,9 +81,7 @@ class Service:
         kind = self._spec.at("type").text("ClusterIP")
         if kind == "ExternalName":
             return False
-        # A cluster's own choice of address is unknown in a preview, and is never "None".
-        address = self._spec.at("clusterIP")
-        return not (address.is_known() and address.text() == "None")
+        return self._spec.at("clusterIP").text() != "None"
 
     def selects(self, workload: Workload) -> bool:
         """Whether it leads to the workload's pods; without a selector it leads to none by itself."""

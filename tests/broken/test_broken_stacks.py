@@ -32,7 +32,7 @@ EXPECTED: dict[str, dict[str, set[str]]] = {
     },
     "two instances may share a node": {"one-instance-per-node": {"cloud-keystone"}},
     "two members may share a server": {"one-member-per-server": {"cloud-mysqld"}},
-    "horizon on keystone's nodes": {"services-apart": {"cloud-horizon"}},
+    "horizon on keystone's nodes": {"services-apart": {"cloud-horizon", "cloud-keystone"}},
     "a service beside an OSD": {"nothing-beside-osd": {"cloud-nagios"}},
     "a guest that RabbitMQ's nodes do not admit": {"dedicated-nodes-admit-guests": {"cloud-nova-conductor"}},
     "the L2 agent away from computes": {

@@ -57,9 +57,12 @@ def preview(tmp_path: Path) -> Previews:
 
 
 def _preview(directory: Path, given: Iterable[Given], config: Mapping[str, str], options: Iterable[str]) -> Preview:
-    state, file, log = directory / "state", directory / "Pulumi.test.yaml", directory / "events.jsonl"
+    state, project, log = directory / "state", directory / "project", directory / "events.jsonl"
     state.mkdir(exist_ok=True)
     log.unlink(missing_ok=True)
+    # The engine writes beside the program.
+    shutil.copytree(PROGRAM, project, dirs_exist_ok=True)
+    file = directory / "Pulumi.test.yaml"
     written = [{"type": each.type, "name": each.name, "props": each.props} for each in given]
     (directory / "given.json").write_text(json.dumps(written), encoding="utf-8")
     file.write_text(json.dumps({"config": dict(config)}), encoding="utf-8")
@@ -71,9 +74,9 @@ def _preview(directory: Path, given: Iterable[Given], config: Mapping[str, str],
         "QUORATE_GIVEN": str(directory / "given.json"),
     }
     if not any(state.rglob("test.json")):
-        init = ["pulumi", "-C", str(PROGRAM), "stack", "init", "test", "--no-select", "--non-interactive"]
+        init = ["pulumi", "-C", str(project), "stack", "init", "test", "--no-select", "--non-interactive"]
         subprocess.run(init, env=environment, check=True, capture_output=True)
-    command = ["pulumi", "-C", str(PROGRAM), "preview", "--stack", "test", "--config-file", str(file)]
+    command = ["pulumi", "-C", str(project), "preview", "--stack", "test", "--config-file", str(file)]
     command += ["--policy-pack", str(ROOT / "policy"), "--event-log", str(log), "--non-interactive", *options]
     done = subprocess.run(command, env=environment, check=False, capture_output=True, text=True)
     return Preview(done.returncode, done.stdout + done.stderr, log)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from policy import record
-from policy.catalogue import RULES
+from policy.catalogue import BY_ID, RULES
 from policy.findings import Verdict
+from policy.report import events
+from policy.report.audit import audit
 from tests.policy.conftest import Previews
-from tests.policy.world import UNKNOWN, Given, quorum, whole_stack
+from tests.policy.world import UNKNOWN, Given, budget, quorum, whole_stack, workload
 
 LAB = {"quorate:profile": "lab"}
 PRODUCTION = {"quorate:profile": "production"}
@@ -53,6 +57,38 @@ def test_an_unknown_value_stops_production(preview: Previews) -> None:
     assert result.code != 0
     assert result.violations()["mandatory rabbitmq-size"] == {"rabbitmq"}
     assert "not evaluated: StatefulSet rabbitmq: spec.replicas of rabbitmq cannot be known" in result.output
+
+
+def test_hand_written_resources(preview: Previews) -> None:
+    """No component of ours, no Cloud: known by what they are."""
+    labels = {"app": "db"}
+    database = workload("db", "StatefulSet", image="bitnami/mariadb-galera:11", labels=labels, replicas=2, apart=())
+    nodes = [
+        Given("kubernetes:core/v1:Node", name, {"metadata": {"name": name, "labels": {"quorate.io/server": "host1"}}})
+        for name in ("n1", "n2")
+    ]
+    result = preview([database, *nodes, budget("db", labels, limit={"maxUnavailable": 0})])
+    assert result.code != 0
+    assert result.violations() == {
+        "mandatory galera-size": {"db"},
+        "mandatory one-instance-per-node": {"db"},
+        "mandatory one-member-per-server": {"db"},
+        "mandatory drain-can-finish": {"db-budget"},
+    }
+
+
+def test_pulumis_own_configuration_overrides_single_rules(preview: Previews, tmp_path: Path) -> None:
+    """And the audit tells: a disabled rule has not been evaluated."""
+    config = tmp_path / "pack.json"
+    config.write_text('{"one-instance-per-node": "advisory", "galera-size": "disabled"}', encoding="utf-8")
+    result = preview(without_spread(whole_stack()), PRODUCTION, "--policy-pack-config", str(config))
+    assert result.violations() == {
+        "advisory one-instance-per-node": {"rabbitmq"},
+        "mandatory one-member-per-server": {"rabbitmq"},
+    }
+    done = audit("test", events.read(result.log))
+    assert not done.problems
+    assert done.verdict_of(BY_ID["galera-size"]) is Verdict.NOT_EVALUATED
 
 
 def test_every_verdict_is_in_the_engines_log(preview: Previews) -> None:
