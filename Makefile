@@ -47,8 +47,8 @@ lint: setup ## Check style, format and types
 format: setup ## Put the code into the project's format
 	@$(ACTIVE) ruff check --fix . && ruff format .
 
-bench: setup ## Time plan, preview and up of STACK in a throw-away state
-	@.venv/bin/python -m tools.bench --stack "$(STACK)"
+bench: setup ## Measure plan, preview and policy pack at all four sizes, as ratios
+	@.venv/bin/python -m tools.bench
 
 clean: setup ## Remove rendered trees, reports and caches; what stands for live machines stays
 	@$(QUORATE) clean

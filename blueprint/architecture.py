@@ -167,7 +167,7 @@ def _load(path: Path) -> Architecture:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        loader = yaml.SafeLoader(path.read_text(encoding="utf-8"))
+        loader = stackfile.LOADER(path.read_text(encoding="utf-8"))
         node = loader.get_single_node()
         # Of two equal keys YAML takes the last in silence.
         problems = architecture_checks.twins(str(path), node)

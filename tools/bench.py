@@ -1,109 +1,155 @@
-"""`make bench`: how long a stack's plan, preview, first and second `up` take, and how much memory they want.
+"""`make bench`: what planning, previewing and judging cost at each size, as ratios of one run on one machine.
 
-Runs under a stack name of its own in a throw-away state, so neither the state nor the tree of the real one is touched.
-Figures are of one run on this machine: for comparing two states of the code, not for promises.
+For each reference architecture: the plan; the preview without the policy pack, against a bare program with as many
+ConfigMaps; the preview with the pack. Everything happens in throw-away states; no stack of the user's is touched.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
-import resource
-import shutil
-import subprocess
+import statistics
 import sys
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from blueprint.placement import plan
 from blueprint.problems import Refused
+from blueprint.settings import load_file
 from tools import passphrase, stack
 from tools.engine import MANIFEST, Engine
-from tools.operation import Operation, Verb
-from tools.progress import Failed, Trouble, duration
+from tools.measure import Cost, measured
+from tools.operation import Operation
+from tools.progress import Failed, Trouble
 
 ROOT = Path(__file__).resolve().parent.parent
+STACKS = ("ra100", "prod", "ra500", "ra1000")
+"""One stack for each of 100, 300, 500 and 1000 computes."""
+
+RATIO, MEMORY, SHARE = 1.5, 1024, 0.25
+"""Goals: preview against the bare program, MiB at the peak, the pack's part of a judged preview."""
+
+BARE = '''"""As many ConfigMaps as the stack has resources, and nothing else."""
+
+import pulumi
+import pulumi_kubernetes as kubernetes
+
+provider = kubernetes.Provider("render", render_yaml_to_directory="manifests")
+for number in range({count}):
+    kubernetes.core.v1.ConfigMap(
+        f"bare-{{number}}",
+        metadata={{"name": f"bare-{{number}}"}},
+        data={{"key": "value"}},
+        opts=pulumi.ResourceOptions(provider=provider),
+    )
+'''
 
 
 @dataclass(frozen=True)
-class Measure:
-    """One measured command."""
+class Row:
+    """The figures of one size."""
 
-    what: str
-    seconds: float
-    resources: int | None
-    memory: int
-    """The largest process's peak so far, in MiB; the engine, its providers and the program are processes apart."""
+    stack: str
+    computes: int
+    resources: int
+    planning: float
+    """Seconds from the stack file to the plan."""
+    bare: Cost
+    preview: Cost
+    judged: Cost
+    """The preview with the policy pack."""
+
+    @property
+    def ratio(self) -> float:
+        return self.preview.seconds / self.bare.seconds
+
+    @property
+    def share(self) -> float:
+        return max(0.0, 1 - self.preview.seconds / self.judged.seconds)
 
 
 def main(arguments: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(prog="bench", description="Time the commands of a stack.")
-    parser.add_argument("--stack", default="dev")
+    """Prints a table; 1 if something failed, never because of a figure: machines differ."""
+    parser = argparse.ArgumentParser(prog="bench", description="Measure plan, preview and policy pack.")
+    parser.add_argument("--stack", action="append", help="one stack, several times for several; all sizes if left out")
+    parser.add_argument("--repeat", type=int, default=3, help="previews of each kind; the median counts")
     chosen = parser.parse_args(arguments)
-    os.chdir(ROOT)
+    print(f"{'computes':>8} {'resources':>9} {'plan':>8} {'bare':>7} {'preview':>8} {'ratio':>6} {'judged':>7}", end="")
+    print(f" {'pack':>5} {'peak memory':>12} {'bare memory':>12}")
     try:
-        print(f"{'command':10} {'time':>12} {'resources':>10} {'peak memory':>12}")
-        for measure in measures(chosen.stack):
-            print(row(measure), flush=True)
+        for name in chosen.stack or STACKS:
+            print(_line(_row(name, chosen.repeat)), flush=True)
     except KeyboardInterrupt:
         return 130
     except (Trouble, Failed, Refused) as trouble:
         print(trouble, file=sys.stderr)
         return 1
+    print(f"goals: ratio at most {RATIO}, pack at most {SHARE:.0%} of the judged preview, memory under {MEMORY} MiB")
     return 0
 
 
-def measures(name: str) -> Generator[Measure]:
-    """Measures a stack that renders, command by command; a live one has no throw-away machines."""
-    judged = stack.load(ROOT, name)
-    if judged.target != "render":
-        raise Trouble(f"{name} builds live machines; a bench only renders.")
+def _line(row: Row) -> str:
+    return (
+        f"{row.computes:>8} {row.resources:>9} {row.planning:>6.2f} s {row.bare.seconds:>5.1f} s "
+        f"{row.preview.seconds:>6.1f} s {row.ratio:>6.2f} {row.judged.seconds:>5.1f} s {row.share:>5.0%} "
+        f"{row.judged.memory:>8.0f} MiB {row.bare.memory:>8.0f} MiB"
+    )
+
+
+def _row(name: str, repeat: int) -> Row:
+    judged_stack = stack.load(ROOT, name)
+    started = time.monotonic()
+    planned = plan(load_file(judged_stack.file))
+    planning = time.monotonic() - started
     engine = Engine.load(ROOT / ".venv" / MANIFEST)
     if engine is None:
         raise Trouble("The engine is not set up; run `make setup`.")
-    command = [sys.executable, "-m", "blueprint.placement", "--stack-file", str(judged.file)]
-    yield _measured("plan", lambda: _quietly(command))
-    bench = replace(judged, name=f"bench-{name}")
+    bench = replace(judged_stack, name=f"bench-{name}")
     with stack.scratch_workspace(ROOT, bench.name) as workspace:
         operation = Operation(engine, bench, workspace, passphrase.throw_away())
         operation.open(keep_secrets=False)
-        passphrase.make_up(workspace.root_secret_file)
-        operation.give_root_secret(workspace.root_secret_file.read_text(encoding="utf-8").strip())
-        try:
-            yield _measured("preview", lambda: _operate(operation, "preview"))
-            yield _measured("up", lambda: _operate(operation, "up"))
-            yield _measured("up again", lambda: _operate(operation, "up"))
-        finally:
-            shutil.rmtree(ROOT / "build" / bench.name, ignore_errors=True)
+        resources = sum(operation.run("preview", output=workspace.directory / "log").account.changes.values())
+        bare = _bare_program(operation, workspace.directory / "bare", resources)
+        own = [engine.pulumi, "preview", "--stack", bench.name, "--config-file", workspace.stack_file]
+        # Turn by turn, so that whatever else the machine does falls on all three alike.
+        turns = list(_turns(operation, own, bare, repeat))
+    return Row(
+        stack=name,
+        computes=len(planned.pool("compute")),
+        resources=resources,
+        planning=planning,
+        bare=_median([turn[0] for turn in turns]),
+        preview=_median([turn[1] for turn in turns]),
+        judged=_median([turn[2] for turn in turns]),
+    )
 
 
-def row(measure: Measure) -> str:
-    """A line of the table."""
-    resources = "-" if measure.resources is None else str(measure.resources)
-    return f"{measure.what:10} {duration(measure.seconds):>12} {resources:>10} {measure.memory:>8} MiB"
+def _turns(
+    operation: Operation, own: Sequence[str | Path], bare: Path, repeat: int
+) -> Iterator[tuple[Cost, Cost, Cost]]:
+    environment = operation.environment()
+    for _ in range(repeat):
+        yield (
+            measured([operation.engine.pulumi, "preview", "--stack", "bare"], bare, environment),
+            measured(own, ROOT, environment),
+            measured([*own, "--policy-pack", "policy"], ROOT, environment),
+        )
 
 
-def _measured(what: str, work: Callable[[], int | None]) -> Measure:
-    started = time.monotonic()
-    resources = work()
-    memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024
-    return Measure(what, time.monotonic() - started, resources, memory)
+def _bare_program(operation: Operation, directory: Path, resources: int) -> Path:
+    directory.mkdir()
+    (directory / "Pulumi.yaml").write_text("name: bare\nruntime: python\n", encoding="utf-8")
+    (directory / "__main__.py").write_text(BARE.format(count=resources), encoding="utf-8")
+    (directory / "Pulumi.bare.yaml").write_text("config: {}\n", encoding="utf-8")
+    init = [operation.engine.pulumi, "stack", "init", "bare", "--non-interactive"]
+    measured(init, directory, operation.environment())
+    return directory
 
 
-def _quietly(command: Sequence[str]) -> None:
-    if subprocess.run(command, cwd=ROOT, stdout=subprocess.DEVNULL, check=False).returncode:
-        raise Trouble("The plan failed; the reason stands above.")
-
-
-def _operate(operation: Operation, verb: Verb) -> int:
-    log = operation.workspace.directory / "log"
-    result = operation.run(verb, output=log)
-    if result.was_interrupted:
-        raise KeyboardInterrupt
-    if result.code:
-        raise Trouble(log.read_text(encoding="utf-8", errors="replace")[-3000:] + f"\n`{verb}` failed.")
-    return sum(result.account.changes.values())
+def _median(costs: Sequence[Cost]) -> Cost:
+    """The median of the times; of the memory the largest, as a limit is about the worst."""
+    return Cost(statistics.median(cost.seconds for cost in costs), max(cost.memory for cost in costs))
 
 
 if __name__ == "__main__":

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
 import pytest
-import yaml
 
 from blueprint.architecture import NAMES, Architecture, Row, load_architecture
-from blueprint.problems import Refused
-from blueprint.sizing import FILE, Resources, load_sizing
+from blueprint.sizing import Resources, load_sizing
 
 SYSTEM = (500, 1024)
 """What a node keeps for itself (witness.py)."""
@@ -20,25 +15,12 @@ LAB_MACHINE = (6_000, 12 * 1024)
 """Of a lab VM's 8 vCPU and 16 GiB, what its services may ask for at most."""
 
 
-@pytest.fixture
-def data() -> dict[str, Any]:
-    return yaml.safe_load(FILE.read_text(encoding="utf-8"))
-
-
 def running(architecture: Architecture) -> list[Row]:
     return [row for row in architecture.rows if row.replaced_by is None]
 
 
 def total(sizes: list[Resources]) -> tuple[int, int]:
     return sum(size.cpu_m for size in sizes), sum(size.memory_mi for size in sizes)
-
-
-def refusal(data: dict[str, Any], tmp_path: Path) -> list[str]:
-    path = tmp_path / "sizing.yaml"
-    path.write_text(yaml.safe_dump(data), encoding="utf-8")
-    with pytest.raises(Refused) as refused:
-        load_sizing(path)
-    return [str(problem).removeprefix(f"{path}, ") for problem in refused.value.problems]
 
 
 def test_every_service_that_runs_has_both_profiles() -> None:
@@ -114,45 +96,6 @@ def test_sizes_of_a_node_fit_at_every_size_in_total() -> None:
         cpu, memory = total(asked)
         assert cpu <= architecture.dedicated_total * SEED_SERVER[0], name
         assert memory <= architecture.dedicated_total * SEED_SERVER[1], name
-
-
-# Faults
-
-
-def test_missing_services_and_profiles_are_all_named(data: dict[str, Any], tmp_path: Path) -> None:
-    del data["services"]["keystone"]
-    del data["services"]["nagios"]["lab"]
-    data["services"]["glance-registry"] = data["services"]["glance-api"]
-    said = refusal(data, tmp_path)
-    assert {message.split(";")[0] for message in said} == {
-        "services.keystone: is missing",
-        "services.nagios.lab: is missing",
-        "services.glance-registry: is in no reference architecture",
-    }
-
-
-def test_limits_below_requests(data: dict[str, Any], tmp_path: Path) -> None:
-    data["services"]["mysqld"]["lab"] |= {"limit_cpu_m": 1, "limit_memory_mi": 1}
-    assert refusal(data, tmp_path) == [
-        "services.mysqld.lab: limits memory to 1 MiB, below its request; write limit_memory_mi: 2048 or more",
-        (
-            "services.mysqld.lab: limits CPU to 1 millicores, below its request; "
-            "write limit_cpu_m: 1000 or more, or leave it out"
-        ),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("change", "key"),
-    [
-        ({"cpu_m": "1"}, "services.mysqld.lab.cpu_m"),
-        ({"cpu_m": 0}, "services.mysqld.lab.cpu_m"),
-        ({"cpu": 1}, "services.mysqld.lab.cpu"),
-    ],
-)
-def test_shape(change: dict[str, Any], key: str, data: dict[str, Any], tmp_path: Path) -> None:
-    data["services"]["mysqld"]["lab"] |= change
-    assert [message.split(":")[0] for message in refusal(data, tmp_path)] == [key]
 
 
 def _seed(size: Resources) -> str | None:

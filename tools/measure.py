@@ -1,0 +1,74 @@
+"""What a command costs: its wall time, and the most memory that it and all its children held at one moment."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tools.progress import Trouble
+
+EVERY = 0.05
+"""Seconds between two looks at the processes."""
+
+PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Seconds, and MiB of resident memory summed over the process tree (shared pages count once per process)."""
+
+    seconds: float
+    memory: float
+
+
+def measured(command: Sequence[str | Path], directory: Path, environment: Mapping[str, str]) -> Cost:
+    """Runs a command to its end. Raises Trouble with its last words if it fails."""
+    peak = 0
+    done = threading.Event()
+    started = time.monotonic()
+    with subprocess.Popen(
+        command, cwd=directory, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as child:
+
+        def watch() -> None:
+            nonlocal peak
+            while not done.wait(EVERY):
+                peak = max(peak, _resident(child.pid))
+
+        watcher = threading.Thread(target=watch, daemon=True)
+        watcher.start()
+        output, _ = child.communicate()
+        seconds = time.monotonic() - started
+        done.set()
+        watcher.join()
+    if child.returncode:
+        raise Trouble(f"{output[-3000:]}\n`{' '.join(map(str, command))}` failed.")
+    return Cost(seconds, peak / 1024**2)
+
+
+def _resident(root: int) -> int:
+    """Bytes that a process and its descendants hold. A process that ends meanwhile counts for nothing."""
+    children: dict[int, list[int]] = defaultdict(list)
+    held: dict[int, int] = {}
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            # The name in parentheses may hold anything; what follows it is plain.
+            after_name = (entry / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+        except OSError:
+            continue
+        children[int(after_name[1])].append(int(entry.name))
+        held[int(entry.name)] = int(after_name[21]) * PAGE
+    total, waiting = 0, [root]
+    while waiting:
+        process = waiting.pop()
+        total += held.get(process, 0)
+        waiting += children[process]
+    return total
