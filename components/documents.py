@@ -55,7 +55,7 @@ def _escaped(value: object) -> object:
     if isinstance(value, str):
         return value if isinstance(value, Place) else literal(value)
     if isinstance(value, Mapping):
-        return {key: _escaped(item) for key, item in cast("Mapping[str, object]", value).items()}
+        return {_escaped(key): _escaped(item) for key, item in cast("Mapping[str, object]", value).items()}
     if isinstance(value, list | tuple):
         return [_escaped(item) for item in cast("Sequence[object]", value)]
     return value

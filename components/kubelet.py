@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from blueprint.inventory import Machine
 from blueprint.nodes import RACK, SERVER, ZONE, Node
 from blueprint.placement import Plan
 from components import documents
@@ -26,7 +27,7 @@ def files(plan: Plan, node: Node) -> dict[str, str]:
     """Templates that every machine has, whatever else it is."""
     return {
         "kubelet.yaml": template(kubelet_configuration(node, reserved(plan, node))),
-        "node.yaml": template(facts(node)),
+        "node.yaml": template(facts(plan, node)),
     }
 
 
@@ -51,10 +52,15 @@ def taints(node: Node) -> list[dict[str, str]]:
     return found
 
 
+def server(plan: Plan, node: Node) -> Machine:
+    """The machine as it is. A virt host's node is only what its virtual machines leave of it."""
+    return next((host for host in plan.hosts if host.name == node.name), node)
+
+
 def reserved(plan: Plan, node: Node) -> dict[str, str]:
     """What a virt host's virtual machines and its own system take: kubelet must not promise it to pods."""
-    host = next((host for host in plan.hosts if host.name == node.name), None)
-    if host is None or (host.cpu, host.memory) == (node.cpu, node.memory):
+    host = server(plan, node)
+    if (host.cpu, host.memory) == (node.cpu, node.memory):
         return {}
     return {"cpu": str(host.cpu - node.cpu), "memory": f"{host.memory - node.memory}Gi"}
 
@@ -94,12 +100,14 @@ def join_configuration(node: Node) -> dict[str, Any]:
     }
 
 
-def facts(node: Node) -> dict[str, Any]:
-    """The node as pods may use it, for whoever makes or checks one without the machine."""
+def facts(plan: Plan, node: Node) -> dict[str, Any]:
+    """The node as the API server will show it, for whoever makes or checks one without the machine."""
+    host = server(plan, node)
     return {
         "name": documents.NODE,
         "address": documents.ADDRESS,
-        "capacity": {"cpu": str(node.cpu), "memory": f"{node.memory}Gi"},
+        "capacity": {"cpu": str(host.cpu), "memory": f"{host.memory}Gi"},
+        "allocatable": {"cpu": str(node.cpu), "memory": f"{node.memory}Gi"},
         "labels": labels(node),
         "taints": taints(node),
     }

@@ -119,7 +119,7 @@ def _digest(texts: Texts) -> str:
 
 def _text(path: Path) -> str | None:
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_bytes().decode()  # as bytes: text would come back with other line ends
     except (FileNotFoundError, NotADirectoryError):
         return None
     except UnicodeDecodeError:
@@ -142,7 +142,7 @@ def _write_whole(path: Path, text: str) -> None:
         return
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(f".{path.name}.unfinished")
-    unfinished.write_text(text, encoding="utf-8")
+    unfinished.write_bytes(text.encode())
     unfinished.replace(path)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from blueprint.inventory import Machine
 from blueprint.nodes import COMPUTE, STORAGE, Node
 from blueprint.placement import Plan
+from components import kubelet
 
 WORKERS = (COMPUTE, STORAGE)
 """Pools that grow by the hundred."""
@@ -15,18 +16,13 @@ def pools(plan: Plan) -> dict[str, list[Node]]:
     found: dict[str, list[Node]] = {}
     for node in plan.nodes:
         if node.pool in WORKERS and not node.virtual:
-            found.setdefault(_name(node, _host(plan, node)), []).append(node)
+            found.setdefault(_name(node, kubelet.server(plan, node)), []).append(node)
     return found
 
 
 def alone(plan: Plan) -> list[Node]:
     """Physical machines that are a resource each and belong to no other component: controllers and monitoring."""
     return [node for node in plan.nodes if node.pool not in WORKERS and not node.virtual and node not in plan.masters]
-
-
-def _host(plan: Plan, node: Node) -> Machine:
-    """The server as it is, virtual machines and all; the node is what they leave."""
-    return next((host for host in plan.hosts if host.name == node.name), node)
 
 
 def _name(node: Node, host: Machine) -> str:

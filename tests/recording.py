@@ -12,7 +12,7 @@ from typing import Any
 
 import pulumi
 from google.protobuf import empty_pb2
-from pulumi.runtime import mocks, rpc, settings
+from pulumi.runtime import mocks, rpc
 from pulumi.runtime.proto import resource_pb2
 
 
@@ -35,7 +35,8 @@ class Recorded:
 
 class _Echo(mocks.Mocks):
     def new_resource(self, args: mocks.MockResourceArgs) -> tuple[str | None, dict[Any, Any]]:
-        return f"{args.name}-id", args.inputs
+        inputs: Any = args.inputs  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+        return f"{args.name}-id", inputs
 
     def call(self, args: mocks.MockCallArgs) -> tuple[dict[Any, Any], list[tuple[str, str]] | None]:
         raise AssertionError(f"{args.token} is called: components ask nobody anything")
@@ -47,7 +48,7 @@ class _Recorder(mocks.MockMonitor):
         self.recorded: dict[str, Recorded] = {}
 
     def RegisterResource(self, request: Any) -> Any:  # noqa: N802 - the protocol's name
-        response = super().RegisterResource(request)
+        response: Any = super().RegisterResource(request)  # pyright: ignore[reportUnknownMemberType]
         if request.type != "pulumi:pulumi:Stack":
             inputs = rpc.deserialize_properties(request.object)
             parent = request.parent.rpartition("::")[2]
@@ -62,11 +63,7 @@ class _Recorder(mocks.MockMonitor):
 
 def record(build: Callable[[], None], *, stack: str = "test") -> list[Recorded]:
     """Every resource that `build` makes, in no order that means anything."""
-    before = settings.SETTINGS
     monitor = _Recorder()
     mocks.set_mocks(monitor.mocks, project="quorate", stack=stack, preview=False, monitor=monitor)
-    try:
-        pulumi.runtime.test(build)()
-    finally:
-        settings.configure(before)
+    pulumi.runtime.test(build)()  # pyright: ignore[reportUnknownMemberType]
     return list(monitor.recorded.values())

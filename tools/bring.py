@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import fcntl
 import os
+import signal
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
+from types import FrameType
 from typing import cast, get_args
 
 from tools import engine, environment
@@ -27,6 +30,10 @@ STATE = ROOT / "build" / "state"
 def main() -> int:
     """Brings everything; 0 when it is there, 1 with one message when it cannot be, 130 when interrupted."""
     reporter = Reporter()
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(
+            number, _interrupt
+        )  # a cancelled job or a closed terminal: end what runs, leave nothing half made
     try:
         sources = chosen_sources(os.environ.get("QUORATE_ENGINE", ""))
         if not is_ready(sources):
@@ -41,6 +48,10 @@ def main() -> int:
         reporter.say(str(trouble))
         return 1
     return 0
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
 
 
 def chosen_sources(choice: str) -> tuple[Source, ...]:
@@ -60,7 +71,7 @@ def is_ready(sources: tuple[Source, ...]) -> bool:
         found is not None
         and found.source in sources
         and environment.is_ready(VENV, LOCK)
-        and engine.fits(found.version, environment.locked_version(LOCK, "pulumi"))
+        and found.recipe == wanted().sources.recipe
     )
 
 
@@ -68,8 +79,7 @@ def bring(sources: tuple[Source, ...], reporter: Reporter) -> None:
     """Brings what is missing, in the order in which one needs the other."""
     if not environment.is_ready(VENV, LOCK):
         environment.bring(VENV, LOCK, reporter)
-    wanted = Wanted(VENV, LOCK, ROOT / "tools" / "engine", engine.cache_directory(os.environ))
-    found = engine.bring(wanted, sources, reporter)
+    found = engine.bring(wanted(), sources, reporter)
     STATE.mkdir(parents=True, exist_ok=True)
     settings = {
         **found.settings(),
@@ -77,7 +87,12 @@ def bring(sources: tuple[Source, ...], reporter: Reporter) -> None:
         "PULUMI_FALLBACK_TO_STATE_SECRETS_MANAGER": "true",
     }
     environment.tie(VENV, found.pulumi, ROOT / "tools" / "language_host.py", settings)
-    found.save(VENV / engine.MANIFEST)
+    replace(found, recipe=wanted().sources.recipe).save(VENV / engine.MANIFEST)
+
+
+def wanted() -> Wanted:
+    """What this clone needs, and where it is kept."""
+    return Wanted(VENV, LOCK, ROOT / "tools" / "engine", engine.cache_directory(os.environ))
 
 
 @contextmanager

@@ -45,6 +45,8 @@ class Engine:
     binaries: str
     home: str | None
     """PULUMI_HOME; none where the engine is the user's own, which keeps its own."""
+    recipe: str = ""
+    """What the clone wanted when this engine was brought to it."""
 
     @property
     def pulumi(self) -> Path:
@@ -95,6 +97,10 @@ class Wanted:
     def kubernetes(self) -> str:
         return locked_version(self.lock, "pulumi-kubernetes")
 
+    @property
+    def sources(self) -> go_build.Sources:
+        return go_build.Sources(self.modules, self.pulumi, self.kubernetes)
+
 
 def cache_directory(environment: Mapping[str, str]) -> Path:
     """Where engines are kept for all clones of a user."""
@@ -131,7 +137,7 @@ def from_path(wanted: Wanted, reporter: Reporter) -> Engine | None:
         return None
     pulumi = Path(found)
     try:
-        version = run([pulumi, "version"], environment=_plain(), timeout=30)[-1].lstrip("v")
+        version = run([pulumi, "version"], environment=_plain(), timeout=120)[-1].lstrip("v")
     except (Failed, IndexError):
         return None
     if not fits(version, wanted.pulumi):
@@ -171,7 +177,7 @@ def from_release(wanted: Wanted, reporter: Reporter) -> Engine | None:
 
 def from_modules(wanted: Wanted, reporter: Reporter) -> Engine:
     """The engine built from Go modules, kept in the cache."""
-    sources = go_build.Sources(wanted.modules, wanted.pulumi, wanted.kubernetes)
+    sources = wanted.sources
     go = go_build.bring_go(wanted.cache, wanted.modules / "go.lock", wanted.venv, sources.needed_go, reporter)
     home = wanted.cache / f"engine-{sources.digest(go)}"
     engine = Engine("build", wanted.pulumi, str(home / "bin"), str(home / "home"))

@@ -20,6 +20,7 @@ from pathlib import Path
 from tools.environment import pip_install, pip_trouble
 from tools.progress import Failed, Reporter, Trouble, run
 
+MODULES = ("kubernetes", "pulumi")
 CLI = "github.com/pulumi/pulumi/pkg/v3/cmd/pulumi"
 SDK = "github.com/pulumi/pulumi/sdk/v3"
 VERSION_VARIABLE = f"{SDK}/go/common/version.Version"
@@ -62,17 +63,21 @@ class Sources:
     @property
     def needed_go(self) -> tuple[int, ...]:
         """The newest `go` line of the modules."""
-        texts = [(self.modules / name / "go.mod").read_text(encoding="utf-8") for name in ("pulumi", "kubernetes")]
+        texts = [(self.modules / name / "go.mod").read_text(encoding="utf-8") for name in MODULES]
         return max(version_of(re.findall(r"^go (\S+)", text, re.MULTILINE)[0]) for text in texts)
+
+    @property
+    def recipe(self) -> str:
+        """What an engine is made from, as a digest; it changes when the engine should be brought anew."""
+        made_from = hashlib.sha256()
+        for path in (path for name in MODULES for path in sorted((self.modules / name).iterdir())):
+            made_from.update(f"{path.parent.name}/{path.name}\0".encode() + path.read_bytes() + b"\0")
+        made_from.update(json.dumps([self.pulumi, self.kubernetes, LAUNCHER, *SDK_SCRIPTS]).encode())
+        return made_from.hexdigest()
 
     def digest(self, go: Go) -> str:
         """Names a build: the same digest means the same engine, whichever clone asks for it."""
-        made_from = hashlib.sha256()
-        for path in sorted(self.modules.glob("*/*")):
-            made_from.update(f"{path.parent.name}/{path.name}\0".encode() + path.read_bytes() + b"\0")
-        facts = [self.pulumi, self.kubernetes, go.name, go.system, LAUNCHER, *SDK_SCRIPTS]
-        made_from.update(json.dumps(facts).encode())
-        return made_from.hexdigest()[:16]
+        return hashlib.sha256(json.dumps([self.recipe, go.name, go.system]).encode()).hexdigest()[:16]
 
 
 def version_of(text: str) -> tuple[int, ...]:
@@ -82,18 +87,19 @@ def version_of(text: str) -> tuple[int, ...]:
 
 
 def go_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """The user's environment without what would change the build; proxies and caches stay theirs."""
-    kept = {name: value for name, value in environment.items() if name not in ("GOROOT", "GOBIN")}
-    settings = {"GOFLAGS": "-mod=readonly", "GOWORK": "off", "GOTOOLCHAIN": "local", "CGO_ENABLED": "0"}
-    # A cross-compiler's settings would build an engine for another machine.
-    return {name: value for name, value in kept.items() if name not in ("GOOS", "GOARCH")} | settings
+    """The user's environment without what would change the build, or build for another machine.
+
+    Proxies and caches stay the user's. Without C there is one compiler less to be missing.
+    """
+    kept = {name: value for name, value in environment.items() if name not in ("GOROOT", "GOBIN", "GOOS", "GOARCH")}
+    return {**kept, "GOFLAGS": "-mod=readonly", "GOWORK": "off", "GOTOOLCHAIN": "local", "CGO_ENABLED": "0"}
 
 
 def find_go(needed: tuple[int, ...], command: str | Path = "go") -> Go | None:
     """The Go that a command stands for, if it is there and new enough."""
     try:
         version, system, machine = run(
-            [command, "env", "GOVERSION", "GOOS", "GOARCH"], environment=go_environment(os.environ), timeout=30
+            [command, "env", "GOVERSION", "GOOS", "GOARCH"], environment=go_environment(os.environ), timeout=120
         )[-3:]
     except (Failed, ValueError):
         return None
@@ -191,7 +197,7 @@ def install_provider(pulumi: Path, home: Path | None, name: str, version: str, f
     run(
         [pulumi, "plugin", "install", "resource", name, version, *source],
         environment={**os.environ, **settings},
-        timeout=300,
+        timeout=1200,
     )
     if home:
         shutil.rmtree(home / "logs", ignore_errors=True)

@@ -126,20 +126,20 @@ def _attend(
     Ctrl-C reaches the engine from the terminal, as it reaches us: it ends in good order, and this waits for that. Only
     a plain termination, which nobody else passes on, is handed to it as an interrupt.
     """
-    child = subprocess.Popen(command, cwd=directory, env=environment, stdout=output, stderr=output)
+    child: subprocess.Popen[bytes] | None = None
     was_interrupted = False
 
-    def pass_on(_number: int, _frame: FrameType | None) -> None:
+    def take(number: int, _frame: FrameType | None) -> None:
         nonlocal was_interrupted
         was_interrupted = True
-        child.send_signal(signal.SIGINT)
+        if number == signal.SIGTERM and child:
+            child.send_signal(signal.SIGINT)
 
-    before = signal.signal(signal.SIGTERM, pass_on)
+    # Before the engine starts: an interrupt must not find it running and nobody waiting for it.
+    before = {number: signal.signal(number, take) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        while True:
-            try:
-                return child.wait(), was_interrupted
-            except KeyboardInterrupt:
-                was_interrupted = True
+        child = subprocess.Popen(command, cwd=directory, env=environment, stdout=output, stderr=output)
+        return child.wait(), was_interrupted
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)

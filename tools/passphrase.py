@@ -53,7 +53,7 @@ def choose(command: Command, stack: Stack, workspace: Workspace, environment: Ma
     if workspace.has_state or workspace.backend != default_backend(workspace.root):
         raise Trouble(_locked_out(stack, workspace))
     name = kept.relative_to(workspace.root)
-    note = f"A passphrase was made up for this lab's secrets and is kept in {name}."
+    note = f"A passphrase was made up for this lab's secrets (plain `pulumi` finds it by {FILE}={name})."
     return Access({FILE: str(kept)}, make_up=kept, note=note)
 
 

@@ -99,7 +99,7 @@ esac"""
     def set_up(self, **more: str) -> tuple[int, str]:
         """A set-up's exit code and all it said."""
         process = self.start(**more)
-        output, _ = process.communicate(timeout=60)
+        output, _ = process.communicate(timeout=120)
         return process.returncode, output
 
     @property
@@ -122,7 +122,7 @@ def make_clone(place: Path) -> Clone:
 def run(command: list[str | Path], environment: Mapping[str, str], directory: Path) -> subprocess.CompletedProcess[str]:
     """A command's end and output."""
     return subprocess.run(
-        command, env=dict(environment), cwd=directory, capture_output=True, text=True, check=False, timeout=60
+        command, env=dict(environment), cwd=directory, capture_output=True, text=True, check=False, timeout=120
     )
 
 

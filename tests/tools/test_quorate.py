@@ -8,7 +8,8 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,7 @@ done"""
 
 REPORT = """\
 import sys
+import time
 print("verdict:", " ".join(sys.argv[1:]))
 sys.exit(%d)
 """
@@ -102,7 +104,7 @@ def refused(events: list[dict[str, Any]]) -> list[bytes]:
 def test_the_first_up_of_a_lab_needs_no_hand_work(world: World, capfd: pytest.CaptureFixture[str]) -> None:
     assert quorate.main(["up", "--stack", "dev"]) == 0
     said = capfd.readouterr().out
-    assert "kept in build/dev/.passphrase" in said
+    assert "PULUMI_CONFIG_PASSPHRASE_FILE=build/dev/.passphrase" in said
     assert "A root secret was made up" in said
     assert "41 created; 1 unchanged." in said
     assert "The tree: build/dev/" in said
@@ -253,8 +255,21 @@ def test_taking_down_what_is_not_there(world: World, capfd: pytest.CaptureFixtur
     assert not (world.root / "build" / "dev").exists()
 
 
-def test_an_interrupt_waits_for_the_engine_and_says_how_to_go_on(world: World) -> None:
-    """From a terminal both get the signal; the engine ends in its own time, and nothing is left of the run."""
+def from_the_terminal(process: subprocess.Popen[str]) -> None:
+    """Ctrl-C: the whole group gets it, the engine too."""
+    os.killpg(process.pid, signal.SIGINT)
+
+
+def from_a_supervisor(process: subprocess.Popen[str]) -> None:
+    """A cancelled job in continuous integration: the command alone is told."""
+    process.terminate()
+
+
+@pytest.mark.parametrize("interrupt", [from_the_terminal, from_a_supervisor])
+def test_an_interrupt_waits_for_the_engine_and_says_how_to_go_on(
+    world: World, interrupt: Callable[[subprocess.Popen[str]], None]
+) -> None:
+    """The engine is told once, ends in its own time, and nothing is left of the run."""
     ready = world.root / "ready"
     world.engine(
         [], f"trap 'sleep 1; echo engine ended in order; exit 1' INT; touch {ready}; while :; do sleep 0.1; done"
@@ -273,8 +288,9 @@ def test_an_interrupt_waits_for_the_engine_and_says_how_to_go_on(world: World) -
     )
     while not ready.exists():
         assert process.poll() is None, process.communicate()
-    os.killpg(process.pid, signal.SIGINT)
-    output, _ = process.communicate(timeout=30)
+        time.sleep(0.05)
+    interrupt(process)
+    output, _ = process.communicate(timeout=120)
     assert process.returncode == 130
     assert output.index("engine ended in order") < output.index("`make preview STACK=dev` goes on from here.")
     assert "Traceback" not in output

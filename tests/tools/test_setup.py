@@ -79,6 +79,18 @@ def test_a_changed_lock_file_is_installed_again(clone: Clone) -> None:
     assert "Installing" in output
 
 
+def test_a_changed_recipe_brings_another_engine(clone: Clone, go: Path) -> None:
+    clone.python(PIP_WORKS)
+    clone.set_up()
+    with (clone.root / "tools" / "engine" / "pulumi" / "go.mod").open("a", encoding="utf-8") as module:
+        module.write("// another\n")
+    code, output = clone.set_up()
+    assert code == 0, output
+    assert "Building the engine" in output
+    assert "Installing" not in output
+    assert len(list((clone.cache / "quorate").glob("engine-*"))) == 2  # another clone may still use the first
+
+
 def test_an_old_pulumi_on_path_is_passed_over(clone: Clone, go: Path) -> None:
     clone.python(PIP_WORKS)
     clone.pulumi("3.100.0")
@@ -173,15 +185,16 @@ def test_an_old_go_is_not_used(clone: Clone, go: Path) -> None:
     assert "No compiler" in output
 
 
-def test_an_interrupted_build_leaves_nothing_and_goes_on(clone: Clone, go: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_interrupted_build_leaves_nothing_and_goes_on(clone: Clone, go: Path, number: signal.Signals) -> None:
     clone.python(PIP_WORKS)
     working = (clone.path / "go").read_text(encoding="utf-8")
     (clone.path / "go").write_text(working.replace("build)", "build) sleep 60 ;;\n    build)", 1), encoding="utf-8")
     process = clone.start()
     partial = clone.cache / "quorate"
     _until(lambda: bool(list(partial.glob("engine-*.partial/bin"))))
-    os.killpg(process.pid, signal.SIGINT)
-    output, _ = process.communicate(timeout=30)
+    os.killpg(process.pid, number)
+    output, _ = process.communicate(timeout=120)
     assert process.returncode == 130
     assert "Interrupted. Nothing half made is in use" in output
     assert "Traceback" not in output
@@ -207,16 +220,19 @@ def test_a_killed_build_is_swept_away_by_the_next(clone: Clone, go: Path) -> Non
     assert (engine / "bin" / "pulumi").read_text(encoding="utf-8") != "half"
 
 
-def test_two_set_ups_at_once_wait_for_each_other(clone: Clone) -> None:
+def test_two_set_ups_at_once_wait_for_each_other(clone: Clone, tmp_path: Path) -> None:
+    at_work, go_on = tmp_path / "at-work", tmp_path / "go-on"
     clone.pulumi()
-    clone.python("sleep 2")
+    clone.python(f": > {at_work}; while [ ! -e {go_on} ]; do sleep 0.1; done")
     first = clone.start()
-    _until((clone.cache / "quorate" / "setup.lock").exists)
-    time.sleep(0.5)
+    _until(at_work.exists)
     second = clone.start()
-    outputs = [process.communicate(timeout=60)[0] for process in (first, second)]
+    assert second.stdout
+    assert second.stdout.readline() == "Another set-up is at work; waiting for it …\n"
+    go_on.touch()
+    outputs = [process.communicate(timeout=120)[0] for process in (first, second)]
     assert [first.returncode, second.returncode] == [0, 0], outputs
-    assert "Another set-up is at work; waiting for it" in outputs[1]
+    assert "Installing" in outputs[0]
     assert "Installing" not in outputs[1]  # what the first has brought is not brought again
 
 
@@ -243,7 +259,7 @@ def test_an_old_python_can_read_the_entry() -> None:
     assert "from __future__" not in source  # 3.6 knows no annotations of the future
 
 
-def _until(happened: Callable[[], bool], patience: float = 20.0) -> None:
+def _until(happened: Callable[[], bool], patience: float = 90.0) -> None:
     deadline = time.monotonic() + patience
     while not happened():
         assert time.monotonic() < deadline, "waited in vain"

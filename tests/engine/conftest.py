@@ -1,0 +1,183 @@
+"""The program on the real engine: a project of its own in a temporary directory, with a state of its own.
+
+`make setup` brings the engine; in a shell without it, these tests say so and are left out.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from blueprint.placement import Plan, plan
+from blueprint.settings import load_file
+from components.tree import OWNERS
+from tests.stacks import ROOT, STACKS
+from tools.engine import MANIFEST, Engine
+
+PROGRAM = ("__main__.py", "blueprint", "components")
+
+
+@dataclass(frozen=True)
+class Done:
+    """What an engine operation came to."""
+
+    code: int
+    output: str
+    events: list[dict[str, Any]]
+
+    def resources(self) -> dict[str, set[str]]:
+        """Names of resources by what happened to them; the stack itself and providers are none of ours."""
+        found: dict[str, set[str]] = defaultdict(set)
+        for event in self.events:
+            if step := event.get("resourcePreEvent"):
+                metadata = step["metadata"]
+                if not metadata["type"].startswith("pulumi:"):
+                    found[metadata["op"]].add(metadata["urn"].rpartition("::")[2])
+        return dict(found)
+
+    def changes(self) -> dict[str, set[str]]:
+        """The same without what stayed."""
+        return {op: names for op, names in self.resources().items() if op != "same"}
+
+
+@dataclass(frozen=True)
+class Project:
+    """A project with one stack."""
+
+    directory: Path
+    stack: str
+    environment: dict[str, str]
+
+    @property
+    def build(self) -> Path:
+        """Where the stack is rendered."""
+        return self.directory / "build" / self.stack
+
+    @property
+    def stack_file(self) -> Path:
+        return self.directory / f"Pulumi.{self.stack}.yaml"
+
+    @property
+    def plan(self) -> Plan:
+        """The plan of the stack file, from the planner and not from the engine."""
+        return plan(load_file(self.stack_file))
+
+    def run(self, *words: str) -> Done:
+        """A `pulumi` command on the stack, to its end."""
+        log = self.directory / "events.jsonl"
+        log.unlink(missing_ok=True)
+        command = ["pulumi", *words, "--stack", self.stack, "--non-interactive", "--color", "never"]
+        if words[0] in ("up", "preview", "refresh", "destroy"):
+            command += ["--event-log", str(log)]
+        done = subprocess.run(
+            command, cwd=self.directory, env=self.environment, check=False, capture_output=True, text=True
+        )
+        lines = log.read_text(encoding="utf-8").splitlines() if log.exists() else []
+        return Done(done.returncode, done.stdout + done.stderr, [json.loads(line) for line in lines])
+
+    def up(self) -> Done:
+        """An update that is expected to succeed."""
+        done = self.run("up", "--yes", "--skip-preview")
+        assert done.code == 0, done.output
+        return done
+
+    def state(self) -> dict[str, Any]:
+        """The resources of the state, by URN."""
+        document: dict[str, Any] = json.loads(self.state_file.read_text(encoding="utf-8"))
+        resources: list[dict[str, Any]] = document["checkpoint"]["latest"].get("resources") or []
+        return {each["urn"]: each for each in resources}
+
+    @property
+    def state_file(self) -> Path:
+        return self.directory / "state" / ".pulumi" / "stacks" / "quorate" / f"{self.stack}.json"
+
+    def files(self, below: str = "") -> dict[str, str]:
+        """Every file of the stack's tree, by its path below `below`; not the marks of whose they are."""
+        root = self.build / below
+        paths = (path for path in sorted(root.rglob("*")) if path.is_file() and path.parent.name != OWNERS)
+        return {str(path.relative_to(root)): path.read_text() for path in paths}
+
+    def manifests(self) -> dict[tuple[str, str], dict[str, Any]]:
+        """The rendered Kubernetes objects, by kind and name."""
+        documents: list[dict[str, Any]] = [yaml.safe_load(text) for text in self.files("manifests/1-manifest").values()]
+        return {(each["kind"], each["metadata"]["name"]): each for each in documents}
+
+
+Projects = Callable[[str], Project]
+
+
+@pytest.fixture(scope="session")
+def engine() -> dict[str, str]:
+    """The environment in which `pulumi` is the project's engine."""
+    variables = dict(os.environ)
+    if shutil.which("pulumi") is None:
+        brought = Engine.load(ROOT / ".venv" / MANIFEST)
+        if brought is None:
+            pytest.skip("there is no engine: `make setup` brings it")
+        places = (str(ROOT / ".venv" / "bin"), brought.binaries, variables.get("PATH", ""))
+        variables |= {**brought.settings(), "PATH": os.pathsep.join(places)}
+    # Written once at the end, as `make` does for rendered stacks: an interrupted test leaves nothing to recover.
+    return variables | {
+        "PULUMI_CONFIG_PASSPHRASE": "test",
+        "PULUMI_DEBUG_COMMANDS": "true",
+        "PULUMI_EXPERIMENTAL": "true",
+        "PULUMI_SKIP_CHECKPOINTS": "true",
+    }
+
+
+def open_project(directory: Path, stack: str, engine: dict[str, str], source: Path) -> Project:
+    """A project of the program as it stands here, with a copy of a stack file: the engine writes into it."""
+    (directory / "state").mkdir(parents=True)
+    for part in PROGRAM:
+        (directory / part).symlink_to(ROOT / part)
+    shutil.copy(ROOT / "Pulumi.yaml", directory)
+    environment = engine | {"PULUMI_BACKEND_URL": (directory / "state").as_uri()}
+    project = Project(directory, stack, environment)
+    shutil.copy(source, project.stack_file)
+    done = project.run("stack", "init", "--no-select")
+    assert done.code == 0, done.output
+    return project
+
+
+@pytest.fixture
+def project(tmp_path: Path, engine: dict[str, str]) -> Projects:
+    """Opens a project for a stack by name (`dev`, `prod`, `ra100` …), with nothing built yet."""
+    return lambda stack: open_project(tmp_path / stack, stack, engine, STACKS[stack])
+
+
+@pytest.fixture(scope="session")
+def rendered(tmp_path_factory: pytest.TempPathFactory, engine: dict[str, str]) -> Projects:
+    """Projects that are up, for tests that only look: each stack is built once."""
+    opened: dict[str, Project] = {}
+
+    def get(stack: str) -> Project:
+        if stack not in opened:
+            directory = tmp_path_factory.mktemp(f"rendered-{stack}") / "project"
+            opened[stack] = open_project(directory, stack, engine, STACKS[stack])
+            opened[stack].up()
+        return opened[stack]
+
+    return get
+
+
+@pytest.fixture
+def standing(tmp_path: Path, rendered: Projects) -> Projects:
+    """The same for tests that go on from there: a copy, trees and state."""
+
+    def get(stack: str) -> Project:
+        first, directory = rendered(stack), tmp_path / stack
+        shutil.copytree(first.directory, directory, symlinks=True)
+        environment = first.environment | {"PULUMI_BACKEND_URL": (directory / "state").as_uri()}
+        return Project(directory, stack, environment)
+
+    return get

@@ -1,0 +1,284 @@
+"""Rendered Kubernetes objects against the plan, row by row: what the scheduler, a drain and a client will see."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from blueprint.placement import Plan, ServicePlan
+from blueprint.sizing import load_sizing
+from tests.engine.conftest import Project, Projects
+
+KINDS = ("Deployment", "StatefulSet", "DaemonSet")
+STATEFUL = {"rabbitmq", "mysqld", "ceph-mon", "influxdb-grafana", "elasticsearch-kibana"}
+Manifests = dict[tuple[str, str], dict[str, Any]]
+Pod = dict[str, Any]
+
+pytestmark = pytest.mark.parametrize("stack", ["dev", "ra1000"])
+
+
+@pytest.fixture
+def project(rendered: Projects, stack: str) -> Project:
+    return rendered(stack)
+
+
+@pytest.fixture
+def plan(project: Project) -> Plan:
+    return project.plan
+
+
+@pytest.fixture
+def manifests(project: Project) -> Manifests:
+    return project.manifests()
+
+
+def alive(plan: Plan) -> list[ServicePlan]:
+    return [service for service in plan.services if not service.replaced_by]
+
+
+def workload(manifests: Manifests, service: str) -> dict[str, Any]:
+    (found,) = [manifests[kind, service] for kind in KINDS if (kind, service) in manifests]
+    return found
+
+
+def pod(manifests: Manifests, service: str) -> Pod:
+    return workload(manifests, service)["spec"]["template"]["spec"]
+
+
+def anti_affinity(pod: Pod) -> set[tuple[str, tuple[str, ...]]]:
+    """Required rules: the topology, and the services kept apart in it."""
+    terms = pod["affinity"].get("podAntiAffinity", {}).get("requiredDuringSchedulingIgnoredDuringExecution", [])
+    return {(term["topologyKey"], services(term["labelSelector"])) for term in terms}
+
+
+def services(selector: dict[str, Any]) -> tuple[str, ...]:
+    """The services that a label selector is about; anything it says beyond their names is an error."""
+    if "matchLabels" in selector:
+        assert selector.keys() == {"matchLabels"}
+        assert selector["matchLabels"].keys() == {"app.kubernetes.io/name"}
+        return (selector["matchLabels"]["app.kubernetes.io/name"],)
+    (expression,) = selector["matchExpressions"]
+    assert (expression["key"], expression["operator"]) == ("app.kubernetes.io/name", "In")
+    return tuple(expression["values"])
+
+
+def test_a_row_is_one_workload_of_its_kind_and_a_retired_one_none(plan: Plan, manifests: Manifests) -> None:
+    expected = {
+        ("DaemonSet" if each.everywhere else "StatefulSet" if each.name in STATEFUL else "Deployment", each.name)
+        for each in alive(plan)
+    }
+    assert {key for key in manifests if key[0] in KINDS} == expected
+    assert not [name for _, name in manifests if "registry" in name or "consoleauth" in name]
+
+
+def test_instances_are_the_plans(plan: Plan, manifests: Manifests) -> None:
+    found = {each.name: workload(manifests, each.name)["spec"].get("replicas") for each in alive(plan)}
+    assert found == {each.name: None if each.everywhere else each.instances for each in alive(plan)}
+
+
+def test_a_workload_and_its_pods_name_their_row(plan: Plan, manifests: Manifests) -> None:
+    for each in alive(plan):
+        found = workload(manifests, each.name)
+        assert found["metadata"]["namespace"] == "openstack"
+        for metadata in (found["metadata"], found["spec"]["template"]["metadata"]):
+            assert metadata["annotations"]["quorate.io/row"] == each.row
+            assert metadata["labels"].keys() == {
+                f"app.kubernetes.io/{key}" for key in ("name", "component", "part-of", "managed-by")
+            }
+            assert metadata["labels"]["app.kubernetes.io/name"] == each.name
+            assert metadata["labels"]["app.kubernetes.io/part-of"] == "openstack"
+            assert metadata["labels"]["app.kubernetes.io/managed-by"] == "quorate"
+        assert found["spec"]["selector"] == {"matchLabels": {"app.kubernetes.io/name": each.name}}
+    assert workload(manifests, "nova-api")["metadata"]["labels"]["app.kubernetes.io/component"] == "nova"
+
+
+def test_what_replaced_a_retired_row_says_so(plan: Plan, manifests: Manifests) -> None:
+    found = {
+        each.name: workload(manifests, each.name)["metadata"]["annotations"].get("quorate.io/replaces")
+        for each in alive(plan)
+    }
+    assert {name: replaced for name, replaced in found.items() if replaced} == {"glance-api": "glance-registry"}
+
+
+def test_pods_go_to_their_pools_and_to_no_other(plan: Plan, manifests: Manifests) -> None:
+    for each in alive(plan):
+        found = pod(manifests, each.name)
+        required = found["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+        (term,) = required["nodeSelectorTerms"]
+        assert term == {
+            "matchExpressions": [{"key": "quorate.io/pool", "operator": "In", "values": list(each.pools)}]
+        }, each.name
+        assert found["tolerations"] == [
+            {"key": "quorate.io/dedicated", "operator": "Equal", "value": pool, "effect": "NoSchedule"}
+            for pool in each.pools
+        ], each.name
+
+
+def test_pods_are_apart_as_the_architecture_says(plan: Plan, manifests: Manifests) -> None:
+    for each in alive(plan):
+        expected: set[tuple[str, tuple[str, ...]]] = set()
+        if not each.everywhere:
+            expected.add(("kubernetes.io/hostname", (each.name,)))
+        if each.quorum:
+            expected.add(("quorate.io/server", (each.name,)))
+        if each.apart_from:
+            expected.add(("kubernetes.io/hostname", tuple(each.apart_from)))
+        assert anti_affinity(pod(manifests, each.name)) == expected, each.name
+    quorums = {each.name for each in alive(plan) if each.quorum}
+    assert quorums == STATEFUL
+
+
+def test_what_is_no_quorum_spreads_over_servers_where_it_can(plan: Plan, manifests: Manifests) -> None:
+    for each in alive(plan):
+        found = pod(manifests, each.name).get("topologySpreadConstraints", [])
+        soft = [(rule["topologyKey"], rule["maxSkew"], rule["whenUnsatisfiable"]) for rule in found]
+        wanted = [] if each.everywhere or each.quorum else [("quorate.io/server", 1, "ScheduleAnyway")]
+        assert soft == wanted, each.name
+        assert [services(rule["labelSelector"]) for rule in found] == [(each.name,)] * len(wanted)
+
+
+def test_a_drain_takes_one_pod_of_a_service_at_a_time(plan: Plan, manifests: Manifests) -> None:
+    budgets = {name: each["spec"] for (kind, name), each in manifests.items() if kind == "PodDisruptionBudget"}
+    assert budgets.keys() == {each.name for each in alive(plan) if not each.everywhere}
+    for name, spec in budgets.items():
+        assert spec == {"maxUnavailable": 1, "selector": {"matchLabels": {"app.kubernetes.io/name": name}}}
+        wanted = spec["selector"]["matchLabels"].items()
+        selected = {
+            other.name
+            for other in alive(plan)
+            if wanted <= workload(manifests, other.name)["spec"]["template"]["metadata"]["labels"].items()
+        }
+        assert selected == {name}, "a budget counts the pods of its own service"
+
+
+def test_a_rollout_needs_no_node_more_than_there_are(plan: Plan, manifests: Manifests) -> None:
+    for each in alive(plan):
+        spec = workload(manifests, each.name)["spec"]
+        if each.everywhere:
+            unavailable = "10%" if "compute" in each.pools else 1
+            assert spec["updateStrategy"]["rollingUpdate"] == {"maxUnavailable": unavailable}, each.name
+        elif each.name not in STATEFUL:
+            assert spec["strategy"]["rollingUpdate"] == {"maxSurge": 0, "maxUnavailable": 1}, each.name
+
+
+def test_clients_and_members_find_each_other(plan: Plan, manifests: Manifests) -> None:
+    found = {name: each["spec"] for (kind, name), each in manifests.items() if kind == "Service"}
+    balanced = {each.name for each in alive(plan) if each.load_balancer}
+    assert found.keys() == balanced | {f"{name}-members" for name in STATEFUL}
+    for name, spec in found.items():
+        service = name.removesuffix("-members")
+        assert spec["selector"] == {"app.kubernetes.io/name": service}
+        ports = {port["name"] for each in pod(manifests, service)["containers"] for port in each.get("ports", [])}
+        assert {port["targetPort"] for port in spec["ports"]} <= ports
+    assert [(port["port"], port["targetPort"]) for port in found["mysqld"]["ports"]] == [(3306, "proxysql")]
+    for name in STATEFUL:
+        assert found[f"{name}-members"]["clusterIP"] == "None"
+        assert found[f"{name}-members"]["publishNotReadyAddresses"] is True
+        assert workload(manifests, name)["spec"]["serviceName"] == f"{name}-members"
+
+
+def test_data_has_a_volume_on_every_node_that_may_hold_it(plan: Plan, manifests: Manifests) -> None:
+    found = {name: each["spec"] for (kind, name), each in manifests.items() if kind == "PersistentVolume"}
+    homes = {
+        f"{each.name}-{node.name}": (each.name, node.name)
+        for each in alive(plan)
+        if each.name in STATEFUL
+        for node in plan.nodes
+        if node.pool in each.pools
+    }
+    assert found.keys() == homes.keys()
+    for name, spec in found.items():
+        service, node = homes[name]
+        (term,) = spec["nodeAffinity"]["required"]["nodeSelectorTerms"]
+        assert term["matchExpressions"] == [{"key": "kubernetes.io/hostname", "operator": "In", "values": [node]}]
+        assert spec["local"] == {"path": f"/var/lib/quorate/{service}"}
+        (claim,) = workload(manifests, service)["spec"]["volumeClaimTemplates"]
+        assert claim["spec"]["storageClassName"] == spec["storageClassName"] == "quorate-local"
+        assert claim["spec"]["resources"]["requests"] == spec["capacity"]
+        assert claim["spec"]["selector"] == {"matchLabels": {"app.kubernetes.io/name": service}}
+        assert manifests["PersistentVolume", name]["metadata"]["labels"]["app.kubernetes.io/name"] == service
+    storage_class = manifests["StorageClass", "quorate-local"]
+    assert storage_class["provisioner"] == "kubernetes.io/no-provisioner"
+    assert storage_class["volumeBindingMode"] == "WaitForFirstConsumer"
+
+
+def test_containers_of_a_pod_share_what_the_service_is_sized_for(plan: Plan, manifests: Manifests) -> None:
+    for each in alive(plan):
+        sized = load_sizing()[each.name][plan.settings.profile]
+        resources = [container["resources"] for container in pod(manifests, each.name)["containers"]]
+        assert sum(millicores(part["requests"]["cpu"]) for part in resources) == sized.cpu_m
+        assert sum(mebibytes(part["requests"]["memory"]) for part in resources) == sized.memory_mi
+        assert sum(mebibytes(part["limits"]["memory"]) for part in resources) == sized.limit_memory_mi
+
+
+def millicores(text: str) -> int:
+    return int(text[:-1]) if text.endswith("m") else int(text) * 1000
+
+
+def mebibytes(text: str) -> int:
+    return int(text[:-2]) * {"Mi": 1, "Gi": 1024}[text[-2:]]
+
+
+def test_every_long_running_container_is_watched(plan: Plan, manifests: Manifests) -> None:
+    for each in alive(plan):
+        for container in pod(manifests, each.name)["containers"]:
+            for probe in ("readinessProbe", "livenessProbe", "startupProbe"):
+                handlers = container[probe].keys() & {"httpGet", "tcpSocket", "exec"}
+                assert len(handlers) == 1, (each.name, container["name"], probe)
+
+
+def test_kolla_containers_find_their_configuration(plan: Plan, manifests: Manifests) -> None:
+    for each in alive(plan):
+        found = pod(manifests, each.name)
+        volumes = {volume["name"]: volume for volume in found.get("volumes", [])}
+        for container in found["containers"]:
+            if "/ceph/" in container["image"]:
+                continue
+            environment = {variable["name"]: variable["value"] for variable in container["env"]}
+            assert environment["KOLLA_CONFIG_STRATEGY"] == "COPY_ALWAYS"
+            assert "KOLLA_BOOTSTRAP" not in environment, "it counts as set, even empty"
+            (mount,) = [m for m in container["volumeMounts"] if m["mountPath"] == "/var/lib/kolla/config_files"]
+            assert mount["readOnly"] is True
+            source = volumes[mount["name"]]["configMap"]
+            assert source["name"] == f"{each.name}-kolla"
+            keys = {item["path"]: item["key"] for item in source["items"]}
+            assert keys["config.json"] in manifests["ConfigMap", source["name"]]["data"]
+
+
+def test_pods_mount_nothing_that_is_not_there(plan: Plan, manifests: Manifests) -> None:
+    for each in alive(plan):
+        found = pod(manifests, each.name)
+        claims = {
+            claim["metadata"]["name"]
+            for claim in workload(manifests, each.name)["spec"].get("volumeClaimTemplates", [])
+        }
+        there = {volume["name"] for volume in found.get("volumes", [])} | claims
+        mounted = {mount["name"] for container in found["containers"] for mount in container.get("volumeMounts", [])}
+        assert mounted == there, each.name
+
+
+def test_pods_hold_no_key_to_the_api(plan: Plan, manifests: Manifests) -> None:
+    for each in alive(plan):
+        found = pod(manifests, each.name)
+        assert found["serviceAccountName"] == each.name
+        assert found["automountServiceAccountToken"] is False
+        assert manifests["ServiceAccount", each.name]["automountServiceAccountToken"] is False
+        assert found["enableServiceLinks"] is False
+
+
+def test_priorities_are_there_and_quorums_come_first(plan: Plan, manifests: Manifests) -> None:
+    value = {name: each["value"] for (kind, name), each in manifests.items() if kind == "PriorityClass"}
+    of = {each.name: value[pod(manifests, each.name)["priorityClassName"]] for each in alive(plan)}
+    quorums = {each.name for each in alive(plan) if each.quorum}
+    assert {of[name] for name in quorums} == {max(value.values())}
+    assert not {of[name] for name in of.keys() - quorums} & {max(value.values())}
+
+
+def test_machines_on_disk_are_those_of_the_plan(plan: Plan, project: Project) -> None:
+    there = {path.name for path in (project.build / "machines").iterdir()} - {".owners"}
+    assert there == {node.name for node in plan.nodes}
+
+
+def test_no_secret_is_rendered(manifests: Manifests) -> None:
+    assert not [name for kind, name in manifests if kind == "Secret"]

@@ -1,0 +1,64 @@
+"""The resource tree of every stack against a golden file: names and types are identities, reviewed like code.
+
+After a change that is meant: `QUORATE_WRITE_GOLDEN=1 pytest tests/engine/test_tree.py`, then read the difference.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from components import tokens
+from tests.engine.conftest import Done, Projects
+from tests.stacks import STACKS
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+def tree(done: Done) -> str:
+    """Types and names as the engine heard of them, each under its parent, in order of their names."""
+    steps: dict[str, dict[str, Any]] = {}
+    for event in done.events:
+        if step := event.get("resourcePreEvent"):
+            steps[step["metadata"]["urn"]] = step["metadata"]["new"]
+    children: dict[str, list[str]] = defaultdict(list)
+    for urn, new in steps.items():
+        children[new.get("parent", "")].append(urn)
+
+    def lines(urn: str, depth: int) -> list[str]:
+        kind, name = steps[urn]["type"], urn.rpartition("::")[2]
+        below = sorted(children[urn], key=lambda each: (each.rpartition("::")[2], steps[each]["type"]))
+        return [f"{'  ' * depth}{kind} {name}", *(line for each in below for line in lines(each, depth + 1))]
+
+    return "\n".join(line for root in sorted(children[""]) for line in lines(root, 0)) + "\n"
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_the_tree_is_the_golden_one(project: Projects, stack: str) -> None:
+    done = project(stack).run("preview")
+    assert done.code == 0, done.output
+    golden = GOLDEN / f"{stack}.txt"
+    if os.environ.get("QUORATE_WRITE_GOLDEN"):
+        golden.write_text(tree(done), encoding="utf-8")
+    assert tree(done) == golden.read_text(encoding="utf-8")
+
+
+def test_tokens_of_dynamic_resources_are_what_the_engine_calls_them(project: Projects) -> None:
+    found = tree(project("dev").run("preview"))
+    assert f"{tokens.MACHINE} cloud-virt1-master1\n" in found
+    assert f"{tokens.MACHINE_POOL} cloud-compute-32c-128g-virt-24c-52g\n" in found
+
+
+def test_a_thousand_computes_are_one_resource_with_a_small_state(rendered: Projects) -> None:
+    """The provider's code would be in it a thousand times over; its name is, once for each resource."""
+    project = rendered("ra1000")
+    pools = [each for each in project.state().values() if each["type"] == tokens.MACHINE_POOL]
+    (pool,) = [each for each in pools if each["inputs"]["pool"] == "compute"]
+    assert len(pool["inputs"]["nodes"]) == 1000
+    assert len(pool["inputs"]["__provider"]) < 200
+    assert project.state_file.stat().st_size < 2_000_000
+    assert len(list((project.build / "machines").glob("cmp*/node.yaml"))) == 1000

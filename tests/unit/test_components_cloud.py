@@ -1,0 +1,204 @@
+"""A whole cloud under mocks: which components there are, and that every fact is sent twice over."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+import pytest
+
+from blueprint.placement import Plan, plan
+from blueprint.problems import Refused
+from blueprint.settings import load_file
+from components import target, tokens
+from components.cloud import Cloud, CloudArgs
+from tests.recording import Recorded, record
+from tests.stacks import STACKS, full_size, parsed
+
+DEV = plan(load_file(STACKS["dev"]))
+LARGE = plan(parsed(full_size("1000", computes=4)))
+
+
+def cloud(made: Plan) -> list[Recorded]:
+    def build() -> None:
+        Cloud("cloud", CloudArgs(made, "test", target.of(made.settings, "test")))
+
+    return record(build)
+
+
+@pytest.fixture(scope="module")
+def dev() -> list[Recorded]:
+    return cloud(DEV)
+
+
+@pytest.fixture(scope="module")
+def large() -> list[Recorded]:
+    return cloud(LARGE)
+
+
+def facts(resources: list[Recorded], token: str) -> dict[str, dict[str, Any]]:
+    return {each.name: each.inputs for each in resources if each.type == token}
+
+
+def test_every_component_sends_its_facts_as_inputs_and_once_as_outputs(dev: list[Recorded]) -> None:
+    components = [each for each in dev if each.type.startswith("quorate:")]
+    assert {each.type for each in components} == {
+        tokens.CLOUD, tokens.VIRT_HOST, tokens.MASTER_TIER, tokens.ETCD, tokens.CALICO, tokens.OPENSTACK_SERVICE,
+    }  # fmt: skip
+    for each in components:
+        assert each.outputs == [each.inputs], each.name
+        assert each.inputs, each.name
+
+
+def test_the_clouds_own_facts(dev: list[Recorded]) -> None:
+    assert facts(dev, tokens.CLOUD) == {
+        "cloud": {
+            "profile": "lab",
+            "architecture": "100",
+            "release": "2026.1",
+            "target": "render",
+            "features": ["reduced-footprint"],
+            "computes": 3,
+            "stack": "test",
+        }
+    }
+
+
+def test_a_virt_host_and_its_machines(dev: list[Recorded]) -> None:
+    hosts = facts(dev, tokens.VIRT_HOST)
+    assert hosts.keys() == {"cloud-virt1", "cloud-virt2", "cloud-virt3"}
+    assert hosts["cloud-virt1"] == {
+        "server": "virt1",
+        "hypervisor": "kvm",
+        "vms": [
+            {"node": "master1", "cpu": 4, "memory": 8, "roles": ["master"]},
+            {"node": "messaging1", "cpu": 8, "memory": 16, "roles": ["controller"]},
+            {"node": "database1", "cpu": 8, "memory": 16, "roles": ["controller"]},
+            {"node": "storage1", "cpu": 4, "memory": 8, "roles": ["storage"]},
+        ],
+        "hostMemory": 128,
+        "hostCpu": 32,
+        "hostRoles": ["virt", "compute"],
+    }
+    children = {each.name for each in dev if each.parent == "cloud-virt1"}
+    assert children == {f"cloud-virt1-{name}" for name in ("master1", "messaging1", "database1", "storage1")}
+
+
+def test_the_master_tier(dev: list[Recorded], large: list[Recorded]) -> None:
+    (masters,) = facts(dev, tokens.MASTER_TIER).values()
+    assert [master["node"] for master in masters["masters"]] == ["master1", "master2", "master3"]
+    assert masters["masters"][0] == {"node": "master1", "server": "virt1", "rack": "lab1", "address": "10.20.0.21"}
+    (etcd,) = facts(dev, tokens.ETCD).values()
+    assert [member["server"] for member in etcd["members"]] == ["virt1", "virt2", "virt3"]
+    (small,), (big,) = facts(dev, tokens.CALICO).values(), facts(large, tokens.CALICO).values()
+    assert small == {"routeReflectors": [], "datastore": "kubernetes"}
+    assert big == {"routeReflectors": ["master1", "master2", "master3"], "datastore": "kubernetes"}
+
+
+def test_a_physical_master_is_the_tiers_and_a_virtual_one_its_hosts(dev: list[Recorded], large: list[Recorded]) -> None:
+    parents = {each.inputs["node"]: each.parent for each in [*dev, *large] if each.type == tokens.MACHINE}
+    assert parents["master1"] == "cloud-masters", "of the large one"
+    assert {each.parent for each in dev if each.inputs.get("node") == "master1"} == {"cloud-virt1"}
+
+
+def test_a_service_is_what_the_plan_says_of_it(large: list[Recorded]) -> None:
+    services = facts(large, tokens.OPENSTACK_SERVICE)
+    assert services.keys() == {f"cloud-{each.name}" for each in LARGE.services if not each.replaced_by}
+    for each in LARGE.services:
+        if not each.replaced_by:
+            assert services[f"cloud-{each.name}"] == {
+                "service": each.name,
+                "row": each.row,
+                "instances": each.instances,
+                "dedicatedNodes": each.dedicated_nodes,
+                "shareable": each.shareable,
+                "loadBalancer": each.load_balancer,
+                "pools": list(each.pools),
+                "everywhere": each.everywhere,
+                "quorum": each.quorum,
+                "source": each.source,
+            }
+
+
+def test_each_service_brings_the_objects_of_its_kind(large: list[Recorded]) -> None:
+    kinds: dict[str, set[str]] = defaultdict(set)
+    for each in large:
+        if each.type.startswith("kubernetes:"):
+            kinds[each.parent].add(f"{each.kind} {each.name.removeprefix('cloud-')}")
+    assert kinds["cloud-keystone"] == {
+        "ServiceAccount keystone", "ConfigMap keystone-kolla", "Service keystone", "PodDisruptionBudget keystone",
+        "Deployment keystone",
+    }  # fmt: skip
+    assert kinds["cloud-nova-compute"] == {
+        "ServiceAccount nova-compute", "ConfigMap nova-compute-kolla", "DaemonSet nova-compute",
+    }  # fmt: skip
+    volumes = {f"PersistentVolume rabbitmq-{node.name}" for node in LARGE.pool("rabbitmq")}
+    assert len(volumes) == 3
+    assert kinds["cloud-rabbitmq"] == volumes | {
+        "ServiceAccount rabbitmq", "ConfigMap rabbitmq-kolla", "Service rabbitmq-members",
+        "PodDisruptionBudget rabbitmq", "StatefulSet rabbitmq",
+    }  # fmt: skip
+    assert kinds["cloud"] == {
+        "Namespace openstack", "StorageClass quorate-local", "PriorityClass quorate-quorum",
+        "PriorityClass quorate-control-plane",
+    }  # fmt: skip
+
+
+def test_names_start_with_their_components_and_tell_resources_apart(dev: list[Recorded], large: list[Recorded]) -> None:
+    for resources in (dev, large):
+        identities = [(each.type, each.name) for each in resources]
+        assert len(identities) == len(set(identities))
+        for each in resources:
+            if each.parent and not each.parent.startswith("quorate-"):
+                assert each.name.startswith(f"{each.parent}"), each.name
+
+
+def test_machines_tell_rules_what_they_are(large: list[Recorded]) -> None:
+    machines = {each.inputs["node"]: each.inputs for each in large if each.type == tokens.MACHINE}
+    assert {name: each["pool"] for name, each in machines.items()} == {
+        node.name: node.pool for node in LARGE.nodes if node.pool not in ("compute", "storage")
+    }
+    one = machines["ctl01"]
+    assert one.keys() == {
+        "kind", "node", "server", "rack", "roles", "pool", "labels", "taints", "cpu", "memory", "virtual", "files",
+        "root", "__provider",
+    }  # fmt: skip
+    assert (one["kind"], one["server"], one["virtual"], one["root"]) == (
+        "Machine",
+        "ctl01",
+        False,
+        "build/test/machines",
+    )
+
+
+def test_pools_tell_rules_what_their_nodes_are(large: list[Recorded]) -> None:
+    pools = {each.name: each.inputs for each in large if each.type == tokens.MACHINE_POOL}
+    one = pools["cloud-compute-24c-256g-no-rack"]
+    assert one.keys() == {
+        "kind", "pool", "roles", "labels", "taints", "cpu", "memory", "nodes", "files", "root", "__provider",
+    }  # fmt: skip
+    assert one["kind"] == "MachinePool"
+    assert one["labels"] == {"quorate.io/pool": "compute", "openstack-compute-node": "enabled"}
+    assert one["nodes"][0] == {"node": "cmp1", "server": "cmp1", "rack": "", "address": "10.20.4.1"}
+
+
+def test_a_new_compute_changes_its_pool_and_nothing_else(large: list[Recorded]) -> None:
+    more = cloud(plan(parsed(full_size("1000", computes=5))))
+    before, after = ({(e.type, e.name): e.inputs for e in each} for each in (large, more))
+    assert before.keys() == after.keys()
+    changed = {name for (kind, name) in after if after[kind, name] != before[kind, name]}
+    assert changed == {
+        "cloud", "cloud-compute-24c-256g-no-rack",
+        "cloud-nova-compute", "cloud-neutron-l2-agent",
+    }  # fmt: skip
+
+
+def test_nothing_depends_on_the_order_of_anything(dev: list[Recorded]) -> None:
+    again = cloud(plan(load_file(STACKS["dev"])))
+    assert {(e.type, e.name): e.inputs for e in again} == {(e.type, e.name): e.inputs for e in dev}
+
+
+def test_live_machines_are_refused_with_what_to_write() -> None:
+    live = plan(parsed(full_size("100", target="live")))
+    with pytest.raises(Refused, match=r"quorate:target: live machines .* come with a later release; write render"):
+        cloud(live)

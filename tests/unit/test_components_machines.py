@@ -1,0 +1,229 @@
+"""Files of machines: what kubelet, kubeadm, etcd, Calico and the API proxy are told, for every kind of node."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import yaml
+
+from blueprint.nodes import Node
+from blueprint.placement import Plan, plan
+from blueprint.settings import load_file
+from components import documents, machine_files, workers
+from components.machine import variables
+from tests.stacks import STACKS, full_size, parsed, server
+
+DEV = plan(load_file(STACKS["dev"]))
+LARGE = plan(parsed(full_size("1000", computes=4)))
+
+
+def node(made: Plan, name: str) -> Node:
+    return next(each for each in made.nodes if each.name == name)
+
+
+def document(made: Plan, name: str, path: str, kind: str | None = None) -> dict[str, Any]:
+    """A YAML file of a machine, or the one document of a kind in it."""
+    text = machine_files.files(made, node(made, name))[path]
+    found: list[dict[str, Any]] = list(yaml.safe_load_all(text))
+    (one,) = [each for each in found if kind is None or each["kind"] == kind]
+    return one
+
+
+def environment(made: Plan, name: str) -> dict[str, str]:
+    lines = machine_files.files(made, node(made, name))["etcd.env"].splitlines()
+    return dict(line.split("=", 1) for line in lines)
+
+
+def arguments(pairs: list[dict[str, str]]) -> dict[str, str]:
+    return {pair["name"]: pair["value"] for pair in pairs}
+
+
+@pytest.mark.parametrize("made", [DEV, LARGE], ids=["dev", "1000"])
+def test_every_node_has_its_files_by_what_it_is(made: Plan) -> None:
+    common = {"kubelet.yaml", "node.yaml"}
+    master = {"etcd.env", "etcd.service", "kubeadm.yaml", "calico/bgp-configuration.yaml"}
+    worker = {"kubeadm-join.yaml", "api-proxy/nginx.conf", "api-proxy/pod.yaml"}
+    for each in made.nodes:
+        found = machine_files.files(made, each).keys()
+        expected = common | (master if each.pool == "master" else worker)
+        assert found >= expected, each.name
+        assert not found & (worker if each.pool == "master" else master), each.name
+        assert ("domain.xml" in found) == each.virtual, each.name
+
+
+@pytest.mark.parametrize("made", [DEV, LARGE], ids=["dev", "1000"])
+def test_labels_and_taints_are_the_plans_wherever_they_are_written(made: Plan) -> None:
+    for each in made.nodes:
+        facts = document(made, each.name, "node.yaml")
+        written = [f"{taint['key']}={taint.get('value', '')}:{taint['effect']}" for taint in facts["taints"]]
+        assert facts["labels"] == each.labels
+        assert written == list(each.taints)
+        assert document(made, each.name, "kubelet.yaml")["registerWithTaints"] == facts["taints"]
+        assert registration(made, each)["taints"] == facts["taints"]
+        labels = arguments(registration(made, each)["kubeletExtraArgs"])["node-labels"]
+        assert dict(pair.split("=") for pair in labels.split(",")) == each.labels
+
+
+def registration(made: Plan, each: Node) -> dict[str, Any]:
+    if each.pool != "master":
+        return document(made, each.name, "kubeadm-join.yaml")["nodeRegistration"]
+    kind = "InitConfiguration" if each == made.masters[0] else "JoinConfiguration"
+    return document(made, each.name, "kubeadm.yaml", kind)["nodeRegistration"]
+
+
+def test_the_node_as_others_will_see_it() -> None:
+    assert document(DEV, "messaging1", "node.yaml") == {
+        "name": "messaging1",
+        "address": "10.20.0.31",
+        "capacity": {"cpu": "8", "memory": "16Gi"},
+        "allocatable": {"cpu": "8", "memory": "16Gi"},
+        "labels": {
+            "quorate.io/pool": "rabbitmq",
+            "quorate.io/server": "virt1",
+            "quorate.io/rack": "lab1",
+            "topology.kubernetes.io/zone": "lab1",
+            "openstack-control-plane": "enabled",
+        },
+        "taints": [{"key": "quorate.io/dedicated", "value": "rabbitmq", "effect": "NoSchedule"}],
+    }
+
+
+def test_a_virt_host_keeps_what_its_virtual_machines_take() -> None:
+    """Four machines of 24 cores and 48 GiB together, and 4 GiB for the host itself."""
+    assert document(DEV, "virt1", "kubelet.yaml")["systemReserved"] == {"cpu": "24", "memory": "52Gi"}
+    found = document(DEV, "virt1", "node.yaml")
+    assert found["capacity"] == {"cpu": "32", "memory": "128Gi"}
+    assert found["allocatable"] == {"cpu": "8", "memory": "76Gi"}
+    assert "systemReserved" not in document(DEV, "messaging1", "kubelet.yaml")
+
+
+def test_every_member_of_etcd_knows_every_member_over_tls() -> None:
+    everyone = ",".join(f"master{n}=https://10.20.0.2{n}:2380" for n in (1, 2, 3))
+    for n in (1, 2, 3):
+        found = environment(DEV, f"master{n}")
+        assert found["ETCD_NAME"] == f"master{n}"
+        assert found["ETCD_INITIAL_CLUSTER"] == everyone
+        assert found["ETCD_INITIAL_CLUSTER_STATE"] == "new"
+        assert found["ETCD_ADVERTISE_CLIENT_URLS"] == f"https://10.20.0.2{n}:2379"
+        assert found["ETCD_CLIENT_CERT_AUTH"] == found["ETCD_PEER_CLIENT_CERT_AUTH"] == "true"
+        assert not [value for value in found.values() if value.startswith("http:")]
+
+
+def test_the_first_master_initialises_and_the_others_join() -> None:
+    first = list(yaml.safe_load_all(machine_files.files(DEV, node(DEV, "master1"))["kubeadm.yaml"]))
+    assert [each["kind"] for each in first] == ["InitConfiguration", "ClusterConfiguration", "KubeletConfiguration"]
+    for name in ("master2", "master3"):
+        joining = document(DEV, name, "kubeadm.yaml")
+        assert joining["kind"] == "JoinConfiguration"
+        assert joining["controlPlane"]["localAPIEndpoint"]["advertiseAddress"] == node(DEV, name).address
+
+
+def test_the_cluster_wide_kubelet_configuration_taints_nobody() -> None:
+    """Every worker takes it over."""
+    assert "registerWithTaints" not in document(DEV, "master1", "kubeadm.yaml", "KubeletConfiguration")
+
+
+def test_the_cluster_configuration() -> None:
+    found = document(DEV, "master1", "kubeadm.yaml", "ClusterConfiguration")
+    assert found["apiVersion"] == "kubeadm.k8s.io/v1beta4"
+    assert found["etcd"]["external"]["endpoints"] == [f"https://10.20.0.2{n}:2379" for n in (1, 2, 3)]
+    assert found["apiServer"]["certSANs"] == [
+        "127.0.0.1", "localhost", "master1", "10.20.0.21", "master2", "10.20.0.22", "master3", "10.20.0.23",
+    ]  # fmt: skip
+    assert arguments(found["scheduler"]["extraArgs"]) == {"leader-elect": "true"}
+    assert arguments(found["controllerManager"]["extraArgs"]) == {"leader-elect": "true"}
+    assert found["networking"]["podSubnet"] == "172.16.0.0/13"
+
+
+def test_requests_in_flight_are_raised_at_1000_nodes_only() -> None:
+    """004, 5.5.8."""
+    large = document(LARGE, "master1", "kubeadm.yaml", "ClusterConfiguration")
+    assert arguments(large["apiServer"]["extraArgs"]) == {"max-requests-inflight": "2000"}
+    assert "extraArgs" not in document(DEV, "master1", "kubeadm.yaml", "ClusterConfiguration")["apiServer"]
+
+
+def test_route_reflectors_replace_the_mesh_at_1000_nodes_only() -> None:
+    """004, 5.5.8."""
+    path = "calico/bgp-configuration.yaml"
+    assert document(DEV, "master1", path)["spec"]["nodeToNodeMeshEnabled"] is True
+    assert document(LARGE, "master1", path)["spec"]["nodeToNodeMeshEnabled"] is False
+    peer = document(LARGE, "master1", "calico/bgp-peers.yaml")["spec"]
+    assert peer["nodeSelector"] == "all()"
+    assert peer["peerSelector"] == "kubernetes.io/hostname in { 'master1', 'master2', 'master3' }"
+    reflectors = machine_files.files(LARGE, node(LARGE, "master2"))["calico/route-reflectors.yaml"]
+    names = [each["metadata"]["name"] for each in yaml.safe_load_all(reflectors)]
+    assert names == ["master1", "master2", "master3"]
+    assert "calico/bgp-peers.yaml" not in machine_files.files(DEV, node(DEV, "master1"))
+
+
+def test_the_api_proxy_reaches_every_master_and_does_not_cut_watches() -> None:
+    """004, 5.5.5 and 5.5.8."""
+    found = machine_files.files(DEV, node(DEV, "virt2"))["api-proxy/nginx.conf"]
+    assert [line.split()[1] for line in found.splitlines() if line.strip().startswith("server ") and ":" in line] == [
+        "10.20.0.21:6443",
+        "10.20.0.22:6443",
+        "10.20.0.23:6443",
+    ]
+    assert "proxy_timeout 10m;" in found
+    assert "listen 127.0.0.1:6443;" in found
+    assert found.count("{") == found.count("}")
+
+
+def test_a_change_of_masters_restarts_the_proxy() -> None:
+    """kubelet restarts a static pod when its manifest changes, and only then."""
+    annotations = {
+        stack: document(made, name, "api-proxy/pod.yaml")["metadata"]["annotations"]["quorate.io/config"]
+        for stack, made, name in (("dev", DEV, "virt1"), ("large", LARGE, "cmp1"))
+    }
+    assert annotations["dev"] != annotations["large"]
+
+
+def test_directories_of_local_volumes_belong_to_their_services() -> None:
+    found = {each.name: machine_files.files(LARGE, each).get("tmpfiles.conf") for each in LARGE.nodes}
+    by_pool = {each.pool: found[each.name] for each in LARGE.nodes}
+    assert by_pool["rabbitmq"] == "d /var/lib/quorate/rabbitmq 0770 42439 42439 -\n"
+    assert by_pool["ceph-mon"] == "d /var/lib/quorate/ceph-mon 0770 167 167 -\n"
+    assert by_pool["compute"] is by_pool["master"] is by_pool["keystone"] is None
+
+
+def test_a_pools_templates_make_the_files_that_each_node_would_have_alone() -> None:
+    for made in (DEV, LARGE):
+        for nodes in workers.pools(made).values():
+            for each in nodes:
+                filled = documents.fill(machine_files.templates(made, nodes[0]), variables(each))
+                assert filled == machine_files.files(made, each)
+
+
+def test_a_thousand_computes_are_one_pool_and_each_machine_is_in_one_resource() -> None:
+    made = plan(load_file(STACKS["ra1000"]))
+    pools = workers.pools(made)
+    assert {name: len(nodes) for name, nodes in pools.items()} == {"storage-24c-128g": 45, "compute-24c-256g": 1000}
+    seen = [each.name for nodes in pools.values() for each in nodes]
+    seen += [each.name for each in (*workers.alone(made), *made.masters)]
+    assert sorted(seen) == sorted(each.name for each in made.nodes)
+
+
+def test_workers_that_differ_are_not_one_pool() -> None:
+    config = full_size("100")
+    config["servers"] += [
+        server("big[1-2]", ["compute"], "10.20.5.1", memory=512),
+        server("racked[1-2]", ["compute"], "10.20.6.1", rack="1"),
+    ]
+    pools = workers.pools(plan(parsed(config)))
+    assert {name: [each.name for each in nodes] for name, nodes in pools.items()} == {
+        "storage-24c-256g-no-rack": ["stor1", "stor2", "stor3"],
+        "compute-24c-256g-no-rack": ["cmp1", "cmp2", "cmp3"],
+        "compute-24c-512g-no-rack": ["big1", "big2"],
+        "compute-24c-256g": ["racked1", "racked2"],
+    }
+
+
+def test_no_file_of_any_machine_holds_a_secret() -> None:
+    """Certificates and tokens are named by their paths; what a path leads to is never written here."""
+    for made in (DEV, LARGE):
+        for each in made.nodes:
+            for path, text in machine_files.files(made, each).items():
+                assert "PRIVATE KEY" not in text, path
+                assert "token:" not in text.lower(), path
+                assert "password" not in text.lower(), path

@@ -1,0 +1,237 @@
+"""OpenStack's services as data: what runs, from which image, with which configuration and share of the pod."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from blueprint.architecture import NAMES, load_architecture
+from blueprint.models import Images, Override, Settings
+from blueprint.problems import Refused
+from blueprint.sizing import load_sizing
+from components.openstack import config, images
+from components.openstack.catalogue import CATALOGUE
+from components.openstack.pod import divide
+from components.openstack.workload import Container, Exec, Http, Tcp, Workload
+from tests.stacks import full_size, parsed
+
+SETTINGS = parsed(full_size("100"))
+STATEFUL = {"rabbitmq", "mysqld", "ceph-mon", "influxdb-grafana", "elasticsearch-kibana"}
+ON_THE_HOSTS_NETWORK = {
+    "nova-compute", "neutron-l2-agent", "neutron-l3-agent", "neutron-dhcp-agent", "neutron-metadata-agent", "ceph-osd",
+}  # fmt: skip
+CONTAINERS = [(workload, container) for workload in CATALOGUE.values() for container in workload.containers]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_living_row_runs_as_something_and_no_retired_one_does(name: str) -> None:
+    rows = load_architecture(name).rows
+    assert {row.service for row in rows if not row.replaced_by} == CATALOGUE.keys()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_kinds_are_those_of_the_rows(name: str) -> None:
+    for row in load_architecture(name).rows:
+        if not row.replaced_by:
+            kind = "DaemonSet" if row.everywhere else "StatefulSet" if row.service in STATEFUL else "Deployment"
+            assert CATALOGUE[row.service].kind == kind, row.service
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_needs_a_load_balancer_has_a_port_to_balance(name: str) -> None:
+    for row in load_architecture(name).rows:
+        if row.load_balancer and not row.replaced_by:
+            assert CATALOGUE[row.service].exposed, row.service
+
+
+def test_clients_reach_the_database_through_proxysql() -> None:
+    """004, 5.3.16: 'this service might require specialized load balancer (proxysql)'."""
+    workload = CATALOGUE["mysqld"]
+    assert workload.exposed == ((3306, "proxysql"),)
+    assert [each.name for each in workload.containers] == ["mariadb", "proxysql"]
+
+
+def test_only_agents_are_on_the_hosts_network() -> None:
+    assert {workload.service for workload in CATALOGUE.values() if workload.host_network} == ON_THE_HOSTS_NETWORK
+
+
+def test_only_what_is_on_the_hosts_network_is_privileged() -> None:
+    privileged = {workload.service for workload, container in CONTAINERS if container.privileged}
+    assert privileged == ON_THE_HOSTS_NETWORK
+
+
+def test_no_two_pods_of_one_node_want_the_same_port_of_the_host() -> None:
+    agents = [workload for workload in CATALOGUE.values() if workload.host_network]
+    ports = [port.number for workload in agents for container in workload.containers for port in container.ports]
+    assert len(ports) == len(set(ports))
+
+
+def test_only_privileged_containers_share_mounts_with_the_host() -> None:
+    """The API server refuses any other."""
+    sharing = [(workload.service, each.name) for workload, each in CONTAINERS if any(p.shared for p in each.host_paths)]
+    privileged = [(workload.service, each.name) for workload, each in CONTAINERS if each.privileged]
+    assert set(sharing) <= set(privileged)
+
+
+@pytest.mark.parametrize("workload", CATALOGUE.values(), ids=lambda workload: workload.service)
+def test_a_workload_fits_together(workload: Workload) -> None:
+    ports = {port.name for container in workload.containers for port in container.ports}
+    numbers = [port.number for container in workload.containers for port in container.ports]
+    assert all(re.fullmatch(r"[a-z0-9-]{1,15}", port) for port in ports)
+    assert len(numbers) == len(set(numbers)) == len(ports), "a pod's containers share its network"
+    assert {target for _, target in workload.exposed} <= ports
+    assert len({container.name for container in workload.containers}) == len(workload.containers)
+    assert (workload.claim is not None) == (workload.kind == "StatefulSet")
+    assert any(container.data for container in workload.containers) == (workload.claim is not None)
+    paths = {(path.name, path.path) for container in workload.containers for path in container.host_paths}
+    assert len({name for name, _ in paths}) == len(paths), "one name, one directory"
+
+
+@pytest.mark.parametrize(("workload", "container"), CONTAINERS, ids=lambda each: getattr(each, "name", ""))
+def test_probes_ask_what_is_there(workload: Workload, container: Container) -> None:
+    ports = {port.name for port in container.ports}
+    for probe in (container.ready, container.alive):
+        match probe:
+            case Http(port, path):
+                assert port in ports
+                assert path.startswith("/")
+            case Tcp(port):
+                assert port in ports
+            case Exec(command):
+                assert command
+
+
+def test_a_lost_message_queue_restarts_no_agent() -> None:
+    """All of them would start again at once, when the queue is weakest."""
+    for _, container in CONTAINERS:
+        if isinstance(container.alive, Exec):
+            assert "healthcheck_port" not in container.alive.command, container.name
+
+
+def test_images_are_kollas_by_release_and_distribution() -> None:
+    found = {
+        container.image: images.reference(container, SETTINGS, Override(), main=True) for _, container in CONTAINERS
+    }
+    assert found["keystone"] == "quay.io/openstack.kolla/keystone:2026.1-debian-trixie"
+    assert found["ceph"] == "quay.io/ceph/ceph:v19.2.3"
+    kolla = {image: reference for image, reference in found.items() if image != "ceph"}
+    assert all(ref == f"quay.io/openstack.kolla/{image}:2026.1-debian-trixie" for image, ref in kolla.items())
+
+
+@pytest.mark.parametrize(
+    ("release", "distro", "tag"),
+    [
+        ("2025.1", "rocky", "2025.1-rocky-9"),
+        ("2025.2", "debian", "2025.2-debian-bookworm"),
+        ("2026.1", "ubuntu", "2026.1-ubuntu-noble"),
+        ("2026.1", "centos", "2026.1-centos-stream10"),
+    ],
+)
+def test_tags_are_those_that_kolla_publishes(release: str, distro: str, tag: str) -> None:
+    assert (
+        reference("keystone", release=release, images={"distro": distro}) == f"quay.io/openstack.kolla/keystone:{tag}"
+    )
+
+
+def test_a_digest_pins_an_image_wherever_it_comes_from() -> None:
+    digest = f"sha256:{'0' * 64}"
+    mirror = {"registry": "mirror:5000", "namespace": "kolla", "digests": {"keystone": digest, "ceph": digest}}
+    assert reference("keystone", images=mirror) == f"mirror:5000/kolla/keystone@{digest}"
+    assert reference("ceph-mon", images=mirror) == f"mirror:5000/ceph/ceph@{digest}"
+
+
+def test_an_image_of_ones_own_is_the_services_and_not_its_companions() -> None:
+    mariadb, proxysql = CATALOGUE["mysqld"].containers
+    own = Override(image="mine/db@sha256:1")
+    assert images.reference(mariadb, SETTINGS, own, main=True) == "mine/db@sha256:1"
+    assert images.reference(proxysql, SETTINGS, own, main=False).startswith("quay.io/openstack.kolla/proxysql:")
+
+
+def test_a_release_without_images_is_refused_by_name() -> None:
+    with pytest.raises(Refused, match=r"quorate:release: 2031\.2 has no Kolla images; write one of: 2025\.1"):
+        reference("keystone", release="2031.2")
+
+
+def reference(service: str, **stack: Any) -> str:
+    settings: Settings = parsed(full_size("100", **stack))
+    assert isinstance(settings.images, Images)
+    return images.reference(CATALOGUE[service].containers[0], settings, Override(), main=True)
+
+
+def test_every_kolla_container_has_its_config_json() -> None:
+    found = config.data(CATALOGUE["neutron-l2-agent"], {})
+    assert found.keys() == {
+        "config.json",
+        "openvswitch-vswitchd.config.json",
+        "openvswitch-db-server.config.json",
+    }
+    assert json.loads(found["config.json"])["command"].startswith("neutron-openvswitch-agent --config-file")
+
+
+def test_a_given_file_goes_where_its_processes_look_for_it() -> None:
+    found = config.data(CATALOGUE["neutron-server"], {"ml2_conf.ini": "[ml2]\n"})
+    place = {
+        "source": "/var/lib/kolla/config_files/ml2_conf.ini",
+        "dest": "/etc/neutron/plugins/ml2/ml2_conf.ini",
+        "owner": "neutron",
+        "perm": "0600",
+    }
+    assert found["ml2_conf.ini"] == "[ml2]\n"
+    for key in ("config.json", "neutron-rpc-server.config.json", "neutron-periodic-worker.config.json"):
+        assert json.loads(found[key])["config_files"] == [place]
+
+
+def test_a_file_that_nobody_knows_goes_to_the_service_itself() -> None:
+    found = config.data(CATALOGUE["mysqld"], {"tuning.cnf": ""})
+    assert [file["dest"] for file in json.loads(found["config.json"])["config_files"]] == ["/etc/mariadb/tuning.cnf"]
+    assert json.loads(found["proxysql.config.json"])["config_files"] == []
+
+
+def test_no_file_is_promised_that_is_not_there() -> None:
+    """Kolla's start script refuses to start over one."""
+    for workload in CATALOGUE.values():
+        for key, text in config.data(workload, {}).items():
+            assert json.loads(text)["config_files"] == [], (workload.service, key)
+
+
+def test_services_own_their_data_and_logs() -> None:
+    permissions = json.loads(config.data(CATALOGUE["rabbitmq"], {})["config.json"])["permissions"]
+    assert permissions == [
+        {"path": "/var/log/kolla", "owner": "rabbitmq:kolla", "recurse": True},
+        {"path": "/var/lib/rabbitmq", "owner": "rabbitmq:kolla", "recurse": True},
+    ]
+
+
+@pytest.mark.parametrize("name", ["a/b", "../x", "with space", "", "config.json", "proxysql.config.json"])
+def test_a_name_that_no_file_can_have_is_refused(name: str) -> None:
+    with pytest.raises(Refused, match=r"quorate:services\.mysqld\.config\.") as refused:
+        config.data(CATALOGUE["mysqld"], {name: "x"})
+    assert "is no name for a file here" in str(refused.value)
+
+
+def test_ceph_has_no_kolla_configuration() -> None:
+    assert config.data(CATALOGUE["ceph-mon"], {}) == {}
+    assert config.data(CATALOGUE["ceph-mon"], {"ceph.conf": "[global]\n"}) == {"ceph.conf": "[global]\n"}
+
+
+@settings(deadline=None)
+@given(st.integers(1, 10**6), st.lists(st.integers(1, 9), min_size=1, max_size=5))
+def test_parts_of_a_pod_are_the_pod(total: int, shares: list[int]) -> None:
+    parts = divide(total, shares)
+    assert sum(parts) == total
+    assert all(part >= 0 for part in parts)
+
+
+def test_every_container_gets_something_of_every_size() -> None:
+    for service, workload in CATALOGUE.items():
+        for profile, resources in load_sizing()[service].items():
+            shares = [container.share for container in workload.containers]
+            for total in (resources.cpu_m, resources.memory_mi, resources.limit_memory_mi):
+                assert min(divide(total, shares)) >= 30, (service, profile)
+            requests, limits = divide(resources.memory_mi, shares), divide(resources.limit_memory_mi, shares)
+            assert all(request <= limit for request, limit in zip(requests, limits, strict=True)), (service, profile)

@@ -1,0 +1,223 @@
+"""The provider of machines' files, on a real directory: what it writes, what it notices, what it leaves alone."""
+
+from __future__ import annotations
+
+import base64
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pulumi.dynamic.dynamic import serialize_provider  # pyright: ignore[reportUnknownVariableType]
+
+from components.tree import TreeProvider
+
+PROVIDER = TreeProvider()
+
+
+def machine(root: Path, node: str = "ctl1", **files: str) -> dict[str, Any]:
+    return {"kind": "Machine", "root": str(root), "node": node, "files": files, "__provider": "x"}
+
+
+def pool(root: Path, *nodes: str, **files: str) -> dict[str, Any]:
+    places = [{"node": node, "server": node, "rack": "r1", "address": f"10.0.0.{n}"} for n, node in enumerate(nodes)]
+    return {"kind": "MachinePool", "root": str(root), "nodes": places, "files": files, "__provider": "x"}
+
+
+def there(root: Path) -> dict[str, str]:
+    """Every file below the root but the owners' marks."""
+    files = (path for path in root.rglob("*") if path.is_file() and ".owners" not in path.parts)
+    return {str(path.relative_to(root)): path.read_bytes().decode() for path in files}
+
+
+def made(props: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    result = PROVIDER.create(props)
+    assert result.outs is not None
+    return result.id, result.outs
+
+
+def test_a_machine_is_a_directory_of_its_files(tmp_path: Path) -> None:
+    made(machine(tmp_path / "m", **{"node.yaml": "a", "api-proxy/nginx.conf": "b"}))
+    assert there(tmp_path / "m") == {"ctl1/node.yaml": "a", "ctl1/api-proxy/nginx.conf": "b"}
+
+
+def test_a_pool_fills_its_templates_for_each_node(tmp_path: Path) -> None:
+    made(pool(tmp_path, "cmp1", "cmp2", **{"node.yaml": "${node} ${address} $$5"}))
+    assert there(tmp_path) == {"cmp1/node.yaml": "cmp1 10.0.0.0 $5", "cmp2/node.yaml": "cmp2 10.0.0.1 $5"}
+
+
+def test_the_same_again_is_no_change_and_touches_no_file(tmp_path: Path) -> None:
+    props = machine(tmp_path, a="1")
+    owner, outs = made(props)
+    before = (tmp_path / "ctl1" / "a").stat()
+    assert not PROVIDER.diff(owner, outs, props).changes
+    PROVIDER.update(owner, outs, props)
+    after = (tmp_path / "ctl1" / "a").stat()
+    assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+
+
+def test_a_new_provider_alone_is_no_change(tmp_path: Path) -> None:
+    props = machine(tmp_path, a="1")
+    owner, outs = made(props)
+    assert not PROVIDER.diff(owner, outs, {**props, "__provider": "y"}).changes
+
+
+def test_a_changed_fact_is_a_change_even_where_no_file_shows_it(tmp_path: Path) -> None:
+    props = machine(tmp_path, a="1")
+    owner, outs = made(props)
+    assert PROVIDER.diff(owner, outs, {**props, "roles": ["compute"]}).changes
+
+
+def test_a_tree_elsewhere_is_another_tree(tmp_path: Path) -> None:
+    owner, outs = made(machine(tmp_path / "a", f="1"))
+    diff = PROVIDER.diff(owner, outs, machine(tmp_path / "b", f="1"))
+    assert diff.replaces == ["root"]
+    assert diff.delete_before_replace
+
+
+def test_files_that_went_away_are_removed_and_strangers_stay(tmp_path: Path) -> None:
+    owner, outs = made(machine(tmp_path, **{"old/a": "1", "b": "2"}))
+    (tmp_path / "ctl1" / "mine.txt").write_text("hand-written")
+    PROVIDER.update(owner, outs, machine(tmp_path, b="2"))
+    assert there(tmp_path) == {"ctl1/b": "2", "ctl1/mine.txt": "hand-written"}
+    assert not (tmp_path / "ctl1" / "old").exists()
+
+
+def test_nodes_that_left_a_pool_lose_their_files(tmp_path: Path) -> None:
+    owner, outs = made(pool(tmp_path, "cmp1", "cmp2", a="1"))
+    PROVIDER.update(owner, outs, pool(tmp_path, "cmp2", a="1"))
+    assert there(tmp_path) == {"cmp2/a": "1"}
+
+
+def test_deleting_leaves_nothing(tmp_path: Path) -> None:
+    root = tmp_path / "build" / "machines"
+    owner, outs = made(pool(root, "cmp1", "cmp2", **{"a": "1", "b/c": "2"}))
+    PROVIDER.delete(owner, outs)
+    assert not root.exists()
+    assert (tmp_path / "build").exists()
+
+
+def test_deleting_what_is_gone_already_is_done(tmp_path: Path) -> None:
+    owner, outs = made(machine(tmp_path / "m", a="1"))
+    shutil.rmtree(tmp_path / "m")
+    PROVIDER.delete(owner, outs)
+
+
+@pytest.mark.parametrize("new_first", [True, False])
+def test_a_node_moves_to_another_resource_in_either_order(tmp_path: Path, *, new_first: bool) -> None:
+    """The engine updates both side by side, and deletes at the end."""
+    owner, outs = made(pool(tmp_path, "cmp1", "cmp2", a="1", b="2"))
+    steps = [
+        lambda: made(machine(tmp_path, "cmp1", a="1")),
+        lambda: PROVIDER.update(owner, outs, pool(tmp_path, "cmp2", a="1", b="2")),
+    ]
+    for step in steps if new_first else reversed(steps):
+        step()
+    assert there(tmp_path).keys() >= {"cmp1/a", "cmp2/a", "cmp2/b"}
+
+
+def test_a_renamed_resource_keeps_its_machine(tmp_path: Path) -> None:
+    """For the engine that is a new resource, then the end of the old one."""
+    old, outs = made(machine(tmp_path, a="1"))
+    new, _ = made(machine(tmp_path, a="1"))
+    assert old != new
+    PROVIDER.delete(old, outs)
+    assert there(tmp_path) == {"ctl1/a": "1"}
+
+
+def test_reading_an_untouched_tree_changes_nothing(tmp_path: Path) -> None:
+    owner, outs = made(pool(tmp_path, "cmp1", a="1"))
+    found = PROVIDER.read(owner, outs)
+    assert (found.id, found.outs) == (owner, outs)
+
+
+@pytest.mark.parametrize("damage", ["edited", "removed", "no text"])
+def test_reading_notices_what_was_done_to_a_file(tmp_path: Path, damage: str) -> None:
+    props = machine(tmp_path, a="1", b="2")
+    owner, outs = made(props)
+    file = tmp_path / "ctl1" / "a"
+    {"edited": lambda: file.write_text("x"), "removed": file.unlink, "no text": lambda: file.write_bytes(b"\xff")}[
+        damage
+    ]()
+    found = PROVIDER.read(owner, outs)
+    assert found.outs is not None
+    assert PROVIDER.diff(owner, found.outs, props).changes
+    PROVIDER.update(owner, found.outs, props)
+    assert there(tmp_path) == {"ctl1/a": "1", "ctl1/b": "2"}
+
+
+def test_reading_a_tree_that_is_gone_says_so(tmp_path: Path) -> None:
+    owner, outs = made(machine(tmp_path / "m", a="1"))
+    shutil.rmtree(tmp_path / "m")
+    assert PROVIDER.read(owner, outs).id == ""
+
+
+@pytest.mark.parametrize(
+    ("props", "key", "reason"),
+    [
+        (pool(Path("m"), "cmp1", "cmp1"), "nodes", "cmp1 stands there twice"),
+        (pool(Path("m"), "cmp1", a="${rakc}"), "files", "'rakc'"),
+        (pool(Path("m"), "cmp1", a="$ 5"), "files", "a template uses"),
+        (machine(Path("m"), **{"../../etc/passwd": "x"}), "files", "../../etc/passwd leads out"),
+        (machine(Path("m"), **{"/etc/passwd": "x"}), "files", "/etc/passwd leads out"),
+        (machine(Path("m"), node="../ctl1"), "files", "../ctl1 leads out"),
+        (machine(Path("m"), node=".owners"), "files", ".owners leads out"),
+    ],
+)
+def test_what_cannot_be_written_is_refused_before_anything_is(props: dict[str, Any], key: str, reason: str) -> None:
+    (failure,) = PROVIDER.check({}, props).failures
+    assert failure.property == key
+    assert reason in failure.reason
+
+
+def test_sound_properties_pass_as_they_are(tmp_path: Path) -> None:
+    props = pool(tmp_path, "cmp1", a="${node}")
+    result = PROVIDER.check({}, props)
+    assert (result.inputs, result.failures) == (props, [])
+
+
+def test_an_interrupted_write_leaves_the_old_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    owner, outs = made(machine(tmp_path, a="old"))
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        PROVIDER.update(owner, outs, machine(tmp_path, a="new"))
+    assert (tmp_path / "ctl1" / "a").read_text() == "old"
+
+
+def test_the_state_names_the_provider_and_carries_no_code() -> None:
+    """Every resource's state has it: moving the class breaks `destroy` of every stack that exists."""
+    pickled = base64.b64decode(serialize_provider(PROVIDER))
+    assert b"components.tree" in pickled
+    assert len(pickled) < 200
+
+
+def test_the_serialised_provider_is_no_secret() -> None:
+    assert not TreeProvider.serialize_as_secret_always
+
+
+TREES = st.dictionaries(st.sampled_from(["a", "b", "d/e", "d/f"]), st.text(max_size=5), min_size=1)
+
+
+@settings(deadline=None)
+@given(st.lists(TREES, min_size=1, max_size=5))
+def test_whatever_the_way_the_tree_is_what_was_last_asked(trees: list[dict[str, str]]) -> None:
+    with tempfile.TemporaryDirectory() as directory:
+        root = Path(directory) / "m"
+        owner, outs = made(machine(root, **trees[0]))
+        for files in trees[1:]:
+            props = machine(root, **files)
+            result = PROVIDER.update(owner, outs, props)
+            assert result.outs is not None
+            assert not PROVIDER.diff(owner, result.outs, props).changes
+            outs = result.outs
+        assert there(root) == {f"ctl1/{path}": text for path, text in trees[-1].items()}
+        assert PROVIDER.read(owner, outs).outs == outs
+        PROVIDER.delete(owner, outs)
+        assert not root.exists()
