@@ -14,7 +14,7 @@ QUORATE = .venv/bin/python -m tools.quorate
 ACTIVE = . .venv/bin/activate &&
 
 .DEFAULT_GOAL := help
-.PHONY: help setup up preview audit plan destroy test lint format bench clean
+.PHONY: help setup environment up preview audit plan destroy test lint format bench clean
 
 help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -22,6 +22,9 @@ help: ## Show this list
 
 setup: ## Bring the Python environment and the Pulumi engine
 	@$(PYTHON) -m tools.setup
+
+environment:
+	@$(PYTHON) -m tools.setup --without-engine
 
 up: setup ## Build STACK, after a preview that its policies have passed
 	@$(QUORATE) up --stack "$(STACK)"
@@ -32,7 +35,7 @@ preview: setup ## Show what `up` would change and which rules it would break
 audit: setup ## Judge STACK by every rule and write the report to build/STACK/audit/
 	@$(QUORATE) audit --stack "$(STACK)"
 
-plan: setup ## Show where everything of STACK would run, without an engine
+plan: environment ## Show where everything of STACK would run; needs no engine
 	@$(QUORATE) plan --stack "$(STACK)"
 
 destroy: setup ## Take STACK down (a stack that is no rendered lab wants CONFIRM=<stack> too)

@@ -27,19 +27,21 @@ LOCK = ROOT / "requirements.lock"
 STATE = ROOT / "build" / "state"
 
 
-def main() -> int:
-    """Brings everything; 0 when it is there, 1 with one message when it cannot be, 130 when interrupted."""
+def main(*, with_engine: bool = True) -> int:
+    """Brings everything, or the environment alone; 0 when it is there, 1 with a message if not, 130 if interrupted."""
     reporter = Reporter()
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(
-            number, _interrupt
-        )  # a cancelled job or a closed terminal: end what runs, leave nothing half made
+    for number in (signal.SIGTERM, signal.SIGHUP):  # a cancelled job, a closed terminal
+        signal.signal(number, _interrupt)
     try:
         sources = chosen_sources(os.environ.get("QUORATE_ENGINE", ""))
-        if not is_ready(sources):
+        ready = is_ready(sources) if with_engine else environment.is_ready(VENV, LOCK)
+        if not ready:
             started = time.monotonic()
             with alone(engine.cache_directory(os.environ), reporter):
-                bring(sources, reporter)
+                if with_engine:
+                    bring(sources, reporter)
+                else:
+                    environment.bring(VENV, LOCK, reporter)
             reporter.say(f"Set up in {duration(time.monotonic() - started)}.")
     except KeyboardInterrupt:
         reporter.say("\nInterrupted. Nothing half made is in use; the same command goes on from what is done.")

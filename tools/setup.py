@@ -27,7 +27,7 @@ def main() -> int:
         return 1
     from tools import bring  # noqa: PLC0415 - only a Python that has passed can read it
 
-    return bring.main()
+    return bring.main(with_engine="--without-engine" not in sys.argv[1:])
 
 
 if __name__ == "__main__":

@@ -84,10 +84,10 @@ esac"""
             **more,
         }
 
-    def start(self, **more: str) -> subprocess.Popen[str]:
+    def start(self, *words: str, **more: str) -> subprocess.Popen[str]:
         """A set-up in a process group of its own, as a terminal would start it."""
         return subprocess.Popen(
-            [sys.executable, "-m", "tools.setup"],
+            [sys.executable, "-m", "tools.setup", *words],
             cwd=self.root,
             env=self.environment(**more),
             stdout=subprocess.PIPE,

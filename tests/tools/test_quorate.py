@@ -24,7 +24,7 @@ from tools.engine import MANIFEST, Engine
 from tools.passphrase import FILE, VALUE
 
 ENGINE = """\
-secrets="${PULUMI_CONFIG_PASSPHRASE-}|${PULUMI_CONFIG_PASSPHRASE_FILE-}"
+secrets="${PULUMI_CONFIG_PASSPHRASE-unset}|${PULUMI_CONFIG_PASSPHRASE_FILE-unset}"
 echo "$*|$secrets|$PULUMI_BACKEND_URL|${PULUMI_SKIP_CHECKPOINTS-}" >> "%(log)s"
 case "$*" in
     *"stack init"*) mkdir -p "$(dirname "%(state)s")"; echo '{}' > "%(state)s" ;;
@@ -114,7 +114,7 @@ def test_the_first_up_of_a_lab_needs_no_hand_work(world: World, capfd: pytest.Ca
     words, value, file, backend, skips = world.asked[-1]
     assert "--yes --policy-pack policy" in words
     assert f"--config-file {world.root}/build/dev/project/Pulumi.dev.yaml" in words
-    assert (value, file) == ("", str(world.root / "build" / "dev" / ".passphrase"))
+    assert (value, file) == ("unset", str(world.root / "build" / "dev" / ".passphrase"))
     assert backend == (world.root / "build" / "state").as_uri()
     assert skips == "true"
 
@@ -151,6 +151,26 @@ def test_up_of_production_with_one_makes_nothing_up(world: World, monkeypatch: p
     assert not (world.root / "build" / "prod" / ".passphrase").exists()
 
 
+def test_the_engine_is_given_one_passphrase(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pulumi looks at the value first, an empty one too: beside a file it would be the one that counts."""
+    monkeypatch.setenv(VALUE, "")
+    quorate.main(["up"])
+    assert {call[1] for call in world.asked} == {"unset"}
+    monkeypatch.setenv(VALUE, "owner's")
+    monkeypatch.setenv(FILE, "/some/file")
+    quorate.main(["up"])
+    assert world.asked[-1][1:3] == ["owner's", "unset"]
+
+
+def test_live_machines_are_never_built_without_checkpoints(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VALUE, "owner's")
+    file = world.root / "Pulumi.prod.yaml"
+    file.write_text(file.read_text(encoding="utf-8").replace("target: render", "target: live"), encoding="utf-8")
+    assert quorate.main(["up", "--stack", "prod"]) == 0
+    assert world.verbs == ["init", "up"]
+    assert world.asked[-1][4] == ""
+
+
 def test_a_bad_setting_is_refused_before_the_engine(world: World, capfd: pytest.CaptureFixture[str]) -> None:
     file = world.root / "Pulumi.dev.yaml"
     file.write_text(file.read_text(encoding="utf-8").replace("profile: lab", "profile: lap"), encoding="utf-8")
@@ -175,11 +195,19 @@ def test_a_preview_of_a_lab_that_stands_compares_with_it(world: World) -> None:
     quorate.main(["up"])
     quorate.main(["preview"])
     words, _, file, backend, _ = world.asked[-1]
-    assert " preview " in f" {words} "
+    assert words.startswith("preview ")
+    assert "--policy-pack policy" in words
     assert "--yes" not in words
     assert (file, backend) == (str(world.root / "build/dev/.passphrase"), (world.root / "build/state").as_uri())
     assert world.verbs == ["init", "set", "up", "set", "preview"]  # the stack is made once, its secret given again
     assert len(set(Path(f"{world.log}.secret").read_text(encoding="utf-8").split())) == 1
+
+
+def test_only_an_up_makes_a_root_secret_up(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VALUE, "owner's")
+    quorate.main(["preview"])
+    assert world.verbs == ["init", "preview"]
+    assert not (world.root / "build" / "dev" / ".root-secret").exists()
 
 
 def test_the_stack_file_stays_as_its_owner_wrote_it(world: World) -> None:

@@ -186,19 +186,26 @@ def test_an_old_go_is_not_used(clone: Clone, go: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_an_interrupted_build_leaves_nothing_and_goes_on(clone: Clone, go: Path, number: signal.Signals) -> None:
+def test_an_interrupted_build_leaves_nothing_and_goes_on(
+    clone: Clone, go: Path, number: signal.Signals, tmp_path: Path
+) -> None:
+    """The set-up alone is told, as by a supervisor; from a terminal the compiler would hear of it as well."""
     clone.python(PIP_WORKS)
     working = (clone.path / "go").read_text(encoding="utf-8")
-    (clone.path / "go").write_text(working.replace("build)", "build) sleep 60 ;;\n    build)", 1), encoding="utf-8")
+    at_work = tmp_path / "at-work"
+    compiling = f"build) echo $$ > {at_work}.new; mv {at_work}.new {at_work}; exec sleep 600 ;;\n    build)"
+    script(clone.path, "mv", f'exec {shutil.which("mv", path=os.defpath)} "$@"')
+    (clone.path / "go").write_text(working.replace("build)", compiling, 1), encoding="utf-8")
     process = clone.start()
-    partial = clone.cache / "quorate"
-    _until(lambda: bool(list(partial.glob("engine-*.partial/bin"))))
-    os.killpg(process.pid, number)
+    _until(at_work.exists)
+    process.send_signal(number)
     output, _ = process.communicate(timeout=120)
     assert process.returncode == 130
     assert "Interrupted. Nothing half made is in use" in output
     assert "Traceback" not in output
     assert clone.leftovers == []
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(at_work.read_text(encoding="utf-8")), 0)
 
     (clone.path / "go").write_text(working, encoding="utf-8")
     code, output = clone.set_up()
@@ -264,3 +271,14 @@ def _until(happened: Callable[[], bool], patience: float = 90.0) -> None:
     while not happened():
         assert time.monotonic() < deadline, "waited in vain"
         time.sleep(0.05)
+
+
+def test_a_plan_needs_no_engine(clone: Clone) -> None:
+    """Ten minutes of building for a table that Python prints would be no comfort. There is no Go and no Pulumi here."""
+    clone.python(PIP_WORKS)
+    process = clone.start("--without-engine")
+    output, _ = process.communicate(timeout=120)
+    assert process.returncode == 0, output
+    assert "Installing 5" in output
+    assert "Pulumi" not in output
+    assert not (clone.root / ".venv" / "bin" / "pulumi").exists()
