@@ -3,6 +3,8 @@
 
 STACK ?= dev
 CONFIRM ?=
+ARCH ?=
+KUBECONFIG ?=
 
 # The first Python that is new enough; if there is none, python3 says so.
 PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11 python; do \
@@ -14,10 +16,10 @@ QUORATE = .venv/bin/python -m tools.quorate
 ACTIVE = . .venv/bin/activate &&
 
 .DEFAULT_GOAL := help
-.PHONY: help setup environment up preview audit plan destroy test lint format bench clean
+.PHONY: help setup environment up preview audit plan destroy test e2e prove verify lint format bench clean
 
 help: ## Show this list
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@echo "  STACK=dev by default: a stack is Pulumi.<stack>.yaml or examples/<stack>.yaml."
 
 setup: ## Bring the Python environment and the Pulumi engine
@@ -42,7 +44,16 @@ destroy: setup ## Take STACK down (a stack that is no rendered lab wants CONFIRM
 	@$(QUORATE) destroy --stack "$(STACK)" --confirm "$(CONFIRM)"
 
 test: lint ## Check style and types, then run every test
-	@$(ACTIVE) python -m pytest -n 2
+	@$(ACTIVE) python -m pytest -n 2 --ignore tests/cluster
+
+e2e: setup ## Run the tests that want a Kubernetes control plane (built once, about ten minutes)
+	@$(ACTIVE) python -m pytest tests/cluster
+
+prove: setup ## Prove STACK, or ARCH=100|300|500|1000|all, on a real API server and scheduler
+	@$(ACTIVE) python -m proof $(if $(ARCH),--arch "$(ARCH)",--stack "$(STACK)")
+
+verify: setup ## Compare a living cluster (KUBECONFIG=…) with what STACK declares; only reads
+	@$(ACTIVE) python -m proof.verify --stack "$(STACK)" --kubeconfig "$(KUBECONFIG)"
 
 lint: setup ## Check style, format and types
 	@$(ACTIVE) ruff check . && ruff format --check . && pyright

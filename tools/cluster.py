@@ -62,12 +62,6 @@ def bring(reporter: Reporter) -> Path:
     return home
 
 
-def find() -> Path | None:
-    """The newest build that is in the cache already, for whoever must not wait for one."""
-    built = sorted(cache_directory(os.environ).glob("cluster-*[0-9a-f]"), key=lambda path: path.stat().st_mtime)
-    return built[-1] if built else None
-
-
 def kubernetes_version() -> str:
     """The version of Kubernetes that the proof is made with."""
     return pinned(PROGRAMS[1])

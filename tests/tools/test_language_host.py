@@ -32,7 +32,7 @@ facts = {"arguments": sys.argv[1:], "directory": os.getcwd(), **{key: json.loads
 pathlib.Path("facts.json").write_text(json.dumps(facts))
 if sys.argv[-1] == "sleep":
     print(os.getpid(), flush=True)
-    time.sleep(60)
+    time.sleep(600)
 print("the program speaks", flush=True)
 os.kill(os.getpid(), 9) if sys.argv[-1] == "die" else sys.exit(int(sys.argv[-1]))
 """
@@ -212,12 +212,12 @@ def test_started_by_hand_it_says_who_starts_it() -> None:
 
 def _serving(host: Host) -> tuple[grpc.Call, int]:
     """A policy pack that serves until it is ended, and its process."""
-    source = "import os, time; print(os.getpid(), flush=True); time.sleep(60)"
+    source = "import os, time; print(os.getpid(), flush=True); time.sleep(600)"
     call = host.client.run_plugin(host.pack(source))
     return call, int(next(iter(call)).stdout)
 
 
-def _gone(pid: int, patience: float = 60.0) -> None:
+def _gone(pid: int, patience: float = 30.0) -> None:
     deadline = time.monotonic() + patience
     while True:
         try:

@@ -144,6 +144,48 @@ def test_each_service_brings_the_objects_of_its_kind(large: list[Recorded]) -> N
     }  # fmt: skip
 
 
+def test_data_may_lie_on_every_node_that_may_carry_the_service() -> None:
+    """Beyond its home: volumes on surplus controllers too, or the pods could never use them."""
+    made = plan(parsed(full_size("100", controllers=8)))
+    (store,) = (each for each in made.services if each.name == "influxdb-grafana")
+    assert set(store.pools) == {"mysqld", "controller"}
+    volumes = {each.name for each in cloud(made) if each.kind == "PersistentVolume" and store.name in each.name}
+    assert volumes == {f"cloud-influxdb-grafana-{node.name}" for node in made.nodes if node.pool in store.pools}
+    assert len(volumes) == 5
+
+
+def test_given_files_stand_where_their_processes_look() -> None:
+    """Through Kolla's start script, or where the program itself looks for them."""
+    given = {"glance-api": {"config": {"glance-api.conf": "a"}}, "ceph-mon": {"config": {"ceph.conf": "b"}}}
+    resources = {(each.kind, each.name): each.inputs for each in cloud(plan(parsed(full_size("100", services=given))))}
+    assert resources["ConfigMap", "cloud-glance-api-kolla"]["data"]["glance-api.conf"] == "a"
+    assert resources["ConfigMap", "cloud-ceph-mon-config"]["data"] == {"ceph.conf": "b"}
+    assert files(resources["Deployment", "cloud-glance-api"]) == {
+        "/var/lib/kolla/config_files": {"config.json", "glance-api.conf"},
+    }
+    assert files(resources["StatefulSet", "cloud-ceph-mon"]) == {"/etc/ceph": {"ceph.conf"}}
+
+
+def files(workload: dict[str, Any]) -> dict[str, set[str]]:
+    """Where the first container of a workload finds files of its ConfigMap, and which."""
+    pod = workload["spec"]["template"]["spec"]
+    maps = {each["name"]: each["configMap"] for each in pod["volumes"] if "configMap" in each}
+    mounts = [each for each in pod["containers"][0]["volumeMounts"] if each["name"] in maps]
+    return {each["mountPath"]: {item["path"] for item in maps[each["name"]]["items"]} for each in mounts}
+
+
+def test_a_change_of_configuration_rolls_the_pods() -> None:
+    digests = {
+        text: next(
+            each.inputs["spec"]["template"]["metadata"]["annotations"]["quorate.io/config"]
+            for each in cloud(plan(parsed(full_size("100", services={"horizon": {"config": {"x.py": text}}}))))
+            if each.name == "cloud-horizon" and each.kind == "Deployment"
+        )
+        for text in ("a", "b")
+    }
+    assert digests["a"] != digests["b"]
+
+
 def test_names_start_with_their_components_and_tell_resources_apart(dev: list[Recorded], large: list[Recorded]) -> None:
     for resources in (dev, large):
         identities = [(each.type, each.name) for each in resources]

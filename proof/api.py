@@ -1,0 +1,187 @@
+"""The Kubernetes API over HTTP: requests, what was warned of, lists and watches.
+
+No client library: the proof needs a dozen calls, sees the server's own answers and warnings, and waits in none of a
+library's rate limits. Each thread keeps a connection of its own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import re
+import socket
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import cast
+from urllib.parse import urlencode
+
+from proof.kubeconfig import Access
+from proof.objects import Object
+
+STRATEGIC = "application/strategic-merge-patch+json"
+MERGE = "application/merge-patch+json"
+PATIENCE = 60
+BUSY_TRIES = 10
+
+
+class Unreachable(Exception):
+    """The server did not answer."""
+
+
+class Refused(Exception):
+    """The server answered with an error."""
+
+    def __init__(self, status: int, reason: str, message: str) -> None:
+        self.status = status
+        self.reason = reason
+        self.message = message
+        super().__init__(f"{status} {reason}: {message}")
+
+
+@dataclass(frozen=True)
+class Reply:
+    """An answer of the server."""
+
+    status: int
+    body: Object
+    warnings: tuple[str, ...] = ()
+    retry_after: str | None = None
+
+
+class Watch:
+    """Events of a list: what happened, and to which object. Another thread may close it."""
+
+    def __init__(self, connection: http.client.HTTPSConnection, response: http.client.HTTPResponse) -> None:
+        self._connection = connection
+        self._response = response
+
+    def __iter__(self) -> Iterator[tuple[str, Object]]:
+        kept = b""
+        try:
+            while read := self._response.read1(1 << 20):
+                *lines, kept = (kept + read).split(b"\n")
+                for line in lines:
+                    event = json.loads(line)
+                    yield event["type"], event["object"]
+        except (OSError, ValueError, http.client.HTTPException):
+            return  # cut off, by us or by the server: whoever wants more watches again
+
+    def close(self) -> None:
+        """Ends the iteration."""
+        if self._connection.sock:
+            with contextlib.suppress(OSError):
+                self._connection.sock.shutdown(socket.SHUT_RDWR)
+
+
+class Api:
+    """A cluster's API. Thread-safe."""
+
+    def __init__(self, access: Access) -> None:
+        self._access = access
+        self._local = threading.local()
+
+    def call(  # noqa: PLR0913 - a request has as many parts
+        self,
+        method: str,
+        path: str,
+        body: Object | None = None,
+        *,
+        query: Mapping[str, str] | None = None,
+        content: str = "application/json",
+        headers: Mapping[str, str] | None = None,
+    ) -> Reply:
+        """One request; an answer of any status. Raises Unreachable without one."""
+        target = self._access.prefix + path + ("?" + urlencode(query) if query else "")
+        headers = {"Accept": "application/json", "Content-Type": content, **self._access.headers, **(headers or {})}
+        payload = None if body is None else json.dumps(body)
+        for last in (False, True):
+            connection = self._connection()
+            is_fresh = connection.sock is None
+            try:
+                connection.request(method, target, payload, headers)
+                response = connection.getresponse()
+                return _reply(response)
+            except (OSError, http.client.HTTPException) as error:
+                connection.close()
+                # A server may close a connection that was idle; only then the request cannot have been handled.
+                if is_fresh or last:
+                    raise Unreachable(f"{method} {path}: {error}") from None
+        raise AssertionError
+
+    def ask(
+        self,
+        method: str,
+        path: str,
+        body: Object | None = None,
+        *,
+        query: Mapping[str, str] | None = None,
+        content: str = "application/json",
+    ) -> Object:
+        """One request that must succeed. Raises Refused where it does not; waits where the server is busy."""
+        for attempt in range(BUSY_TRIES):
+            reply = self.call(method, path, body, query=query, content=content)
+            if reply.status < 300:
+                return reply.body
+            if reply.status == 429 and reply.retry_after and attempt < BUSY_TRIES - 1 and "/eviction" not in path:
+                time.sleep(min(float(reply.retry_after), 2.0))
+                continue
+            raise refused(reply)
+        raise AssertionError
+
+    def items(self, path: str) -> tuple[list[Object], str]:
+        """A whole list, and the version from which a watch goes on."""
+        listed = self.ask("GET", path)
+        return cast("list[Object]", listed["items"] or []), str(listed["metadata"]["resourceVersion"])
+
+    def watch(self, path: str, version: str) -> Watch:
+        """Events after a version."""
+        connection = self._new_connection(timeout=PATIENCE)
+        query = urlencode({"watch": "1", "resourceVersion": version, "allowWatchBookmarks": "true"})
+        try:
+            connection.request("GET", f"{self._access.prefix}{path}?{query}", headers=self._access.headers)
+            response = connection.getresponse()
+        except (OSError, http.client.HTTPException) as error:
+            connection.close()
+            raise Unreachable(f"watch {path}: {error}") from None
+        if response.status != 200:
+            connection.close()
+            raise refused(_reply(response))
+        if connection.sock:
+            connection.sock.settimeout(None)  # it is quiet while nothing happens
+        return Watch(connection, response)
+
+    def _connection(self) -> http.client.HTTPSConnection:
+        if not hasattr(self._local, "connection"):
+            self._local.connection = self._new_connection(timeout=PATIENCE)
+        return self._local.connection
+
+    def _new_connection(self, timeout: float) -> http.client.HTTPSConnection:
+        access = self._access
+        return http.client.HTTPSConnection(access.host, access.port, timeout=timeout, context=access.tls)
+
+
+def refused(reply: Reply) -> Refused:
+    """An error answer as an exception."""
+    body = reply.body
+    return Refused(reply.status, str(body.get("reason", "")), str(body.get("message", "")))
+
+
+def _reply(response: http.client.HTTPResponse) -> Reply:
+    text = response.read()
+    try:
+        body: object = json.loads(text)
+    except ValueError:
+        body = {"message": text.decode(errors="replace")}
+    raised = response.headers.get_all("Warning") or []
+    warnings = tuple(_unquoted(each) for each in raised)
+    retry = response.headers.get("Retry-After")
+    return Reply(response.status, cast("Object", body) if isinstance(body, dict) else {}, warnings, retry)
+
+
+def _unquoted(warning: str) -> str:
+    """The text of a warning header: `299 - "text"`."""
+    found = re.match(r'\d{3} \S+ "(.*)"$', warning)
+    return found[1].replace('\\"', '"') if found else warning

@@ -1,0 +1,209 @@
+"""A Kubernetes control plane on loopback: etcd, API server, controller manager, scheduler, and KWOK in kubelet's place.
+
+The programs are the real ones with their own defaults, except where a comment says why not. Everything lives in one
+temporary directory: etcd is reached through sockets in it, so that the API server's is the only port, and certificates
+are made by kubeadm. Several control planes run side by side.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import time
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from proof.api import Api, Unreachable
+from proof.kubeconfig import read_kubeconfig
+from proof.processes import Processes
+from proof.scratch import scratch
+from tools.progress import Trouble
+
+STAGES = Path(__file__).parent / "stages"
+PROGRAMS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubeadm", "kwok")
+READY_WITHIN = 90
+ATTEMPTS = 3
+"""A free port may be taken between its choice and its use."""
+
+NOT_LOOPBACK = "192.0.2.1"
+"""Of the range for documentation: kubeadm and the API server insist on an address that others could use. None does."""
+
+
+@dataclass(frozen=True)
+class ControlPlane:
+    """A running control plane."""
+
+    api: Api
+    kubeconfig: Path
+    processes: Processes
+
+    def check(self) -> None:
+        """Raises Trouble where one of its programs has ended."""
+        ended = self.processes.ended
+        if ended:
+            raise Trouble(f"{ended.name} ended while it was needed; its last words:\n{ended.last_words()}")
+
+
+@contextmanager
+def control_plane(
+    binaries: Path, *, services: str = "10.96.0.0/12", version: str = "v1.36.3"
+) -> Generator[ControlPlane]:
+    """Starts a control plane and ends it, whatever happens; to be entered by a thread that outlives it."""
+    missing = [name for name in PROGRAMS if not (binaries / name).exists()]
+    if missing:
+        raise Trouble(f"{', '.join(missing)} not found in {binaries}")
+    with scratch() as directory:
+        for attempt in range(1, ATTEMPTS + 1):
+            place = directory / str(attempt)
+            place.mkdir()
+            processes = Processes(place)
+            try:
+                yield _started(binaries, place, processes, services, version)
+                return
+            except _PortTaken:
+                if attempt == ATTEMPTS:
+                    raise Trouble("No free port could be had for the API server.") from None
+            finally:
+                processes.stop()
+
+
+class _PortTaken(Exception):
+    """Somebody else was faster."""
+
+
+def _started(binaries: Path, place: Path, processes: Processes, services: str, version: str) -> ControlPlane:
+    port = _free_port()
+    _certificates(binaries / "kubeadm", place, port, services, version)
+    processes.start("etcd", [binaries / "etcd", *_ETCD])
+    processes.start("kube-apiserver", [binaries / "kube-apiserver", *_api_server(port, services)])
+    kubeconfig = place / "super-admin.conf"
+    api = Api(read_kubeconfig(kubeconfig))
+    plane = ControlPlane(api, kubeconfig, processes)
+    _await_ready(plane)
+    (place / "scheduler.json").write_text(json.dumps(_SCHEDULER), encoding="utf-8")
+    processes.start("kube-controller-manager", [binaries / "kube-controller-manager", *_CONTROLLER_MANAGER])
+    processes.start("kube-scheduler", [binaries / "kube-scheduler", "--config=scheduler.json", "--secure-port=0"])
+    processes.start("kwok", [binaries / "kwok", *_KWOK, *(f"--config={path}" for path in sorted(STAGES.glob("*")))])
+    return plane
+
+
+_ETCD = (
+    "--name=proof",
+    "--data-dir=data",
+    # Names of sockets in the working directory; etcd wants a "port" with them.
+    "--listen-client-urls=unix://client:1",
+    "--advertise-client-urls=unix://client:1",
+    "--listen-peer-urls=unix://peer:1",
+    "--initial-advertise-peer-urls=unix://peer:1",
+    "--initial-cluster=proof=unix://peer:1",
+    "--unsafe-no-fsync",  # it need not survive a power cut
+    "--log-level=error",
+)
+_CONTROLLER_MANAGER = (
+    "--kubeconfig=controller-manager.conf",
+    "--leader-elect=false",
+    "--secure-port=0",
+    "--service-account-private-key-file=pki/sa.key",
+    "--root-ca-file=pki/ca.crt",
+    "--use-service-account-credentials=true",
+    "--node-monitor-period=1s",  # the default of 5 s would only be waited for, a thousand times
+    "--kube-api-qps=1000",
+    "--kube-api-burst=2000",
+    # Without the one that writes an annotation to every node whenever their number passes a hundred or a thousand.
+    "--controllers=*,bootstrap-signer-controller,token-cleaner-controller,-ttl-controller",
+)
+_SCHEDULER = {
+    "apiVersion": "kubescheduler.config.k8s.io/v1",
+    "kind": "KubeSchedulerConfiguration",
+    "leaderElection": {"leaderElect": False},
+    "clientConnection": {"kubeconfig": "scheduler.conf", "qps": 1000, "burst": 2000},
+}
+"""Profiles and plugins are the scheduler's own defaults: they are what is proved."""
+_KWOK = (
+    "--kubeconfig=super-admin.conf",
+    "--manage-all-nodes=true",
+    "--node-lease-duration-seconds=40",
+    "--cidr=10.0.0.0/8",
+)
+
+
+def _api_server(port: int, services: str) -> Sequence[str]:
+    return (
+        "--etcd-servers=unix://client:1",
+        "--bind-address=127.0.0.1",
+        f"--secure-port={port}",
+        f"--advertise-address={NOT_LOOPBACK}",
+        "--endpoint-reconciler-type=none",
+        "--tls-cert-file=pki/apiserver.crt",
+        "--tls-private-key-file=pki/apiserver.key",
+        "--client-ca-file=pki/ca.crt",
+        "--service-account-issuer=https://kubernetes.default.svc",
+        "--service-account-key-file=pki/sa.pub",
+        "--service-account-signing-key-file=pki/sa.key",
+        f"--service-cluster-ip-range={services}",
+        "--allow-privileged=true",  # as kubeadm sets it: agents make networks and guests on their nodes
+        "--authorization-mode=Node,RBAC",
+        "--enable-admission-plugins=NodeRestriction",  # kubeadm's own choice
+        "--event-ttl=5m",
+    )
+
+
+def _certificates(kubeadm: Path, place: Path, port: int, services: str, version: str) -> None:
+    """Keys, certificates and kubeconfigs, by kubeadm's own phases."""
+    init = {
+        "apiVersion": "kubeadm.k8s.io/v1beta4",
+        "kind": "InitConfiguration",
+        "localAPIEndpoint": {"advertiseAddress": NOT_LOOPBACK, "bindPort": port},
+        "nodeRegistration": {"name": "proof", "criSocket": "unix:///nowhere"},
+    }
+    cluster = {
+        "apiVersion": "kubeadm.k8s.io/v1beta4",
+        "kind": "ClusterConfiguration",
+        "kubernetesVersion": version,
+        "encryptionAlgorithm": "ECDSA-P256",  # quick to make
+        "certificatesDir": str(place / "pki"),
+        "controlPlaneEndpoint": f"127.0.0.1:{port}",
+        "apiServer": {"certSANs": ["127.0.0.1"]},
+        "networking": {"serviceSubnet": services},
+    }
+    configuration = place / "kubeadm.yaml"
+    configuration.write_text("\n---\n".join(json.dumps(each) for each in (init, cluster)), encoding="utf-8")
+    phases = [["certs", name] for name in ("ca", "apiserver", "sa")]
+    phases += [
+        ["kubeconfig", name, "--kubeconfig-dir", str(place)]
+        for name in ("super-admin", "controller-manager", "scheduler")
+    ]
+    for phase in phases:
+        command = [kubeadm, "init", "phase", *phase, "--config", configuration]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+        if done.returncode:
+            raise Trouble(f"kubeadm could not make {' '.join(phase[:2])}:\n{done.stderr[-1000:]}")
+    for name in ("controller-manager.conf", "scheduler.conf"):  # they would go to the address that nobody has
+        file = place / name
+        file.write_text(file.read_text(encoding="utf-8").replace(NOT_LOOPBACK, "127.0.0.1"), encoding="utf-8")
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _await_ready(plane: ControlPlane) -> None:
+    deadline = time.monotonic() + READY_WITHIN
+    while time.monotonic() < deadline:
+        ended = plane.processes.ended
+        if ended and "address already in use" in ended.log.read_text(encoding="utf-8", errors="replace"):
+            raise _PortTaken
+        plane.check()
+        try:
+            if plane.api.call("GET", "/readyz").status == 200:
+                return
+        except Unreachable:
+            pass
+        time.sleep(0.1)
+    raise Trouble(f"The API server was not ready within {READY_WITHIN} s.")

@@ -1,0 +1,109 @@
+"""Rendered manifests: reading them, and handing them to the API server with all its validation on.
+
+Unknown and doubled fields are errors (fieldValidation=Strict), and what the server warns of is a finding too: a
+deprecated field works today and stops a rollout after the next upgrade.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from proof.api import Api
+from proof.findings import Finding
+from proof.objects import Object, listed
+
+FOLDERS = ("manifests/0-crd", "secrets/0-crd", "manifests/1-manifest", "secrets/1-manifest")
+"""In the order in which the provider wants them applied."""
+FIRST = (
+    "CustomResourceDefinition",
+    "Namespace",
+    "PriorityClass",
+    "StorageClass",
+    "ServiceAccount",
+    "Secret",
+    "ConfigMap",
+    "PersistentVolume",
+    "PersistentVolumeClaim",
+    "ClusterRole",
+    "ClusterRoleBinding",
+    "Role",
+    "RoleBinding",
+    "Service",
+    "PodDisruptionBudget",
+)
+"""What others need comes first; the rest follows: workloads and jobs."""
+_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+def read_manifests(tree: Path) -> list[Object]:
+    """Every object of a rendered tree, in the order in which it is applied."""
+    found: list[Object] = []
+    for folder in FOLDERS:
+        for file in sorted((tree / folder).glob("*.yaml")):
+            with file.open(encoding="utf-8") as stream:
+                found += [each for each in yaml.load_all(stream, _Loader) if each]
+    return sorted(found, key=_rank)
+
+
+def apply_all(api: Api, objects: Sequence[Object]) -> list[Finding]:
+    """Creates the objects, kind by kind, several at a time; refusals and warnings are findings."""
+    paths: dict[str, str] = {}
+    findings: list[Finding] = []
+
+    def create(item: Object) -> list[Finding]:
+        return _create(api, paths, item)
+
+    with ThreadPoolExecutor(6) as pool:
+        for _, group in groupby(objects, key=_rank):
+            alike = list(group)
+            for item in alike:
+                if (kind := _kind(item)) not in paths and (path := _path(api, item)):
+                    paths[kind] = path
+            for wrong in pool.map(create, alike):
+                findings += wrong
+    return findings
+
+
+def title(item: Object) -> str:
+    """How a message calls an object."""
+    return f"{item['kind']} {item['metadata']['name']}"
+
+
+def _create(api: Api, paths: dict[str, str], item: Object) -> list[Finding]:
+    path = paths.get(_kind(item))
+    if path is None:
+        return [Finding("manifests-accepted", title(item), f"the API server knows no {_kind(item)}")]
+    path = path.replace("{namespace}", str(item["metadata"].get("namespace", "default")))
+    reply = api.call("POST", path, item, query={"fieldValidation": "Strict"})
+    findings = [Finding("manifests-without-warning", title(item), warning) for warning in reply.warnings]
+    if reply.status >= 300:
+        message = f"{reply.status} {reply.body.get('reason', '')}: {reply.body.get('message', '')}"
+        findings.append(Finding("manifests-accepted", title(item), message))
+    return findings
+
+
+def _path(api: Api, item: Object) -> str | None:
+    """Where objects of this kind are created, by the server's own account of what it serves."""
+    version = str(item["apiVersion"])
+    base = f"/apis/{version}" if "/" in version else f"/api/{version}"
+    served = api.call("GET", base)
+    for resource in listed(served.body, "resources"):
+        if resource["kind"] == item["kind"] and "/" not in resource["name"]:
+            where = "/namespaces/{namespace}" if resource["namespaced"] else ""
+            return f"{base}{where}/{resource['name']}"
+    return None
+
+
+def _kind(item: Object) -> str:
+    return f"{item['apiVersion']} {item['kind']}"
+
+
+def _rank(item: Object) -> int:
+    kind = item["kind"]
+    return FIRST.index(kind) if kind in FIRST else len(FIRST)

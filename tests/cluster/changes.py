@@ -1,0 +1,51 @@
+"""What can be broken in a rendered stack: small changes of its objects, for the proof to catch."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from dataclasses import replace
+
+from proof.machines import Machine
+from proof.objects import Object
+from proof.stand import Rendered
+
+
+def changed(rendered: Rendered, kind: str, name: str, change: Callable[[Object], None]) -> Rendered:
+    """The stack with one object changed; an object that is not there is an error of the test."""
+    objects = copy.deepcopy(rendered.objects)
+    (item,) = [each for each in objects if each["kind"] == kind and each["metadata"]["name"] == name]
+    change(item)
+    return replace(rendered, objects=objects)
+
+
+def moved(rendered: Rendered, change: Callable[[Machine], Machine]) -> Rendered:
+    """The stack with its machines changed."""
+    return replace(rendered, machines=tuple(change(machine) for machine in rendered.machines))
+
+
+def pod_spec(item: Object) -> Object:
+    """The pods that a workload makes."""
+    spec: Object = item["spec"]["template"]["spec"]
+    return spec
+
+
+def without_anti_affinity(item: Object) -> None:
+    """Nothing keeps its pods apart any more."""
+    del pod_spec(item)["affinity"]["podAntiAffinity"]
+
+
+def without_tolerations(item: Object) -> None:
+    """Its pods put up with no taint."""
+    del pod_spec(item)["tolerations"]
+
+
+def with_surge(item: Object) -> None:
+    """A rollout starts the new pod before the old one goes."""
+    item["spec"]["strategy"]["rollingUpdate"] = {"maxSurge": 1, "maxUnavailable": 0}
+
+
+def with_budget_of_nothing(item: Object) -> None:
+    """Every pod may go at once."""
+    item["spec"].pop("maxUnavailable", None)
+    item["spec"]["minAvailable"] = 0

@@ -1,0 +1,48 @@
+"""A rendered stack of architecture 100, small enough to stand up in seconds, and control planes to stand it up in."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Generator
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import pytest
+
+from blueprint.settings import load_file
+from proof.norm import norm_of
+from proof.prove import Subject
+from proof.render import rendered
+from proof.stand import Rendered, Stand, read, standing
+from tests.stacks import ROOT, full_size, write
+from tools import cluster
+from tools.engine import MANIFEST, Engine
+from tools.progress import Reporter
+
+Standing = Callable[[Rendered], AbstractContextManager[Stand]]
+
+
+@pytest.fixture(scope="session")
+def binaries() -> Path:
+    """The programs of a control plane: what a developer points to, or what `tools.cluster` brings."""
+    given = os.environ.get("QUORATE_CLUSTER")
+    return Path(given) if given else cluster.bring(Reporter())
+
+
+@pytest.fixture(scope="session")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Generator[Subject]:
+    """Architecture 100 in production with three computes and three storage nodes, rendered by the engine."""
+    if Engine.load(ROOT / ".venv" / MANIFEST) is None:
+        pytest.skip("the engine is not set up: `make setup`")
+    root = tmp_path_factory.mktemp("small")
+    for name in ("Pulumi.yaml", "__main__.py", "blueprint", "components", "policy", "tools", ".venv"):
+        (root / name).symlink_to(ROOT / name)
+    file = write(root, full_size("100"), "Pulumi.small.yaml")
+    with rendered(root, "small") as tree:
+        yield Subject("small", load_file(file), read(tree))
+
+
+@pytest.fixture
+def stand_up(small: Subject, binaries: Path) -> Standing:
+    """Stands a (changed) rendering of the small stack up."""
+    return lambda stack: standing(stack, norm_of(small.settings), binaries, lambda _said: None)
