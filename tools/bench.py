@@ -7,6 +7,7 @@ ConfigMaps; the preview with the pack. Everything happens in throw-away states; 
 from __future__ import annotations
 
 import argparse
+import shutil
 import statistics
 import sys
 import time
@@ -114,6 +115,7 @@ def _row(name: str, repeat: int) -> Row:
         own = [engine.pulumi, "preview", "--stack", bench.name, "--config-file", workspace.stack_file]
         # Turn by turn, so that whatever else the machine does falls on all three alike.
         turns = list(_turns(operation, own, bare, repeat))
+    shutil.rmtree(ROOT / "build" / bench.name, ignore_errors=True)
     return Row(
         stack=name,
         computes=len(planned.pool("compute")),
