@@ -11,6 +11,7 @@ from proof.live import PATHS, WORKLOADS, Live
 from proof.objects import Object, at, listed, mapping, name, number, text, texts, words
 
 ROW = "quorate.io/row"
+CONTROL_PLANE = "node-role.kubernetes.io/control-plane"
 SYSTEM_NAMESPACES = ("kube-system", "calico-system", "calico-apiserver", "tigera-operator", "kube-node-lease")
 
 
@@ -32,6 +33,11 @@ class Node:
     @property
     def pool(self) -> str | None:
         return self.labels.get(POOL)
+
+    @property
+    def is_master(self) -> bool:
+        """A Kubernetes master, and with it a member of etcd."""
+        return CONTROL_PLANE in self.labels or any(key == CONTROL_PLANE for key, _, _ in self.taints)
 
     @property
     def open(self) -> bool:

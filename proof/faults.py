@@ -15,7 +15,7 @@ from itertools import combinations
 from blueprint.quorum import majority
 from proof import machines
 from proof.api import STRATEGIC, Refused
-from proof.cluster import Pod
+from proof.cluster import Node, Pod
 from proof.findings import Finding
 from proof.norm import Expected
 from proof.objects import listed
@@ -84,13 +84,15 @@ def servers_of(stand: Stand) -> list[str]:
 
 def lose(stand: Stand, servers: tuple[str, ...]) -> tuple[Loss, list[Finding]]:
     """Takes servers away, looks, and brings them back."""
-    nodes = tuple(sorted(n.name for n in stand.cluster_nodes() if n.server in servers))
+    there = stand.cluster_nodes()
+    nodes = tuple(sorted(node.name for node in there if node.server in servers))
     gone = stand.pods_on(nodes)
     rows = {pod.row for pod in gone if pod.row}
     here = [pod for pod in stand.pods_of(rows) if pod.node not in nodes]
     _kill(stand, nodes, gone)
     counted = [each for each in stand.norm.rows if each.name in rows and each.instances is not None]
     quorums = tuple(_held(each, here) for each in counted if _must_hold(each, len(servers)))
+    quorums += tuple(_etcd(there, servers))
     elsewhere: list[tuple[str, str]] = []
     if counted:
         names = [each.name for each in counted]
@@ -143,6 +145,14 @@ def _held(expected: Expected, here: Sequence[Pod]) -> Held:
     """Members that were ready elsewhere: what runs on without a moment's pause."""
     left = sum(pod.ready for pod in here if pod.row == expected.name)
     return Held(expected.name, expected.instances or 0, left, majority(expected.instances or 0))
+
+
+def _etcd(nodes: Sequence[Node], servers: Sequence[str]) -> Iterator[Held]:
+    """etcd, whose members are no pods: one on each master."""
+    masters = [node for node in nodes if node.is_master]
+    left = sum(node.server not in servers for node in masters)
+    if left < len(masters) and len(servers) == 1:
+        yield Held("etcd", len(masters), left, majority(len(masters)))
 
 
 def _mended(stand: Stand, rows: Sequence[str]) -> bool:

@@ -68,6 +68,17 @@ def one_per_server(norm: Norm, cluster: Cluster) -> Iterator[Finding]:
             yield from _twice("one-member-per-server", cluster.of_row(expected.name), cluster.server_of, "server")
 
 
+def masters_apart(_norm: Norm, cluster: Cluster) -> Iterator[Finding]:
+    """No two masters, each a member of etcd, on one physical host."""
+    masters: dict[str, list[str]] = defaultdict(list)
+    for node in cluster.nodes.values():
+        if node.is_master and node.server:
+            masters[node.server].append(node.name)
+    for server, names in masters.items():
+        if len(names) > 1:
+            yield Finding("one-member-per-server", "etcd", f"masters {_listed(names)} share the server {server}")
+
+
 def apart(norm: Norm, cluster: Cluster) -> Iterator[Finding]:
     """Services that must never share a node do not."""
     by_service = {each.row.service: cluster.of_row(each.name) for each in norm.rows}
@@ -135,7 +146,7 @@ def nodes_labelled(_norm: Norm, cluster: Cluster) -> Iterator[Finding]:
     """Every node says its pool and its physical host, and is ready and one of its kind."""
     for node in cluster.nodes.values():
         missing = [key for key in (POOL, SERVER) if not node.labels.get(key)]
-        if missing and not (missing == [POOL] and "node-role.kubernetes.io/control-plane" in node.labels):
+        if missing and not (missing == [POOL] and node.is_master):
             yield Finding("nodes-labelled", f"node {node.name}", f"has no label {' and no '.join(missing)}")
         if not node.ready:
             yield Finding("nodes-ready", f"node {node.name}", "is not ready")
@@ -177,6 +188,7 @@ CHECKS: tuple[Check, ...] = (
     every_row_known,
     one_per_node,
     one_per_server,
+    masters_apart,
     apart,
     on_its_pools,
     daemons_everywhere,

@@ -1,13 +1,67 @@
-"""How the control plane's programs are named, pinned and kept."""
+"""How the control plane's programs are pinned, named and kept: complete or not at all."""
 
 from __future__ import annotations
 
-import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.tools.fakes import executable
+from tests.tools.fakes import script
 from tools import cluster
 from tools.go_build import Go
 from tools.progress import Reporter, Trouble
+
+BUILDS = """\
+while [ "$1" != -o ]; do shift; done
+echo "k8s.io/some/package"
+touch "$2"
+"""
+
+
+@pytest.fixture
+def with_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
+    """A Go that is a script, and a cache of its own."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+    def set_up(body: str) -> Path:
+        go = Go(script(tmp_path / "bin", "go", body), (1, 26), "linux/amd64")
+
+        def bring_go(*_arguments: object) -> Go:
+            return go
+
+        monkeypatch.setattr(cluster, "bring_go", bring_go)
+        return tmp_path / "cache" / "quorate"
+
+    return set_up
+
+
+def test_versions_are_those_of_the_module_files() -> None:
+    assert {program.name for program in cluster.PROGRAMS} >= {"etcd", "kube-apiserver", "kube-scheduler", "kwok"}
+    assert all(cluster.pinned(program).startswith("v") for program in cluster.PROGRAMS)
+    assert cluster.kubernetes_version() == cluster.pinned(cluster.PROGRAMS[2])
+
+
+def test_a_build_is_named_after_what_made_it() -> None:
+    one = Go(Path("go"), (1, 26, 8), "linux/amd64")
+    assert cluster.digest(one) == cluster.digest(Go(Path("/elsewhere/go"), (1, 26, 8), "linux/amd64"))
+    assert cluster.digest(one) != cluster.digest(Go(Path("go"), (1, 27), "linux/amd64"))
+    assert cluster.digest(one) != cluster.digest(Go(Path("go"), (1, 26, 8), "linux/arm64"))
+
+
+def test_it_is_built_once(with_go: Callable[[str], Path], capsys: pytest.CaptureFixture[str]) -> None:
+    cache = with_go(BUILDS)
+    home = cluster.bring(Reporter())
+    assert home.parent == cache
+    assert {path.name for path in home.iterdir()} == {program.name for program in cluster.PROGRAMS}
+    assert "once for all clones" in capsys.readouterr().err
+    with_go("exit 1")
+    assert cluster.bring(Reporter()) == home
+    assert capsys.readouterr().err == ""
+
+
+def test_a_failed_build_leaves_nothing(with_go: Callable[[str], Path]) -> None:
+    cache = with_go('echo "dial tcp: lookup: no such host"; exit 1')
+    with pytest.raises(Trouble, match="No network: the Go modules of etcd"):
+        cluster.bring(Reporter())
+    assert not list(cache.glob("cluster-*"))
