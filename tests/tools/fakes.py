@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from tools.environment import locked_version
@@ -94,6 +96,8 @@ esac"""
             stderr=subprocess.STDOUT,
             text=True,
             start_new_session=True,
+            # Where the tests themselves run in the background, interrupts are ignored, and that is inherited.
+            preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
         )
 
     def set_up(self, **more: str) -> tuple[int, str]:
