@@ -97,7 +97,7 @@ esac"""
             text=True,
             start_new_session=True,
             # Where the tests themselves run in the background, interrupts are ignored, and that is inherited.
-            preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
+            preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509 - no threads here
         )
 
     def set_up(self, **more: str) -> tuple[int, str]:
