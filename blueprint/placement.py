@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from blueprint import quorum, witness
+from blueprint import quorum, room, witness
 from blueprint.architecture import Architecture, ArchitectureError, Row, for_computes, load_architecture
 from blueprint.explain import did_you_mean
 from blueprint.inventory import FEATURE, Machine, machines
@@ -88,7 +88,7 @@ def plan(settings: Settings) -> Plan:
     if not laid.problems and not unknown:
         alive = [service for service in laid.services if not service.replaced_by]
         assignments, unplaced = witness.find(alive, laid.nodes, sizes)
-        problems += unplaced
+        problems += unplaced or room.problems(alive, laid.nodes, sizes)
     if problems:
         raise Refused(problems)
     hosts = tuple(machine for machine in inventory if "virt" in machine.roles)

@@ -27,6 +27,8 @@ def nobody_waits(_norm: Norm, cluster: Cluster) -> Iterator[Finding]:
     for pod in cluster.pods:
         if pod.node is None:
             yield Finding("no-pending-pod", pod.title, f"{pod.name} is Pending: {pod.refusal or 'not yet looked at'}")
+        elif pod.node not in cluster.nodes:
+            yield Finding("every-pod-ready", pod.title, f"{pod.name} is left on {pod.node}, which is gone")
         elif not pod.ready and not pod.ending:
             yield Finding("every-pod-ready", pod.title, f"{pod.name} on {pod.node} is not ready")
 

@@ -61,8 +61,9 @@ def _without_rival(service: str) -> Callable[[Props], None]:
     """No anti-affinity against another service; either side's own is enough for the scheduler."""
 
     def break_(props: Props) -> None:
-        terms = _terms(props)
-        terms[:] = [term for term in terms if service not in str(term)]
+        for term in _terms(props):
+            for expression in term["labelSelector"].get("matchExpressions", []):
+                expression["values"] = [value for value in expression["values"] if value != service]
 
     return break_
 

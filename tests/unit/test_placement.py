@@ -271,6 +271,27 @@ def test_requests_beyond_a_node_are_an_error() -> None:
         planned(config)
 
 
+def test_room_that_depends_on_the_scheduler_s_order_is_an_error() -> None:
+    """A witness fits on 20 cores; the scheduler may fill the nodes in another order, and an instance waits for ever."""
+    config = full_size("100")
+    config["servers"][1] |= {"cpu": 20}
+    with pytest.raises(Refused) as caught:
+        planned(config)
+    assert [str(problem) for problem in caught.value.problems] == [
+        "quorate:servers (ctl04): pool mysqld: all that may run on one node would request 23.75 cores and 80.0 GiB "
+        "with the system's share, it has 20 cores and 256 GiB for pods; the scheduler takes pods in an order of its "
+        "own and may leave out an instance of nova-api, nova-conductor, horizon, mysqld, ceph-mon, radosgw, "
+        "influxdb-grafana, elasticsearch-kibana; give the pool's nodes more"
+    ]
+
+
+def test_enough_nodes_with_room_for_everything_are_enough() -> None:
+    """One crowded node beside three of pool mysqld: whoever finds no room there is sure of the three."""
+    config = full_size("100")
+    config["servers"].append(server("small", ["controller"], "10.20.7.1", cpu=10))
+    assert [node.pool for node in planned(config).nodes if node.name == "small"] == ["controller"]
+
+
 @pytest.mark.parametrize("stack", STACKS)
 def test_shipped_stacks_plan(stack: str) -> None:
     result = plan(load_file(STACKS[stack]))
