@@ -93,19 +93,20 @@ def lose(stand: Stand, servers: tuple[str, ...]) -> tuple[Loss, list[Finding]]:
     counted = [each for each in stand.norm.rows if each.name in rows and each.instances is not None]
     quorums = tuple(_held(each, here) for each in counted if _must_hold(each, len(servers)))
     quorums += tuple(_etcd(there, servers))
-    elsewhere: list[tuple[str, str]] = []
-    if counted:
-        names = [each.name for each in counted]
-        stayed = {pod.uid for pod in here if pod.ready}
-        stand.wait(lambda: _mended(stand, names), timeout=90)
-        new = [pod for pod in stand.pods_of(names) if pod.ready and pod.uid not in stayed]
-        elsewhere = sorted((pod.row or "", pod.node or "") for pod in new)
-    below = tuple(_below(stand, counted))
     findings = [
         Finding("quorum-survives", held.row, f"{held.left} of {held.members} members are left without {_all(servers)}")
         for held in quorums
         if not held.holds
     ]
+    elsewhere: list[tuple[str, str]] = []
+    if counted:
+        names = [each.name for each in counted]
+        stayed = {pod.uid for pod in here if pod.ready}
+        if not stand.wait(lambda: _mended(stand, names), timeout=90):
+            findings += _undecided(stand, names, servers)
+        new = [pod for pod in stand.pods_of(names) if pod.ready and pod.uid not in stayed]
+        elsewhere = sorted((pod.row or "", pod.node or "") for pod in new)
+    below = tuple(_below(stand, counted))
     findings += _bring_back(stand, nodes, whole=bool(counted))
     return Loss(servers, nodes, len(gone), quorums, below, tuple(elsewhere)), findings
 
@@ -160,6 +161,16 @@ def _mended(stand: Stand, rows: Sequence[str]) -> bool:
     wanted = sum(each.instances or 0 for each in stand.norm.rows if each.name in rows)
     pods = stand.pods_of(rows)
     return len(pods) >= wanted and all(pod.ready or pod.refusal for pod in pods)
+
+
+def _undecided(stand: Stand, rows: Sequence[str], servers: Sequence[str]) -> list[Finding]:
+    """Pods that neither came up elsewhere nor were told that they cannot."""
+    stuck = [pod for pod in stand.pods_of(rows) if not pod.ready and not pod.refusal]
+    where = f"without {_all(servers)}"
+    return [
+        Finding("mends-itself", pod.title, f"{pod.name} on {pod.node or 'no node'} does not come up {where}")
+        for pod in stuck
+    ]
 
 
 def _below(stand: Stand, rows: Sequence[Expected]) -> Iterator[tuple[str, int, int]]:

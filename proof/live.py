@@ -35,7 +35,7 @@ Observer = Callable[[str, Object], None]
 SILENCE = 12.0
 """Seconds after which the scheduler tries nobody again of its own accord: its longest pause is 10."""
 LONG = 5.0
-"""Seconds of silence after which somebody may have missed something."""
+"""Seconds without a change of an object after which somebody may have missed the last one."""
 PAUSE = 0.02
 """Between two looks at what one waits for, so that a burst of events is looked at once."""
 
@@ -49,6 +49,7 @@ class Live:
         self.lock = threading.RLock()
         self._changed = threading.Condition(self.lock)
         self._kinds: dict[str, dict[Key, Object]] = {}
+        self._heard: dict[tuple[str, Key], float] = {}
         self._closing = threading.Event()
         self._watches: dict[str, Watch] = {}
         self._observers: list[Observer] = []
@@ -64,6 +65,12 @@ class Live:
         with self.lock:
             return self._kinds[kind].get((namespace, name))
 
+    def unheard(self, kind: str) -> list[Object]:
+        """The objects of a kind that have not changed for `LONG`."""
+        with self.lock:
+            now = time.monotonic()
+            return [item for key, item in self._kinds[kind].items() if now - self._heard[kind, key] >= LONG]
+
     def wait(
         self,
         done: Callable[[], bool],
@@ -75,9 +82,10 @@ class Live:
     ) -> bool:
         """Waits until `done` says so; gives up after `timeout`, or after `quiet` seconds without any change.
 
-        Where it is `hopeless`, a shorter silence is enough. `nudge` is called in each silence that lasts.
+        Where it is `hopeless`, a shorter silence is enough. `nudge` is called every `LONG` seconds: in a large cluster
+        something changes all the time, and the one pod that was forgotten waits in no silence.
         """
-        started, nudged = time.monotonic(), 0.0
+        started = nudged = time.monotonic()
         with self._changed:
             while not done():
                 now = time.monotonic()
@@ -88,8 +96,8 @@ class Live:
                 self._changed.release()
                 try:
                     self._check()
-                    if silence >= LONG and nudged != self.changed_at:
-                        nudged = self.changed_at
+                    if now - nudged >= LONG:
+                        nudged = now
                         nudge()
                     time.sleep(PAUSE)
                 finally:
@@ -126,6 +134,7 @@ class Live:
         with self._changed:
             self._kinds[kind] = {_key(item): item for item in items}
             self._touch()
+            self._heard.update({(kind, key): self.changed_at for key in self._kinds[kind]})
         return version
 
     def _follow(self, kind: str, path: str, version: str) -> None:
@@ -146,14 +155,17 @@ class Live:
 
     def _take(self, kind: str, event: str, item: Object) -> None:
         with self._changed:
+            self._touch()
+            key = _key(item)
             if event == "DELETED":
-                self._kinds[kind].pop(_key(item), None)
+                self._kinds[kind].pop(key, None)
+                self._heard.pop((kind, key), None)
             else:
-                self._kinds[kind][_key(item)] = item
+                self._kinds[kind][key] = item
+                self._heard[kind, key] = self.changed_at
             if kind == "pods":
                 for observer in self._observers:
                     observer(event, item)
-            self._touch()
 
     def _touch(self) -> None:
         self.changed_at = time.monotonic()

@@ -112,12 +112,12 @@ class Stand:
         return self.live.wait(done, timeout, quiet=quiet, hopeless=self.is_hopeless, nudge=self.resync)
 
     def resync(self) -> None:
-        """Touches pods that have a node and neither start nor end.
+        """Touches pods that have a node, and for a while have neither started nor ended.
 
         A kubelet looks again at all of its pods every minute; KWOK goes by events alone, and under load misses some.
         """
         touch = {"metadata": {"annotations": {RESYNC: str(time.monotonic_ns())}}}
-        for pod in self.cluster().pods:
+        for pod in map(pod_of, self.live.unheard("pods")):
             if pod.node and (pod.ending or not pod.ready):
                 path = f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}"
                 self.api.call("PATCH", path, touch, content=MERGE)
