@@ -16,7 +16,7 @@ QUORATE = .venv/bin/python -m tools.quorate
 ACTIVE = . .venv/bin/activate &&
 
 .DEFAULT_GOAL := help
-.PHONY: help setup environment up preview audit plan destroy test e2e prove verify lint format bench clean
+.PHONY: help setup environment cluster up preview audit plan destroy test e2e prove verify lint format bench clean
 
 help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,11 +43,14 @@ plan: environment ## Show where everything of STACK would run; needs no engine
 destroy: setup ## Take STACK down (a stack that is no rendered lab wants CONFIRM=<stack> too)
 	@$(QUORATE) destroy --stack "$(STACK)" --confirm "$(CONFIRM)"
 
-test: lint ## Check style and types, then run every test
-	@$(ACTIVE) python -m pytest -n 2 --ignore tests/cluster
+test: lint cluster ## Check style and types, then run every test, the proof of architecture 100 among them
+	@$(ACTIVE) python -m pytest -n 2
 
-e2e: setup ## Run the tests that want a Kubernetes control plane (built once, about ten minutes)
-	@$(ACTIVE) python -m pytest tests/cluster
+e2e: setup ## The heavy proof: all four architectures, 1000 computes among them (as `make prove ARCH=all`)
+	@$(ACTIVE) python -m proof --arch all
+
+cluster: setup
+	@$(ACTIVE) python -m tools.cluster >/dev/null
 
 prove: setup ## Prove STACK, or ARCH=100|300|500|1000|all, on a real API server and scheduler
 	@$(ACTIVE) python -m proof $(if $(ARCH),--arch "$(ARCH)",--stack "$(STACK)")
@@ -61,8 +64,9 @@ lint: setup ## Check style, format and types
 format: setup ## Put the code into the project's format
 	@$(ACTIVE) ruff check --fix . && ruff format .
 
-bench: setup ## Measure plan, preview and policy pack at all four sizes, as ratios
+bench: setup ## Measure plan, preview, policy pack and proof at all four sizes, as ratios
 	@.venv/bin/python -m tools.bench
+	@$(ACTIVE) python -m proof.bench
 
 clean: setup ## Remove rendered trees, reports and caches; what stands for live machines stays
 	@$(QUORATE) clean

@@ -1,12 +1,13 @@
 """`python -m proof.bench`: what standing a stack up costs at each size, and how fast its objects are rendered.
 
-Figures of one run on this machine: to compare two states of the code, not for promises. The whole proof's own time and
-memory stand in its proof.json.
+Figures of one run on this machine: to compare two states of the code, not for promises. A whole proof takes many minutes
+and is not run again here: its time and memory are those of the last `make prove`, where there was one.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import shutil
 import subprocess
@@ -22,7 +23,7 @@ from proof.prove import Subject, prove
 from proof.render import rendered
 from proof.stand import read
 from tools import cluster, stack
-from tools.progress import Failed, Reporter, Trouble
+from tools.progress import Failed, Reporter, Trouble, duration
 
 CHARTS = "QUORATE_HELM_CHARTS"
 """A directory of comparable charts (OpenStack-Helm's, say), for the comparison with `helm template`."""
@@ -51,7 +52,10 @@ def main(arguments: Sequence[str]) -> int:
     reporter = Reporter()
     try:
         binaries = Path(chosen.binaries).resolve() if chosen.binaries else cluster.bring(reporter)
-        print(f"{'stack':8} {'nodes':>6} {'pods':>6} {'objects/s':>10} {'scheduled':>10} {'running':>9} {'memory':>10}")
+        print(
+            f"{'stack':8} {'nodes':>6} {'pods':>6} {'objects/s':>10} {'scheduled':>10} {'running':>9} {'memory':>10}  "
+            "last whole proof"
+        )
         for name in chosen.stack or STACKS.values():
             print(_line(measure(name, binaries, reporter)), flush=True)
         print("\n".join(helm()))
@@ -99,8 +103,17 @@ def _line(figures: Figures) -> str:
     return (
         f"{figures.stack:8} {figures.nodes:>6} {figures.pods:>6} {figures.objects / figures.rendering:>10.0f} "
         f"{seconds['apply to all scheduled']:>8.1f} s {seconds['apply to all running']:>7.1f} s "
-        f"{figures.memory:>6} MiB"
+        f"{figures.memory:>6} MiB  {_last_proof(figures.stack)}"
     )
+
+
+def _last_proof(name: str) -> str:
+    """Time and memory of the last whole proof of a stack, trials included."""
+    file = ROOT / "build" / name / "proof" / "proof.json"
+    if not file.is_file():
+        return f"none yet: make prove STACK={name}"
+    seen = json.loads(file.read_text(encoding="utf-8"))
+    return f"{duration(seen['seconds']['total'])}, {seen['controlPlaneMemory']} MiB"
 
 
 if __name__ == "__main__":
