@@ -1,6 +1,6 @@
 """`python -m proof.bench`: what standing a stack up costs at each size, and how fast its objects are rendered.
 
-Figures of one run on this machine: to compare two states of the code, not for promises. A whole proof takes many minutes
+Figures of one run on this machine: to compare two states of the code, not for promises. A whole proof takes minutes
 and is not run again here: its time and memory are those of the last `make prove`, where there was one.
 """
 
