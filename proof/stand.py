@@ -16,6 +16,7 @@ from proof import manifests
 from proof.api import MERGE, Api
 from proof.cluster import ROW, Budget, Cluster, Node, Pod, Workload, budget_of, from_live, node_of, pod_of, workload_of
 from proof.control_plane import ControlPlane, control_plane
+from proof.endings import endings
 from proof.findings import Finding
 from proof.live import WORKLOADS, Live, following
 from proof.machines import Machine
@@ -146,7 +147,11 @@ def standing(
 ) -> Generator[Stand]:
     """Stands a rendered stack up in a control plane of its own."""
     started = time.monotonic()
-    with control_plane(binaries, services=services) as plane, following(plane.api, plane.check) as live:
+    with (
+        control_plane(binaries, services=services) as plane,
+        following(plane.api, plane.check) as live,
+        endings(plane.api, live),
+    ):
         stand = Stand(norm, rendered, plane, live, list(rendered.findings))
         stand.seconds["control plane ready"] = time.monotonic() - started
         _register(stand, say)
