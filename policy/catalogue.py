@@ -16,16 +16,22 @@ from policy.facts import LAB, PRODUCTION
 from policy.norms import Norm, parts
 from policy.rule import AnyRule, Rule
 from policy.rules import (
+    capacity,
     dedication,
     disruption,
     hosts,
     instances,
     load_balancing,
+    loss,
     masters,
+    messaging,
+    monitoring,
     quorum_sizes,
     rollout,
     separation,
     spread,
+    stateful,
+    together,
 )
 
 FAMILIES = (
@@ -33,10 +39,16 @@ FAMILIES = (
     dedication,
     spread,
     hosts,
+    loss,
     quorum_sizes,
+    stateful,
+    messaging,
     masters,
     load_balancing,
     separation,
+    together,
+    monitoring,
+    capacity,
     disruption,
     rollout,
 )

@@ -1,0 +1,201 @@
+"""Room: for each pod, for all pods after the loss of a physical host, and for the computes of the architecture."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from policy.components import Cloud
+from policy.facts import LAB, PRODUCTION, Facts
+from policy.findings import Enforcement, Severity
+from policy.kubernetes.node import HOSTNAME, SERVER, Node
+from policy.kubernetes.quantity import Resources
+from policy.kubernetes.workload import Workload
+from policy.resource import Resource
+from policy.rule import Problem, Source, rule
+from policy.wording import counted, listing
+
+COMPUTE = "compute"
+
+
+@lru_cache(maxsize=1)
+def _free(facts: Facts) -> Mapping[str, Resources]:
+    """What daemons leave of every node that says how much it has, by its name."""
+    free = {node.name: node.room for node in facts.nodes if node.room is not None}
+    for daemon in facts.workloads:
+        if daemon.kind == "DaemonSet":
+            for node in facts.eligible(daemon):
+                if node.name in free:
+                    free[node.name] = free[node.name] - daemon.requests
+    return free
+
+
+def _sized(facts: Facts, workload: Workload) -> bool:
+    """Whether it asks for anything, and all nodes that may run it say what they have."""
+    if not workload.lasting:
+        return False
+    nodes = facts.eligible(workload)
+    return bool(nodes) and workload.requests != Resources() and all(node.room is not None for node in nodes)
+
+
+def _needed(facts: Facts, workload: Workload, nodes: Sequence[Node]) -> int:
+    """Nodes that must take a pod of it."""
+    if workload.replicas is None:
+        return len(nodes)
+    apart = facts.keeps_apart(workload, workload, HOSTNAME) or workload.host_ports
+    return min(workload.replicas, len(nodes)) if apart else min(workload.replicas, 1)
+
+
+@rule(
+    id="pod-fits-node",
+    title="Every pod fits the nodes that it may run on",
+    severity=Severity.HIGH,
+    rationale="A pod that requests more than any of its nodes has stays Pending for ever, whatever else is free.",
+    sources=(
+        Source("004", "5.4.16", "guarantee availability of certain amount of resources to services on the same node"),
+        Source("ours", "design.md", "what does not fit is an error that counts"),
+    ),
+    remediation="Lower the requests of its containers, or give it larger nodes.",
+    subjects=lambda facts: facts.workloads,
+    applies=_sized,
+    otherwise="no workload requests anything on nodes that say what they have",
+    since="0.2.0",
+)
+def pod_fits_node(facts: Facts, workload: Workload) -> Iterator[Problem]:
+    """On an empty node, beside its daemons: one node for each instance where no two may share one."""
+    nodes = facts.eligible(workload)
+    free = _free(facts)
+    if workload.replicas is None:
+        room = {node.name: free[node.name] + workload.requests for node in nodes}
+    else:
+        room = {node.name: free[node.name] for node in nodes}
+    large = [name for name, each in room.items() if workload.requests.fits(each)]
+    needed = _needed(facts, workload, nodes)
+    if len(large) < needed:
+        small = listing(room.keys() - set(large))
+        yield Problem(
+            f"a pod requests {workload.requests}, more than {small} have beside their daemons",
+            f"{counted(needed, 'node')} with so much",
+        )
+
+
+@dataclass(frozen=True)
+class Room:
+    """Nodes that some workloads may run on and leave for no others, with everything that must find room there."""
+
+    resource: Resource
+    """Of the workload that asks for most there."""
+    nodes: tuple[Node, ...]
+    workloads: tuple[Workload, ...]
+
+    @property
+    def title(self) -> str:
+        names = listing({node.pool for node in self.nodes if node.pool} or {node.name for node in self.nodes})
+        return f"{listing([each.title for each in self.workloads])} on {names}"
+
+
+@lru_cache(maxsize=1)
+def _rooms(facts: Facts) -> tuple[Room, ...]:
+    """One for each set of nodes that some workload has."""
+    free = _free(facts)
+    fitting: dict[Workload, frozenset[str]] = {}
+    for each in facts.workloads:
+        if not each.lasting or not each.replicas:
+            continue
+        nodes = facts.eligible(each)
+        if nodes and all(node.name in free for node in nodes) and any(each.requests.fits(free[n.name]) for n in nodes):
+            fitting[each] = frozenset(node.name for node in nodes)
+    rooms: list[Room] = []
+    for names in dict.fromkeys(fitting.values()):
+        inside = tuple(each for each, own in fitting.items() if own <= names)
+        most = max((each for each, own in fitting.items() if own == names), key=_weight)
+        rooms.append(Room(most.resource, facts.eligible(most), inside))
+    return tuple(rooms)
+
+
+def _weight(workload: Workload) -> tuple[object, object]:
+    total = workload.requests.times(workload.replicas or 0)
+    return total.memory, total.cpu
+
+
+@rule(
+    id="requests-fit-after-loss",
+    title="Requests fit the nodes that are left after the loss of any one physical host",
+    severity=Severity.HIGH,
+    rationale="Instances of a lost host start again on what is left of their nodes. Where that is too small, some stay "
+    "Pending until the host is back: the architecture's counts hold in fair weather only.",
+    sources=(
+        Source("004", "5.4.16", "guarantee availability of certain amount of resources to services on the same node"),
+        Source("000", "Problem description", "full HA with 3 physical nodes"),
+        Source("ours", "design.md", "what does not fit is an error that counts"),
+    ),
+    remediation="Add a node to the pools, on a physical host of its own, or lower the requests of what runs there.",
+    subjects=_rooms,
+    applies=lambda _facts, room: len({node.server for node in room.nodes}) > 1,
+    otherwise="no workloads on nodes of several physical hosts that say what they have",
+    parameters={"lost": "one physical host", "counted": "instances that the anti-affinities still let run"},
+    since="0.2.0",
+)
+def requests_fit_after_loss(facts: Facts, room: Room) -> Iterator[Problem]:
+    """Sums for each set of nodes that a workload may use, of all workloads that may use no others.
+
+    A failure is proof: that much does not fit, however it is put. A pass is none: the sum may fit and no packing do so,
+    and workloads with further nodes are not counted. The planner's witness and `make prove` show a placement.
+    """
+    free = _free(facts)
+    total = sum((free[node.name] for node in room.nodes), Resources())
+    on_host: dict[str | None, Resources] = {}
+    for node in room.nodes:
+        on_host[node.server] = on_host.get(node.server, Resources()) + free[node.name]
+    demands = [_demand(facts, each) for each in room.workloads]
+    worst: dict[str, tuple[Resources, Resources]] = {}
+    for server, lost in on_host.items():
+        left = total - lost
+        asked = sum((demand(server) for demand in demands), Resources())
+        if not asked.fits(left):
+            worst[server or "(no label)"] = asked, left
+    if worst:
+        server, (asked, left) = max(worst.items(), key=lambda each: each[1][0].memory - each[1][1].memory)
+        which = f"{server} or of {counted(len(worst) - 1, 'other')}" if len(worst) > 1 else server
+        yield Problem(f"without {which} {asked} are requested of {left}", "room for all instances that can still run")
+
+
+def _demand(facts: Facts, workload: Workload) -> Callable[[str | None], Resources]:
+    """What the instances request that its anti-affinities let run once a physical host is gone."""
+    on_host = Counter(node.server for node in facts.eligible(workload))
+    nodes, replicas = on_host.total(), workload.replicas or 0
+    over_hosts = facts.keeps_apart(workload, workload, SERVER)
+    over_nodes = facts.keeps_apart(workload, workload, HOSTNAME) or workload.host_ports
+
+    def without(server: str | None) -> Resources:
+        left = nodes - on_host[server]
+        most = len(on_host) - (server in on_host) if over_hosts else left if over_nodes else replicas if left else 0
+        return workload.requests.times(min(replicas, most))
+
+    return without
+
+
+@rule(
+    id="architecture-fits-computes",
+    title="The reference architecture is as large as the cloud",
+    severity=Severity.MEDIUM,
+    rationale="Counts and dedicated nodes of an architecture were validated at its size. A cloud that has outgrown it "
+    "runs a control plane that nobody has tested at that scale.",
+    sources=(
+        Source("004", "5.3.16", "one table for each of 100, 300 and 500 nodes"),
+        Source("004", "5.4.16", "the table for 1000 nodes"),
+    ),
+    remediation="Name the next larger architecture (quorate:architecture), and add the controllers that it dedicates.",
+    subjects=lambda facts: facts.clouds,
+    otherwise="the stack has no Cloud component, so no reference architecture is named",
+    parameters={"computes": "nodes with quorate.io/pool=compute"},
+    enforcement={PRODUCTION: Enforcement.ADVISORY, LAB: Enforcement.ADVISORY},
+    since="0.2.0",
+)
+def architecture_fits_computes(facts: Facts, _cloud: Cloud) -> Iterator[Problem]:
+    """Advisory: a cloud grows by computes, and the move to the next size is planned, not forced by the next preview."""
+    computes = sum(1 for node in facts.nodes if node.pool == COMPUTE)
+    if computes > facts.norm.computes:
+        yield Problem(f"{computes} computes", f"at most {facts.norm.computes} (architecture {facts.norm.name})")
