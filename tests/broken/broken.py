@@ -19,6 +19,8 @@ class Broken:
     changes: tuple[Change, ...]
     expected: Mapping[str, set[str]]
     """Rules that must catch it, each with the names of the resources that it must name; no other rule may."""
+    stack: str = "prod"
+    """The stack that is broken."""
 
 
 def pod(props: Props) -> Props:
@@ -53,6 +55,15 @@ def moved_to(*pools: str) -> Callable[[Props], None]:
             {"key": "quorate.io/dedicated", "operator": "Equal", "value": pool, "effect": "NoSchedule"}
             for pool in pools
         ]
+
+    return break_
+
+
+def requesting(cpu: str, memory: str) -> Callable[[Props], None]:
+    """Its first container asks for so much."""
+
+    def break_(props: Props) -> None:
+        pod(props)["containers"][0]["resources"]["requests"] = {"cpu": cpu, "memory": memory}
 
     return break_
 

@@ -31,6 +31,10 @@ def _other_backends(props: Props) -> None:
     props["spec"]["selector"] = {"app": "nothing-has-this"}
 
 
+def _past_the_proxy(props: Props) -> None:
+    props["spec"]["ports"][0]["targetPort"] = "mysql"
+
+
 def _no_taint(props: Props) -> None:
     props["taints"] = []
 
@@ -69,5 +73,37 @@ CASES = [
         "a dedicated node that lets everybody in",
         (("Machine", "cloud-ctl04", _no_taint),),
         {"dedicated-nodes-are-there": {"cloud"}},
+    ),
+    Broken(
+        "schedulers away from Nova",
+        (("Deployment", "cloud-nova-scheduler", moved_to("rabbitmq")),),
+        {"scheduler-beside-nova": {"cloud-nova-scheduler"}},
+    ),
+    Broken(
+        "metadata agents away from Neutron",
+        (("Deployment", "cloud-neutron-metadata-agent", moved_to("mysqld")),),
+        {"network-agents-beside-server": {"cloud-neutron-metadata-agent"}},
+    ),
+    Broken(
+        "object gateways away from the monitors",
+        (("Deployment", "cloud-radosgw", moved_to("keystone")),),
+        {"radosgw-beside-monitors": {"cloud-radosgw"}},
+    ),
+    Broken(
+        "clients past ProxySQL",
+        (("Service", "cloud-mysqld", _past_the_proxy),),
+        {"database-behind-proxysql": {"cloud-mysqld"}},
+    ),
+    Broken(
+        "RabbitMQ on keystone's nodes as well",
+        (("StatefulSet", "cloud-rabbitmq", moved_to("rabbitmq", "keystone")),),
+        {"alone-on-own-nodes": {"cloud-rabbitmq"}},
+        stack="ra500",
+    ),
+    Broken(
+        "a guest beside the conductor",
+        (("Deployment", "cloud-placement-api", moved_to("nova-conductor")),),
+        {"dedicated-nodes-admit-guests": {"cloud-placement-api"}},
+        stack="ra1000",
     ),
 ]
