@@ -62,6 +62,7 @@ NOT_APPLICABLE = {
     "rabbitmq-pauses-minority",
     "rabbitmq-quorum-queues",
     "requests-fit-after-loss",
+    "room-in-any-order",
     "scheduler-workers",
     "server-label-is-true",
 }

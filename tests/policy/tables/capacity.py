@@ -1,7 +1,12 @@
 from collections.abc import Sequence
 from typing import Any
 
-from policy.rules.capacity import architecture_fits_computes, pod_fits_node, requests_fit_after_loss
+from policy.rules.capacity import (
+    architecture_fits_computes,
+    pod_fits_node,
+    requests_fit_after_loss,
+    room_in_any_order,
+)
 from tests.policy.cases import case
 from tests.policy.world import (
     UNKNOWN,
@@ -17,7 +22,7 @@ from tests.policy.world import (
     workload,
 )
 
-fits, loss, outgrown = pod_fits_node, requests_fit_after_loss, architecture_fits_computes
+fits, loss, order, outgrown = pod_fits_node, requests_fit_after_loss, room_in_any_order, architecture_fits_computes
 
 
 def sized(pool: str = "x", count: int = 3, cpu: object = 8, memory: object = 16) -> list[Given]:
@@ -154,6 +159,46 @@ CASES = (
         asking("web", 4, "1Gi", replicas=UNKNOWN),
         undecided="quorate-test",
     ),
+    case(order, "everything fits everywhere", sized(), asking("web", 4, "8Gi"), asking("api", 4, "8Gi"), passes="x-1"),
+    case(
+        order,
+        "an unlucky order leaves one out",
+        sized(),
+        asking("web", 4, "8Gi"),
+        asking("api", 5, "4Gi"),
+        fails="x-1",
+        message="all that may run on one of x-1, x-2, x-3 requests 9 cores and 12 GiB, it has 8 cores and 16 GiB "
+        "beside its daemons; Deployment api, Deployment web may be left out",
+    ),
+    case(
+        order,
+        "instances that may share a node may all come to one",
+        sized(),
+        asking("web", 3, "1Gi", apart=()),
+        fails="x-1",
+    ),
+    case(
+        order,
+        "enough other nodes, even after a loss",
+        sized(),
+        sized("y", 4),
+        asking("web", 4, "8Gi", pools=["x", "y"]),
+        asking("api", 5, "4Gi", apart=(), replicas=1),
+        AGENT,
+        fails="x-1",
+        passes="y-1",
+        message="Deployment api may be left out",
+    ),
+    case(
+        order,
+        "a pod that fits nowhere is for another rule",
+        sized(),
+        asking("web", 4, "8Gi"),
+        asking("huge", 64, "1Gi"),
+        passes="x-1",
+    ),
+    case(order, "nodes that do not say", machines("x"), asking("web", 4, "8Gi")),
+    case(order, "an unknown request", stack(), sized(), asking("web", UNKNOWN, "1Gi"), undecided="quorate-test"),
     case(outgrown, "as large", cloud(), machine_pool("compute", 5), passes="cloud"),
     case(
         outgrown,
