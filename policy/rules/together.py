@@ -70,6 +70,7 @@ def scheduler_beside_nova(facts: Facts, workload: Workload) -> Iterator[Problem]
     sources=(
         Source("004", "5.4.8", "L3 and DHCP agents are co-located with Neutron Server on the same physical nodes"),
         Source("004", "5.3.8", "metadata agents can share a node with other Neutron or control plane services"),
+        Source("ours", "components/openstack/neutron.py", "the metadata agent listens for the routers of its node"),
     ),
     remediation="Give the agents the node affinity and the tolerations of neutron-server.",
     subjects=lambda facts: facts.workloads,
