@@ -34,14 +34,20 @@ def _most(facts: Facts, workload: Workload, nodes: Sequence[Node], apart: Sequen
         return 0
     if workload.replicas is None:
         return len(nodes)
-    one_place = [key for key in apart if len({node.labels.get(key) for node in nodes} - {None}) == 1]
-    if any(facts.keeps_apart(workload, workload, key) for key in one_place if all(key in n.labels for n in nodes)):
+    if any(facts.keeps_apart(workload, workload, key) for key in _of_one_value(apart, nodes)):
         return min(1, workload.replicas)
     if facts.keeps_apart(workload, workload, SERVER) and all(node.server for node in nodes):
         return min(len({node.server for node in nodes}), workload.replicas)
     if facts.keeps_apart(workload, workload, HOSTNAME) or workload.host_ports:
         return min(len(nodes), workload.replicas)
     return workload.replicas
+
+
+def _of_one_value(labels: Sequence[str], nodes: Sequence[Node]) -> list[str]:
+    """Labels that all of these nodes have, with one value: to an anti-affinity over one of them they are one place."""
+    return [
+        key for key in labels if len(values := {node.labels.get(key) for node in nodes}) == 1 and None not in values
+    ]
 
 
 def _lost(facts: Facts, workloads: Sequence[Workload], domain: Domain, apart: Sequence[str]) -> dict[str, int]:
@@ -54,12 +60,17 @@ def _lost(facts: Facts, workloads: Sequence[Workload], domain: Domain, apart: Se
         total = sum(alone)
         if len(workloads) > 1:
             present = [workload for workload, count in zip(workloads, alone, strict=True) if count]
-            if name != _NOWHERE and any(_all_apart(facts, present, key) for key in apart):
+            all_nodes = [node for nodes in there for node in nodes]
+            if any(_all_apart(facts, present, key) for key in _of_one_value(apart, all_nodes)):
                 total = max(alone)
-            elif _all_apart(facts, present, HOSTNAME):
-                total = min(total, len({node.name for nodes in there for node in nodes}))
+            elif _all_apart(facts, present, HOSTNAME) and all(_one_a_node(facts, each) for each in present):
+                total = min(total, len({node.name for node in all_nodes}))
         found[name] = total
     return found
+
+
+def _one_a_node(facts: Facts, workload: Workload) -> bool:
+    return workload.replicas in (None, 1) or facts.keeps_apart(workload, workload, HOSTNAME)
 
 
 def _all_apart(facts: Facts, workloads: Sequence[Workload], topology: str) -> bool:
