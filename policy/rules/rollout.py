@@ -63,7 +63,8 @@ def _known(facts: Facts, workload: Workload) -> bool:
 
 
 def _replaced(facts: Facts, workload: Workload) -> bool:
-    return workload.kind in ("Deployment", "DaemonSet") and _several(facts, workload) and _known(facts, workload)
+    kinds = ("Deployment", "StatefulSet", "DaemonSet")
+    return workload.kind in kinds and _known(facts, workload) and _several(facts, workload)
 
 
 def _several(facts: Facts, workload: Workload) -> bool:
@@ -83,18 +84,18 @@ def _several(facts: Facts, workload: Workload) -> bool:
     remediation="Set the strategy to RollingUpdate with maxUnavailable: 1 (a DaemonSet may have a percentage).",
     subjects=lambda facts: facts.workloads,
     applies=_replaced,
-    otherwise="no Deployment or DaemonSet of the architecture has several instances",
+    otherwise="no workload of the architecture has several instances",
     since="0.2.0",
 )
 def rollout_keeps_service(facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """A StatefulSet replaces one pod at a time by itself."""
+    """Without a limit a Deployment ends a quarter of its pods at once, rounded down, others one after another."""
     if workload.kind == "Deployment" and workload.strategy.at("type").text() == "Recreate":
         yield Problem("strategy Recreate ends all instances at once", "RollingUpdate")
         return
-    daemons = workload.replicas is None
-    instances = len(facts.eligible(workload)) if daemons else workload.replicas or 0
+    instances = len(facts.eligible(workload)) if workload.replicas is None else workload.replicas
     limit = workload.strategy.at("rollingUpdate", "maxUnavailable").quantity()
-    gone = _pods(1 if daemons and limit is None else limit, instances, up=daemons)
+    others = workload.kind != "Deployment"
+    gone = _pods(1 if others and limit is None else limit, instances, up=others)
     left = majority(instances) if is_member(facts, workload) else 1
     if instances - gone < left:
         yield Problem(
