@@ -96,7 +96,7 @@ class Group:
     """The members of one quorum: the pods of one workload or of several, or machines with etcd."""
 
     resource: Resource
-    """The first workload's, where there are several."""
+    """Of several workloads that of the first by name."""
     title: str
     workloads: tuple[Workload, ...] = ()
     etcd: Etcd | None = None
@@ -177,7 +177,8 @@ def _mates(facts: Facts, groups: Sequence[Group], workload: Workload) -> Group |
 def _joined(group: Group, workload: Workload) -> Group:
     workloads = (*group.workloads, workload)
     title = f"{workload.kind}s {listing([each.resource.name for each in workloads])}"
-    return replace(group, title=title, workloads=workloads)
+    first = min(workloads, key=lambda each: each.resource.name)
+    return replace(group, resource=first.resource, title=title, workloads=workloads)
 
 
 def _same_quorum(facts: Facts, one: Workload, other: Workload) -> bool:

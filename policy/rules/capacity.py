@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import lru_cache
 
 from policy.components import Cloud
@@ -119,9 +120,9 @@ def _rooms(facts: Facts) -> tuple[Room, ...]:
     return tuple(rooms)
 
 
-def _weight(workload: Workload) -> tuple[object, object]:
+def _weight(workload: Workload) -> tuple[Decimal, Decimal, str]:
     total = workload.requests.times(workload.replicas or 0)
-    return total.memory, total.cpu
+    return total.memory, total.cpu, workload.resource.name
 
 
 @rule(
@@ -161,7 +162,7 @@ def requests_fit_after_loss(facts: Facts, room: Room) -> Iterator[Problem]:
         if not asked.fits(left):
             worst[server or "(no label)"] = asked, left
     if worst:
-        server, (asked, left) = max(worst.items(), key=lambda each: each[1][0].memory - each[1][1].memory)
+        server, (asked, left) = min(worst.items(), key=lambda each: (each[1][1].memory - each[1][0].memory, each[0]))
         which = f"{server} or of {counted(len(worst) - 1, 'other')}" if len(worst) > 1 else server
         yield Problem(f"without {which} {asked} are requested of {left}", "room for all instances that can still run")
 
@@ -198,7 +199,8 @@ class Crowd:
 
     @property
     def resource(self) -> Resource:
-        return self.nodes[0].resource
+        """Of the first by name: the engine's own order is another each time."""
+        return min(self.nodes, key=lambda node: node.name).resource
 
     @property
     def title(self) -> str:
@@ -207,7 +209,8 @@ class Crowd:
     def short(self, facts: Facts) -> tuple[Node, ...]:
         """Nodes that could not hold all of it, beside their daemons."""
         free = _free(facts)
-        return tuple(node for node in self.nodes if not self.asked.fits(free[node.name]))
+        found = (node for node in self.nodes if not self.asked.fits(free[node.name]))
+        return tuple(sorted(found, key=lambda node: node.name))
 
 
 @lru_cache(maxsize=1)

@@ -96,10 +96,12 @@ def rollout_keeps_service(facts: Facts, workload: Workload) -> Iterator[Problem]
     limit = workload.strategy.at("rollingUpdate", "maxUnavailable").quantity()
     others = workload.kind != "Deployment"
     gone = _pods(1 if others and limit is None else limit, instances, up=others)
-    left = majority(instances) if is_member(facts, workload) else 1
+    # Two members are no quorum, which their size's own rule says.
+    left = majority(instances) if instances > 2 and is_member(facts, workload) else 1
     if instances - gone < left:
         yield Problem(
-            f"maxUnavailable {limit} lets a rollout end {min(gone, instances)} of {instances} instances at once",
+            f"maxUnavailable {'by default' if limit is None else limit} lets a rollout end {min(gone, instances)} "
+            f"of {instances} instances at once",
             f"at least {left} that keep running",
         )
 
