@@ -191,6 +191,17 @@ CASES = (
     ),
     case(
         order,
+        "other nodes enough until one of their hosts is lost",
+        sized(),
+        sized("y"),
+        asking("web", 4, "8Gi", pools=["x", "y"]),
+        asking("api", 5, "4Gi"),
+        fails="x-1",
+        passes="y-1",
+        message="Deployment api, Deployment web may be left out",
+    ),
+    case(
+        order,
         "a pod that fits nowhere is for another rule",
         sized(),
         asking("web", 4, "8Gi"),
