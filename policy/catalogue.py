@@ -1,27 +1,37 @@
-"""All rules of the pack, and the page that describes them (docs/rules.md, `python -m policy.catalogue`).
+"""All rules of the pack, and the pages about them (`python -m policy.catalogue`).
+
+docs/rules.md describes every rule, docs/rules-not-made.md what the sources ask for and no rule judges.
 
 A rule is in the pack when it stands in a file of policy/rules that is named here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import cast
 
+from policy.facts import LAB, PRODUCTION
+from policy.norms import Norm, parts
 from policy.rule import AnyRule, Rule
 from policy.rules import (
+    capacity,
     dedication,
     disruption,
     hosts,
     instances,
     load_balancing,
+    loss,
     masters,
+    messaging,
+    monitoring,
     quorum_sizes,
     rollout,
     separation,
     spread,
+    stateful,
+    together,
 )
 
 FAMILIES = (
@@ -29,10 +39,16 @@ FAMILIES = (
     dedication,
     spread,
     hosts,
+    loss,
     quorum_sizes,
+    stateful,
+    messaging,
     masters,
     load_balancing,
     separation,
+    together,
+    monitoring,
+    capacity,
     disruption,
     rollout,
 )
@@ -45,12 +61,13 @@ def _rules_of(family: ModuleType) -> tuple[AnyRule, ...]:
 RULES: tuple[AnyRule, ...] = tuple(each for family in FAMILIES for each in _rules_of(family))
 BY_ID = {each.id: each for each in RULES}
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "rules.md"
+DOCS = Path(__file__).resolve().parent.parent / "docs"
 
 
-def page() -> str:
-    """The catalogue as Markdown."""
-    return "\n".join(_lines()) + "\n"
+def pages() -> dict[Path, str]:
+    """The catalogue as Markdown: the text of each page."""
+    lines = {DOCS / "rules.md": _lines(), DOCS / "rules-not-made.md": _not_made()}
+    return {path: "\n".join(each) + "\n" for path, each in lines.items()}
 
 
 def _lines() -> Iterator[str]:
@@ -58,14 +75,16 @@ def _lines() -> Iterator[str]:
     yield ""
     yield "<!-- Written by `python -m policy.catalogue` from policy/rules; a test keeps it in step. -->"
     yield ""
-    yield f"{len(RULES)} rules. All are mandatory in a stack of profile `production` and advisory in a `lab`. A rule"
-    yield "that cannot be evaluated (an unknown value, an error) counts as violated: it has not passed."
-    yield 'Sources are seeds of this project by number and section; "ours" names a document of our own.'
+    yield f"{len(RULES)} rules. A mandatory rule stops an update, an advisory one only warns; which it is follows from"
+    yield "the profile of the stack. A rule that cannot be evaluated (an unknown value, an error) counts as violated:"
+    yield 'it has not passed. Sources are seeds of this project by number and section; "ours" names a document of ours.'
+    yield "What the sources ask for and no rule judges stands in [rules-not-made.md](rules-not-made.md)."
     yield ""
-    yield "| rule | severity | what it says |"
-    yield "| --- | --- | --- |"
+    yield "| rule | severity | in production | in a lab | what it says |"
+    yield "| --- | --- | --- | --- | --- |"
     for each in RULES:
-        yield f"| [{each.id}](#{each.id}) | {each.severity} | {each.title} |"
+        levels = f"{each.enforced(PRODUCTION)} | {each.enforced(LAB)}"
+        yield f"| [{each.id}](#{each.id}) | {each.severity} | {levels} | {each.title} |"
     for family in FAMILIES:
         yield ""
         yield f"## {(family.__doc__ or '').splitlines()[0].rstrip('.')}"
@@ -77,7 +96,8 @@ def _section(each: AnyRule) -> Iterator[str]:
     yield ""
     yield f"### {each.id}"
     yield ""
-    yield f"**{each.title}.** Severity {each.severity}, since {each.since}."
+    levels = f"{each.enforced(PRODUCTION)} in production, {each.enforced(LAB)} in a lab"
+    yield f"**{each.title}.** Severity {each.severity}, {levels}, since {each.since}."
     yield ""
     yield each.rationale
     yield ""
@@ -96,5 +116,38 @@ def _written(value: object) -> str:
     return {True: "yes", False: "no"}.get(value, str(value)) if isinstance(value, bool) else str(value)
 
 
+def _not_made() -> Iterator[str]:
+    yield "# What the sources ask for"
+    yield ""
+    yield "<!-- Written by `python -m policy.catalogue` from policy/norms; a test keeps it in step. -->"
+    yield ""
+    yield 'Every sentence of the sources with "should", "must", "recommended", "required" or the like became a rule of'
+    yield "the policy pack ([rules.md](rules.md)), or it stands here with the reason why it did not."
+    for part in parts():
+        yield ""
+        yield f"## {part.title}"
+        yield ""
+        yield "### No rule"
+        yield ""
+        yield "| section | it says | why no rule judges it |"
+        yield "| --- | --- | --- |"
+        yield from (_row(norm, norm.why_not) for norm in part.norms if norm.why_not)
+        yield ""
+        yield "### Rules"
+        yield ""
+        yield "| section | it says | judged by |"
+        yield "| --- | --- | --- |"
+        yield from (_row(norm, _links(norm.rules)) for norm in part.norms if norm.rules)
+
+
+def _row(norm: Norm, last: str) -> str:
+    return f"| {norm.section} | {norm.says} | {last} |"
+
+
+def _links(rules: Iterable[str]) -> str:
+    return ", ".join(f"[{each}](rules.md#{each})" for each in rules)
+
+
 if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")
+    for path, text in pages().items():
+        path.write_text(text, encoding="utf-8")

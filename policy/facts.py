@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from policy.components import Cloud, Etcd, MasterTier, VirtHost
 from policy.kubernetes import scheduling
+from policy.kubernetes.configuration import ConfigMap, config_maps
 from policy.kubernetes.node import Node, nodes
 from policy.kubernetes.selecting import Budget, Service, budgets, services
 from policy.kubernetes.selectors import Labels
@@ -149,6 +150,11 @@ class Facts:
     def services(self) -> tuple[Service, ...]:
         """Kubernetes Services."""
         return services(self.resources)
+
+    @cached_property
+    def config_maps(self) -> tuple[ConfigMap, ...]:
+        """ConfigMaps."""
+        return config_maps(self.resources)
 
     @cached_property
     def namespaces(self) -> Mapping[str, Labels]:

@@ -19,7 +19,7 @@ from pulumi_policy import (
 
 from policy.catalogue import RULES
 from policy.decode import from_sdk
-from policy.facts import LAB, Facts
+from policy.facts import PRODUCTION, Facts
 from policy.findings import Enforcement, Finding, Verdict
 from policy.rule import AnyRule, evaluate
 
@@ -29,7 +29,7 @@ PAGE = "docs/rules.md"
 
 
 class RulePolicy(StackValidationPolicy):
-    """One rule as a policy; mandatory unless the stack is a lab."""
+    """One rule as a policy, at the level of a production stack until a profile is known."""
 
     def __init__(self, rule: AnyRule) -> None:
         first = rule.sources[0]
@@ -37,7 +37,7 @@ class RulePolicy(StackValidationPolicy):
             name=rule.id,
             description=rule.title,
             validate=self._validate,
-            enforcement_level=EnforcementLevel.MANDATORY,
+            enforcement_level=_level(rule, PRODUCTION),
             display_name=rule.title,
             severity=Severity(rule.severity.value),
             framework=PolicyComplianceFramework(
@@ -49,8 +49,8 @@ class RulePolicy(StackValidationPolicy):
         self.rule = rule
 
     def enforce(self, profile: str) -> None:
-        """Takes the level that the stack's profile asks for."""
-        self.enforcement_level = EnforcementLevel.ADVISORY if profile == LAB else EnforcementLevel.MANDATORY
+        """Takes the level that the rule has under the stack's profile."""
+        self.enforcement_level = _level(self.rule, profile)
 
     def _validate(self, args: StackValidationArgs, report: ReportViolation) -> None:
         facts = Facts(from_sdk(resource) for resource in args.resources)
@@ -58,6 +58,10 @@ class RulePolicy(StackValidationPolicy):
         tell(findings, report)
         if not_applicable := reason_not_applicable(findings):
             args.not_applicable(not_applicable)
+
+
+def _level(rule: AnyRule, profile: str) -> EnforcementLevel:
+    return EnforcementLevel(rule.enforced(profile).value)
 
 
 def tell(findings: Sequence[Finding], report: ReportViolation) -> None:

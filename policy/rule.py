@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
-from policy.facts import Facts, NoNodes
+from policy.facts import LAB, PRODUCTION, Facts, NoNodes
 from policy.findings import Enforcement, Finding, Severity, Verdict
 from policy.resource import Resource
 from policy.tree import Malformed, NotKnown
@@ -49,6 +49,10 @@ class Problem:
     expected: str
 
 
+ENFORCEMENT: Mapping[str, Enforcement] = {PRODUCTION: Enforcement.MANDATORY, LAB: Enforcement.ADVISORY}
+"""What a rule does to an update, by the stack's profile, where the rule does not say otherwise."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Rule(Generic[S]):
     """A rule with everything that a reader of its findings needs."""
@@ -66,6 +70,11 @@ class Rule(Generic[S]):
     """Why the rule does not apply where it finds no subject."""
     check: Callable[[Facts, S], Iterator[Problem]]
     parameters: Mapping[str, object] = field(default_factory=dict[str, object])
+    enforcement: Mapping[str, Enforcement] = field(default_factory=lambda: ENFORCEMENT)
+
+    def enforced(self, profile: str) -> Enforcement:
+        """What it does to an update of a stack of this profile; one that nobody knows is taken for production."""
+        return self.enforcement.get(profile, self.enforcement[PRODUCTION])
 
     @property
     def source(self) -> str:
@@ -88,6 +97,7 @@ def rule(  # noqa: PLR0913 - the facts of a rule, each by its name
     otherwise: str,
     applies: Callable[[Facts, S], bool] | None = None,
     parameters: Mapping[str, object] | None = None,
+    enforcement: Mapping[str, Enforcement] = ENFORCEMENT,
     since: str = "0.1.0",
 ) -> Callable[[Callable[[Facts, S], Iterator[Problem]]], Rule[S]]:
     """Makes the function below it a rule."""
@@ -106,6 +116,7 @@ def rule(  # noqa: PLR0913 - the facts of a rule, each by its name
             otherwise=otherwise,
             check=check,
             parameters=parameters or {},
+            enforcement=enforcement,
         )
 
     return make

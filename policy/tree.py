@@ -97,6 +97,13 @@ class Tree:
             raise self._malformed("a whole number")
         return int(value)
 
+    def real(self) -> float:
+        """A number of any kind."""
+        value = self._known()
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise self._malformed("a number")
+        return value
+
     def quantity(self) -> int | str | None:
         """A whole number or a text such as "25%": Kubernetes' IntOrString."""
         value = self._known()

@@ -2,7 +2,8 @@
 
 Kolla's start script reads config.json as root, copies files to where their owner wants them, and runs the command.
 Only files that are there are named: Kolla refuses to start over one that it does not find. Files of the services
-themselves come from the stack (`services.<name>.config`) until a later release writes them.
+themselves come from the stack (`services.<name>.config`) until a later release writes them; a few that a quorum
+depends on are there from the start.
 """
 
 from __future__ import annotations
@@ -26,23 +27,25 @@ def key(workload: Workload, container: Container) -> str:
 
 
 def data(workload: Workload, given: Mapping[str, str]) -> dict[str, str]:
-    """The ConfigMap's content: every Kolla container's config.json, and the files that the stack gives."""
+    """The ConfigMap's content: every Kolla container's config.json, the service's files, and those the stack gives."""
     for name in given:
         if not _KEY.fullmatch(name) or name in {key(workload, container) for container in workload.containers}:
             problem = "is no name for a file here; write letters, digits, '-', '.' and '_', and none of Kolla's own"
             raise Refused([Problem(f"quorate:services.{workload.service}.config.{name}", problem)])
+    texts = dict(workload.written) | dict(given)
     documents = {
         key(workload, container): _config_json(container, files(workload, container, given))
         for container in workload.containers
         if container.kolla
     }
-    return documents | dict(sorted(given.items()))
+    return documents | dict(sorted(texts.items()))
 
 
 def files(workload: Workload, container: Container, given: Mapping[str, str]) -> tuple[File, ...]:
-    """The given files that a container takes; one that nobody asked for goes to the service itself."""
+    """The files that a container takes; one of the stack's that nobody asked for goes to the service itself."""
     asked = {file.name for process in workload.containers for file in process.files}
-    taken = [file for file in container.files if file.name in given]
+    there = {*given, *(name for name, _ in workload.written)}
+    taken = [file for file in container.files if file.name in there]
     if container is workload.containers[0]:
         taken += [File(name, f"/etc/{workload.component}/{name}") for name in sorted(given) if name not in asked]
     return tuple(taken)

@@ -2,12 +2,20 @@
 
 from components.openstack.workload import AMQP, Claim, Container, Exec, File, Port, Workload
 
+CONFIGURATION = """\
+# A partition's side without the majority pauses (004, 5.3.12); by default both sides would go on.
+cluster_partition_handling = pause_minority
+# Queues live with the majority of members, not with the one that they were declared on.
+default_queue_type = quorum
+"""
+
 RABBITMQ = Workload(
     service="rabbitmq",
     component="rabbitmq",
     kind="StatefulSet",
     uid=42439,
     claim=Claim(production=50, lab=5),
+    written=(("rabbitmq.conf", CONFIGURATION),),
     grace=120,
     containers=(
         Container(

@@ -124,6 +124,8 @@ class Workload:
     host_pid: bool = False
     host_ipc: bool = False
     claim: Claim | None = None
+    written: tuple[tuple[str, str], ...] = ()
+    """Files that it has, by name, unless the stack gives its own of that name."""
     grace: int = 30
     """Seconds to end in."""
 

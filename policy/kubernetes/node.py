@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
 
+from policy.kubernetes.quantity import GIB, Resources, resources
 from policy.kubernetes.selectors import Labels
 from policy.resource import Resource
 from policy.tree import Malformed, Tree
@@ -77,6 +79,23 @@ class Node:
         return self.labels.get(POOL)
 
     @property
+    def rack(self) -> str | None:
+        """Its rack, by its label."""
+        return self.labels.get(RACK)
+
+    @cached_property
+    def room(self) -> Resources | None:
+        """What it has for pods, as far as it says so: a machine in cores and GiB, a Node in its status."""
+        props = self.resource.props
+        if not is_machine(self.resource):
+            status = props.at("status")
+            told = next((each for key in ("allocatable", "capacity") if (each := status.at(key)).given()), None)
+            return resources(told) if told else None
+        if not props.at("cpu").given() or not props.at("memory").given():
+            return None
+        return Resources(Decimal(str(props.at("cpu").real())), Decimal(str(props.at("memory").real())) * GIB)
+
+    @property
     def dedicated_to(self) -> tuple[str, ...]:
         """Owners whom a taint keeps it for."""
         return tuple(taint.value for taint in self.barriers if taint.key == DEDICATED)
@@ -108,9 +127,9 @@ class _Layered(Mapping[str, str]):
         return sum(1 for _ in self)
 
 
-def nodes(resources: Iterable[Resource]) -> tuple[Node, ...]:
+def nodes(those: Iterable[Resource]) -> tuple[Node, ...]:
     """Every node that these resources describe."""
-    return tuple(node for resource in resources for node in _of(resource))
+    return tuple(node for resource in those for node in _of(resource))
 
 
 def _of(resource: Resource) -> Iterator[Node]:

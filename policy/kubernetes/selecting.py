@@ -83,6 +83,22 @@ class Service:
             return False
         return self._spec.at("clusterIP").text() != "None"
 
+    @property
+    def targets(self) -> tuple[int | str, ...]:
+        """Ports of its pods that it leads to, by number or by name."""
+        ports = self._spec.at("ports").items()
+        return tuple(each.at("targetPort").quantity() or each.at("port").number(0) for each in ports)
+
+    @property
+    def name(self) -> str:
+        """The name that StatefulSets refer to."""
+        return self.resource.props.at("metadata", "name").text()
+
+    @property
+    def headless(self) -> bool:
+        """Whether it names pods one by one."""
+        return self._spec.at("clusterIP").text() == "None"
+
     def selects(self, workload: Workload) -> bool:
         """Whether it leads to the workload's pods; without a selector it leads to none by itself."""
         selector = label_map(self._spec.at("selector"))

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
+from policy.kubernetes.quantity import Resources, resources
 from policy.kubernetes.selectors import Labels, Selector, label_map, label_selector, requirement
 from policy.resource import Resource
 from policy.tree import Tree
@@ -110,6 +111,39 @@ class Workload:
         """Images of its containers, init containers apart."""
         return tuple(each.at("image").text() for each in self.pod.at("containers").items())
 
+    @cached_property
+    def requests(self) -> Resources:
+        """What the scheduler keeps for one of its pods: all containers, or the largest init container if that is more.
+
+        A container with a limit and no request requests its limit.
+        """
+        running = [_requests(each) for each in self.pod.at("containers").items()]
+        starting = [_requests(each) for each in self.pod.at("initContainers").items()]
+        total = sum(running, Resources())
+        for each in starting:
+            total = total.most(each)
+        return total
+
+    @cached_property
+    def config_maps(self) -> frozenset[str]:
+        """Names of the ConfigMaps that its pods mount."""
+        volumes = list(self.pod.at("volumes").items())
+        sources = [*volumes, *(source for each in volumes for source in each.at("projected", "sources").items())]
+        return frozenset(name for each in sources if (name := each.at("configMap", "name").text()))
+
+    @property
+    def keeps_data(self) -> bool:
+        """Whether its pods have a volume that outlives them: claimed, or a directory of their node."""
+        if any(True for _ in self._object.at("spec", "volumeClaimTemplates").items()):
+            return True
+        volumes = self.pod.at("volumes").items()
+        return any(each.at(kind).given() for each in volumes for kind in ("persistentVolumeClaim", "hostPath"))
+
+    @property
+    def spec(self) -> Tree:
+        """Its own specification."""
+        return self._object.at("spec")
+
     @property
     def strategy(self) -> Tree:
         """How a Deployment or DaemonSet replaces its pods."""
@@ -187,10 +221,19 @@ class Workload:
         return any(key not in self.labels for key in term.at("matchLabelKeys").words())
 
 
-def workloads(resources: Iterable[Resource]) -> tuple[Workload, ...]:
+def _requests(container: Tree) -> Resources:
+    written, limits = container.at("resources", "requests"), container.at("resources", "limits")
+    asked, most = resources(written), resources(limits)
+    return Resources(
+        asked.cpu if written.at("cpu").given() else most.cpu,
+        asked.memory if written.at("memory").given() else most.memory,
+    )
+
+
+def workloads(those: Iterable[Resource]) -> tuple[Workload, ...]:
     """Every workload among these resources."""
     found: list[Workload] = []
-    for resource in resources:
+    for resource in those:
         kind = kubernetes_kind(resource)
         if kind in _TEMPLATE:
             found.append(Workload(resource, kind))

@@ -89,3 +89,39 @@ def dedicated_nodes_admit_guests(facts: Facts, workload: Workload) -> Iterator[P
                 f"its pods may run on {listing(reached[owner.service])}, kept for {owner.row}",
                 f"{owner.row} beside {guests} ({row.row if row else 'a workload without a row'} is not among them)",
             )
+
+
+def _shares_with_nobody(facts: Facts, workload: Workload) -> bool:
+    row = facts.row(workload) if workload.lasting else None
+    return row is not None and row.owner and not row.shareable
+
+
+@rule(
+    id="alone-on-own-nodes",
+    title="A service that shares with nobody runs on the nodes that are kept for it, and on no other",
+    severity=Severity.HIGH,
+    rationale="Keeping others off a service's nodes is half of the separation. One that also runs on common nodes "
+    "meets there whom it was to be kept from.",
+    sources=(
+        *_TABLES,
+        Source("004", "5.4.7", "conductor should not be co-located with other services; it runs on dedicated nodes"),
+        Source("004", "5.4.13", "Galera must run on dedicated physical servers"),
+        Source("004", "5.4.15", "InfluxDB and Elasticsearch should run on dedicated servers"),
+    ),
+    remediation="Require node affinity to the service's own pool (quorate.io/pool) and to no other.",
+    subjects=lambda facts: facts.workloads,
+    applies=_shares_with_nobody,
+    otherwise="no workload belongs to a row with nodes of its own that may not share",
+    since="0.2.0",
+)
+def alone_on_own_nodes(facts: Facts, workload: Workload) -> Iterator[Problem]:
+    """Of nodes that are kept for another and do not admit it, dedicated-nodes-admit-guests speaks."""
+    row = facts.known_row(workload)
+    refusing = {owner.service for owner in facts.norm.owners if not owner.admits_guest(row)}
+    common = {
+        node.name
+        for node in facts.eligible(workload)
+        if row.service not in node.dedicated_to and not refusing & set(node.dedicated_to)
+    }
+    if common:
+        yield Problem(f"it may run on {listing(common)}, where others may too", f"nodes kept for {row.row} alone")

@@ -8,16 +8,22 @@ from policy.facts import Facts
 from policy.findings import Severity
 from policy.kubernetes.selecting import Budget
 from policy.kubernetes.workload import Workload
-from policy.members import is_member, majority
+from policy.members import Group, group_of, is_quorum, majority, pod_groups, pods
 from policy.rule import Problem, Source, rule
-from policy.wording import listing
+from policy.wording import counted, listing
 
 _DRAIN = Source("004", "5.5.9", "scale down: disable scheduling to the node, move workloads away from it")
 _ONE_BY_ONE = Source("004", "5.5.10", "nodes are updated one by one, without stopping services on all of them")
 
 
-def _quorum_of_several(facts: Facts, workload: Workload) -> bool:
-    return is_member(facts, workload) and (workload.replicas or 0) > 1
+def _guards(facts: Facts, group: Group) -> dict[str, list[Budget]]:
+    """The budgets of each of the group's workloads."""
+    return {each.title: [budget for budget in facts.budgets if budget.selects(each)] for each in group.workloads}
+
+
+def _evictable(facts: Facts, group: Group) -> bool:
+    """A drain leaves DaemonSets alone."""
+    return is_quorum(facts, group) and any(each.kind != "DaemonSet" for each in group.workloads)
 
 
 @rule(
@@ -27,19 +33,25 @@ def _quorum_of_several(facts: Facts, workload: Workload) -> bool:
     rationale="A drain evicts pods as fast as it can. Only a PodDisruptionBudget makes the second drain wait until the "
     "first member is back. Under two budgets the eviction of a pod is refused altogether.",
     sources=(_ONE_BY_ONE, Source("004", "5.5.9", "check that quorum is satisfied before a node is decommissioned")),
-    remediation="Add one PodDisruptionBudget with maxUnavailable: 1 in the workload's namespace whose selector "
-    "matches its pod labels.",
-    subjects=lambda facts: facts.workloads,
-    applies=_quorum_of_several,
+    remediation="Add one PodDisruptionBudget with maxUnavailable: 1 in the quorum's namespace whose selector matches "
+    "the labels of all members' pods.",
+    subjects=pod_groups,
+    applies=_evictable,
     otherwise="no workload of several members is a quorum",
 )
-def quorum_has_budget(facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """The selector is compared with the labels of the pods."""
-    guards = [budget.resource.name for budget in facts.budgets if budget.selects(workload)]
-    if not guards:
-        yield Problem("no PodDisruptionBudget selects its pods", "one")
-    elif len(guards) > 1:
-        yield Problem(f"{len(guards)} PodDisruptionBudgets select its pods ({listing(guards)})", "one")
+def quorum_has_budget(facts: Facts, group: Group) -> Iterator[Problem]:
+    """The selector is compared with the labels of the pods. Budgets of single members know nothing of each other."""
+    guards = _guards(facts, group)
+    for title, budgets in guards.items():
+        names = listing([budget.resource.name for budget in budgets])
+        whose = "its pods" if len(guards) == 1 else f"the pods of {title}"
+        if not budgets:
+            yield Problem(f"no PodDisruptionBudget selects {whose}", "one")
+        elif len(budgets) > 1:
+            yield Problem(f"{len(budgets)} PodDisruptionBudgets select {whose} ({names})", "one")
+    apart = {budgets[0].resource.name for budgets in guards.values() if len(budgets) == 1}
+    if len(apart) > 1:
+        yield Problem(f"its members have budgets of their own ({listing(apart)})", "one over all members")
 
 
 @rule(
@@ -53,20 +65,20 @@ def quorum_has_budget(facts: Facts, workload: Workload) -> Iterator[Problem]:
         Source("004", "5.3.12", "preserve a quorum"),
     ),
     remediation="Set maxUnavailable: 1, or minAvailable to half of the members rounded down plus one.",
-    subjects=lambda facts: facts.workloads,
-    applies=lambda facts, workload: (
-        _quorum_of_several(facts, workload) and any(budget.selects(workload) for budget in facts.budgets)
-    ),
+    subjects=pod_groups,
+    applies=lambda facts, group: _evictable(facts, group) and any(_guards(facts, group).values()),
     otherwise="no quorum of the stack has a disruption budget",
     parameters={"kept": "half of the members rounded down, plus one"},
 )
-def budget_keeps_majority(facts: Facts, workload: Workload) -> Iterator[Problem]:
+def budget_keeps_majority(facts: Facts, group: Group) -> Iterator[Problem]:
     """Percentages are rounded up, as the disruption controller does."""
-    members = workload.replicas or 0
+    members = group.size(facts)
     for budget in facts.budgets:
-        if budget.selects(workload) and members - budget.allowed(members) < majority(members):
+        selected = sum(pods(facts, each) for each in group.workloads if budget.selects(each))
+        left = members - budget.allowed(selected)
+        if selected and left < majority(members):
             yield Problem(
-                f"{budget.title} ({budget.written}) leaves {members - budget.allowed(members)} of {members} members",
+                f"{budget.title} ({budget.written}) leaves {left} of {members} members",
                 f"at least {majority(members)}, the majority",
             )
 
@@ -86,19 +98,20 @@ def budget_keeps_majority(facts: Facts, workload: Workload) -> Iterator[Problem]
     otherwise="no disruption budget selects pods of a replicated workload",
 )
 def drain_can_finish(facts: Facts, budget: Budget) -> Iterator[Problem]:
-    """Judged with all replicas healthy."""
-    for workload in facts.workloads:
-        replicas = workload.replicas if workload.lasting else None
-        if replicas and budget.selects(workload) and budget.allowed(replicas) < 1:
-            yield Problem(
-                f"{budget.written} allows no eviction of {workload.title} with its {replicas} replicas",
-                "at least one that may be evicted",
-            )
+    """Judged with all replicas healthy; pods of several workloads count together, as the controller counts them."""
+    selected = [each for each in facts.workloads if each.lasting and each.replicas and budget.selects(each)]
+    replicas = sum(each.replicas or 0 for each in selected)
+    if budget.allowed(replicas) < 1:
+        whose = listing([each.title for each in selected])
+        yield Problem(
+            f"{budget.written} allows no eviction of {whose} with {counted(replicas, 'replica')}",
+            "at least one that may be evicted",
+        )
 
 
 @rule(
     id="budget-guards-one-workload",
-    title="A disruption budget selects one workload's pods and only them",
+    title="A disruption budget selects one workload's pods, or one quorum's, and only them",
     severity=Severity.HIGH,
     rationale="A budget that selects nothing protects nothing and looks as if it did. One that counts the pods of "
     "another workload, a job's among them, lets that workload's loss or presence decide about the quorum.",
@@ -110,8 +123,16 @@ def drain_can_finish(facts: Facts, budget: Budget) -> Iterator[Problem]:
 )
 def budget_guards_one_workload(facts: Facts, budget: Budget) -> Iterator[Problem]:
     """Namespace and labels both count."""
-    guarded = [workload.title for workload in facts.workloads if budget.selects(workload)]
+    guarded = [workload for workload in facts.workloads if budget.selects(workload)]
     if not guarded:
         yield Problem(f"it selects no pods of the stack in namespace {budget.namespace}", "the pods of one workload")
-    elif len(guarded) > 1:
-        yield Problem(f"it selects the pods of {listing(guarded)}", "the pods of one workload")
+    elif len(guarded) > 1 and not _one_quorum(facts, guarded):
+        yield Problem(f"it selects the pods of {listing([each.title for each in guarded])}", "the pods of one workload")
+
+
+def _one_quorum(facts: Facts, workloads: list[Workload]) -> bool:
+    """Whether they are members of one quorum, a workload for each."""
+    if not all(each.lasting for each in workloads):
+        return False
+    group = group_of(facts, workloads[0])
+    return all(each in group.workloads for each in workloads)

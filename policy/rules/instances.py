@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from policy.components import Cloud
 from policy.facts import Facts
 from policy.findings import Severity
+from policy.kubernetes.configuration import read_by, sections
 from policy.kubernetes.workload import Workload
 from policy.rule import Problem, Source, rule
+from policy.tree import Malformed
 from policy.wording import counted, listing
 
 _TABLES = (
@@ -37,14 +39,16 @@ def _counted_row(facts: Facts, workload: Workload) -> bool:
     otherwise=_NO_ROW,
 )
 def instances_match_row(facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """Rows that say "at least" may have more."""
+    """Rows that say "at least" may have more. Workloads of one row (one for each member) count together."""
     row = facts.known_row(workload)
     wanted = row.instances or 0
     expected = f"{'at least ' if row.at_least else ''}{wanted} (row {row.row}, architecture {facts.norm.name})"
     if workload.replicas is None:
         yield Problem("it is a DaemonSet, one instance on each node", f"{expected}, in a Deployment or StatefulSet")
-    elif workload.replicas < wanted or (workload.replicas > wanted and not row.at_least):
-        yield Problem(counted(workload.replicas, "instance"), expected)
+        return
+    there = sum(each.replicas or 0 for each in facts.workloads if each.lasting and facts.row(each) is row)
+    if there < wanted or (there > wanted and not row.at_least):
+        yield Problem(counted(there, "instance"), expected)
 
 
 @rule(
@@ -94,3 +98,42 @@ def every_row_has_workload(facts: Facts, _cloud: Cloud) -> Iterator[Problem]:
     for row in facts.norm.rows:
         if row.replaced_by is None and row.row not in there:
             yield Problem(f"row {row.row} has no workload", f"one that is annotated quorate.io/row: {row.row}")
+
+
+def _workers(facts: Facts, workload: Workload) -> list[str]:
+    """What its configuration says of worker threads."""
+    files = (text for each in read_by(workload, facts.config_maps) for text in _configurations(each.files))
+    said = (sections(text).get("scheduler", "workers", fallback=None) for text in files)
+    return [each for each in said if each]
+
+
+def _configurations(files: Mapping[str, str]) -> Iterator[str]:
+    return (files[name] for name in files if name.endswith(".conf"))
+
+
+def _says_workers(facts: Facts, workload: Workload) -> bool:
+    row = facts.row(workload) if workload.lasting else None
+    return row is not None and row.minimum_workers is not None and bool(_workers(facts, workload))
+
+
+@rule(
+    id="scheduler-workers",
+    title="Every scheduler has as many worker threads as its row says",
+    severity=Severity.LOW,
+    rationale="A scheduler with fewer workers becomes the queue that all new virtual machines wait in.",
+    sources=(Source("004", "5.3.7", "every scheduler instance must run with at least 3 worker threads"),),
+    remediation="Set workers in section [scheduler] of nova.conf to 3 or more, or leave it out: then one a core.",
+    subjects=lambda facts: facts.workloads,
+    applies=_says_workers,
+    otherwise="no configuration of the stack sets a scheduler's workers",
+    parameters={"least": "minimum_workers of the architecture's row"},
+    since="0.2.0",
+)
+def scheduler_workers(facts: Facts, workload: Workload) -> Iterator[Problem]:
+    """Without the option Nova starts a worker for each core."""
+    least = facts.known_row(workload).minimum_workers or 0
+    for said in _workers(facts, workload):
+        if not said.isdecimal():
+            raise Malformed(f"workers in section [scheduler] is '{said}', not a whole number")
+        if int(said) < least:
+            yield Problem(f"workers = {said} in section [scheduler]", f"at least {least}")

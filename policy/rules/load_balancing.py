@@ -6,8 +6,11 @@ from collections.abc import Iterator
 
 from policy.facts import Facts
 from policy.findings import Severity
+from policy.kubernetes.selecting import Service
 from policy.kubernetes.workload import Workload
+from policy.members import Quorum, quorum_of
 from policy.rule import Problem, Source, rule
+from policy.tree import Tree
 from policy.wording import listing
 
 
@@ -41,3 +44,54 @@ def load_balanced_row_has_service(facts: Facts, workload: Workload) -> Iterator[
     elif not any(service.balances for service in leading):
         names = listing([service.resource.name for service in leading])
         yield Problem(f"only headless Services select its pods ({names})", "one that balances connections over them")
+
+
+_PROXIES = ("proxysql", "maxscale", "haproxy")
+
+
+def _leading(facts: Facts, workload: Workload) -> list[Service]:
+    return [service for service in facts.services if service.balances and service.selects(workload)]
+
+
+def _balanced_database(facts: Facts, workload: Workload) -> bool:
+    if quorum_of(workload) is not Quorum.GALERA or workload.replicas == 1:
+        return False
+    return bool(_leading(facts, workload))
+
+
+@rule(
+    id="database-behind-proxysql",
+    title="Clients reach Galera through a proxy that sends writes to one member",
+    severity=Severity.HIGH,
+    rationale="Galera takes writes on every member and rejects one of two that meet: spread over all members, "
+    "transactions of OpenStack end in deadlocks. A plain Service also knows nothing of a member's state.",
+    sources=(
+        Source("004", "5.3.13", "the load balancer redirects write requests to the appropriate instance"),
+        Source("004", "5.4.13", "the load balancer redirects write requests to the appropriate instance"),
+        Source("004", "5.4.16", "mysqld might require a specialized load balancer (proxysql)"),
+    ),
+    remediation="Let the Service's targetPort be that of a ProxySQL container, and have ProxySQL know the members.",
+    subjects=lambda facts: facts.workloads,
+    applies=_balanced_database,
+    otherwise="no Service balances connections over a Galera of several members",
+    parameters={"proxies": ", ".join(_PROXIES)},
+    since="0.2.0",
+)
+def database_behind_proxysql(facts: Facts, workload: Workload) -> Iterator[Problem]:
+    """Where the Service's ports lead in the pod: to the proxy beside the database, or to the database itself."""
+    ports = {port for container in workload.pod.at("containers").items() for port in _proxy_ports(container)}
+    for service in _leading(facts, workload):
+        direct = [str(port) for port in service.targets if port not in ports]
+        if direct:
+            yield Problem(
+                f"{service.title} leads port {listing(direct)} of its pods to the database itself",
+                "a port of ProxySQL",
+            )
+
+
+def _proxy_ports(container: Tree) -> Iterator[int | str]:
+    """Numbers and names of the ports of a container that is a proxy."""
+    if any(proxy in container.at("image").text() for proxy in _PROXIES):
+        for port in container.at("ports").items():
+            yield port.at("containerPort").number(0)
+            yield port.at("name").text()

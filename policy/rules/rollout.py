@@ -9,6 +9,7 @@ from policy.facts import Facts
 from policy.findings import Severity
 from policy.kubernetes.node import HOSTNAME
 from policy.kubernetes.workload import Workload
+from policy.members import is_member, majority
 from policy.rule import Problem, Source, rule
 from policy.tree import Malformed
 from policy.wording import counted
@@ -54,6 +55,81 @@ def rollout_can_finish(facts: Facts, workload: Workload) -> Iterator[Problem]:
             f"{replicas} replicas fill {counted(nodes, 'node')} and the rollout adds {surge} (maxSurge): {then}",
             f"maxSurge 0, or at least {counted(replicas + 1, 'node')}",
         )
+
+
+def _known(facts: Facts, workload: Workload) -> bool:
+    """A service of the architecture, or a quorum."""
+    return workload.lasting and (facts.row(workload) is not None or is_member(facts, workload))
+
+
+def _replaced(facts: Facts, workload: Workload) -> bool:
+    kinds = ("Deployment", "StatefulSet", "DaemonSet")
+    return workload.kind in kinds and _known(facts, workload) and _several(facts, workload)
+
+
+def _several(facts: Facts, workload: Workload) -> bool:
+    return (len(facts.eligible(workload)) if workload.replicas is None else workload.replicas) > 1
+
+
+@rule(
+    id="rollout-keeps-service",
+    title="A rollout leaves instances running, and a quorum its majority",
+    severity=Severity.HIGH,
+    rationale="A rollout that ends all instances before the new ones are ready is an outage with a name. Strategy "
+    "Recreate does so by definition, maxUnavailable of 100% by permission.",
+    sources=(
+        Source("004", "5.5.10", "updates go node by node without stopping services on all nodes at once"),
+        Source("004", "5.4.7", "at least 3 instances of the API server at any time"),
+    ),
+    remediation="Set the strategy to RollingUpdate with maxUnavailable: 1 (a DaemonSet may have a percentage).",
+    subjects=lambda facts: facts.workloads,
+    applies=_replaced,
+    otherwise="no workload of the architecture has several instances",
+    since="0.2.0",
+)
+def rollout_keeps_service(facts: Facts, workload: Workload) -> Iterator[Problem]:
+    """Without a limit a Deployment ends a quarter of its pods at once, rounded down, others one after another."""
+    if workload.kind == "Deployment" and workload.strategy.at("type").text() == "Recreate":
+        yield Problem("strategy Recreate ends all instances at once", "RollingUpdate")
+        return
+    instances = len(facts.eligible(workload)) if workload.replicas is None else workload.replicas
+    limit = workload.strategy.at("rollingUpdate", "maxUnavailable").quantity()
+    others = workload.kind != "Deployment"
+    gone = _pods(1 if others and limit is None else limit, instances, up=others)
+    # Two members are no quorum, which their size's own rule says.
+    left = majority(instances) if instances > 2 and is_member(facts, workload) else 1
+    if instances - gone < left:
+        yield Problem(
+            f"maxUnavailable {'by default' if limit is None else limit} lets a rollout end {min(gone, instances)} "
+            f"of {instances} instances at once",
+            f"at least {left} that keep running",
+        )
+
+
+@rule(
+    id="rollout-reaches-all",
+    title="A rollout reaches every instance",
+    severity=Severity.MEDIUM,
+    rationale="A StatefulSet with a partition, a strategy OnDelete or a paused Deployment leaves instances on the old "
+    "revision: members of two versions, and an update that says it is done.",
+    sources=(Source("004", "5.5.10", "updates go node by node, each of them updated before the next"),),
+    remediation="Remove rollingUpdate.partition, paused and OnDelete once the update is to go on.",
+    subjects=lambda facts: facts.workloads,
+    applies=lambda facts, workload: (
+        workload.kind in ("Deployment", "StatefulSet", "DaemonSet") and _known(facts, workload)
+    ),
+    otherwise="no workload of the architecture and no quorum is rolled out",
+    since="0.2.0",
+)
+def rollout_reaches_all(_facts: Facts, workload: Workload) -> Iterator[Problem]:
+    """What holds a rollout back for ever."""
+    if workload.kind == "Deployment":
+        if workload.spec.at("paused").flag():
+            yield Problem("its rollouts are paused", "paused: false")
+    elif workload.strategy.at("type").text() == "OnDelete":
+        yield Problem("strategy OnDelete: old pods stay until somebody deletes them", "RollingUpdate")
+    elif partition := workload.strategy.at("rollingUpdate", "partition").number(0):
+        yield Problem(f"partition {partition} keeps instances below that number as they are", "no partition")
 
 
 def _pods(quantity: int | str | None, replicas: int, *, up: bool) -> int:

@@ -9,9 +9,9 @@ from policy.findings import Severity
 from policy.kubernetes.node import HOSTNAME
 from policy.kubernetes.scheduling import why_not_apart
 from policy.kubernetes.workload import Workload
-from policy.members import is_member
+from policy.members import group_of, is_member
 from policy.rule import Problem, Source, rule
-from policy.wording import counted
+from policy.wording import counted, listing
 
 
 def _known(facts: Facts, workload: Workload) -> bool:
@@ -19,8 +19,18 @@ def _known(facts: Facts, workload: Workload) -> bool:
     return workload.lasting and (facts.row(workload) is not None or is_member(facts, workload))
 
 
+def _mates(facts: Facts, workload: Workload) -> tuple[Workload, ...]:
+    """Other workloads that are members of the same quorum."""
+    group = group_of(facts, workload)
+    if group.doubt:
+        raise group.doubt
+    return tuple(each for each in group.workloads if each is not workload)
+
+
 def _several(facts: Facts, workload: Workload) -> bool:
-    return _known(facts, workload) and (workload.replicas or 0) > 1
+    if workload.replicas is None or not _known(facts, workload):
+        return False
+    return workload.replicas > 1 or bool(_mates(facts, workload))
 
 
 @rule(
@@ -43,10 +53,17 @@ def _several(facts: Facts, workload: Workload) -> bool:
 )
 def one_instance_per_node(facts: Facts, workload: Workload) -> Iterator[Problem]:
     """A port of the node keeps pods apart just as well."""
-    if not facts.keeps_apart(workload, workload, HOSTNAME) and not workload.host_ports:
+    several = (workload.replicas or 0) > 1
+    if several and not facts.keeps_apart(workload, workload, HOSTNAME) and not workload.host_ports:
         yield Problem(
             why_not_apart(workload, HOSTNAME),
             f"a required anti-affinity over {HOSTNAME} that selects its own pods",
+        )
+    beside = [each.title for each in _mates(facts, workload) if not facts.keeps_apart(workload, each, HOSTNAME)]
+    if beside:
+        yield Problem(
+            f"its pods may share a node with those of {listing(beside)}, members of the same quorum",
+            f"a required anti-affinity over {HOSTNAME} that selects them too",
         )
 
 

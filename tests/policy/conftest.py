@@ -46,25 +46,33 @@ Previews = Callable[..., Preview]
 
 @pytest.fixture
 def preview(tmp_path: Path) -> Previews:
-    """Previews given resources under a stack configuration, in a state of its own."""
+    """Previews given resources under a stack configuration, in a state of its own; or a program that has its own."""
     if shutil.which("pulumi") is None:
         pytest.skip("the engine is not on PATH: `make setup`, then `. .venv/bin/activate`")
 
-    def run(given: Iterable[Given], config: Mapping[str, str] | None = None, *options: str) -> Preview:
-        return _preview(tmp_path, given, config or {}, options)
+    def run(
+        given: Iterable[Given],
+        config: Mapping[str, str] | None = None,
+        *options: str,
+        program: Path = PROGRAM,
+        **environment: str,
+    ) -> Preview:
+        written = [{"type": each.type, "name": each.name, "props": each.props} for each in given]
+        (tmp_path / "given.json").write_text(json.dumps(written), encoding="utf-8")
+        return _preview(tmp_path, program, config or {}, options, environment)
 
     return run
 
 
-def _preview(directory: Path, given: Iterable[Given], config: Mapping[str, str], options: Iterable[str]) -> Preview:
+def _preview(
+    directory: Path, program: Path, config: Mapping[str, str], options: Iterable[str], more: Mapping[str, str]
+) -> Preview:
     state, project, log = directory / "state", directory / "project", directory / "events.jsonl"
     state.mkdir(exist_ok=True)
     log.unlink(missing_ok=True)
     # The engine writes beside the program.
-    shutil.copytree(PROGRAM, project, dirs_exist_ok=True)
+    shutil.copytree(program, project, dirs_exist_ok=True)
     file = directory / "Pulumi.test.yaml"
-    written = [{"type": each.type, "name": each.name, "props": each.props} for each in given]
-    (directory / "given.json").write_text(json.dumps(written), encoding="utf-8")
     file.write_text(json.dumps({"config": dict(config)}), encoding="utf-8")
     environment = {
         **os.environ,
@@ -72,6 +80,8 @@ def _preview(directory: Path, given: Iterable[Given], config: Mapping[str, str],
         "PULUMI_CONFIG_PASSPHRASE": "test",
         "PULUMI_DEBUG_COMMANDS": "true",
         "QUORATE_GIVEN": str(directory / "given.json"),
+        "QUORATE_RENDERED": str(directory / "rendered"),
+        **more,
     }
     if not any(state.rglob("test.json")):
         init = ["pulumi", "-C", str(project), "stack", "init", "test", "--no-select", "--non-interactive"]

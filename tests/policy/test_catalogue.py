@@ -8,8 +8,10 @@ import pytest
 from pulumi_policy import EnforcementLevel
 
 from policy import catalogue
-from policy.catalogue import BY_ID, FAMILIES, PAGE, RULES
-from policy.findings import Severity
+from policy.catalogue import BY_ID, FAMILIES, RULES
+from policy.facts import LAB, PRODUCTION
+from policy.findings import Enforcement, Severity
+from policy.norms import parts
 from policy.pack import RulePolicy
 from policy.rule import AnyRule
 from tests.policy.cases import KINDS
@@ -67,7 +69,45 @@ def test_the_engine_is_told_all_of_it(rule: AnyRule) -> None:
     assert policy.url == f"docs/rules.md#{rule.id}"
     assert policy.framework is not None
     assert policy.framework.reference == rule.source
-    assert policy.enforcement_level is EnforcementLevel.MANDATORY
+    assert policy.enforcement_level is EnforcementLevel(rule.enforced(PRODUCTION).value)
+
+
+@by_id
+def test_a_lab_is_never_held_to_more_than_production(rule: AnyRule) -> None:
+    assert rule.enforcement.keys() == {PRODUCTION, LAB}
+    assert Enforcement.DISABLED not in rule.enforcement.values()
+    assert (rule.enforced(PRODUCTION), rule.enforced(LAB)) != (Enforcement.ADVISORY, Enforcement.MANDATORY)
+
+
+@by_id
+def test_the_policy_takes_the_level_of_the_profile(rule: AnyRule) -> None:
+    policy = RulePolicy(rule)
+    for profile in (LAB, PRODUCTION):
+        policy.enforce(profile)
+        assert policy.enforcement_level is EnforcementLevel(rule.enforcement[profile].value)
+    policy.enforce("a profile of tomorrow")
+    assert policy.enforcement_level is EnforcementLevel(rule.enforcement[PRODUCTION].value)
+
+
+NORMS = [(part.title, norm) for part in parts() for norm in part.norms]
+
+
+def test_norms_name_rules_that_there_are() -> None:
+    unknown = {(title, norm.says): set(norm.rules) - set(BY_ID) for title, norm in NORMS}
+    assert {norm: ids for norm, ids in unknown.items() if ids} == {}
+
+
+def test_no_sentence_stands_twice() -> None:
+    sentences = [(title, norm.section, norm.says) for title, norm in NORMS]
+    assert len(sentences) == len(set(sentences))
+
+
+@by_id
+def test_a_rule_is_named_by_a_norm_of_what_it_cites(rule: AnyRule) -> None:
+    """As soon as one of the sections that it cites has been read for norms."""
+    cited = [part.title for part in parts() for each in rule.sources if part.covers(each.seed, each.section)]
+    named = [norm.says for _, norm in NORMS if rule.id in norm.rules]
+    assert named or not cited, f"no norm of {cited} names it"
 
 
 def test_no_two_cases_have_one_name() -> None:
@@ -75,5 +115,6 @@ def test_no_two_cases_have_one_name() -> None:
     assert len(titles) == len(set(titles))
 
 
-def test_the_page_is_in_step() -> None:
-    assert PAGE.read_text(encoding="utf-8") == catalogue.page(), "run `python -m policy.catalogue`"
+def test_the_pages_are_in_step() -> None:
+    for path, text in catalogue.pages().items():
+        assert path.read_text(encoding="utf-8") == text, "run `python -m policy.catalogue`"

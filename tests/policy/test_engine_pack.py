@@ -10,7 +10,7 @@ from policy.findings import Verdict
 from policy.report import events
 from policy.report.audit import audit
 from tests.policy.conftest import Previews
-from tests.policy.world import UNKNOWN, Given, budget, quorum, whole_stack, workload
+from tests.policy.world import UNKNOWN, Given, quorum, whole_stack
 
 LAB = {"quorate:profile": "lab"}
 PRODUCTION = {"quorate:profile": "production"}
@@ -19,6 +19,10 @@ PRODUCTION = {"quorate:profile": "production"}
 def without_spread(given: list[Given]) -> list[Given]:
     """RabbitMQ without any anti-affinity."""
     return [quorum(apart=()) if each.name == "rabbitmq" else each for each in given]
+
+
+BROKEN_BY_IT = ("one-instance-per-node", "one-member-per-server", "quorum-survives-host")
+"""Rules that RabbitMQ breaks without any anti-affinity."""
 
 
 def test_a_cloud_that_breaks_no_rule(preview: Previews) -> None:
@@ -33,6 +37,7 @@ def test_production_is_stopped(preview: Previews) -> None:
     assert result.violations() == {
         "mandatory one-instance-per-node": {"rabbitmq"},
         "mandatory one-member-per-server": {"rabbitmq"},
+        "mandatory quorum-survives-host": {"rabbitmq"},
     }
     assert "no required anti-affinity over quorate.io/server" in result.output
     assert "Fix: Add a required podAntiAffinity" in result.output
@@ -41,13 +46,13 @@ def test_production_is_stopped(preview: Previews) -> None:
 def test_a_lab_is_told(preview: Previews) -> None:
     result = preview(without_spread(whole_stack(profile="lab")), LAB)
     assert result.code == 0, result.output
-    assert set(result.violations()) == {"advisory one-instance-per-node", "advisory one-member-per-server"}
+    assert set(result.violations()) == {f"advisory {rule}" for rule in BROKEN_BY_IT}
 
 
 def test_a_stack_that_names_no_profile_is_production(preview: Previews) -> None:
     result = preview(without_spread(whole_stack()))
     assert result.code != 0
-    assert set(result.violations()) == {"mandatory one-instance-per-node", "mandatory one-member-per-server"}
+    assert set(result.violations()) == {f"mandatory {rule}" for rule in BROKEN_BY_IT}
 
 
 def test_an_unknown_value_stops_production(preview: Previews) -> None:
@@ -59,24 +64,6 @@ def test_an_unknown_value_stops_production(preview: Previews) -> None:
     assert "not evaluated: StatefulSet rabbitmq: spec.replicas of rabbitmq cannot be known" in result.output
 
 
-def test_hand_written_resources(preview: Previews) -> None:
-    """No component of ours, no Cloud: known by what they are."""
-    labels = {"app": "db"}
-    database = workload("db", "StatefulSet", image="bitnami/mariadb-galera:11", labels=labels, replicas=2, apart=())
-    nodes = [
-        Given("kubernetes:core/v1:Node", name, {"metadata": {"name": name, "labels": {"quorate.io/server": "host1"}}})
-        for name in ("n1", "n2")
-    ]
-    result = preview([database, *nodes, budget("db", labels, limit={"maxUnavailable": 0})])
-    assert result.code != 0
-    assert result.violations() == {
-        "mandatory galera-size": {"db"},
-        "mandatory one-instance-per-node": {"db"},
-        "mandatory one-member-per-server": {"db"},
-        "mandatory drain-can-finish": {"db-budget"},
-    }
-
-
 def test_pulumis_own_configuration_overrides_single_rules(preview: Previews, tmp_path: Path) -> None:
     """And the audit tells: a disabled rule has not been evaluated."""
     config = tmp_path / "pack.json"
@@ -85,6 +72,7 @@ def test_pulumis_own_configuration_overrides_single_rules(preview: Previews, tmp
     assert result.violations() == {
         "advisory one-instance-per-node": {"rabbitmq"},
         "mandatory one-member-per-server": {"rabbitmq"},
+        "mandatory quorum-survives-host": {"rabbitmq"},
     }
     done = audit("test", events.read(result.log))
     assert not done.problems

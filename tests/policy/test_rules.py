@@ -11,7 +11,7 @@ from policy.pack import RulePolicy
 from policy.rule import evaluate
 from tests.policy.cases import Case
 from tests.policy.tables import CASES
-from tests.policy.world import facts, sdk_args
+from tests.policy.world import facts, sdk_args, stack
 
 NOT_APPLICABLE: type[Exception] = vars(sdk)["_NotApplicableError"]
 """What the SDK raises for a policy that does not apply; it has no public name."""
@@ -58,3 +58,13 @@ def test_the_same_through_the_policy_sdk(case: Case) -> None:
 
 def _run(policy: RulePolicy, case: Case, report: ReportViolation) -> None:
     policy.validate(sdk_args(case.given), report)  # pyright: ignore[reportUnknownMemberType]
+
+
+@by_title
+def test_the_order_of_resources_does_not_matter(case: Case) -> None:
+    """The engine's own is another each time, and a finding must be the same one."""
+    one, other = (
+        evaluate(case.rule, facts([stack(), *given]), Enforcement.MANDATORY)
+        for given in (case.given, reversed(case.given))
+    )
+    assert {(each.verdict, each.resource) for each in one} == {(each.verdict, each.resource) for each in other}

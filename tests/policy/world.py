@@ -170,6 +170,9 @@ def workload(
     ]
     template = {"metadata": {"labels": pod_labels, "annotations": dict(annotations)}, "spec": pod}
     spec: Props = {"selector": {"matchLabels": pod_labels}, "template": template}
+    if kind == "StatefulSet":
+        spec["serviceName"] = f"{name}-members"
+        spec["volumeClaimTemplates"] = [{"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOnce"]}}]
     if kind in ("Deployment", "StatefulSet"):
         spec["replicas"] = replicas
     if kind == "Deployment":
@@ -217,6 +220,36 @@ def service(name: str, selects: object = None, namespace: str = "openstack", **s
     return Given("kubernetes:core/v1:Service", f"{name}-service", props)
 
 
+def names(name: str, selects: object = None, namespace: str = "openstack") -> Given:
+    """The headless Service that gives the pods of a StatefulSet their names."""
+    given = service(f"{name}-members", {"app.kubernetes.io/name": name} if selects is None else selects, namespace)
+    return given.but(spec__clusterIP="None")
+
+
+def requesting(given: Given, cpu: object, memory: object) -> Given:
+    """The same workload, whose pods request so much."""
+    container = {"name": "main", "image": "registry/app:1", "resources": {"requests": {"cpu": cpu, "memory": memory}}}
+    return given.but(spec__template__spec__containers=[container])
+
+
+def config_map(name: str, files: Mapping[str, object], namespace: str = "openstack") -> Given:
+    props: Props = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": namespace}}
+    return Given("kubernetes:core/v1:ConfigMap", f"{name}-config", {**props, "data": dict(files)})
+
+
+def reading(given: Given, *config_maps: str) -> Given:
+    """The same workload, whose pods mount these ConfigMaps."""
+    volumes = [{"name": name, "configMap": {"name": name}} for name in config_maps]
+    return given.but(spec__template__spec__volumes=volumes)
+
+
+def behind_proxysql(given: Given) -> Given:
+    """The same database, with ProxySQL beside it in its pods on port 6033."""
+    proxy = {"name": "proxysql", "image": "proxysql", "ports": [{"name": "proxysql", "containerPort": 6033}]}
+    containers = [*given.props["spec"]["template"]["spec"]["containers"], proxy]
+    return given.but(spec__template__spec__containers=containers)
+
+
 def whole_stack(architecture: str = "100", profile: str = "production") -> list[Given]:
     """A whole cloud that breaks no rule, made from the reference architecture's own table."""
     norm = load_architecture(architecture)
@@ -234,8 +267,12 @@ def whole_stack(architecture: str = "100", profile: str = "production") -> list[
         kind = "StatefulSet" if row.service in stateful else "Deployment"
         apart = (HOST, SERVER) if row.quorum else (HOST,)
         built = workload(row.service, kind, pools=row.runs_on, row=row.row, replicas=row.instances, apart=apart)
-        given += [built, budget(row.service)]
-        if row.load_balancer:
+        given += [behind_proxysql(built) if row.load_balancer_kind else built, budget(row.service)]
+        if kind == "StatefulSet":
+            given.append(names(row.service))
+        if row.load_balancer_kind:
+            given.append(service(row.service, ports=[{"port": 3306, "targetPort": "proxysql"}]))
+        elif row.load_balancer:
             given.append(service(row.service))
     # A budget of one replica would keep a drain from ending.
     single = {f"{row.service}-budget" for row in norm.rows if row.instances == 1}

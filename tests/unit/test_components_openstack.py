@@ -195,8 +195,19 @@ def test_a_file_that_nobody_knows_goes_to_the_service_itself() -> None:
 def test_no_file_is_promised_that_is_not_there() -> None:
     """Kolla's start script refuses to start over one."""
     for workload in CATALOGUE.values():
-        for key, text in config.data(workload, {}).items():
-            assert json.loads(text)["config_files"] == [], (workload.service, key)
+        found = config.data(workload, {})
+        for key in (key for key in found if key.endswith("config.json")):
+            promised = {file["source"].rpartition("/")[2] for file in json.loads(found[key])["config_files"]}
+            assert promised == {name for name, _ in workload.written}, (workload.service, key)
+            assert promised <= found.keys()
+
+
+def test_rabbitmq_keeps_its_majority_whoever_configures_it() -> None:
+    found = config.data(CATALOGUE["rabbitmq"], {})
+    assert "cluster_partition_handling = pause_minority" in found["rabbitmq.conf"]
+    assert "default_queue_type = quorum" in found["rabbitmq.conf"]
+    own = config.data(CATALOGUE["rabbitmq"], {"rabbitmq.conf": "log.console = true\n"})
+    assert own["rabbitmq.conf"] == "log.console = true\n"
 
 
 def test_services_own_their_data_and_logs() -> None:

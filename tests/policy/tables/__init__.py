@@ -2,16 +2,22 @@
 
 from tests.policy.cases import Case
 from tests.policy.tables import (
+    capacity,
     dedication,
     disruption,
     hosts,
     instances,
     load_balancing,
+    loss,
     masters,
+    messaging,
+    monitoring,
     quorum_sizes,
     rollout,
     separation,
     spread,
+    stateful,
+    together,
 )
 
 CASES: tuple[Case, ...] = (
@@ -19,6 +25,12 @@ CASES: tuple[Case, ...] = (
     *dedication.CASES,
     *spread.CASES,
     *hosts.CASES,
+    *loss.CASES,
+    *stateful.CASES,
+    *messaging.CASES,
+    *together.CASES,
+    *monitoring.CASES,
+    *capacity.CASES,
     *quorum_sizes.CASES,
     *masters.CASES,
     *load_balancing.CASES,

@@ -1,8 +1,8 @@
-from policy.rules.dedication import dedicated_nodes_admit_guests, dedicated_nodes_are_there
+from policy.rules.dedication import alone_on_own_nodes, dedicated_nodes_admit_guests, dedicated_nodes_are_there
 from tests.policy.cases import case
 from tests.policy.world import UNKNOWN, cloud, daemons, machine, machine_pool, machines, stack, whole_stack, workload
 
-there, guests = dedicated_nodes_are_there, dedicated_nodes_admit_guests
+there, guests, alone = dedicated_nodes_are_there, dedicated_nodes_admit_guests, alone_on_own_nodes
 
 SIX = [*machines("rabbitmq"), *machines("mysqld")]
 THOUSAND = [each for each in whole_stack("1000") if each.props.get("kind") in ("Machine", "MachinePool")]
@@ -138,5 +138,58 @@ CASES = (
         workload("cinder-api", row="cinder-api").but(spec__template__spec__tolerations=EVERY_TAINT),
         undecided="cinder-api",
         message="taints[0] of computes",
+    ),
+    case(
+        alone,
+        "its own nodes",
+        cloud("1000"),
+        THOUSAND,
+        workload("nova-conductor", row="nova-conductor", pools=["nova-conductor"]),
+        passes="nova-conductor",
+    ),
+    case(
+        alone,
+        "common nodes as well",
+        cloud("1000"),
+        THOUSAND,
+        machine("spare", "controller"),
+        workload("nova-conductor", row="nova-conductor", pools=["nova-conductor", "controller"]),
+        fails="nova-conductor",
+        message="it may run on spare, where others may too; expected nodes kept for nova-conductor alone",
+    ),
+    case(
+        alone,
+        "nodes that refuse it are for another rule",
+        cloud("1000"),
+        THOUSAND,
+        workload("nova-conductor", row="nova-conductor", pools=["nova-conductor", "rabbitmq"]),
+        passes="nova-conductor",
+    ),
+    case(
+        alone,
+        "nodes of a service that lets everybody in",
+        cloud("500"),
+        machines("rabbitmq"),
+        machines("keystone"),
+        workload("rabbitmq", row="rabbitmq-server", pools=["rabbitmq", "keystone"]),
+        fails="rabbitmq",
+        message="keystone-1, keystone-2, keystone-3",
+    ),
+    case(
+        alone,
+        "a row that may share, or one without nodes",
+        cloud("1000"),
+        THOUSAND,
+        workload("keystone", row="keystone-all", pools=["keystone"]),
+        workload("glance-api", row="glance-api", pools=["keystone"]),
+        daemons("ceph-osd", "storage", row="ceph-osd"),
+    ),
+    case(
+        alone,
+        "unknown tolerations",
+        cloud("1000"),
+        THOUSAND,
+        workload("nova-conductor", row="nova-conductor").but(spec__template__spec__tolerations=UNKNOWN),
+        undecided="nova-conductor",
     ),
 )

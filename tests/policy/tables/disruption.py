@@ -13,6 +13,10 @@ RABBIT = quorum()
 FIVE = quorum(replicas=5)
 
 
+TRIO = [quorum(name, replicas=1, labels={"app": "rabbit", "member": name}) for name in ("r1", "r2", "r3")]
+"""One StatefulSet for each member."""
+
+
 def allowing(**limit: int | str) -> Given:
     return budget("rabbitmq", limit=limit)
 
@@ -71,7 +75,7 @@ CASES = (
         RABBIT,
         allowing(maxUnavailable=0),
         fails="rabbitmq-budget",
-        message="maxUnavailable 0 allows no eviction of StatefulSet rabbitmq with its 3 replicas",
+        message="maxUnavailable 0 allows no eviction of StatefulSet rabbitmq with 3 replicas",
     ),
     case(drain, "all must stay", RABBIT, allowing(minAvailable=3), fails="rabbitmq-budget"),
     case(drain, "all of them in percent", RABBIT, allowing(minAvailable="100%"), fails="rabbitmq-budget"),
@@ -126,4 +130,51 @@ CASES = (
         budget("rabbitmq"),
         undecided="rabbitmq-budget",
     ),
+    case(
+        has,
+        "one over a quorum of several workloads",
+        TRIO,
+        budget("rabbit", {"app": "rabbit"}),
+        passes="r1",
+    ),
+    case(
+        has,
+        "each member of several workloads has its own",
+        TRIO,
+        *(budget(name, {"member": name}) for name in ("r1", "r2", "r3")),
+        fails="r1",
+        message="its members have budgets of their own (r1-budget, r2-budget, r3-budget)",
+    ),
+    case(
+        has,
+        "one member of several workloads is left out",
+        TRIO[:2],
+        TRIO[2].but(spec__template__metadata__labels={"app": "rabbitmq", "member": "r3"}),
+        budget("rabbit", {"app": "rabbit"}),
+        fails="r1",
+        message="no PodDisruptionBudget selects the pods of StatefulSet r3",
+    ),
+    case(
+        majority,
+        "one of three workloads may go",
+        TRIO,
+        budget("rabbit", {"app": "rabbit"}, limit={"minAvailable": 2}),
+        passes="r1",
+    ),
+    case(
+        majority,
+        "two of three workloads may go",
+        TRIO,
+        budget("rabbit", {"app": "rabbit"}, limit={"maxUnavailable": 2}),
+        fails="r1",
+        message="leaves 1 of 3 members",
+    ),
+    case(
+        drain,
+        "two of three workloads must stay",
+        TRIO,
+        budget("rabbit", {"app": "rabbit"}, limit={"minAvailable": 2}),
+        passes="rabbit-budget",
+    ),
+    case(guards, "a quorum of several workloads", TRIO, budget("rabbit", {"app": "rabbit"}), passes="rabbit-budget"),
 )

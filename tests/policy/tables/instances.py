@@ -1,6 +1,22 @@
-from policy.rules.instances import every_row_has_workload, everywhere_rows_are_daemons, instances_match_row
+from policy.rules.instances import (
+    every_row_has_workload,
+    everywhere_rows_are_daemons,
+    instances_match_row,
+    scheduler_workers,
+)
 from tests.policy.cases import case
-from tests.policy.world import UNKNOWN, cloud, daemons, machine_pool, stack, whole_stack, workload
+from tests.policy.world import (
+    UNKNOWN,
+    Given,
+    cloud,
+    config_map,
+    daemons,
+    machine_pool,
+    reading,
+    stack,
+    whole_stack,
+    workload,
+)
 
 CONDUCTOR = workload("nova-conductor", row="nova-conductor")
 API = workload("nova-api", row="nova-api")
@@ -8,6 +24,12 @@ SCHEDULER = workload("nova-scheduler", row="nova-scheduler", replicas=8)
 
 match, everywhere, there = instances_match_row, everywhere_rows_are_daemons, every_row_has_workload
 COMPUTES = machine_pool("compute")
+SMALL_SCHEDULER = reading(SCHEDULER, "nova")
+
+
+def workers(said: object) -> Given:
+    return config_map("nova", {"nova.conf": f"[DEFAULT]\nworkers = 1\n[scheduler]\nworkers = {said}\n"})
+
 
 CASES = (
     case(
@@ -149,5 +171,47 @@ CASES = (
         whole_stack(),
         workload("x", row=UNKNOWN),
         undecided="cloud",
+    ),
+    case(
+        match,
+        "a workload for each instance",
+        cloud("1000"),
+        *(workload(f"conductor-{number}", row="nova-conductor", replicas=1) for number in (1, 2, 3)),
+        passes="conductor-1 conductor-2 conductor-3",
+    ),
+    case(scheduler_workers, "as many as the row says", cloud(), SMALL_SCHEDULER, workers(3), passes="nova-scheduler"),
+    case(
+        scheduler_workers,
+        "fewer",
+        cloud(),
+        SMALL_SCHEDULER,
+        workers(2),
+        fails="nova-scheduler",
+        message="workers = 2 in section [scheduler]; expected at least 3",
+    ),
+    case(
+        scheduler_workers,
+        "one for each core, since nothing is said",
+        cloud(),
+        SMALL_SCHEDULER,
+        config_map("nova", {"nova.conf": "[DEFAULT]\nworkers = 1\n"}),
+    ),
+    case(scheduler_workers, "a row without such a word", cloud("1000"), SMALL_SCHEDULER, workers(1)),
+    case(
+        scheduler_workers,
+        "unknown configuration",
+        cloud(),
+        SMALL_SCHEDULER,
+        config_map("nova", {"nova.conf": UNKNOWN}),
+        undecided="nova-scheduler",
+    ),
+    case(
+        scheduler_workers,
+        "no number",
+        cloud(),
+        SMALL_SCHEDULER,
+        workers("many"),
+        undecided="nova-scheduler",
+        message="workers in section [scheduler] is 'many', not a whole number",
     ),
 )

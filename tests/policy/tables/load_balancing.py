@@ -1,9 +1,10 @@
-from policy.rules.load_balancing import load_balanced_row_has_service
+from policy.rules.load_balancing import database_behind_proxysql, load_balanced_row_has_service
 from tests.policy.cases import case
-from tests.policy.world import UNKNOWN, cloud, quorum, service, stack, workload
+from tests.policy.world import UNKNOWN, behind_proxysql, cloud, names, quorum, service, stack, workload
 
 KEYSTONE = workload("keystone", row="keystone-all")
-rule = load_balanced_row_has_service
+rule, proxy = load_balanced_row_has_service, database_behind_proxysql
+GALERA = quorum("mysqld", "mysqld-server")
 
 CASES = (
     case(rule, "a Service in front", cloud(), KEYSTONE, service("keystone"), passes="keystone"),
@@ -48,5 +49,43 @@ CASES = (
         service("keystone", UNKNOWN),
         undecided="keystone",
         message="spec.selector of keystone-service",
+    ),
+    case(
+        proxy,
+        "through ProxySQL, by the name of its port",
+        behind_proxysql(GALERA),
+        names("mysqld"),
+        service("mysqld", ports=[{"port": 3306, "targetPort": "proxysql"}]),
+        passes="mysqld",
+    ),
+    case(
+        proxy,
+        "by its number",
+        behind_proxysql(GALERA),
+        service("mysqld", ports=[{"port": 3306, "targetPort": 6033}]),
+        passes="mysqld",
+    ),
+    case(
+        proxy,
+        "past it",
+        behind_proxysql(GALERA),
+        service("mysqld", ports=[{"port": 3306}]),
+        fails="mysqld",
+        message="Service mysqld-service leads port 3306 of its pods to the database itself",
+    ),
+    case(
+        proxy,
+        "no proxy at all, hand-written",
+        workload("db", image="mariadb:11", labels={"app": "db"}, replicas=2),
+        service("db", {"app": "db"}, ports=[{"port": 3306, "targetPort": "mysql"}]),
+        fails="db",
+    ),
+    case(proxy, "names alone, or no Galera", GALERA, names("mysqld"), quorum(), service("rabbitmq")),
+    case(
+        proxy,
+        "an unknown port",
+        behind_proxysql(GALERA),
+        service("mysqld", ports=[{"port": 3306, "targetPort": UNKNOWN}]),
+        undecided="mysqld",
     ),
 )

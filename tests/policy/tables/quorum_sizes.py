@@ -7,7 +7,7 @@ from policy.rules.quorum_sizes import (
     rabbitmq_size,
 )
 from tests.policy.cases import Case, case
-from tests.policy.world import UNKNOWN, Given, cloud, daemons, etcd, machines, quorum, workload
+from tests.policy.world import UNKNOWN, Given, cloud, daemons, etcd, machines, names, quorum, workload
 
 
 def members(name: str, row: str | None = None, replicas: object = 3, image: object = "x") -> Given:
@@ -24,7 +24,11 @@ def by_image(image: object, replicas: int = 3) -> Given:
     return workload("store", "StatefulSet", image=image, labels={"app": "store"}, replicas=replicas)
 
 
-NO_QUORUM = (workload("etcd-backup", "Job", image="etcd"), workload("mariadb", image="mariadb", labels={"app": "blog"}))
+NO_QUORUM = (
+    workload("etcd-backup", "Job", image="etcd"),
+    workload("mariadb", image="mariadb", labels={"app": "blog"}, replicas=1),
+    workload("exporter", image="rabbitmq-exporter", labels={"app": "exporter"}),
+)
 
 
 def stores() -> list[Case]:
@@ -144,4 +148,36 @@ CASES = (
     case(ceph_mon_size, "none", *NO_QUORUM, daemons("ceph-osd", row="ceph-osd")),
     case(ceph_mon_size, "unknown replicas", members("ceph-mon", "ceph-mon", UNKNOWN), undecided="ceph-mon"),
     *stores(),
+    case(
+        rabbitmq_size,
+        "a StatefulSet for each member",
+        *(quorum(name, replicas=1) for name in ("r1", "r2", "r3")),
+        passes="r1",
+    ),
+    case(
+        rabbitmq_size,
+        "two StatefulSets of one member each",
+        *(quorum(name, replicas=1) for name in ("r1", "r2")),
+        fails="r1",
+        message="StatefulSets r1, r2: 2 members",
+    ),
+    case(
+        etcd_size,
+        "members known by the Service that they share",
+        *(
+            workload(name, "StatefulSet", image="etcd:3.6", labels={"app": "etcd", "member": name}, replicas=1)
+            for name in ("e1", "e2", "e3", "e4")
+        ),
+        names("etcd", {"app": "etcd"}),
+        fails="e1",
+        message="StatefulSets e1, e2, e3, e4: 4 members",
+    ),
+    case(
+        galera_size,
+        "hand-written Deployments of several replicas",
+        workload("shop", image="docker.io/library/mysql:8.4", labels={"app": "shop"}, replicas=2),
+        workload("wiki", image="mariadb:11", labels={"app": "wiki"}, replicas=2),
+        fails="shop wiki",
+        message="2 members, a quorum that survives the loss of 0",
+    ),
 )

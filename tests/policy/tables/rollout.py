@@ -1,8 +1,8 @@
-from policy.rules.rollout import rollout_can_finish
+from policy.rules.rollout import rollout_can_finish, rollout_keeps_service, rollout_reaches_all
 from tests.policy.cases import case
-from tests.policy.world import UNKNOWN, Given, machines, quorum, workload
+from tests.policy.world import UNKNOWN, Given, cloud, daemons, machine_pool, machines, quorum, workload
 
-rule = rollout_can_finish
+rule, keeps, reaches = rollout_can_finish, rollout_keeps_service, rollout_reaches_all
 
 THREE = machines("keystone")
 FOUR = machines("keystone", 4)
@@ -11,6 +11,9 @@ PORTS = workload("keystone", pools=["keystone"], apart=()).but(
     spec__template__spec__hostNetwork=True,
     spec__template__spec__containers=[{"image": "x", "ports": [{"containerPort": 5000}]}],
 )
+
+API = KEYSTONE.but(metadata__annotations={"quorate.io/row": "keystone-all"})
+AGENT = daemons("neutron-l2-agent", "compute", row="neutron-l2-agent")
 
 
 def rolling(given: Given = KEYSTONE, **limits: object) -> Given:
@@ -69,4 +72,72 @@ CASES = (
         message="spec.strategy.rollingUpdate.maxSurge of keystone",
     ),
     case(rule, "a surge that is none", THREE, rolling(maxSurge="some"), undecided="keystone"),
+    case(keeps, "one after another", cloud(), THREE, API, passes="keystone"),
+    case(
+        keeps,
+        "all at once",
+        cloud(),
+        THREE,
+        API.but(spec__strategy={"type": "Recreate"}),
+        fails="keystone",
+        message="strategy Recreate ends all instances at once",
+    ),
+    case(
+        keeps,
+        "all by permission",
+        cloud(),
+        THREE,
+        rolling(API, maxSurge=0, maxUnavailable="100%"),
+        fails="keystone",
+        message="maxUnavailable 100% lets a rollout end 3 of 3 instances at once",
+    ),
+    case(
+        keeps,
+        "the majority of a hand-written database",
+        rolling(workload("db", image="mariadb:11", labels={"app": "db"}), maxUnavailable=2),
+        fails="db",
+        message="expected at least 2 that keep running",
+    ),
+    case(
+        keeps,
+        "agents, a tenth at a time and all together",
+        cloud(),
+        machine_pool("compute", 5),
+        AGENT.but(spec__updateStrategy={"rollingUpdate": {"maxUnavailable": "10%"}}),
+        daemons("nova-compute", "compute", row="nova-compute").but(
+            spec__updateStrategy={"rollingUpdate": {"maxUnavailable": "100%"}}
+        ),
+        passes="neutron-l2-agent",
+        fails="nova-compute",
+    ),
+    case(
+        keeps,
+        "members one by one, or two of three at once",
+        quorum(),
+        quorum("mysqld", "mysqld-server").but(spec__updateStrategy={"rollingUpdate": {"maxUnavailable": "50%"}}),
+        passes="rabbitmq",
+        fails="mysqld",
+        message="maxUnavailable 50% lets a rollout end 2 of 3 instances at once; expected at least 2 that keep running",
+    ),
+    case(
+        keeps,
+        "one instance, or no row",
+        cloud(),
+        API.but(spec__replicas=1),
+        workload("website").but(spec__strategy={"type": "Recreate"}),
+    ),
+    case(keeps, "unknown strategy", cloud(), API.but(spec__strategy=UNKNOWN), undecided="keystone"),
+    case(reaches, "nothing holds it back", cloud(), API, AGENT, quorum(), passes="keystone neutron-l2-agent rabbitmq"),
+    case(
+        reaches,
+        "paused, partitioned, left to people",
+        cloud(),
+        API.but(spec__paused=True),
+        quorum().but(spec__updateStrategy={"rollingUpdate": {"partition": 2}}),
+        AGENT.but(spec__updateStrategy={"type": "OnDelete"}),
+        fails="keystone rabbitmq neutron-l2-agent",
+        message="partition 2 keeps instances below that number as they are",
+    ),
+    case(reaches, "no row and no quorum", cloud(), workload("website").but(spec__paused=True)),
+    case(reaches, "unknown partition", cloud(), quorum().but(spec__updateStrategy=UNKNOWN), undecided="rabbitmq"),
 )

@@ -203,4 +203,26 @@ CASES = (
         quorum().but(spec__template__spec__affinity__nodeAffinity=UNKNOWN),
         undecided="rabbitmq",
     ),
+    case(
+        per_node,
+        "a StatefulSet for each member, apart from each other",
+        cloud(),
+        *(quorum(name, replicas=1, labels={"app": "rabbit"}) for name in ("r1", "r2", "r3")),
+        passes="r1 r2 r3",
+    ),
+    case(
+        per_node,
+        "a StatefulSet for each member, which may meet",
+        cloud(),
+        *(quorum(name, replicas=1) for name in ("r1", "r2", "r3")),
+        fails="r1 r2 r3",
+        message="its pods may share a node with those of StatefulSet r2, StatefulSet r3, members of the same quorum",
+    ),
+    case(
+        per_node,
+        "a hand-written Deployment of a database",
+        stack(),
+        workload("db", image="postgres:17", labels={"app": "db"}, replicas=2, apart=()),
+        fails="db",
+    ),
 )

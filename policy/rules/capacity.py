@@ -1,0 +1,298 @@
+"""Room: for each pod, for all pods after the loss of a physical host, and for the computes of the architecture."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import lru_cache
+
+from policy.components import Cloud
+from policy.facts import LAB, PRODUCTION, Facts
+from policy.findings import Enforcement, Severity
+from policy.kubernetes.node import HOSTNAME, SERVER, Node
+from policy.kubernetes.quantity import Resources
+from policy.kubernetes.workload import Workload
+from policy.resource import Resource
+from policy.rule import Problem, Source, rule
+from policy.wording import counted, listing
+
+COMPUTE = "compute"
+
+
+@lru_cache(maxsize=1)
+def _free(facts: Facts) -> Mapping[str, Resources]:
+    """What daemons leave of every node that says how much it has, by its name."""
+    free = {node.name: node.room for node in facts.nodes if node.room is not None}
+    for daemon in facts.workloads:
+        if daemon.kind == "DaemonSet" and free:
+            for node in facts.eligible(daemon):
+                if node.name in free:
+                    free[node.name] = free[node.name] - daemon.requests
+    return free
+
+
+def _sized(facts: Facts, workload: Workload) -> bool:
+    """Whether it asks for anything, and all nodes that may run it say what they have."""
+    if not workload.lasting or not facts.nodes:
+        return False
+    nodes = facts.eligible(workload)
+    return bool(nodes) and workload.requests != Resources() and all(node.room is not None for node in nodes)
+
+
+def _one_each(facts: Facts, workload: Workload) -> bool:
+    """Whether no node takes a second pod of it."""
+    return facts.keeps_apart(workload, workload, HOSTNAME) or workload.host_ports
+
+
+@rule(
+    id="pod-fits-node",
+    title="Every pod fits the nodes that it may run on",
+    severity=Severity.HIGH,
+    rationale="A pod that requests more than any of its nodes has stays Pending for ever, whatever else is free.",
+    sources=(
+        Source("004", "5.4.16", "guarantee availability of certain amount of resources to services on the same node"),
+        Source("ours", "design.md", "what does not fit is an error that counts"),
+    ),
+    remediation="Lower the requests of its containers, or give it larger nodes.",
+    subjects=lambda facts: facts.workloads,
+    applies=_sized,
+    otherwise="no workload requests anything on nodes that say what they have",
+    since="0.2.0",
+)
+def pod_fits_node(facts: Facts, workload: Workload) -> Iterator[Problem]:
+    """On an empty node, beside its daemons: one node for each instance where no two may share one."""
+    nodes = facts.eligible(workload)
+    own = workload.requests if workload.replicas is None else Resources()
+    room = {node.name: _free(facts)[node.name] + own for node in nodes}
+    large = [name for name, each in room.items() if workload.requests.fits(each)]
+    apart = len(nodes) if _one_each(facts, workload) else 1
+    needed = len(nodes) if workload.replicas is None else min(workload.replicas, apart)
+    if len(large) < needed:
+        small = listing(room.keys() - set(large))
+        yield Problem(
+            f"a pod requests {workload.requests}, more than {small} have beside their daemons",
+            f"{counted(needed, 'node')} with so much",
+        )
+
+
+@dataclass(frozen=True)
+class Room:
+    """Nodes that some workloads may run on and leave for no others, with everything that must find room there."""
+
+    resource: Resource
+    """Of the workload that asks for most there."""
+    nodes: tuple[Node, ...]
+    workloads: tuple[Workload, ...]
+
+    @property
+    def title(self) -> str:
+        names = listing({node.pool for node in self.nodes if node.pool} or {node.name for node in self.nodes})
+        return f"{listing([each.title for each in self.workloads])} on {names}"
+
+
+@lru_cache(maxsize=1)
+def _rooms(facts: Facts) -> tuple[Room, ...]:
+    """One for each set of nodes that some workload has."""
+    free = _free(facts)
+    fitting: dict[Workload, frozenset[str]] = {}
+    for each in facts.workloads:
+        if not each.lasting or not each.replicas or not free:
+            continue
+        nodes = facts.eligible(each)
+        if nodes and all(node.name in free for node in nodes) and any(each.requests.fits(free[n.name]) for n in nodes):
+            fitting[each] = frozenset(node.name for node in nodes)
+    rooms: list[Room] = []
+    for names in dict.fromkeys(fitting.values()):
+        inside = tuple(each for each, own in fitting.items() if own <= names)
+        most = max((each for each, own in fitting.items() if own == names), key=_weight)
+        rooms.append(Room(most.resource, facts.eligible(most), inside))
+    return tuple(rooms)
+
+
+def _weight(workload: Workload) -> tuple[Decimal, Decimal, str]:
+    total = workload.requests.times(workload.replicas or 0)
+    return total.memory, total.cpu, workload.resource.name
+
+
+@rule(
+    id="requests-fit-after-loss",
+    title="Requests fit the nodes that are left after the loss of any one physical host",
+    severity=Severity.HIGH,
+    rationale="Instances of a lost host start again on what is left of their nodes. Where that is too small, some stay "
+    "Pending until the host is back: the architecture's counts hold in fair weather only.",
+    sources=(
+        Source("004", "5.4.16", "guarantee availability of certain amount of resources to services on the same node"),
+        Source("000", "Problem description", "full HA with 3 physical nodes"),
+        Source("ours", "design.md", "what does not fit is an error that counts"),
+    ),
+    remediation="Add a node to the pools, on a physical host of its own, or lower the requests of what runs there.",
+    subjects=_rooms,
+    applies=lambda _facts, room: len({node.server for node in room.nodes}) > 1,
+    otherwise="no workloads on nodes of several physical hosts that say what they have",
+    parameters={"lost": "one physical host", "counted": "instances that the anti-affinities still let run"},
+    since="0.2.0",
+)
+def requests_fit_after_loss(facts: Facts, room: Room) -> Iterator[Problem]:
+    """Sums for each set of nodes that a workload may use, of all workloads that may use no others.
+
+    A failure is proof: that much does not fit, however it is put. A pass is none: the sum may fit and no packing do so,
+    and workloads with further nodes are not counted. The planner's witness and `make prove` show a placement.
+    """
+    free = _free(facts)
+    total = sum((free[node.name] for node in room.nodes), Resources())
+    on_host: dict[str | None, Resources] = {}
+    for node in room.nodes:
+        on_host[node.server] = on_host.get(node.server, Resources()) + free[node.name]
+    demands = [_demand(facts, each) for each in room.workloads]
+    worst: dict[str, tuple[Resources, Resources]] = {}
+    for server, lost in on_host.items():
+        left = total - lost
+        asked = sum((demand(server) for demand in demands), Resources())
+        if not asked.fits(left):
+            worst[server or "(no label)"] = asked, left
+    if worst:
+        server, (asked, left) = min(worst.items(), key=lambda each: (each[1][1].memory - each[1][0].memory, each[0]))
+        which = f"{server} or of {counted(len(worst) - 1, 'other')}" if len(worst) > 1 else server
+        yield Problem(f"without {which} {asked} are requested of {left}", "room for all instances that can still run")
+
+
+def _demand(facts: Facts, workload: Workload) -> Callable[[str | None], Resources]:
+    """What the instances request that can still run once a physical host is gone."""
+    runnable = _runnable(facts, workload)
+    return lambda server: workload.requests.times(runnable(server))
+
+
+def _runnable(facts: Facts, workload: Workload) -> Callable[[str | None], int]:
+    """How many instances its anti-affinities let run once a physical host is gone."""
+    on_host = Counter(node.server for node in facts.eligible(workload))
+    nodes, replicas = on_host.total(), workload.replicas or 0
+    over_hosts = facts.keeps_apart(workload, workload, SERVER)
+    over_nodes = _one_each(facts, workload)
+
+    def without(server: str | None) -> int:
+        left = nodes - on_host[server]
+        most = len(on_host) - (server in on_host) if over_hosts else left if over_nodes else replicas if left else 0
+        return min(replicas, most)
+
+    return without
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """Nodes that the same workloads may run on."""
+
+    nodes: tuple[Node, ...]
+    workloads: tuple[Workload, ...]
+    asked: Resources
+    """By all that may run on one of them at once."""
+
+    @property
+    def resource(self) -> Resource:
+        """Of the first by name: the engine's own order is another each time."""
+        return min(self.nodes, key=lambda node: node.name).resource
+
+    @property
+    def title(self) -> str:
+        return f"{'node' if len(self.nodes) == 1 else 'nodes'} {listing([node.name for node in self.nodes])}"
+
+    def short(self, facts: Facts) -> tuple[Node, ...]:
+        """Nodes that could not hold all of it, beside their daemons."""
+        free = _free(facts)
+        found = (node for node in self.nodes if not self.asked.fits(free[node.name]))
+        return tuple(sorted(found, key=lambda node: node.name))
+
+
+@lru_cache(maxsize=1)
+def _crowds(facts: Facts) -> tuple[Crowd, ...]:
+    """One for each set of workloads that meet on a node. Pods that fit nowhere are left to pod-fits-node."""
+    free = _free(facts)
+    guests: dict[str, list[Workload]] = {node.name: [] for node in facts.nodes if node.name in free}
+    for workload in facts.workloads:
+        if not workload.lasting or not workload.replicas or not free:
+            continue
+        nodes = [node for node in facts.eligible(workload) if node.name in free]
+        if any(workload.requests.fits(free[node.name]) for node in nodes):
+            for node in nodes:
+                guests[node.name].append(workload)
+    alike: dict[tuple[Workload, ...], list[Node]] = {}
+    for node in facts.nodes:
+        if guests.get(node.name):
+            alike.setdefault(tuple(guests[node.name]), []).append(node)
+    return tuple(Crowd(tuple(nodes), those, _at_once(facts, those)) for those, nodes in alike.items())
+
+
+def _at_once(facts: Facts, workloads: Sequence[Workload]) -> Resources:
+    """What all pods request that one node may have to take."""
+    most = ((each, 1 if _one_each(facts, each) else each.replicas or 0) for each in workloads)
+    return sum((each.requests.times(count) for each, count in most), Resources())
+
+
+@rule(
+    id="room-in-any-order",
+    title="Every instance finds room, in whatever order pods come, after the loss of any one physical host",
+    severity=Severity.MEDIUM,
+    rationale="The scheduler takes pods in an order of its own and moves none afterwards. A service is sure of its "
+    "place only on nodes that hold everything which may run there at once.",
+    sources=(
+        Source("004", "5.4.16", "guarantee availability of certain amount of resources to services on the same node"),
+        Source("000", "Problem description", "full HA with 3 physical nodes"),
+        Source("ours", "blueprint/room.py", "found by the proof: an unlucky order left nova-api Pending"),
+    ),
+    remediation="Give the nodes more cores and memory, lower requests, or let fewer services run there.",
+    subjects=_crowds,
+    otherwise="no workload runs on nodes that say what they have",
+    enforcement={PRODUCTION: Enforcement.ADVISORY, LAB: Enforcement.ADVISORY},
+    since="0.2.0",
+)
+def room_in_any_order(facts: Facts, crowd: Crowd) -> Iterator[Problem]:
+    """The other side of requests-fit-after-loss: a pass is proof, a failure is none, for it may have been lucky.
+
+    A service with enough other nodes is not concerned. What a node's own system keeps is the node's to say.
+    """
+    short = crowd.short(facts)
+    concerned = [each.title for each in crowd.workloads if short and _unsure(facts, each)]
+    if concerned:
+        yield Problem(
+            f"all that may run on one of {listing([node.name for node in short])} requests {crowd.asked}, "
+            f"it has {_free(facts)[short[0].name]} beside its daemons; {listing(concerned)} may be left out",
+            "room for all of it, or enough other nodes with room",
+        )
+
+
+def _unsure(facts: Facts, workload: Workload) -> bool:
+    """Whether the loss of some host leaves it fewer nodes with room for everything than it can still use."""
+    nodes = facts.eligible(workload)
+    crowded = {node.name for crowd in _crowds(facts) for node in crowd.short(facts)}
+    sure = Counter(node.server for node in nodes if node.name not in crowded)
+    runnable, one_each = _runnable(facts, workload), _one_each(facts, workload)
+    for server in dict.fromkeys(node.server for node in nodes):
+        wanted = runnable(server) if one_each else min(1, runnable(server))
+        if sure.total() - sure[server] < wanted:
+            return True
+    return False
+
+
+@rule(
+    id="architecture-fits-computes",
+    title="The reference architecture is as large as the cloud",
+    severity=Severity.MEDIUM,
+    rationale="Counts and dedicated nodes of an architecture were validated at its size. A cloud that has outgrown it "
+    "runs a control plane that nobody has tested at that scale.",
+    sources=(
+        Source("004", "5.3.16", "one table for each of 100, 300 and 500 nodes"),
+        Source("004", "5.4.16", "the table for 1000 nodes"),
+    ),
+    remediation="Name the next larger architecture (quorate:architecture), and add the controllers that it dedicates.",
+    subjects=lambda facts: facts.clouds,
+    otherwise="the stack has no Cloud component, so no reference architecture is named",
+    parameters={"computes": "nodes with quorate.io/pool=compute"},
+    enforcement={PRODUCTION: Enforcement.ADVISORY, LAB: Enforcement.ADVISORY},
+    since="0.2.0",
+)
+def architecture_fits_computes(facts: Facts, _cloud: Cloud) -> Iterator[Problem]:
+    """Advisory: a cloud grows by computes, and the move to the next size is planned, not forced by the next preview."""
+    computes = sum(1 for node in facts.nodes if node.pool == COMPUTE)
+    if computes > facts.norm.computes:
+        yield Problem(f"{computes} computes", f"at most {facts.norm.computes} (architecture {facts.norm.name})")

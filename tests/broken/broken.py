@@ -1,0 +1,78 @@
+"""What a broken stack is: changes to resources on their way to the engine, and the rules that must catch them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+Props = dict[str, Any]
+Change = tuple[str, str, Callable[[Props], None]]
+"""Last part of the resource's type, its name, and what is done to its inputs."""
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A production stack with one fault."""
+
+    name: str
+    changes: tuple[Change, ...]
+    expected: Mapping[str, set[str]]
+    """Rules that must catch it, each with the names of the resources that it must name; no other rule may."""
+    stack: str = "prod"
+    """The stack that is broken."""
+
+
+def pod(props: Props) -> Props:
+    """The pod that a workload makes."""
+    return props["spec"]["template"]["spec"]
+
+
+def apart_terms(props: Props) -> list[Props]:
+    """A workload's required pod anti-affinities."""
+    return pod(props)["affinity"]["podAntiAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+
+
+def replicas(count: int) -> Callable[[Props], None]:
+    """So many replicas."""
+
+    def break_(props: Props) -> None:
+        props["spec"]["replicas"] = count
+
+    return break_
+
+
+def moved_to(*pools: str) -> Callable[[Props], None]:
+    """Its node affinity and its tolerations name these pools."""
+
+    def break_(props: Props) -> None:
+        inner = pod(props)
+        selector = inner["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+        for term in selector["nodeSelectorTerms"]:
+            for expression in term["matchExpressions"]:
+                expression["values"] = list(pools)
+        inner["tolerations"] = [
+            {"key": "quorate.io/dedicated", "operator": "Equal", "value": pool, "effect": "NoSchedule"}
+            for pool in pools
+        ]
+
+    return break_
+
+
+def requesting(cpu: str, memory: str) -> Callable[[Props], None]:
+    """Its first container asks for so much."""
+
+    def break_(props: Props) -> None:
+        pod(props)["containers"][0]["resources"]["requests"] = {"cpu": cpu, "memory": memory}
+
+    return break_
+
+
+def on_server(server: str) -> Callable[[Props], None]:
+    """A machine on another physical host, which its label says too."""
+
+    def break_(props: Props) -> None:
+        props["server"] = server
+        props["labels"]["quorate.io/server"] = server
+
+    return break_

@@ -1,0 +1,32 @@
+"""Room for pods, and for computes."""
+
+import copy
+
+from tests.broken.broken import Broken, Props, requesting
+
+
+def _another(props: Props) -> None:
+    extra = copy.deepcopy(props["nodes"][-1])
+    props["nodes"].append(extra | {"node": "cmp301", "server": "cmp301", "address": "10.20.5.200"})
+
+
+CASES = [
+    Broken(
+        "a pod that fits no node",
+        (("Deployment", "cloud-keystone", requesting("2", "300Gi")),),
+        {"pod-fits-node": {"cloud-keystone"}},
+    ),
+    Broken(
+        "room in fair weather only",
+        (
+            ("Deployment", "cloud-nova-api", requesting("16", "8Gi")),
+            ("Deployment", "cloud-nova-conductor", requesting("16", "8Gi")),
+        ),
+        {"requests-fit-after-loss": {"cloud-nova-api"}, "room-in-any-order": {"cloud-ctl04", "cloud-ctl07"}},
+    ),
+    Broken(
+        "more computes than the architecture is for",
+        (("MachinePool", "cloud-compute-24c-256g", _another),),
+        {"architecture-fits-computes": {"cloud"}},
+    ),
+]

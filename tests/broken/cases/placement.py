@@ -1,0 +1,109 @@
+"""Who stands where: nodes of one's own, who shares them with whom, what stands in front."""
+
+from collections.abc import Callable
+
+from tests.broken.broken import Broken, Props, apart_terms, moved_to
+
+
+def _without_spread(topology: str) -> Callable[[Props], None]:
+    def break_(props: Props) -> None:
+        terms = apart_terms(props)
+        terms[:] = [term for term in terms if term["topologyKey"] != topology]
+
+    return break_
+
+
+def _without_rival(service: str) -> Callable[[Props], None]:
+    """No anti-affinity against another service; either side's own is enough for the scheduler."""
+
+    def break_(props: Props) -> None:
+        terms = apart_terms(props)
+        for term in terms:
+            selector = term["labelSelector"]
+            for expression in selector.get("matchExpressions", []):
+                expression["values"] = [value for value in expression["values"] if value != service]
+        terms[:] = [term for term in terms if service not in term["labelSelector"].get("matchLabels", {}).values()]
+
+    return break_
+
+
+def _other_backends(props: Props) -> None:
+    props["spec"]["selector"] = {"app": "nothing-has-this"}
+
+
+def _past_the_proxy(props: Props) -> None:
+    props["spec"]["ports"][0]["targetPort"] = "mysql"
+
+
+def _no_taint(props: Props) -> None:
+    props["taints"] = []
+
+
+CASES = [
+    Broken(
+        "two instances may share a node",
+        (("Deployment", "cloud-keystone", _without_spread("kubernetes.io/hostname")),),
+        {"one-instance-per-node": {"cloud-keystone"}},
+    ),
+    Broken(
+        "horizon on keystone's nodes",
+        (
+            ("Deployment", "cloud-horizon", moved_to("keystone")),
+            ("Deployment", "cloud-horizon", _without_rival("keystone")),
+            ("Deployment", "cloud-keystone", _without_rival("horizon")),
+        ),
+        {"services-apart": {"cloud-horizon", "cloud-keystone"}},
+    ),
+    Broken(
+        "a service beside an OSD",
+        (("Deployment", "cloud-nagios", moved_to("storage")),),
+        {"nothing-beside-osd": {"cloud-nagios"}},
+    ),
+    Broken(
+        "a guest that RabbitMQ's nodes do not admit",
+        (("Deployment", "cloud-nova-conductor", moved_to("rabbitmq")),),
+        {"dedicated-nodes-admit-guests": {"cloud-nova-conductor"}},
+    ),
+    Broken(
+        "a Service in front of nothing",
+        (("Service", "cloud-glance-api", _other_backends),),
+        {"load-balanced-row-has-service": {"cloud-glance-api"}},
+    ),
+    Broken(
+        "a dedicated node that lets everybody in",
+        (("Machine", "cloud-ctl04", _no_taint),),
+        {"dedicated-nodes-are-there": {"cloud"}},
+    ),
+    Broken(
+        "schedulers away from Nova",
+        (("Deployment", "cloud-nova-scheduler", moved_to("rabbitmq")),),
+        {"scheduler-beside-nova": {"cloud-nova-scheduler"}},
+    ),
+    Broken(
+        "metadata agents away from Neutron",
+        (("Deployment", "cloud-neutron-metadata-agent", moved_to("mysqld")),),
+        {"network-agents-beside-server": {"cloud-neutron-metadata-agent"}},
+    ),
+    Broken(
+        "object gateways away from the monitors",
+        (("Deployment", "cloud-radosgw", moved_to("keystone")),),
+        {"radosgw-beside-monitors": {"cloud-radosgw"}},
+    ),
+    Broken(
+        "clients past ProxySQL",
+        (("Service", "cloud-mysqld", _past_the_proxy),),
+        {"database-behind-proxysql": {"cloud-mysqld"}},
+    ),
+    Broken(
+        "RabbitMQ on keystone's nodes as well",
+        (("StatefulSet", "cloud-rabbitmq", moved_to("rabbitmq", "keystone")),),
+        {"alone-on-own-nodes": {"cloud-rabbitmq"}, "room-in-any-order": {"cloud-ctl07"}},
+        stack="ra500",
+    ),
+    Broken(
+        "a guest beside the conductor",
+        (("Deployment", "cloud-placement-api", moved_to("nova-conductor")),),
+        {"dedicated-nodes-admit-guests": {"cloud-placement-api"}},
+        stack="ra1000",
+    ),
+]

@@ -1,0 +1,190 @@
+"""Quorums: their sizes, their members' places, the budgets that keep their majority, and rollouts."""
+
+from collections.abc import Callable
+
+from tests.broken.broken import Broken, Props, apart_terms, on_server, replicas
+
+
+def _may_share_a_server(props: Props) -> None:
+    terms = apart_terms(props)
+    terms[:] = [term for term in terms if term["topologyKey"] != "quorate.io/server"]
+
+
+def _other_pods(props: Props) -> None:
+    props["spec"]["selector"]["matchLabels"] = {"app": "nothing-has-this"}
+
+
+def _budget(field: str, value: int) -> Callable[[Props], None]:
+    def break_(props: Props) -> None:
+        for key in ("minAvailable", "maxUnavailable"):
+            props["spec"].pop(key, None)
+        props["spec"][field] = value
+
+    return break_
+
+
+def _other_names(props: Props) -> None:
+    props["spec"]["selector"] = {"app": "nothing-has-this"}
+
+
+def _without_claims(props: Props) -> None:
+    del props["spec"]["volumeClaimTemplates"]
+
+
+def _configured(text: str) -> Callable[[Props], None]:
+    def break_(props: Props) -> None:
+        props["data"]["rabbitmq.conf"] = text
+
+    return break_
+
+
+def _in_rack(rack: str) -> Callable[[Props], None]:
+    def break_(props: Props) -> None:
+        props["rack"] = rack
+        props["labels"] |= {"quorate.io/rack": rack, "topology.kubernetes.io/zone": rack}
+
+    return break_
+
+
+def _partition(props: Props) -> None:
+    props["spec"]["updateStrategy"]["rollingUpdate"] = {"partition": 2}
+
+
+def _all_at_once(props: Props) -> None:
+    props["spec"]["strategy"] = {"type": "Recreate"}
+
+
+def _surge(props: Props) -> None:
+    props["spec"]["strategy"]["rollingUpdate"] = {"maxSurge": 1, "maxUnavailable": 0}
+
+
+CASES = [
+    Broken(
+        "Galera of two",
+        (("StatefulSet", "cloud-mysqld", replicas(2)),),
+        {
+            "instances-match-row": {"cloud-mysqld"},
+            "galera-size": {"cloud-mysqld"},
+            "budget-keeps-majority": {"cloud-mysqld"},
+        },
+    ),
+    Broken(
+        "RabbitMQ of four",
+        (("StatefulSet", "cloud-rabbitmq", replicas(4)),),
+        {
+            "instances-match-row": {"cloud-rabbitmq"},
+            "rabbitmq-size": {"cloud-rabbitmq"},
+            "replicas-fit-nodes": {"cloud-rabbitmq"},
+            "one-member-per-server": {"cloud-rabbitmq"},
+        },
+    ),
+    Broken(
+        "two members may share a server",
+        (("StatefulSet", "cloud-mysqld", _may_share_a_server),),
+        {"one-member-per-server": {"cloud-mysqld"}},
+    ),
+    Broken(
+        "a budget that selects nothing",
+        (("PodDisruptionBudget", "cloud-rabbitmq", _other_pods),),
+        {"quorum-has-budget": {"cloud-rabbitmq"}, "budget-guards-one-workload": {"cloud-rabbitmq"}},
+    ),
+    Broken(
+        "a budget that gives the majority away",
+        (("PodDisruptionBudget", "cloud-mysqld", _budget("maxUnavailable", 2)),),
+        {"budget-keeps-majority": {"cloud-mysqld"}},
+    ),
+    Broken(
+        "a budget that no drain can pass",
+        (("PodDisruptionBudget", "cloud-ceph-mon", _budget("minAvailable", 3)),),
+        {"drain-can-finish": {"cloud-ceph-mon"}},
+    ),
+    Broken(
+        "a surge into a full pool",
+        (("Deployment", "cloud-keystone", _surge),),
+        {"rollout-can-finish": {"cloud-keystone"}},
+    ),
+    Broken(
+        "partitions that heal themselves",
+        (
+            (
+                "ConfigMap",
+                "cloud-rabbitmq-kolla",
+                _configured("cluster_partition_handling = autoheal\ndefault_queue_type = quorum\n"),
+            ),
+        ),
+        {"rabbitmq-pauses-minority": {"cloud-rabbitmq"}},
+    ),
+    Broken(
+        "classic queues",
+        (("ConfigMap", "cloud-rabbitmq-kolla", _configured("cluster_partition_handling = pause_minority\n")),),
+        {"rabbitmq-quorum-queues": {"cloud-rabbitmq-kolla"}},
+    ),
+    Broken(
+        "a database that forgets",
+        (("StatefulSet", "cloud-mysqld", _without_claims),),
+        {"stateful-keeps-data": {"cloud-mysqld"}},
+    ),
+    Broken(
+        "members that nobody can name",
+        (("Service", "cloud-rabbitmq-members", _other_names),),
+        {"members-find-each-other": {"cloud-rabbitmq"}},
+    ),
+    Broken(
+        "half of a quorum on one server",
+        (
+            ("Machine", "cloud-ctl05", on_server("ctl04")),
+            ("StatefulSet", "cloud-mysqld", _may_share_a_server),
+        ),
+        {
+            "one-member-per-server": {"cloud-mysqld", "cloud-ceph-mon"},
+            "quorum-survives-host": {"cloud-mysqld"},
+        },
+    ),
+    Broken(
+        "all of keystone's nodes on one server",
+        (
+            ("Machine", "cloud-ctl08", on_server("ctl07")),
+            ("Machine", "cloud-ctl09", on_server("ctl07")),
+        ),
+        {
+            "service-survives-host": {
+                "cloud-keystone",
+                "cloud-neutron-server",
+                "cloud-neutron-dhcp-agent",
+                "cloud-neutron-l3-agent",
+                "cloud-neutron-metadata-agent",
+                # These may run elsewhere too, and nothing makes them.
+                "cloud-nova-api",
+                "cloud-nova-scheduler",
+                "cloud-nova-conductor",
+                "cloud-glance-api",
+                "cloud-cinder-api",
+                "cloud-cinder-scheduler",
+                "cloud-cinder-volume",
+                "cloud-placement-api",
+            },
+        },
+    ),
+    Broken(
+        "half of a quorum in one rack",
+        (("Machine", "cloud-ctl05", _in_rack("r4")),),
+        {
+            "quorum-survives-rack": {
+                "cloud-mysqld",
+                "cloud-ceph-mon",
+                "cloud-influxdb-grafana",
+                "cloud-elasticsearch-kibana",
+            },
+        },
+    ),
+    Broken(
+        "an update that leaves members behind",
+        (("StatefulSet", "cloud-mysqld", _partition),),
+        {"rollout-reaches-all": {"cloud-mysqld"}},
+    ),
+    Broken(
+        "an update that ends all instances",
+        (("Deployment", "cloud-keystone", _all_at_once),),
+        {"rollout-keeps-service": {"cloud-keystone"}},
+    ),
+]

@@ -1,0 +1,187 @@
+from policy.rules.loss import quorum_survives_host, quorum_survives_rack, service_survives_host
+from tests.policy.cases import case
+from tests.policy.world import (
+    HOST,
+    SERVER,
+    UNKNOWN,
+    Given,
+    cloud,
+    daemons,
+    etcd,
+    machine,
+    machines,
+    masters,
+    names,
+    quorum,
+    workload,
+)
+
+host, instances, rack = quorum_survives_host, service_survives_host, quorum_survives_rack
+
+
+def vm(name: str, server: object, in_rack: object = "", pool: str = "rabbitmq") -> Given:
+    return machine(name, pool, server=server, labels={"quorate.io/rack": in_rack} if in_rack else None)
+
+
+THREE = machines("rabbitmq")
+CROWDED = [vm("a", "virt1"), vm("b", "virt1"), vm("c", "virt2"), vm("d", "virt3")]
+RACKS = [vm(f"n{number}", f"s{number}", f"r{number}") for number in (1, 2, 3)]
+ONE_RACK = [vm("n1", "s1", "r1"), vm("n2", "s2", "r1"), vm("n3", "s3", "r2")]
+KEYSTONE = workload("keystone", row="keystone-all", pools=["keystone"])
+TRIO = [quorum(name, replicas=1, pools=["rabbitmq"], apart=()) for name in ("r1", "r2", "r3")]
+
+
+def known(name: str, *nodes: Given) -> list[Given]:
+    """Further nodes, so that the stack has racks enough."""
+    return [*nodes, vm(name, name, name, "compute")]
+
+
+CASES = (
+    case(host, "a host for each member", THREE, quorum(apart=(HOST,)), passes="rabbitmq"),
+    case(host, "kept apart on crowded hosts", CROWDED, quorum(), passes="rabbitmq"),
+    case(
+        host,
+        "two nodes of one host and no rule over hosts",
+        CROWDED,
+        quorum(apart=(HOST,)),
+        fails="rabbitmq",
+        message="the loss of physical host virt1 may take 2 of 3; expected at least 2 left, the majority",
+    ),
+    case(
+        host,
+        "five members of which two may go",
+        CROWDED,
+        vm("e", "virt4"),
+        quorum(replicas=5, apart=(HOST,)),
+        passes="rabbitmq",
+    ),
+    case(
+        host,
+        "no rule at all",
+        THREE,
+        quorum(apart=()),
+        fails="rabbitmq",
+        message="the loss of any one physical host of rabbitmq-1, rabbitmq-2, rabbitmq-3 may take 3 of 3",
+    ),
+    case(
+        host,
+        "nodes that do not say where they are",
+        *(each.but(labels={"quorate.io/pool": "rabbitmq"}) for each in THREE),
+        quorum(),
+        fails="rabbitmq",
+        message="physical host (no label)",
+    ),
+    case(
+        host,
+        "a Deployment of a database on one server",
+        vm("a", "virt1", pool="x"),
+        vm("b", "virt1", pool="x"),
+        workload("db", image="mysql:8", labels={"app": "db"}, replicas=2, pools=["x"]),
+        fails="db",
+        message="the loss of physical host virt1 may take 2 of 2",
+    ),
+    case(
+        host,
+        "a StatefulSet for each member, which may meet",
+        THREE,
+        *TRIO,
+        fails="r1",
+        message="StatefulSets r1, r2, r3: the loss of any one physical host",
+    ),
+    case(
+        host,
+        "a StatefulSet for each member, apart over hosts",
+        CROWDED,
+        *(quorum(name, replicas=1, pools=["rabbitmq"], labels={"app": "r"}) for name in ("r1", "r2", "r3")),
+        passes="r1",
+    ),
+    case(
+        host,
+        "a StatefulSet for each member, apart over nodes",
+        CROWDED,
+        *(
+            quorum(name, replicas=1, pools=["rabbitmq"], labels={"app": "r"}, apart=(HOST,))
+            for name in ("r1", "r2", "r3")
+        ),
+        fails="r1",
+        message="the loss of physical host virt1 may take 2 of 3",
+    ),
+    case(host, "etcd on masters of their own", masters(), etcd(), passes="etcd"),
+    case(
+        host,
+        "two members of etcd on one server, by their machines",
+        machine("master-1", "master", server="virt1"),
+        machine("master-2", "master", server="virt1"),
+        machine("master-3", "master", server="virt2"),
+        etcd(),
+        fails="etcd",
+        message="the loss of physical host virt1 may take 2 of 3",
+    ),
+    case(
+        host,
+        "daemons, two of three on a host",
+        CROWDED[:3],
+        daemons("ceph-mon", "rabbitmq", row="ceph-mon"),
+        fails="ceph-mon",
+    ),
+    case(host, "no quorum, or one member", THREE, KEYSTONE, quorum(replicas=1), names("rabbitmq")),
+    case(host, "an unknown server", vm("a", UNKNOWN), CROWDED[1:], quorum(apart=(HOST,)), undecided="rabbitmq"),
+    case(instances, "hosts enough", cloud(), machines("keystone"), KEYSTONE, passes="keystone"),
+    case(
+        instances,
+        "all nodes are virtual machines of one host",
+        cloud(),
+        machines("keystone", server="virt1"),
+        KEYSTONE,
+        fails="keystone",
+        message="the loss of physical host virt1 may take 3 of 3; expected at least one instance elsewhere",
+    ),
+    case(
+        instances,
+        "five nodes, three of them on one host",
+        cloud(),
+        *(vm(name, "virt1", pool="keystone") for name in "abc"),
+        *(vm(name, "virt2", pool="keystone") for name in "de"),
+        KEYSTONE,
+        workload("glance-api", row="glance-api", pools=["keystone"], apart=(HOST, SERVER), replicas=2),
+        fails="keystone",
+        passes="glance-api",
+    ),
+    case(
+        instances,
+        "one instance, no row, a quorum, or one that may share a node",
+        cloud(),
+        machines("keystone", server="virt1"),
+        workload("nagios", row="Nagios", pools=["keystone"], replicas=1),
+        workload("website", pools=["keystone"]),
+        quorum(pools=["keystone"]),
+        workload("horizon", row="horizon/apache2", pools=["keystone"], apart=()),
+    ),
+    case(
+        instances,
+        "unknown replicas",
+        cloud(),
+        machines("keystone"),
+        workload("keystone", row="keystone-all", replicas=UNKNOWN),
+        undecided="keystone",
+    ),
+    case(rack, "a rack for each", RACKS, quorum(), passes="rabbitmq"),
+    case(
+        rack,
+        "two of three in one rack",
+        known("r3", *ONE_RACK),
+        quorum(),
+        fails="rabbitmq",
+        message="the loss of rack r1 may take 2 of 3",
+    ),
+    case(
+        rack,
+        "apart over racks",
+        known("r3", *ONE_RACK),
+        quorum(apart=(HOST, SERVER, "quorate.io/rack")),
+        passes="rabbitmq",
+    ),
+    case(rack, "two racks in all, none known, or no quorum", ONE_RACK, quorum()),
+    case(rack, "a node whose rack is not known", RACKS, vm("n4", "s4"), quorum()),
+    case(rack, "an unknown rack", RACKS, vm("n4", "s4", UNKNOWN), quorum(), undecided="rabbitmq"),
+)

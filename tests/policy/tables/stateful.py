@@ -1,0 +1,55 @@
+from policy.rules.stateful import members_find_each_other, stateful_keeps_data
+from tests.policy.cases import case
+from tests.policy.world import UNKNOWN, daemons, machines, names, quorum, service, workload
+
+data, find = stateful_keeps_data, members_find_each_other
+
+HAND_WRITTEN = workload("db", image="mariadb:11", labels={"app": "db"}, replicas=2)
+
+CASES = (
+    case(data, "a claim for each member", quorum(), passes="rabbitmq"),
+    case(
+        data,
+        "a directory of the node",
+        HAND_WRITTEN.but(spec__template__spec__volumes=[{"name": "data", "hostPath": {"path": "/var/lib/mysql"}}]),
+        passes="db",
+    ),
+    case(
+        data,
+        "a volume that ends with the pod",
+        HAND_WRITTEN.but(spec__template__spec__volumes=[{"name": "data", "emptyDir": {"sizeLimit": "1Gi"}}]),
+        quorum().but(spec__volumeClaimTemplates=[]),
+        fails="db rabbitmq",
+        message="no volume of its pods outlives them",
+    ),
+    case(data, "nothing of state", workload("keystone"), workload("rabbitmq-setup", "Job")),
+    case(data, "unknown claims", quorum().but(spec__volumeClaimTemplates=UNKNOWN), undecided="rabbitmq"),
+    case(find, "a headless Service of its own", quorum(), names("rabbitmq"), passes="rabbitmq"),
+    case(
+        find,
+        "a Deployment's pods have no names",
+        HAND_WRITTEN,
+        service("db", {"app": "db"}),
+        fails="db",
+        message="pods of a Deployment have no names that last",
+    ),
+    case(find, "no such Service", quorum(), fails="rabbitmq", message="serviceName rabbitmq-members is no headless"),
+    case(find, "no serviceName", quorum().but(spec__serviceName=None), names("rabbitmq"), fails="rabbitmq"),
+    case(find, "it names other pods", quorum(), names("rabbitmq", {"app": "x"}), fails="rabbitmq"),
+    case(
+        find,
+        "it balances",
+        quorum(),
+        service("rabbitmq-members", {"app.kubernetes.io/name": "rabbitmq"}),
+        fails="rabbitmq",
+    ),
+    case(
+        find,
+        "one member, daemons, no quorum",
+        machines("etcd"),
+        quorum(replicas=1),
+        daemons("etcd", "etcd", row="ceph-mon"),
+        workload("keystone"),
+    ),
+    case(find, "unknown selector", quorum(), names("rabbitmq", UNKNOWN), undecided="rabbitmq"),
+)

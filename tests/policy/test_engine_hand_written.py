@@ -1,0 +1,39 @@
+"""A stack that somebody wrote by hand is judged by what its resources are, on the real engine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.policy import echo
+from tests.policy.conftest import Previews
+
+PROGRAM = Path(__file__).resolve().parent / "hand_written"
+
+SEVERAL_TOGETHER = {
+    "one-instance-per-node",
+    "one-member-per-server",
+    "quorum-survives-host",
+    "quorum-has-budget",
+    "members-find-each-other",
+    "stateful-keeps-data",
+}
+"""What two replicas of a database or a queue break that may share a server."""
+
+BROKEN = {
+    "db": {*SEVERAL_TOGETHER, "galera-size"},
+    "queue": {*SEVERAL_TOGETHER, "rabbitmq-size"},
+    "website": set[str](),
+    "vm": set[str](),
+    "restart": set[str](),
+}
+"""Rules that each resource of the program breaks."""
+
+
+def test_every_fault_is_found(preview: Previews) -> None:
+    with echo.serving() as providers:
+        result = preview([], None, program=PROGRAM, PULUMI_DEBUG_PROVIDERS=providers)
+    assert result.code != 0
+    violations = result.violations().items()
+    found = {name: {rule.rpartition(" ")[2] for rule, names in violations if name in names} for name in BROKEN}
+    assert found == BROKEN, result.output
+    assert "the loss of physical host host1 may take 2 of 2" in result.output
