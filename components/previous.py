@@ -1,8 +1,8 @@
 """What stands, for the next deployment to look back on, and what stood before this one.
 
 A quorum cannot be judged by the resources of one deployment alone: three members that are there may be three others
-than before. So the program leaves behind who the members are (the stack's output `standing`) and reads what its own last
-deployment left, by a reference to its own stack. The comparison is the policies' (docs/adr/0005-looking-back.md).
+than before. So the program leaves behind who the members are (the stack's output `standing`) and reads what its own
+last deployment left, by a reference to its own stack. The comparison is the policies' (docs/adr/0005-looking-back.md).
 """
 
 from __future__ import annotations

@@ -69,7 +69,17 @@ class Analyzer(sdk._PolicyAnalyzerServicer):  # pyright: ignore[reportPrivateUsa
         self, request: messages.AnalyzeStackRequest, context: grpc.ServicerContext
     ) -> messages.AnalyzeResponse:
         """Evaluates every rule over one set of facts."""
-        resources = (from_message(each.type, each.urn, each.name, each.properties) for each in request.resources)
+        resources = (
+            from_message(
+                each.type,
+                each.urn,
+                each.name,
+                each.properties,
+                protected=each.options.protect,
+                after=tuple(each.dependencies),
+            )
+            for each in request.resources
+        )
         facts = Facts(resources, self._profile, self._architecture)
         response = messages.AnalyzeResponse()
         log: list[str] = []

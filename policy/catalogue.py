@@ -19,6 +19,7 @@ from policy.rules import (
     capacity,
     dedication,
     disruption,
+    history,
     hosts,
     instances,
     load_balancing,
@@ -51,6 +52,7 @@ FAMILIES = (
     capacity,
     disruption,
     rollout,
+    history,
 )
 
 

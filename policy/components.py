@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -86,6 +87,38 @@ class VirtHost(Component):
     def guests(self) -> tuple[str, ...]:
         """Names of the virtual machines on it."""
         return tuple(each.at("node").text() for each in self._facts.at("vms").items())
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A quorum as it stood, or as it will."""
+
+    members: int
+    nodes: Mapping[str, str]
+    """The nodes that may carry members, each with its physical host."""
+
+
+class Previous(Component):
+    """What the stack's last deployment left behind."""
+
+    TYPE: ClassVar[str] = "quorate:index:Previous"
+
+    @property
+    def known(self) -> bool:
+        """Whether there was a deployment that left anything: not before a stack's first."""
+        return self._facts.at("stood").given()
+
+    def quorums(self) -> Iterator[tuple[str, Standing]]:
+        """By the name of the service."""
+        quorums = self._facts.at("stood", "quorums")
+        for name in quorums.keys():  # noqa: SIM118 - a Tree is no mapping
+            each = quorums.at(name)
+            yield name, Standing(each.at("members").number(0), dict(each.at("nodes").texts()))
+
+    @property
+    def storage(self) -> Mapping[str, str]:
+        """Nodes with the cloud's data, and the physical host of each."""
+        return dict(self._facts.at("stood", "storage").texts())
 
 
 def _members(tree: Tree) -> tuple[Member, ...]:

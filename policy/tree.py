@@ -20,6 +20,12 @@ UNKNOWN: Final = _Unknown()
 """Stands where the engine has no value yet."""
 
 
+class Sealed(str):
+    """Text that travels as a secret: the engine keeps it encrypted and never shows it. Only its being one matters."""
+
+    __slots__ = ()
+
+
 class NotKnown(Exception):
     """A rule needs a value that this preview cannot know."""
 

@@ -5,6 +5,7 @@ from tests.policy.tables import (
     capacity,
     dedication,
     disruption,
+    history,
     hosts,
     instances,
     load_balancing,
@@ -37,4 +38,5 @@ CASES: tuple[Case, ...] = (
     *separation.CASES,
     *disruption.CASES,
     *rollout.CASES,
+    *history.CASES,
 )
