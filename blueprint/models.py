@@ -105,6 +105,12 @@ class Settings(Strict):
     target: Literal["render", "live"] = "render"
     release: Annotated[Text, StringConstraints(pattern=r"^20\d\d\.[12]$")] = "2026.1"
     features: tuple[Literal["reduced-footprint"], ...] = ()
+    acknowledged: Annotated[
+        tuple[Literal["performance", "security", "isolation"], ...],
+        Field(
+            description="disclaimers that you have read (seeds 000, 002); production on virtual machines asks for them"
+        ),
+    ] = ()
     servers: Annotated[tuple[Server, ...], Field(min_length=1)]
     topology: Annotated[str | None, Field(description="a Fuel-CCP topology file, instead of roles on servers")] = None
     template: Annotated[str | None, Field(description="a libvirt domain template of your own")] = None

@@ -16,23 +16,30 @@ from policy.facts import LAB, PRODUCTION
 from policy.norms import Norm, parts
 from policy.rule import AnyRule, Rule
 from policy.rules import (
+    api,
     capacity,
+    commands,
+    control_plane,
     dedication,
     disruption,
     history,
     hosts,
+    images,
     instances,
     load_balancing,
     loss,
     masters,
     messaging,
     monitoring,
+    privileges,
     quorum_sizes,
     rollout,
+    secrets,
     separation,
     spread,
     stateful,
     together,
+    virt,
 )
 
 FAMILIES = (
@@ -45,6 +52,9 @@ FAMILIES = (
     stateful,
     messaging,
     masters,
+    api,
+    control_plane,
+    virt,
     load_balancing,
     separation,
     together,
@@ -53,6 +63,10 @@ FAMILIES = (
     disruption,
     rollout,
     history,
+    commands,
+    secrets,
+    images,
+    privileges,
 )
 
 

@@ -44,6 +44,21 @@ class Cloud(Component):
     def computes(self) -> int:
         return self._facts.at("computes").number(0)
 
+    @property
+    def target(self) -> str:
+        """render or live."""
+        return self._facts.at("target").text()
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """What the stack asks for beyond the architecture."""
+        return self._facts.at("features").words()
+
+    @property
+    def acknowledged(self) -> tuple[str, ...]:
+        """Disclaimers that a person has read."""
+        return self._facts.at("acknowledged").words()
+
 
 @dataclass(frozen=True)
 class Member:
@@ -74,6 +89,16 @@ class MasterTier(Component):
         return _members(self._facts.at("masters"))
 
 
+@dataclass(frozen=True)
+class Guest:
+    """A virtual machine on a virt host."""
+
+    node: str
+    cpu: int
+    memory: int
+    """GiB."""
+
+
 class VirtHost(Component):
     """A physical server that carries virtual machines."""
 
@@ -87,6 +112,34 @@ class VirtHost(Component):
     def guests(self) -> tuple[str, ...]:
         """Names of the virtual machines on it."""
         return tuple(each.at("node").text() for each in self._facts.at("vms").items())
+
+    @property
+    def vms(self) -> tuple[Guest, ...]:
+        """The virtual machines on it, with what they take."""
+        return tuple(
+            Guest(each.at("node").text(), each.at("cpu").number(0), each.at("memory").number(0))
+            for each in self._facts.at("vms").items()
+        )
+
+    @property
+    def hypervisor(self) -> str:
+        """What carries them."""
+        return self._facts.at("hypervisor").text()
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """Roles of the server itself."""
+        return self._facts.at("hostRoles").words()
+
+    @property
+    def cpu(self) -> int:
+        """Its cores."""
+        return self._facts.at("hostCpu").number(0)
+
+    @property
+    def memory(self) -> int:
+        """GiB."""
+        return self._facts.at("hostMemory").number(0)
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from policy.kubernetes.node import Node, nodes
 from policy.kubernetes.selecting import Budget, Service, budgets, services
 from policy.kubernetes.selectors import Labels
 from policy.kubernetes.workload import NAME, Workload, workloads
+from policy.machine import Machine, machines
 from policy.resource import Resource
 
 if TYPE_CHECKING:
@@ -135,6 +136,11 @@ class Facts:
     def nodes(self) -> tuple[Node, ...]:
         """Every node that a machine of the stack will be."""
         return nodes(self.resources)
+
+    @cached_property
+    def machines(self) -> tuple[Machine, ...]:
+        """Machines and pools of machines, with their files."""
+        return machines(self.resources)
 
     @cached_property
     def workloads(self) -> tuple[Workload, ...]:

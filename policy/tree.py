@@ -90,6 +90,10 @@ class Tree:
             raise self._malformed("a text")
         return value
 
+    def is_list(self) -> bool:
+        """Whether it is a list."""
+        return isinstance(self._known(), list)
+
     def is_text(self) -> bool:
         """Whether it is a text."""
         return isinstance(self._known(), str)

@@ -2,23 +2,30 @@
 
 from tests.policy.cases import Case
 from tests.policy.tables import (
+    api,
     capacity,
+    commands,
+    control_plane,
     dedication,
     disruption,
     history,
     hosts,
+    images,
     instances,
     load_balancing,
     loss,
     masters,
     messaging,
     monitoring,
+    privileges,
     quorum_sizes,
     rollout,
+    secrets,
     separation,
     spread,
     stateful,
     together,
+    virt,
 )
 
 CASES: tuple[Case, ...] = (
@@ -39,4 +46,11 @@ CASES: tuple[Case, ...] = (
     *disruption.CASES,
     *rollout.CASES,
     *history.CASES,
+    *api.CASES,
+    *commands.CASES,
+    *control_plane.CASES,
+    *images.CASES,
+    *privileges.CASES,
+    *secrets.CASES,
+    *virt.CASES,
 )
