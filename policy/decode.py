@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 from pulumi_policy import proxy
 
 from policy.resource import Resource
-from policy.tree import UNKNOWN, Sealed
+from policy.tree import SEALED_UNKNOWN, UNKNOWN, Sealed
 
 if TYPE_CHECKING:
     from google.protobuf.struct_pb2 import Struct, Value
@@ -75,6 +75,8 @@ def _struct(struct: Struct) -> object:
 
 def _sealed(value: object) -> object:
     """A secret, every text in it marked as one."""
+    if value is UNKNOWN:
+        return SEALED_UNKNOWN
     if isinstance(value, str):
         return Sealed(value)
     if isinstance(value, dict):

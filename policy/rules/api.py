@@ -11,6 +11,7 @@ from policy.facts import Facts
 from policy.findings import Severity
 from policy.kubernetes.workload import kubernetes_kind
 from policy.machine import Machine
+from policy.pods import program
 from policy.resource import Resource
 from policy.rule import Problem, Source, rule
 from policy.tree import Malformed, Tree
@@ -222,8 +223,7 @@ def _dns(facts: Facts) -> Iterator[Dns]:
 
 
 def _is_dns(image: str) -> bool:
-    name = image.partition("@")[0].rpartition("/")[2].partition(":")[0]
-    return name in ("coredns", "kube-dns", "k8s-dns-kube-dns")
+    return program(image) in ("coredns", "kube-dns", "k8s-dns-kube-dns")
 
 
 @rule(

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from policy.components import Etcd
 from policy.facts import Facts
 from policy.findings import Severity
 from policy.kubernetes.workload import Workload
 from policy.machine import Machine
-from policy.resource import Resource
+from policy.pods import Pods, pods, program
 from policy.rule import Problem, Source, rule
-from policy.tree import Tree
 from policy.wording import listing
 
 NAMESPACE = "kube-system"
@@ -29,38 +27,10 @@ GUARDED = (
 _SNAPSHOT = re.compile(r"etcd(ctl|utl)\b.*\bsnapshot\s+save|etcdctl\s+backup\b|\bvelero\b.*etcd", re.S)
 
 
-@dataclass(frozen=True)
-class Pods:
-    """A workload, or a static pod among a machine's files."""
-
-    resource: Resource
-    title: str
-    namespace: str
-    spec: Tree
-
-    @property
-    def names(self) -> set[str]:
-        """What its containers run, by their images."""
-        images = (each.at("image").text() for each in self.spec.at("containers").items())
-        return {image.partition("@")[0].rpartition("/")[2].partition(":")[0] for image in images}
-
-
-def pods(facts: Facts) -> Iterator[Pods]:
-    """Everything that puts pods on nodes, static pods of machines with it."""
-    for workload in facts.workloads:
-        yield Pods(workload.resource, workload.title, workload.namespace, workload.pod)
-    for machine in facts.machines:
-        for manifest in machine.of_kind("Pod"):
-            tree = Tree(manifest, machine.resource.name)
-            name = tree.at("metadata", "name").text()
-            namespace = tree.at("metadata", "namespace").text("default")
-            yield Pods(machine.resource, f"static pod {name} of {machine.title}", namespace, tree.at("spec"))
-
-
 def _is_control_plane(_facts: Facts, each: Pods) -> bool:
     if each.names & set(PARTS):
         return True
-    return each.title.startswith("static pod")
+    return each.workload is None
 
 
 @rule(
@@ -112,8 +82,7 @@ def _guarded(each: Pods) -> dict[str, str]:
 def certificates_read_only(_facts: Facts, each: Pods) -> Iterator[Problem]:
     """A mount without a word may be written to."""
     guarded = _guarded(each)
-    containers = [*each.spec.at("containers").items(), *each.spec.at("initContainers").items()]
-    for container in containers:
+    for container in each.containers():
         for mount in container.at("volumeMounts").items():
             volume = mount.at("name").text()
             if volume in guarded and not mount.at("readOnly").flag():
@@ -145,7 +114,7 @@ def cluster_has_etcd(facts: Facts, _tier: object) -> Iterator[Problem]:
 
 
 def _runs_etcd(workload: Workload) -> bool:
-    return any(image.partition("@")[0].rpartition("/")[2].partition(":")[0] == "etcd" for image in workload.images)
+    return any(program(image) == "etcd" for image in workload.images)
 
 
 def _machines_of(facts: Facts, etcd: Etcd) -> list[Machine]:
