@@ -64,7 +64,10 @@ def _will_pull(facts: Facts, _each: Pods) -> bool:
     severity=Severity.HIGH,
     rationale="A registry may give another image under the same tag tomorrow, by a publishing job or by an intruder. A "
     "digest is the image.",
-    sources=(Source("ours", "kolla.md", "tags are moving (series tag, periodic publishing jobs): pin by digest"),),
+    sources=(
+        Source("ours", "kolla.md", "tags are moving (series tag, periodic publishing jobs): pin by digest"),
+        Source("004", "5.5.10", "files with pod description contain a specific version"),
+    ),
     remediation="Write the digests under quorate:images.digests, by the image's name (`skopeo inspect --format "
     "'{{.Digest}}' docker://<image>` tells one), or a whole reference under quorate:services.<name>.image.",
     subjects=pods,

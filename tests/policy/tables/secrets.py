@@ -60,8 +60,8 @@ CASES = (
         clear,
         "settings that only name a secret's place",
         config_map(
-            app_conf="[database]\npassword = ${DB_PASSWORD}\npassword_file = /etc/p\ntoken: /run/token\nuse_token = true\n"
-            "connection = mysql://nova:{{ pw }}@db/nova\nsecretName: creds\nproxy_pass http://api;\n"
+            app_conf="[database]\npassword = ${DB_PASSWORD}\npassword_file = /etc/p\ntoken: /run/token\n"
+            "use_token = true\nconnection = mysql://nova:{{ pw }}@db/nova\nsecretName: creds\nproxy_pass http://api;\n"
         ),
         passes="conf",
     ),
