@@ -73,9 +73,12 @@ def test_a_stack_that_breaks_no_rule(report: Reports) -> None:
     made = report(log_of(whole_stack()))
     assert made.code == 0
     assert made.json["summary"]["verdict"] == "pass"
-    counts = made.json["summary"]["rules"]
-    assert (counts["fail"], counts["notEvaluated"]) == (0, 0)
-    assert counts["pass"] + counts["notApplicable"] == len(RULES)
+    assert made.json["summary"]["rules"] == {
+        "pass": len(RULES) - len(NOT_APPLICABLE),
+        "fail": 0,
+        "notApplicable": len(NOT_APPLICABLE),
+        "notEvaluated": 0,
+    }
     assert (made.json["profile"], made.json["architecture"]) == ("production", "100")
     assert made.resources("galera-size", "pass") == {"mysqld"}
     for rule in NOT_APPLICABLE:
