@@ -248,7 +248,7 @@ def reading(given: Given, *config_maps: str) -> Given:
 
 def behind_proxysql(given: Given) -> Given:
     """The same database, with ProxySQL beside it in its pods on port 6033."""
-    proxy = {"name": "proxysql", "image": "proxysql", "ports": [{"name": "proxysql", "containerPort": 6033}]}
+    proxy = {"name": "proxysql", "image": "registry/proxysql:1", "ports": [{"name": "proxysql", "containerPort": 6033}]}
     containers = [*given.props["spec"]["template"]["spec"]["containers"], proxy]
     return given.but(spec__template__spec__containers=containers)
 
