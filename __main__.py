@@ -27,13 +27,13 @@ def main() -> None:
 
     landing = target.of(plan.settings, stack)
     opts = pulumi.ResourceOptions(providers=[landing.kubernetes])
-    Cloud("cloud", CloudArgs(plan, stack, landing), opts)
-    previous.Previous("previous")
+    cloud = Cloud("cloud", CloudArgs(plan, stack, landing), opts)
+    history = previous.Previous("previous", previous.standing(plan), pulumi.ResourceOptions(depends_on=[cloud]))
 
     pulumi.export("architecture", plan.architecture.name)
     pulumi.export("plan", str(target.directory(stack) / "plan.json"))
     pulumi.export("services", {service.name: service.instances for service in plan.services})
-    pulumi.export(previous.OUTPUT, previous.standing(plan))
+    pulumi.export(previous.OUTPUT, history.standing)
 
 
 try:

@@ -45,8 +45,13 @@ class Previous(pulumi.ComponentResource):
     change of this resource after each change of a quorum, and no deployment would ever be the one that changes nothing.
     """
 
-    def __init__(self, name: str) -> None:
-        super().__init__(tokens.PREVIOUS, name, {})
+    standing: pulumi.Output[dict[str, Any]]
+    """What stands now, for the stack's output. It comes after everything that `opts` makes this depend on: an update
+    that fails on the way leaves what stood before, and the next one is compared with that."""
+
+    def __init__(self, name: str, stands: dict[str, Any], opts: pulumi.ResourceOptions) -> None:
+        super().__init__(tokens.PREVIOUS, name, {}, opts)
+        self.standing = self.urn.apply(lambda _: stands)
         own = f"{pulumi.get_organization()}/{pulumi.get_project()}/{pulumi.get_stack()}"
         stood = pulumi.StackReference(own, opts=pulumi.ResourceOptions(parent=self)).get_output(OUTPUT)
         self.register_outputs({"stood": stood})

@@ -85,3 +85,21 @@ def test_two_masters_may_not(standing: Projects) -> None:
         "majority-survives-change": {"cloud-masters-etcd"},
     }
     assert "quorum etcd: 2 of its 3 members go at once; master2, master3 may carry one" in done.output
+
+
+def test_an_update_that_fails_leaves_what_stood(standing: Projects) -> None:
+    """Else the next change would be compared with members that never came to be."""
+    ra100 = standing("ra100")
+    stack = "urn:pulumi:ra100::quorate::pulumi:pulumi:Stack::quorate-ra100"
+    before = ra100.state()[stack]["outputs"]["standing"]
+    rest = named(ra100, "master[1-3]", name="master[1-2]", rack="r[1-2]")
+    replace(ra100, "master[1-3]", rest, named(ra100, "master[1-3]", name="master9", address="10.20.0.19", rack="r3"))
+    in_the_way = ra100.build / "machines" / "master9"
+    in_the_way.write_text("a file where a directory must be")
+    failed = ra100.run("up", "--yes", "--skip-preview")
+    assert failed.code != 0
+    assert ra100.state()[stack]["outputs"]["standing"] == before
+    in_the_way.unlink()
+    ra100.up()
+    after = ra100.state()[stack]["outputs"]["standing"]
+    assert after["quorums"]["etcd"]["nodes"].keys() == {"master1", "master2", "master9"}
