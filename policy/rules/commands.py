@@ -50,7 +50,6 @@ def command_asks_quorum(_facts: Facts, command: Command) -> Iterator[Problem]:
     "are two members down at once.",
     sources=(
         Source("004", "5.5.10", "nodes are updated one by one, without restarting services on all of them at once"),
-        Source("004", "5.5.9", "run decommission one node after the other"),
     ),
     remediation="Give each command depends_on the one of the machine before, and one machine to each command.",
     subjects=_commands,
