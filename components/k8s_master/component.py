@@ -91,4 +91,4 @@ def master_files(plan: Plan, master: Node) -> dict[str, str]:
 
 def worker_files(plan: Plan) -> dict[str, str]:
     """Templates that every other machine has."""
-    return api_proxy.files(plan.masters)
+    return api_proxy.files(plan.masters, plan.settings.images.digests)

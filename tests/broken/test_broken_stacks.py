@@ -22,6 +22,9 @@ from tests.broken.broken import Broken
 from tests.broken.cases import BY_NAME
 from tests.stacks import ROOT, STACKS
 
+OWN = Path(__file__).parent / "stacks"
+"""Stacks that stand nowhere else."""
+
 
 @dataclass(frozen=True)
 class Project:
@@ -56,7 +59,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     shutil.copy(ROOT / "Pulumi.yaml", copy.path)
     stacks = sorted({broken.stack for broken in BY_NAME.values()})
     for stack in stacks:
-        shutil.copy(STACKS[stack], copy.path / f"Pulumi.{stack}.yaml")
+        shutil.copy(STACKS.get(stack, OWN / f"{stack}.yaml"), copy.path / f"Pulumi.{stack}.yaml")
     program = (ROOT / "__main__.py").read_text(encoding="utf-8")
     breaking = "import tests.broken.breakages\n\ntests.broken.breakages.install()\n"
     future = "from __future__ import annotations\n"
