@@ -16,7 +16,7 @@ _HARMLESS = re.compile(r"initial[_\-]cluster[_\-]token|no[_\-]?pass(word)?$|cont
 """Names that end alike: the token of etcd's cluster tells clusters apart and guards nothing."""
 
 _UNDER_A_NAME = re.compile(
-    rf"""^[\s\-]*(?:export\s+|Environment=)?["']?({_NAME})["']?\s*[:=]\s*["']?([^\s"',;#]+)""", re.I | re.M
+    rf"""^[ \t\-]*(?:export +|Environment=)?["']?({_NAME})["']?[ \t]*[:=][ \t]*["']?([^\s"',;#]+)""", re.I | re.M
 )
 _OPTION = re.compile(rf"""(?<!\S)--?({_NAME})[= ]["']?([^\s"';|&-][^\s"';|&]*)""", re.I)
 _FORMS = {
