@@ -19,12 +19,16 @@ _UNITS = (
 )
 _DISRUPTS = {
     "stops or restarts a service": re.compile(
-        rf"\b(?:systemctl|service|docker|podman|nerdctl|crictl)\b[^\n;|&]*\b(?:(?:re)?start|stop|kill|rm|disable|"
+        rf"\b(?:systemctl|service|docker|podman|nerdctl|crictl)\b[^\n;|&]*\b(?:restart|stop|kill|rm|disable|"
         rf"try-restart|reload-or-restart)\b[^\n;|&]*\b(?:{_UNITS})\b"
-        rf"|\bservice\s+(?:{_UNITS})\s+(?:re)?(?:start|stop)\b"
+        rf"|\bservice\s+(?:{_UNITS})\s+(?:restart|stop)\b"
         r"|\brabbitmqctl\s+(?:stop|stop_app|reset|force_reset)\b"
     ),
-    "restarts or stops the machine": re.compile(r"(?:^|[\s;&|])(?:reboot|poweroff|halt|shutdown|init\s+[06])\b"),
+    "restarts or stops the machine": re.compile(
+        r"(?:^|[;&|(]|\bthen\b|\bdo\b)\s*(?:sudo\s+)?(?:ssh\s+(?:-[oilpFJ]\s*\S+\s+|-\S+\s+)*\S+\s+[\"']?(?:sudo\s+)?)?"
+        r"(?:(?:/\S*/)?(?:reboot|poweroff|halt|shutdown)|init\s+[06]|systemctl\s+(?:reboot|poweroff|halt|kexec))\b",
+        re.M,
+    ),
     "drains or deletes a node": re.compile(
         r"\bkubectl\b[^\n;|&]*\b(?:drain|delete\s+(?:node|pod|statefulset|sts)s?)\b"
     ),
