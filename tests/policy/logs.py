@@ -12,7 +12,7 @@ from typing import Any
 
 from policy import record
 from policy.catalogue import RULES
-from policy.findings import Enforcement, Finding, Verdict
+from policy.findings import Finding, Verdict
 from policy.rule import evaluate
 from tests.policy.world import Given, facts, stack
 
@@ -21,16 +21,16 @@ Event = dict[str, Any]
 
 def log_of(given: Iterable[Given], profile: str = "production", *, with_record: bool = True) -> list[Event]:
     """The events of a preview of these resources."""
-    level = Enforcement.ADVISORY if profile == "lab" else Enforcement.MANDATORY
     judged = facts(given)
-    said = {rule.id: evaluate(rule, judged, level) for rule in RULES}
+    levels = {rule.id: rule.enforced(profile) for rule in RULES}
+    said = {rule.id: evaluate(rule, judged, levels[rule.id]) for rule in RULES}
     events = [
         _event(preludeEvent={"config": {"quorate:profile": profile}}),
         _event(resourcePreEvent={"metadata": {"type": "pulumi:pulumi:Stack", "urn": stack().urn}}),
         debug("registering resource"),
     ]
     if with_record:
-        events += [debug(record.written_rule(rule, level, findings)) for rule, findings in said.items()]
+        events += [debug(record.written_rule(rule, levels[rule], findings)) for rule, findings in said.items()]
         events.append(debug(record.written_end(record.EndRecord(len(said), 9, profile, "100"))))
     for findings in said.values():
         events += [_violation(finding) for finding in findings if finding.verdict.violates]
