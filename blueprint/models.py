@@ -6,6 +6,7 @@ virtual machines on their hosts), placement.py whether they suffice for the arch
 
 from __future__ import annotations
 
+from datetime import date
 from ipaddress import IPv4Address, IPv4Network
 from typing import Annotated, Literal
 
@@ -14,6 +15,7 @@ from pydantic.alias_generators import to_camel
 
 Role = Literal["master", "controller", "compute", "storage", "monitoring", "virt"]
 Hypervisor = Literal["kvm", "lxc", "container"]
+Said = Annotated[str, StringConstraints(pattern=r"\S")]
 Digest = Annotated[str, StringConstraints(pattern=r"^sha256:[0-9a-f]{64}$")]
 
 
@@ -86,6 +88,18 @@ class Images(Strict):
     digests: Annotated[dict[str, Digest], Field(description="image name to sha256 digest")] = {}
 
 
+class Waiver(Strict):
+    """A failure that somebody answers for until a date. The policy pack judges by it; nothing is built from it."""
+
+    rule: Annotated[
+        str, StringConstraints(pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)+$"), Field(description="its id in docs/rules.md")
+    ]
+    resource: Annotated[Said, Field(description="the resource's name, or a pattern such as cloud-nova-*")]
+    reason: Annotated[Said, Field(description="why the failure is accepted")]
+    owner: Annotated[Said, Field(description="who answers for it")]
+    expires: Annotated[date, Field(description="the last day on which it holds, such as 2027-01-31")]
+
+
 class Networks(Strict):
     """Networks of the cloud. The defaults carry 2,000 nodes with 256 pod addresses each."""
 
@@ -117,3 +131,4 @@ class Settings(Strict):
     networks: Networks = Networks()
     services: dict[str, Override] = {}
     images: Images = Images()
+    waivers: tuple[Waiver, ...] = ()

@@ -40,6 +40,7 @@ from policy.rules import (
     stateful,
     together,
     virt,
+    waivers,
 )
 
 FAMILIES = (
@@ -67,6 +68,7 @@ FAMILIES = (
     secrets,
     images,
     privileges,
+    waivers,  # last: they judge what the waivers came to while all other rules were evaluated
 )
 
 
@@ -76,6 +78,8 @@ def _rules_of(family: ModuleType) -> tuple[AnyRule, ...]:
 
 RULES: tuple[AnyRule, ...] = tuple(each for family in FAMILIES for each in _rules_of(family))
 BY_ID = {each.id: each for each in RULES}
+WAIVABLE = frozenset(BY_ID) - {each.id for each in _rules_of(waivers)}
+"""Rules that a waiver may name; those about waivers are none of them."""
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 

@@ -23,6 +23,7 @@ from pulumi_policy import (
 from blueprint.architecture import load_architecture
 from policy.decode import from_message
 from policy.facts import Facts
+from policy.waivers import Waivers
 
 UNKNOWN = proxy.UNKNOWN_STRING_VALUE
 """What the engine sends in a preview for a value that it does not have yet."""
@@ -282,11 +283,11 @@ def whole_stack(architecture: str = "100", profile: str = "production") -> list[
     return [each for each in given if each.name not in single]
 
 
-def facts(given: Iterable[Given]) -> Facts:
+def facts(given: Iterable[Given], waivers: Waivers | None = None) -> Facts:
     """What the analyzer makes of these resources when the engine sends them."""
     stack = list(given)
     urns = {each.name: each.urn for each in stack}
-    return Facts(
+    resources = (
         from_message(
             each.type,
             each.urn,
@@ -297,6 +298,7 @@ def facts(given: Iterable[Given]) -> Facts:
         )
         for each in stack
     )
+    return Facts(resources, waivers=waivers)
 
 
 def message(props: Props) -> struct_pb2.Struct:

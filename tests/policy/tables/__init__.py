@@ -26,6 +26,7 @@ from tests.policy.tables import (
     stateful,
     together,
     virt,
+    waivers,
 )
 
 CASES: tuple[Case, ...] = (
@@ -53,4 +54,5 @@ CASES: tuple[Case, ...] = (
     *privileges.CASES,
     *secrets.CASES,
     *virt.CASES,
+    *waivers.CASES,
 )
