@@ -16,7 +16,7 @@ QUORATE = .venv/bin/python -m tools.quorate
 ACTIVE = . .venv/bin/activate &&
 
 .DEFAULT_GOAL := help
-.PHONY: help setup environment up preview audit plan destroy test e2e prove verify lint format bench clean
+.PHONY: help setup environment up preview audit plan destroy test e2e prove verify lint browser format bench clean
 
 help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,7 +43,7 @@ plan: environment ## Show where everything of STACK would run; needs no engine
 destroy: setup ## Take STACK down (a stack that is no rendered lab wants CONFIRM=<stack> too)
 	@$(QUORATE) destroy --stack "$(STACK)" --confirm "$(CONFIRM)"
 
-test: lint ## Check style and types, then run every test
+test: lint browser ## Check style and types, then run every test
 	@$(ACTIVE) python -m pytest -n 2 --ignore tests/cluster
 
 e2e: setup ## Run the tests that want a Kubernetes control plane (built once, about ten minutes)
@@ -57,6 +57,9 @@ verify: setup ## Compare a living cluster (KUBECONFIG=…) with what STACK decla
 
 lint: setup ## Check style, format and types
 	@$(ACTIVE) ruff check . && ruff format --check . && pyright
+
+browser: setup
+	@$(ACTIVE) python -m tools.browser
 
 format: setup ## Put the code into the project's format
 	@$(ACTIVE) ruff check --fix . && ruff format .

@@ -35,13 +35,16 @@
   addEventListener("hashchange", openTarget);
   openTarget();
 
-  let opened = [];
+  const opened = new Set();
   addEventListener("beforeprint", () => {
-    opened = rules.filter((rule) => !rule.open);
-    for (const rule of opened) rule.open = true;
+    for (const rule of rules) {
+      if (!rule.open) opened.add(rule);
+      rule.open = true;
+    }
   });
   addEventListener("afterprint", () => {
     for (const rule of opened) rule.open = false;
+    opened.clear();
   });
 
   if (!data) return;
