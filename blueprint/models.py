@@ -24,7 +24,18 @@ def _as_written(value: object) -> object:
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 
+def _as_day(value: object) -> object:
+    """A date without quotes reaches the program through the engine as Go prints it: `2027-01-31 00:00:00 +0000 UTC`."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return date.fromisoformat(value.removesuffix(" 00:00:00 +0000 UTC"))
+    except ValueError:
+        return value  # which the model then refuses
+
+
 Text = Annotated[str, BeforeValidator(_as_written)]
+Day = Annotated[date, BeforeValidator(_as_day)]
 
 
 class Strict(BaseModel):
@@ -97,7 +108,7 @@ class Waiver(Strict):
     resource: Annotated[Said, Field(description="the resource's name, or a pattern such as cloud-nova-*")]
     reason: Annotated[Said, Field(description="why the failure is accepted")]
     owner: Annotated[Said, Field(description="who answers for it")]
-    expires: Annotated[date, Field(description="the last day on which it holds, such as 2027-01-31")]
+    expires: Annotated[Day, Field(description="the last day on which it holds, such as 2027-01-31")]
 
 
 class Networks(Strict):

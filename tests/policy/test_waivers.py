@@ -73,6 +73,8 @@ def test_it_is_read_as_the_engine_hands_it_over(monkeypatch: pytest.MonkeyPatch)
     assert found.given == (GIVEN,)
     assert found.on == TODAY
     assert read(None, WAIVABLE).given == ()
+    unquoted = {**WRITTEN, "expires": "2027-01-31 00:00:00 +0000 UTC"}
+    assert read(json.dumps([unquoted]), WAIVABLE).given == (GIVEN,), "the engine's form of a date without quotes"
 
 
 @pytest.mark.parametrize(
