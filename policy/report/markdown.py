@@ -16,7 +16,9 @@ from policy.wording import counted, listing
 
 MOST = 60_000
 SHOWN = 50
-"""Findings in the table."""
+"""Findings in a table."""
+LONGEST = 400
+"""Characters of a cell: reasons are as long as their authors like."""
 
 _SIGNS = {
     Verdict.PASS: "pass",
@@ -137,6 +139,7 @@ def _judged(findings: Sequence[Finding]) -> Iterator[str]:
 
 
 def _cell(text: str) -> str:
-    """Text that neither ends a table's cell nor is taken for markup."""
-    plain = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("|", "\\|")
+    """Text that neither ends a table's cell nor is taken for markup, nor fills the comment by itself."""
+    short = text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+    plain = short.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("|", "\\|")
     return " ".join(plain.split())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import jsonschema
 import pytest
 
 from policy.catalogue import RULES
+from policy.findings import Waiver
 from policy.report.__main__ import main
 from tests.policy.logs import Event, debug, error, log_of, written
 from tests.policy.world import UNKNOWN, Given, quorum, whole_stack
@@ -239,6 +241,15 @@ def test_a_comment_fits_into_a_pull_request(report: Reports) -> None:
     made = report(log_of([*whole_stack(), *many]))
     assert len(made.markdown) < 65_536
     assert "more are in findings.json" in made.markdown
+
+
+def test_a_comment_fits_however_much_is_waived(report: Reports) -> None:
+    waiver = Waiver("rabbitmq-size", "*", "because " * 2000, "Ada", date(2027, 1, 31))
+    many = [quorum(f"rabbitmq-{number}", replicas=4) for number in range(400)]
+    made = report(log_of([*whole_stack(), *many], "production", waiver))
+    assert len(made.resources("rabbitmq-size", "waived")) == 400
+    assert len(made.markdown) < 65_536
+    assert "350 more are in findings.json" in made.markdown
 
 
 def test_names_are_no_markup(report: Reports) -> None:
