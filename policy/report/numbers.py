@@ -53,5 +53,7 @@ def _instances(audit: Audit, placed: Placed, file: StackFile, plan: PlanFile) ->
     if line := file.line("quorate:topology"):
         return Number(what, placed.count, "topology", f"the topology file, for {row}", line)
     if placed.everywhere:
-        return Number(what, placed.count, "row", f"one on each node that may run it; {row}")
+        return Number(
+            what, placed.count, "row", f"one on each node that may run it; {row}", file.line("quorate:servers")
+        )
     return Number(what, placed.count, "row", row, file.line("quorate:architecture"))

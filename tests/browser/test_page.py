@@ -15,6 +15,7 @@ from tests.policy.world import (
     SERVER,
     UNKNOWN,
     Given,
+    daemons,
     etcd,
     machine,
     machine_pool,
@@ -88,6 +89,17 @@ def test_the_keyboard_does_the_same(show: Open) -> None:
     assert shown.page.evaluate("document.activeElement.getAttribute('aria-label')").startswith("rabbitmq, member of")
     shown.page.keyboard.press("Space")
     assert shown.page.locator("#racks .fellow").count() == 3
+
+
+def test_arrow_keys_walk_through_a_server(show: Open) -> None:
+    shown = show(log_of([stack(), *machines("p", 1), workload("api", pools=["p"], replicas=1), daemons("web", "p")]))
+    shown.server("p-1").focus()
+    walked: list[str] = []
+    for key in ("ArrowRight", "ArrowRight", "ArrowRight", "ArrowUp"):
+        shown.page.keyboard.press(key)
+        walked.append(shown.page.evaluate("document.activeElement.innerText"))
+    assert walked == ["web", "api", "api", "web"]
+    assert shown.page.locator("#tip strong").inner_text() == "web"
     sound(shown)
 
 

@@ -67,6 +67,7 @@
 
   const tag = (placed) => {
     const element = make("span", `tag${placed.certain ? "" : " free"}`, placed.service);
+    element.tabIndex = -1; // arrow keys reach it: a thousand stops for Tab would be none
     return element;
   };
 
@@ -224,6 +225,14 @@
       event.preventDefault();
       follow(mark.dataset.placed);
     }
+  });
+  racks.addEventListener("keydown", (event) => {
+    const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+    const box = event.target.closest(".server, .group");
+    if (!step || !box) return;
+    const stops = [...box.querySelectorAll("summary, .server-name, [data-placed]")];
+    stops[stops.indexOf(event.target) + step]?.focus();
+    event.preventDefault();
   });
   addEventListener("keydown", (event) => {
     if (event.key !== "Escape") return;
