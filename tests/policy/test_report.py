@@ -245,7 +245,7 @@ def test_a_comment_fits_into_a_pull_request(report: Reports) -> None:
 
 def test_a_comment_fits_however_much_is_waived(report: Reports) -> None:
     waiver = Waiver("one-instance-per-node", "store-*", "because " * 2000, "Ada", date(2027, 1, 31))
-    many = [workload(f"store-{number}", apart=()) for number in range(120)]
+    many = [workload(f"store-{number}", row="keystone-all", apart=()) for number in range(120)]
     made = report(log_of([*whole_stack(), *many], "production", waiver))
     assert made.resources("one-instance-per-node", "waived") == {each.name for each in many}
     assert len(made.markdown) < 65_536
