@@ -14,7 +14,7 @@ from policy.components import Etcd
 from policy.facts import Facts
 from policy.kubernetes.node import HOSTNAME, RACK, SERVER
 from policy.kubernetes.workload import Workload
-from policy.members import Quorum, is_member, quorum_of
+from policy.members import Quorum, group_of, is_member, quorum_of
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,11 @@ class Placed:
     """One on each of its nodes, however many there are."""
     apart: str
     """What no two of them share: `server`, `node`, or nothing."""
-    nodes: tuple[int, ...]
+    group: str = ""
+    """The quorum's members by name, where several workloads are one quorum: the same text in each of them."""
+    between: str = ""
+    """What no two members of different workloads of the group share: `server`, `node`, or nothing."""
+    nodes: tuple[int, ...] = ()
     """Numbers of the nodes that they may run on."""
 
     @property
@@ -131,6 +135,7 @@ def _members(etcd: Etcd, numbers: dict[str, int]) -> Placed:
 def _instances(facts: Facts, workload: Workload, numbers: dict[str, int]) -> Placed:
     nodes = tuple(sorted(numbers[node.name] for node in facts.eligible(workload)))
     quorum = quorum_of(workload) or ("quorum" if is_member(facts, workload) else "")
+    mates = _mates(facts, workload) if quorum else ()
     return Placed(
         resource=workload.resource.urn,
         name=workload.resource.name,
@@ -140,6 +145,8 @@ def _instances(facts: Facts, workload: Workload, numbers: dict[str, int]) -> Pla
         count=len(nodes) if workload.replicas is None else workload.replicas,
         everywhere=workload.replicas is None,
         apart=_apart(facts, workload),
+        group=", ".join(sorted(each.resource.name for each in mates)),
+        between=_between(facts, mates),
         nodes=nodes,
     )
 
@@ -149,6 +156,22 @@ def _apart(facts: Facts, workload: Workload) -> str:
         return "server"
     on_each = workload.replicas is None or workload.host_ports
     return "node" if on_each or facts.keeps_apart(workload, workload, HOSTNAME) else ""
+
+
+def _mates(facts: Facts, workload: Workload) -> tuple[Workload, ...]:
+    """The workloads of its quorum, where there are several."""
+    group = group_of(facts, workload)
+    if group.doubt:
+        raise group.doubt
+    return group.workloads if len(group.workloads) > 1 else ()
+
+
+def _between(facts: Facts, workloads: Sequence[Workload]) -> str:
+    pairs = [(one, other) for number, one in enumerate(workloads) for other in workloads[number + 1 :]]
+    for topology, name in ((SERVER, "server"), (HOSTNAME, "node")):
+        if pairs and all(facts.keeps_apart(one, other, topology) for one, other in pairs):
+            return name
+    return ""
 
 
 def _ranges(numbers: Iterable[int]) -> list[list[int]]:

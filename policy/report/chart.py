@@ -49,6 +49,8 @@ class Chart:
     """Workloads that the loss of one server may leave without an instance, until one starts on another node."""
     stranded: tuple[str, ...]
     """The same for those that no other node may run."""
+    homeless: tuple[str, ...]
+    """Nodes that may carry members of quorums, on nobody knows which server."""
     unplaced: tuple[str, ...]
     """Workloads that cannot be drawn on nodes."""
 
@@ -64,6 +66,7 @@ def draw(audit: Audit, plan: PlanFile) -> Chart | None:
         tuple(kind for kind in QUORUMS if kind in kinds),
         tuple(drawing.majorities()),
         *drawing.outages(),
+        tuple(drawing.homeless()),
         tuple(drawing.unplaced()),
     )
 
@@ -111,10 +114,8 @@ class _Drawing:
             for loss in self._lost[server]:
                 placed = self._placement.placed[loss.placed]
                 if placed.quorum and not loss.stands:
-                    yield (
-                        f"without {server}, {placed.name} may keep {loss.left} of {placed.count} members; "
-                        f"a majority is {loss.needs}"
-                    )
+                    kept = f"{placed.group or placed.name} may keep {loss.left} of {loss.count} members"
+                    yield f"without {server}, {kept}; a majority is {loss.needs}"
 
     def outages(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Workloads that one server's loss may stop: those that start again elsewhere, those that cannot."""
@@ -126,6 +127,11 @@ class _Drawing:
         restarted = sorted(names[number] for number, elsewhere in found.items() if all(elsewhere))
         return tuple(restarted), tuple(sorted(set(names.values()) - set(restarted)))
 
+    def homeless(self) -> list[str]:
+        """Nodes without a server that a quorum may use: their loss cannot be judged."""
+        used = {node for placed in self._placement.placed if placed.quorum for node in placed.nodes}
+        return [self._placement.nodes[node].name for node in sorted(used) if not self._placement.nodes[node].server]
+
     def unplaced(self) -> Iterator[str]:
         """Of each workload that is on the map's nodes somewhere, nobody knows where."""
         for placed, nodes in zip(self._placement.placed, self._where, strict=True):
@@ -136,6 +142,7 @@ class _Drawing:
         return {
             "name": placed.name,
             "service": placed.service,
+            "group": placed.group,
             "quorum": placed.quorum,
             "count": placed.count,
             "certain": placed.is_certain,

@@ -8,7 +8,7 @@ apart over nodes, all of them where nothing keeps them apart.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from policy.members import majority
@@ -17,10 +17,10 @@ from policy.placement import Placed, Placement
 
 @dataclass(frozen=True)
 class Loss:
-    """What is lost of one workload."""
+    """What is lost of one workload, or of one quorum of several."""
 
     placed: int
-    """Its number in the placement."""
+    """Its number in the placement; of a quorum of several workloads the first one's."""
     lost: int
     left: int
     needs: int
@@ -33,6 +33,11 @@ class Loss:
         """Whether a quorum keeps its majority, and anything else an instance."""
         return self.left >= self.needs
 
+    @property
+    def count(self) -> int:
+        """Instances in all."""
+        return self.lost + self.left
+
 
 Losses = Mapping[str, tuple[Loss, ...]]
 """By server."""
@@ -44,26 +49,35 @@ def of_servers(placement: Placement) -> Losses:
     for number, node in enumerate(placement.nodes):
         if node.server:
             servers[node.server].add(number)
+    together: dict[str, list[int]] = defaultdict(list)
+    for number, placed in enumerate(placement.placed):
+        if placed.quorum or not placed.everywhere:
+            together[placed.group or placed.resource].append(number)
     return {
-        server: tuple(
-            loss
-            for number, placed in enumerate(placement.placed)
-            if not (placed.everywhere and not placed.quorum) and (loss := _loss(placement, number, placed, nodes))
-        )
+        server: tuple(loss for numbers in together.values() if (loss := _loss(placement, numbers, nodes)))
         for server, nodes in servers.items()
     }
 
 
-def _loss(placement: Placement, number: int, placed: Placed, nodes: set[int]) -> Loss | None:
-    here = sum(node in nodes for node in placed.nodes)
-    lost = _most(placed, here)
+def _loss(placement: Placement, numbers: Sequence[int], nodes: set[int]) -> Loss | None:
+    members = [placement.placed[number] for number in numbers]
+    lost = _lost(members, nodes)
     if not lost:
         return None
-    needs = majority(placed.count) if placed.quorum else 1
-    others = [node for node in placed.nodes if node not in nodes]
-    room = len({placement.nodes[node].server for node in others}) if placed.apart == "server" else len(others)
-    elsewhere = room >= placed.count if placed.apart else bool(others)
-    return Loss(number, lost, placed.count - lost, needs, elsewhere)
+    count = sum(each.count for each in members)
+    needs = majority(count) if members[0].quorum else 1
+    elsewhere = all(_has_room(placement, each, nodes) for each in members)
+    return Loss(numbers[0], lost, count - lost, needs, elsewhere)
+
+
+def _lost(members: Sequence[Placed], nodes: set[int]) -> int:
+    """Instances of these workloads that a server with these nodes may carry together."""
+    each = [_most(placed, sum(node in nodes for node in placed.nodes)) for placed in members]
+    if len(members) > 1 and members[0].between == "server":
+        return max(each)
+    if len(members) > 1 and members[0].between == "node":
+        return min(sum(each), len({node for placed in members for node in placed.nodes if node in nodes}))
+    return sum(each)
 
 
 def _most(placed: Placed, here: int) -> int:
@@ -71,3 +85,9 @@ def _most(placed: Placed, here: int) -> int:
     if placed.apart == "server":
         here = min(here, 1)
     return min(here, placed.count) if placed.apart or not here else placed.count
+
+
+def _has_room(placement: Placement, placed: Placed, nodes: set[int]) -> bool:
+    others = [node for node in placed.nodes if node not in nodes]
+    room = len({placement.nodes[node].server for node in others}) if placed.apart == "server" else len(others)
+    return room >= placed.count if placed.apart else bool(others)

@@ -155,10 +155,9 @@ def test_what_was_not_evaluated_is_loud(show: Open) -> None:
     finding = shown.page.locator(".finding", has_text="rabbitmq-size").inner_text()
     assert "not evaluated" in finding
     assert "spec.replicas of rabbitmq cannot be known" in finding
-    assert (
-        "StatefulSet rabbitmq: spec.replicas"
-        in shown.page.locator("section", has_text="Not known in this").inner_text()
-    )
+    unknown = shown.page.locator("section", has_text="Not known in this").inner_text()
+    assert "StatefulSet rabbitmq: spec.replicas" in unknown
+    assert "not everything is known" in shown.page.locator(".headline").inner_text()
     sound(shown)
 
 
@@ -230,6 +229,13 @@ def test_it_is_accessible(show: Open, given: list[Given], scheme: Literal["light
     shown.page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
     shown.page.locator("#racks").wait_for()
     assert violations(shown) == []
+
+
+def test_nodes_that_do_not_say_their_server_leave_a_doubt(show: Open) -> None:
+    bare = machine("rabbitmq-4", "rabbitmq").but(labels={"quorate.io/pool": "rabbitmq"})
+    shown = show(log_of([stack(), *machines("rabbitmq"), bare, quorum()]))
+    assert "not everything is known" in shown.page.locator(".headline").inner_text()
+    assert shown.page.get_by_text("No label says which server carries rabbitmq-4.").is_visible()
 
 
 def test_without_a_map_it_says_why(show: Open) -> None:

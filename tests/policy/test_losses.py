@@ -70,6 +70,26 @@ def test_a_quorum_falls_where_a_majority_may_share_a_server() -> None:
     assert loss("s3", shared) == {"rabbitmq": (1, 2, True, True)}
 
 
+def member(name: str, *nodes: str, apart: tuple[str, ...] = ()) -> Given:
+    """One member of a quorum that has a StatefulSet for each; all carry the same labels."""
+    pinned = [{"matchExpressions": [{"key": HOST, "operator": "In", "values": list(nodes)}]}]
+    made = quorum(name, "mysqld-server", pools=["p"], replicas=1, apart=apart, labels={"app": "db"})
+    path = "spec__template__spec__affinity__nodeAffinity__requiredDuringSchedulingIgnoredDuringExecution"
+    return made.but(**{f"{path}__nodeSelectorTerms": pinned})
+
+
+def test_a_quorum_of_a_statefulset_for_each_member_is_one() -> None:
+    pinned = of(NODES, member("db-0", "a"), member("db-1", "c"), member("db-2", "e"))
+    assert {each.group for each in pinned.placed} == {"db-0, db-1, db-2"}
+    assert loss("s1", pinned) == {"db-0": (1, 2, True, False)}
+    beside = of(NODES, member("db-0", "a"), member("db-1", "b"), member("db-2", "e"))
+    assert loss("s1", beside) == {"db-0": (2, 1, False, False)}
+    anywhere = [member(f"db-{number}", "a", "b", "c", "e", apart=(HOST, SERVER)) for number in range(3)]
+    assert loss("s1", of(NODES, *anywhere)) == {"db-0": (1, 2, True, True)}
+    over_nodes = [member(f"db-{number}", "a", "b", "c", "e", apart=(HOST,)) for number in range(3)]
+    assert loss("s1", of(NODES, *over_nodes)) == {"db-0": (2, 1, False, True)}
+
+
 def test_masters_on_one_server_take_etcd_with_them() -> None:
     found = of(masters(2, server="s1"), machine("master-3", "master", server="s2", roles=["master"]), etcd())
     assert loss("s1", found) == {"etcd": (2, 1, False, False)}

@@ -145,10 +145,10 @@
 
   // Loss of a server
 
-  const line = (placed, left, stands) => {
+  const line = (placed, left, count, stands) => {
     const item = make("li", stands ? "stands" : "falls");
-    item.append(make("span", "sign", stands ? "✓" : "✗"), make("span", "", placed.service));
-    item.append(make("span", "", `${left} of ${placed.count} left`));
+    item.append(make("span", "sign", stands ? "✓" : "✗"), make("span", "", placed.group || placed.service));
+    item.append(make("span", "", `${left} of ${count} left`));
     return item;
   };
   const sorted = (list) => [...list].sort((one, other) => (one.textContent < other.textContent ? -1 : 1));
@@ -168,11 +168,11 @@
       waiting: "Services below their count, until the server is back",
     };
     const found = { broken: [], kept: [], down: [], elsewhere: [], waiting: [] };
-    for (const [index, , left, needs, elsewhere] of losses) {
+    for (const [index, lost, left, needs, elsewhere] of losses) {
       const placed = data.placed[index];
       const stands = left >= needs;
-      if (placed.quorum) found[stands ? "kept" : "broken"].push(line(placed, left, stands));
-      else found[stands ? (elsewhere ? "elsewhere" : "waiting") : "down"].push(line(placed, left, stands));
+      const kind = placed.quorum ? (stands ? "kept" : "broken") : stands ? (elsewhere ? "elsewhere" : "waiting") : "down";
+      found[kind].push(line(placed, left, lost + left, stands));
     }
     for (const [kind, lines] of Object.entries(found)) {
       if (!lines.length) continue;
@@ -207,11 +207,12 @@
   // Members of one quorum
 
   let followed = null;
+  const quorumOf = (number) => data.placed[Number(number)].group || number;
   const follow = (number) => {
-    followed = number === followed ? null : number;
+    followed = quorumOf(number) === followed ? null : quorumOf(number);
     racks.classList.toggle("following", followed !== null);
     for (const mark of racks.querySelectorAll(".mark")) {
-      const fellow = mark.dataset.placed === followed;
+      const fellow = quorumOf(mark.dataset.placed) === followed;
       mark.setAttribute("aria-pressed", String(fellow));
       mark.classList.toggle("fellow", fellow);
     }
@@ -238,7 +239,7 @@
     if (event.key !== "Escape") return;
     hide();
     if (chosen) choose(chosen);
-    if (followed !== null) follow(followed);
+    if (followed !== null) follow(racks.querySelector(".fellow").dataset.placed);
   });
 
   // What judged an instance
