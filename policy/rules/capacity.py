@@ -26,7 +26,7 @@ def _free(facts: Facts) -> Mapping[str, Resources]:
     """What daemons leave of every node that says how much it has, by its name."""
     free = {node.name: node.room for node in facts.nodes if node.room is not None}
     for daemon in facts.workloads:
-        if daemon.kind == "DaemonSet":
+        if daemon.kind == "DaemonSet" and free:
             for node in facts.eligible(daemon):
                 if node.name in free:
                     free[node.name] = free[node.name] - daemon.requests
@@ -35,7 +35,7 @@ def _free(facts: Facts) -> Mapping[str, Resources]:
 
 def _sized(facts: Facts, workload: Workload) -> bool:
     """Whether it asks for anything, and all nodes that may run it say what they have."""
-    if not workload.lasting:
+    if not workload.lasting or not facts.nodes:
         return False
     nodes = facts.eligible(workload)
     return bool(nodes) and workload.requests != Resources() and all(node.room is not None for node in nodes)
@@ -44,13 +44,6 @@ def _sized(facts: Facts, workload: Workload) -> bool:
 def _one_each(facts: Facts, workload: Workload) -> bool:
     """Whether no node takes a second pod of it."""
     return facts.keeps_apart(workload, workload, HOSTNAME) or workload.host_ports
-
-
-def _needed(facts: Facts, workload: Workload, nodes: Sequence[Node]) -> int:
-    """Nodes that must take a pod of it."""
-    if workload.replicas is None:
-        return len(nodes)
-    return min(workload.replicas, len(nodes)) if _one_each(facts, workload) else min(workload.replicas, 1)
 
 
 @rule(
@@ -71,13 +64,11 @@ def _needed(facts: Facts, workload: Workload, nodes: Sequence[Node]) -> int:
 def pod_fits_node(facts: Facts, workload: Workload) -> Iterator[Problem]:
     """On an empty node, beside its daemons: one node for each instance where no two may share one."""
     nodes = facts.eligible(workload)
-    free = _free(facts)
-    if workload.replicas is None:
-        room = {node.name: free[node.name] + workload.requests for node in nodes}
-    else:
-        room = {node.name: free[node.name] for node in nodes}
+    own = workload.requests if workload.replicas is None else Resources()
+    room = {node.name: _free(facts)[node.name] + own for node in nodes}
     large = [name for name, each in room.items() if workload.requests.fits(each)]
-    needed = _needed(facts, workload, nodes)
+    apart = len(nodes) if _one_each(facts, workload) else 1
+    needed = len(nodes) if workload.replicas is None else min(workload.replicas, apart)
     if len(large) < needed:
         small = listing(room.keys() - set(large))
         yield Problem(
@@ -107,7 +98,7 @@ def _rooms(facts: Facts) -> tuple[Room, ...]:
     free = _free(facts)
     fitting: dict[Workload, frozenset[str]] = {}
     for each in facts.workloads:
-        if not each.lasting or not each.replicas:
+        if not each.lasting or not each.replicas or not free:
             continue
         nodes = facts.eligible(each)
         if nodes and all(node.name in free for node in nodes) and any(each.requests.fits(free[n.name]) for n in nodes):
@@ -219,7 +210,7 @@ def _crowds(facts: Facts) -> tuple[Crowd, ...]:
     free = _free(facts)
     guests: dict[str, list[Workload]] = {node.name: [] for node in facts.nodes if node.name in free}
     for workload in facts.workloads:
-        if not workload.lasting or not workload.replicas:
+        if not workload.lasting or not workload.replicas or not free:
             continue
         nodes = [node for node in facts.eligible(workload) if node.name in free]
         if any(workload.requests.fits(free[node.name]) for node in nodes):
