@@ -16,7 +16,7 @@ QUORATE = .venv/bin/python -m tools.quorate
 ACTIVE = . .venv/bin/activate &&
 
 .DEFAULT_GOAL := help
-.PHONY: help setup environment cluster up preview audit plan destroy test e2e prove verify lint format bench clean
+.PHONY: help setup environment cluster browser up preview audit diff review plan destroy test e2e prove verify lint format bench clean
 
 help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,7 +43,7 @@ plan: environment ## Show where everything of STACK would run; needs no engine
 destroy: setup ## Take STACK down (a stack that is no rendered lab wants CONFIRM=<stack> too)
 	@$(QUORATE) destroy --stack "$(STACK)" --confirm "$(CONFIRM)"
 
-test: lint cluster ## Check style and types, then run every test, the proof of architecture 100 among them
+test: lint cluster browser ## Check style and types, then run every test, the proof of architecture 100 among them
 	@$(ACTIVE) python -m pytest -n 2
 
 e2e: setup ## The heavy proof: all four architectures, 1000 computes among them (as `make prove ARCH=all`)
@@ -60,6 +60,9 @@ verify: setup ## Compare a living cluster (KUBECONFIG=…) with what STACK decla
 
 lint: setup ## Check style, format and types
 	@$(ACTIVE) ruff check . && ruff format --check . && pyright
+
+browser: setup
+	@$(ACTIVE) python -m tools.browser
 
 format: setup ## Put the code into the project's format
 	@$(ACTIVE) ruff check --fix . && ruff format .

@@ -10,7 +10,7 @@ from pulumi import runtime
 
 from blueprint import placement, settings
 from blueprint.problems import Refused
-from components import target
+from components import previous, target
 from components.cloud import Cloud, CloudArgs
 
 SHOWN = 32
@@ -27,11 +27,13 @@ def main() -> None:
 
     landing = target.of(plan.settings, stack)
     opts = pulumi.ResourceOptions(providers=[landing.kubernetes])
-    Cloud("cloud", CloudArgs(plan, stack, landing), opts)
+    cloud = Cloud("cloud", CloudArgs(plan, stack, landing), opts)
+    history = previous.Previous("previous", previous.standing(plan), pulumi.ResourceOptions(depends_on=[cloud]))
 
     pulumi.export("architecture", plan.architecture.name)
     pulumi.export("plan", str(target.directory(stack) / "plan.json"))
     pulumi.export("services", {service.name: service.instances for service in plan.services})
+    pulumi.export(previous.OUTPUT, history.standing)
 
 
 try:

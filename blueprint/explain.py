@@ -27,6 +27,7 @@ _EXPECTED = {
     "model_attributes_type": "a mapping",
     "ip_v4_address": "an IPv4 address such as 10.20.0.11",
     "ip_v4_network": "an IPv4 network such as 10.20.0.0/16",
+    "date_type": "a date such as 2027-01-31",
     "greater_than": "a number above {gt}",
     "greater_than_equal": "{ge} or more",
     "too_short": "at least {min_length} of them",
@@ -34,6 +35,8 @@ _EXPECTED = {
 }
 _PATTERNS = {
     r"^20\d\d\.[12]$": 'an OpenStack release such as "2026.1"',
+    r"\S": "some text",
+    r"^[a-z][a-z0-9]*(-[a-z0-9]+)+$": "a rule's id as docs/rules.md has it, such as galera-size",
     r"^sha256:[0-9a-f]{64}$": "sha256: and 64 hexadecimal digits",
 }
 

@@ -6,6 +6,7 @@ virtual machines on their hosts), placement.py whether they suffice for the arch
 
 from __future__ import annotations
 
+from datetime import date
 from ipaddress import IPv4Address, IPv4Network
 from typing import Annotated, Literal
 
@@ -14,6 +15,7 @@ from pydantic.alias_generators import to_camel
 
 Role = Literal["master", "controller", "compute", "storage", "monitoring", "virt"]
 Hypervisor = Literal["kvm", "lxc", "container"]
+Said = Annotated[str, StringConstraints(pattern=r"\S")]
 Digest = Annotated[str, StringConstraints(pattern=r"^sha256:[0-9a-f]{64}$")]
 
 
@@ -22,7 +24,18 @@ def _as_written(value: object) -> object:
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 
+def _as_day(value: object) -> object:
+    """A date without quotes reaches the program through the engine as Go prints it: `2027-01-31 00:00:00 +0000 UTC`."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return date.fromisoformat(value.removesuffix(" 00:00:00 +0000 UTC"))
+    except ValueError:
+        return value  # which the model then refuses
+
+
 Text = Annotated[str, BeforeValidator(_as_written)]
+Day = Annotated[date, BeforeValidator(_as_day)]
 
 
 class Strict(BaseModel):
@@ -86,6 +99,18 @@ class Images(Strict):
     digests: Annotated[dict[str, Digest], Field(description="image name to sha256 digest")] = {}
 
 
+class Waiver(Strict):
+    """A failure that somebody answers for until a date. The policy pack judges by it; nothing is built from it."""
+
+    rule: Annotated[
+        str, StringConstraints(pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)+$"), Field(description="its id in docs/rules.md")
+    ]
+    resource: Annotated[Said, Field(description="the resource's name, or a pattern such as cloud-nova-*")]
+    reason: Annotated[Said, Field(description="why the failure is accepted")]
+    owner: Annotated[Said, Field(description="who answers for it")]
+    expires: Annotated[Day, Field(description="the last day on which it holds, such as 2027-01-31")]
+
+
 class Networks(Strict):
     """Networks of the cloud. The defaults carry 2,000 nodes with 256 pod addresses each."""
 
@@ -105,9 +130,16 @@ class Settings(Strict):
     target: Literal["render", "live"] = "render"
     release: Annotated[Text, StringConstraints(pattern=r"^20\d\d\.[12]$")] = "2026.1"
     features: tuple[Literal["reduced-footprint"], ...] = ()
+    acknowledged: Annotated[
+        tuple[Literal["performance", "security", "isolation"], ...],
+        Field(
+            description="disclaimers that you have read (seeds 000, 002); production on virtual machines asks for them"
+        ),
+    ] = ()
     servers: Annotated[tuple[Server, ...], Field(min_length=1)]
     topology: Annotated[str | None, Field(description="a Fuel-CCP topology file, instead of roles on servers")] = None
     template: Annotated[str | None, Field(description="a libvirt domain template of your own")] = None
     networks: Networks = Networks()
     services: dict[str, Override] = {}
     images: Images = Images()
+    waivers: tuple[Waiver, ...] = ()

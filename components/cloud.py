@@ -43,6 +43,7 @@ class Cloud(Component[CloudArgs]):
             release=plan.settings.release,
             target=plan.settings.target,
             features=plan.settings.features,
+            acknowledged=plan.settings.acknowledged,
             computes=len(plan.pool(COMPUTE)),
             stack=args.stack,
         )
@@ -59,7 +60,9 @@ class Cloud(Component[CloudArgs]):
             guests = tuple(node for node in args.plan.nodes if node.virtual and node.server == host.name)
             files = {guest.name: machine_files.files(args.plan, guest) for guest in guests}
             arguments = VirtHostArgs(host, guests, files, args.target)
-            hosts.append(VirtHost(f"{name}-{host.name}", arguments, self.child()))
+            # Its virtual machines stand or fall with it, and a lab comes and goes.
+            opts = self.child(protect=args.plan.settings.profile == "production")
+            hosts.append(VirtHost(f"{name}-{host.name}", arguments, opts))
         return hosts
 
     def _master_tier(self, name: str, args: CloudArgs, hosts: list[VirtHost]) -> MasterTier:

@@ -48,9 +48,9 @@ class Component(pulumi.ComponentResource, Generic[Args]):
     def build(self, name: str, args: Args) -> None:
         """Makes the children, named after `name`, with options from `child`."""
 
-    def child(self, *, depends_on: Sequence[pulumi.Resource] = ()) -> pulumi.ResourceOptions:
-        """Options of every child: this component is its parent, and hands its providers down."""
-        return pulumi.ResourceOptions(parent=self, depends_on=list(depends_on))
+    def child(self, *, depends_on: Sequence[pulumi.Resource] = (), protect: bool = False) -> pulumi.ResourceOptions:
+        """Options of every child: this component is its parent, and hands its providers down, not its protection."""
+        return pulumi.ResourceOptions(parent=self, depends_on=list(depends_on), protect=protect)
 
     @final
     def register_outputs(self, outputs: object) -> None:  # noqa: ARG002

@@ -5,6 +5,7 @@ alone; policies name them from here as well. Pulumi's guideline for their form i
 """
 
 CLOUD = "quorate:index:Cloud"
+PREVIOUS = "quorate:index:Previous"
 VIRT_HOST = "quorate:virt:VirtHost"
 MASTER_TIER = "quorate:k8s:MasterTier"
 ETCD = "quorate:k8s:Etcd"

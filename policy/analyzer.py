@@ -16,10 +16,11 @@ from typing import Any
 import grpc
 from pulumi.runtime.proto import analyzer_pb2 as messages
 from pulumi.runtime.proto import engine_pb2, engine_pb2_grpc
-from pulumi_policy import EnforcementLevel, Policy
+from pulumi_policy import EnforcementLevel, Policy, ReportViolation
 from pulumi_policy import policy as sdk
 
-from policy import record
+from policy import placement, record, waivers
+from policy.catalogue import WAIVABLE
 from policy.decode import from_message
 from policy.facts import PRODUCTION, Facts
 from policy.findings import Enforcement
@@ -38,6 +39,7 @@ class Analyzer(sdk._PolicyAnalyzerServicer):  # pyright: ignore[reportPrivateUsa
         self._rules = [policy for policy in policies if isinstance(policy, RulePolicy)]
         self._profile = PRODUCTION
         self._architecture: str | None = None
+        self._waivers: str | None = None
         self._engine: str | None = None
 
     def Handshake(
@@ -53,6 +55,7 @@ class Analyzer(sdk._PolicyAnalyzerServicer):  # pyright: ignore[reportPrivateUsa
         """Takes the profile; a stack that names none is judged as production."""
         self._profile = request.config.get(PROFILE, PRODUCTION)
         self._architecture = request.config.get(ARCHITECTURE)
+        self._waivers = request.config.get(waivers.KEY)
         for policy in self._rules:
             policy.enforce(self._profile)
         return super().ConfigureStack(request, context)  # pyright: ignore[reportUnknownMemberType]
@@ -69,8 +72,18 @@ class Analyzer(sdk._PolicyAnalyzerServicer):  # pyright: ignore[reportPrivateUsa
         self, request: messages.AnalyzeStackRequest, context: grpc.ServicerContext
     ) -> messages.AnalyzeResponse:
         """Evaluates every rule over one set of facts."""
-        resources = (from_message(each.type, each.urn, each.name, each.properties) for each in request.resources)
-        facts = Facts(resources, self._profile, self._architecture)
+        resources = (
+            from_message(
+                each.type,
+                each.urn,
+                each.name,
+                each.properties,
+                protected=each.options.protect,
+                after=tuple(each.dependencies),
+            )
+            for each in request.resources
+        )
+        facts = Facts(resources, self._profile, self._architecture, waivers.read(self._waivers, WAIVABLE))
         response = messages.AnalyzeResponse()
         log: list[str] = []
         for policy in self._rules:
@@ -78,19 +91,19 @@ class Analyzer(sdk._PolicyAnalyzerServicer):  # pyright: ignore[reportPrivateUsa
             if level is EnforcementLevel.DISABLED:
                 continue
             enforcement = Enforcement.ADVISORY if level is EnforcementLevel.ADVISORY else Enforcement.MANDATORY
-            findings = evaluate(policy.rule, facts, enforcement)
-            tell(
-                findings,
-                self._create_report_violation(
-                    response, policy.name, policy.description, EnforcementLevel(enforcement.value), policy.severity
-                ),
-            )
+            findings = facts.waivers.apply(evaluate(policy.rule, facts, enforcement))
+            tell(findings, lambda at, policy=policy: self._reporter(response, policy, at))
             if reason := reason_not_applicable(findings):
                 response.not_applicable.append(messages.PolicyNotApplicable(policy_name=policy.name, reason=reason))
             log.append(record.written_rule(policy.name, enforcement, findings))
-        log.append(record.written_end(record.EndRecord(len(log), len(facts.resources), *_named(facts))))
+        end = record.EndRecord(len(log), len(facts.resources), *_named(facts), facts.waivers.on.isoformat())
+        log += [record.written_placement(placement.read(facts)), record.written_end(end)]
         self._write(log)
         return response
+
+    def _reporter(self, response: messages.AnalyzeResponse, policy: RulePolicy, at: Enforcement) -> ReportViolation:
+        level = EnforcementLevel(at.value)
+        return self._create_report_violation(response, policy.name, policy.description, level, policy.severity)
 
     def _write(self, lines: list[str]) -> None:
         if self._engine is None:

@@ -16,22 +16,31 @@ from policy.facts import LAB, PRODUCTION
 from policy.norms import Norm, parts
 from policy.rule import AnyRule, Rule
 from policy.rules import (
+    api,
     capacity,
+    commands,
+    control_plane,
     dedication,
     disruption,
+    history,
     hosts,
+    images,
     instances,
     load_balancing,
     loss,
     masters,
     messaging,
     monitoring,
+    privileges,
     quorum_sizes,
     rollout,
+    secrets,
     separation,
     spread,
     stateful,
     together,
+    virt,
+    waivers,
 )
 
 FAMILIES = (
@@ -44,6 +53,9 @@ FAMILIES = (
     stateful,
     messaging,
     masters,
+    api,
+    control_plane,
+    virt,
     load_balancing,
     separation,
     together,
@@ -51,6 +63,12 @@ FAMILIES = (
     capacity,
     disruption,
     rollout,
+    history,
+    commands,
+    secrets,
+    images,
+    privileges,
+    waivers,  # last: they judge what the waivers came to while all other rules were evaluated
 )
 
 
@@ -60,6 +78,8 @@ def _rules_of(family: ModuleType) -> tuple[AnyRule, ...]:
 
 RULES: tuple[AnyRule, ...] = tuple(each for family in FAMILIES for each in _rules_of(family))
 BY_ID = {each.id: each for each in RULES}
+WAIVABLE = frozenset(BY_ID) - {each.id for each in _rules_of(waivers)}
+"""Rules that a waiver may name; those about waivers are none of them."""
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 

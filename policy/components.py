@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -43,6 +44,21 @@ class Cloud(Component):
     def computes(self) -> int:
         return self._facts.at("computes").number(0)
 
+    @property
+    def target(self) -> str:
+        """render or live."""
+        return self._facts.at("target").text()
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """What the stack asks for beyond the architecture."""
+        return self._facts.at("features").words()
+
+    @property
+    def acknowledged(self) -> tuple[str, ...]:
+        """Disclaimers that a person has read."""
+        return self._facts.at("acknowledged").words()
+
 
 @dataclass(frozen=True)
 class Member:
@@ -73,6 +89,16 @@ class MasterTier(Component):
         return _members(self._facts.at("masters"))
 
 
+@dataclass(frozen=True)
+class Guest:
+    """A virtual machine on a virt host."""
+
+    node: str
+    cpu: int
+    memory: int
+    """GiB."""
+
+
 class VirtHost(Component):
     """A physical server that carries virtual machines."""
 
@@ -86,6 +112,66 @@ class VirtHost(Component):
     def guests(self) -> tuple[str, ...]:
         """Names of the virtual machines on it."""
         return tuple(each.at("node").text() for each in self._facts.at("vms").items())
+
+    @property
+    def vms(self) -> tuple[Guest, ...]:
+        """The virtual machines on it, with what they take."""
+        return tuple(
+            Guest(each.at("node").text(), each.at("cpu").number(0), each.at("memory").number(0))
+            for each in self._facts.at("vms").items()
+        )
+
+    @property
+    def hypervisor(self) -> str:
+        """What carries them."""
+        return self._facts.at("hypervisor").text()
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """Roles of the server itself."""
+        return self._facts.at("hostRoles").words()
+
+    @property
+    def cpu(self) -> int:
+        """Its cores."""
+        return self._facts.at("hostCpu").number(0)
+
+    @property
+    def memory(self) -> int:
+        """GiB."""
+        return self._facts.at("hostMemory").number(0)
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A quorum as it stood, or as it will."""
+
+    members: int
+    nodes: Mapping[str, str]
+    """The nodes that may carry members, each with its physical host."""
+
+
+class Previous(Component):
+    """What the stack's last deployment left behind."""
+
+    TYPE: ClassVar[str] = "quorate:index:Previous"
+
+    @property
+    def known(self) -> bool:
+        """Whether there was a deployment that left anything: not before a stack's first."""
+        return self._facts.at("stood").given()
+
+    def quorums(self) -> Iterator[tuple[str, Standing]]:
+        """By the name of the service."""
+        quorums = self._facts.at("stood", "quorums")
+        for name in quorums.keys():  # noqa: SIM118 - a Tree is no mapping
+            each = quorums.at(name)
+            yield name, Standing(each.at("members").number(0), dict(each.at("nodes").texts()))
+
+    @property
+    def storage(self) -> Mapping[str, str]:
+        """Nodes with the cloud's data, and the physical host of each."""
+        return dict(self._facts.at("stood", "storage").texts())
 
 
 def _members(tree: Tree) -> tuple[Member, ...]:

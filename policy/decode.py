@@ -6,13 +6,13 @@ runs by itself, and the tests).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from pulumi_policy import proxy
 
 from policy.resource import Resource
-from policy.tree import UNKNOWN
+from policy.tree import SEALED_UNKNOWN, UNKNOWN, Sealed
 
 if TYPE_CHECKING:
     from google.protobuf.struct_pb2 import Struct, Value
@@ -21,17 +21,37 @@ if TYPE_CHECKING:
 _UNKNOWN_MARKS = frozenset(value for name, value in vars(proxy).items() if name.startswith("UNKNOWN_"))
 _SIGNATURE = "4dabf18193072939515e22adb298388d"
 """Key under which Pulumi's wire format marks secrets and assets."""
+_SECRET = "1b47061264138c4ac30d75fd1eb44270"  # noqa: S105 - the mark of one
 
 
-def from_message(type_: str, urn: str, name: str, properties: Struct) -> Resource:
+def from_message(  # noqa: PLR0913 - as Resource has them
+    type_: str, urn: str, name: str, properties: Struct, *, protected: bool = False, after: Collection[str] = ()
+) -> Resource:
     """A resource out of the engine's request."""
-    return Resource(type_, urn, name, lambda: {key: _value(value) for key, value in properties.fields.items()})
+    return Resource(
+        type_,
+        urn,
+        name,
+        lambda: {key: _value(value) for key, value in properties.fields.items()},
+        protected=protected,
+        after=after,
+    )
 
 
 def from_sdk(resource: PolicyResource) -> Resource:
-    """A resource out of the policy SDK's proxies, which raise on every touch of an unknown value."""
+    """A resource out of the policy SDK's proxies, which raise on every touch of an unknown value.
+
+    The SDK takes secrets out of their wrapping: here they cannot be told from clear text.
+    """
     props = resource.props
-    return Resource(resource.resource_type, resource.urn, resource.name, lambda: _unwrap_mapping(props))
+    return Resource(
+        resource.resource_type,
+        resource.urn,
+        resource.name,
+        lambda: _unwrap_mapping(props),
+        protected=resource.opts.protect,
+        after=tuple(each.urn for each in resource.dependencies),
+    )
 
 
 def _value(value: Value) -> object:
@@ -48,8 +68,22 @@ def _value(value: Value) -> object:
 def _struct(struct: Struct) -> object:
     fields = struct.fields
     if _SIGNATURE in fields:
-        return _value(fields["value"]) if "value" in fields else None
+        value = _value(fields["value"]) if "value" in fields else None
+        return _sealed(value) if fields[_SIGNATURE].string_value == _SECRET else value
     return {key: _value(item) for key, item in fields.items()}
+
+
+def _sealed(value: object) -> object:
+    """A secret, every text in it marked as one."""
+    if value is UNKNOWN:
+        return SEALED_UNKNOWN
+    if isinstance(value, str):
+        return Sealed(value)
+    if isinstance(value, dict):
+        return {key: _sealed(item) for key, item in cast("dict[str, object]", value).items()}
+    if isinstance(value, list):
+        return [_sealed(item) for item in cast("list[object]", value)]
+    return value
 
 
 def _unwrap_mapping(proxy: Mapping[str, Any]) -> dict[str, Any]:

@@ -18,7 +18,9 @@ from policy.kubernetes.node import Node, nodes
 from policy.kubernetes.selecting import Budget, Service, budgets, services
 from policy.kubernetes.selectors import Labels
 from policy.kubernetes.workload import NAME, Workload, workloads
+from policy.machine import Machine, machines
 from policy.resource import Resource
+from policy.waivers import Waivers, today
 
 if TYPE_CHECKING:
     from blueprint.architecture import Architecture, Row
@@ -39,12 +41,17 @@ class Facts:
     """A stack, as far as rules may see it."""
 
     def __init__(
-        self, resources: Iterable[Resource], profile: str = PRODUCTION, architecture_file: str | None = None
+        self,
+        resources: Iterable[Resource],
+        profile: str = PRODUCTION,
+        architecture_file: str | None = None,
+        waivers: Waivers | None = None,
     ) -> None:
-        """`profile` and `architecture_file` are what the stack's configuration says, where that is known."""
+        """All but the resources is what the stack's configuration says, where that is known."""
         self.resources = tuple(resources)
         self._profile = profile
         self._architecture_file = architecture_file
+        self.waivers = waivers or Waivers(on=today())
         self._eligible: dict[Workload, tuple[Node, ...]] = {}
         self._rows: dict[Workload, Row | None] = {}
 
@@ -135,6 +142,11 @@ class Facts:
     def nodes(self) -> tuple[Node, ...]:
         """Every node that a machine of the stack will be."""
         return nodes(self.resources)
+
+    @cached_property
+    def machines(self) -> tuple[Machine, ...]:
+        """Machines and pools of machines, with their files."""
+        return machines(self.resources)
 
     @cached_property
     def workloads(self) -> tuple[Workload, ...]:

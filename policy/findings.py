@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
 from enum import StrEnum
 from typing import Any
 
@@ -36,11 +38,42 @@ class Verdict(StrEnum):
     FAIL = "fail"
     NOT_APPLICABLE = "notApplicable"
     NOT_EVALUATED = "notEvaluated"
+    WAIVED = "waived"
 
     @property
     def violates(self) -> bool:
-        """Whether the engine is told of it."""
+        """Whether something has to be done about it."""
         return self in (Verdict.FAIL, Verdict.NOT_EVALUATED)
+
+    @property
+    def told(self) -> bool:
+        """Whether the engine is told of it, and shows it."""
+        return self.violates or self is Verdict.WAIVED
+
+
+@dataclass(frozen=True)
+class Waiver:
+    """A failure that somebody answers for until a date, as the stack file has it."""
+
+    rule: str
+    resource: str
+    """The name of a resource, or a pattern of names."""
+    reason: str
+    owner: str
+    expires: date
+    """The last day on which it holds."""
+
+    def __str__(self) -> str:
+        return f"waived until {self.expires} by {self.owner} ({self.reason})"
+
+    def to_json(self) -> dict[str, str]:
+        """As findings.json and the pack's record have it."""
+        return {**vars(self), "expires": self.expires.isoformat()}
+
+    @classmethod
+    def from_json(cls, written: Mapping[str, str]) -> Waiver:
+        """The same read back. ValueError, KeyError or TypeError where it is not whole."""
+        return cls(**{**written, "expires": date.fromisoformat(written["expires"])})  # pyright: ignore[reportArgumentType]
 
 
 @dataclass(frozen=True)
@@ -57,15 +90,24 @@ class Finding:
     """What was seen and what was expected; for a pass what was judged."""
     source: str
     remediation: str
+    waiver: Waiver | None = None
+    """Of a waived failure; None where only the engine's events tell of it."""
 
     @property
     def stops(self) -> bool:
         """Whether it stops an update."""
         return self.verdict.violates and self.enforcement is Enforcement.MANDATORY
 
+    @property
+    def wording(self) -> str:
+        """The message with what a reader must know before it: that it is waived, or that nobody could judge."""
+        if self.verdict is Verdict.WAIVED:
+            return f"{self.waiver or 'waived'}: {self.message}"
+        return f"not evaluated: {self.message}" if self.verdict is Verdict.NOT_EVALUATED else self.message
+
     def to_json(self) -> dict[str, Any]:
         """As findings.json has it (schemas/findings.schema.json)."""
-        return asdict(self)
+        return {**vars(self), "waiver": self.waiver.to_json() if self.waiver else None}
 
 
 def resource_name(urn: str) -> str:

@@ -6,7 +6,7 @@ pack's share of a preview small.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from pulumi_policy import (
     EnforcementLevel,
@@ -55,7 +55,7 @@ class RulePolicy(StackValidationPolicy):
     def _validate(self, args: StackValidationArgs, report: ReportViolation) -> None:
         facts = Facts(from_sdk(resource) for resource in args.resources)
         findings = evaluate(self.rule, facts, Enforcement.MANDATORY)
-        tell(findings, report)
+        tell(findings, lambda _level: report)
         if not_applicable := reason_not_applicable(findings):
             args.not_applicable(not_applicable)
 
@@ -64,12 +64,13 @@ def _level(rule: AnyRule, profile: str) -> EnforcementLevel:
     return EnforcementLevel(rule.enforced(profile).value)
 
 
-def tell(findings: Sequence[Finding], report: ReportViolation) -> None:
-    """Reports violations: what was seen, what was expected, what to do, and who says so."""
+def tell(findings: Sequence[Finding], at: Callable[[Enforcement], ReportViolation]) -> None:
+    """Reports what was seen, what was expected, what to do, and who says so; a waived failure only as advice."""
     for finding in findings:
-        if finding.verdict.violates:
-            undecided = "not evaluated: " if finding.verdict is Verdict.NOT_EVALUATED else ""
-            lines = (undecided + finding.message, f"Fix: {finding.remediation}", f"Source: {finding.source}")
+        if finding.verdict.told:
+            waived = finding.verdict is Verdict.WAIVED
+            report = at(Enforcement.ADVISORY if waived else finding.enforcement)
+            lines = (finding.wording, f"Fix: {finding.remediation}", f"Source: {finding.source}")
             report("\n".join(lines), finding.resource or None)
 
 

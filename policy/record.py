@@ -12,10 +12,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from policy.findings import Enforcement, Finding, Verdict
+from policy.findings import Enforcement, Finding, Verdict, Waiver
+from policy.placement import Placement
 
 PREFIX = "quorate-verdicts "
-VERSION = 1
+VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,8 @@ class Said:
     verdict: Verdict
     resource: str
     message: str
+    waiver: Waiver | None = None
+    """Of a waived failure."""
 
 
 @dataclass(frozen=True)
@@ -44,12 +47,22 @@ class EndRecord:
     resources: int
     profile: str
     architecture: str
+    today: str
+    """The day by which waivers were judged, as 2027-01-31."""
 
 
 def written_rule(rule: str, enforcement: Enforcement, findings: Iterable[Finding]) -> str:
     """The message for one rule."""
-    said = [[finding.verdict, finding.resource, finding.message] for finding in findings]
+    said = [
+        [each.verdict, each.resource, each.message, *([each.waiver.to_json()] if each.waiver else [])]
+        for each in findings
+    ]
     return _written({"rule": rule, "enforcement": enforcement, "said": said})
+
+
+def written_placement(placement: Placement) -> str:
+    """The message with what may run where."""
+    return _written({"placement": placement.to_json()})
 
 
 def written_end(end: EndRecord) -> str:
@@ -57,7 +70,7 @@ def written_end(end: EndRecord) -> str:
     return _written({"end": vars(end)})
 
 
-def read(messages: Iterable[str]) -> Iterator[RuleRecord | EndRecord]:
+def read(messages: Iterable[str]) -> Iterator[RuleRecord | Placement | EndRecord]:
     """The records among these messages. ValueError for one that is not whole, or of another version."""
     for message in messages:
         if message.startswith(PREFIX):
@@ -68,14 +81,22 @@ def _written(content: dict[str, Any]) -> str:
     return PREFIX + json.dumps({"version": VERSION, **content}, separators=(",", ":"))
 
 
-def _read(content: dict[str, Any]) -> RuleRecord | EndRecord:
+def _read(content: dict[str, Any]) -> RuleRecord | Placement | EndRecord:
     if content.get("version") != VERSION:
         raise ValueError(f"verdicts of version {content.get('version')}; this program reads version {VERSION}")
     if "end" in content:
         return EndRecord(**content["end"])
-    said = cast("Sequence[Sequence[str]]", content["said"])
+    if "placement" in content:
+        return Placement.from_json(content["placement"])
+    said = cast("Sequence[Sequence[Any]]", content["said"])
     return RuleRecord(
         content["rule"],
         Enforcement(content["enforcement"]),
-        tuple(Said(Verdict(verdict), resource, message) for verdict, resource, message in said),
+        tuple(_said(*each) for each in said),
     )
+
+
+def _said(verdict: str, resource: str, message: str, waiver: dict[str, str] | None = None) -> Said:
+    if (verdict == Verdict.WAIVED) != (waiver is not None):
+        raise ValueError(f"a verdict '{verdict}' of {resource} that does not go with its waiver")
+    return Said(Verdict(verdict), resource, message, Waiver.from_json(waiver) if waiver else None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from policy.tree import Tree
@@ -11,12 +11,24 @@ from policy.tree import Tree
 class Resource:
     """One resource of the stack. Secrets are read like other values; no message of a rule quotes one."""
 
-    __slots__ = ("_read", "_tree", "name", "type", "urn")
+    __slots__ = ("_read", "_tree", "after", "name", "protected", "type", "urn")
 
-    def __init__(self, type_: str, urn: str, name: str, read: Callable[[], dict[str, Any]]) -> None:
+    def __init__(  # noqa: PLR0913 - what the engine says of a resource, each by its name
+        self,
+        type_: str,
+        urn: str,
+        name: str,
+        read: Callable[[], dict[str, Any]],
+        *,
+        protected: bool = False,
+        after: Collection[str] = (),
+    ) -> None:
+        """`protected`: the engine refuses to delete it. `after`: URNs of the resources that it depends on."""
         self.type = type_
         self.urn = urn
         self.name = name
+        self.protected = protected
+        self.after = after
         self._read = read
         self._tree: Tree | None = None
 

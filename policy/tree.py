@@ -12,12 +12,23 @@ from typing import Any, Final, cast
 
 
 class _Unknown:
+    def __init__(self, *, sealed: bool) -> None:
+        self.sealed = sealed
+
     def __repr__(self) -> str:
         return "UNKNOWN"
 
 
-UNKNOWN: Final = _Unknown()
+UNKNOWN: Final = _Unknown(sealed=False)
 """Stands where the engine has no value yet."""
+SEALED_UNKNOWN: Final = _Unknown(sealed=True)
+"""The same, where it is known that the value will be a secret."""
+
+
+class Sealed(str):
+    """Text that travels as a secret: the engine keeps it encrypted and never shows it. Only its being one matters."""
+
+    __slots__ = ()
 
 
 class NotKnown(Exception):
@@ -84,6 +95,16 @@ class Tree:
             raise self._malformed("a text")
         return value
 
+    def sealed(self) -> bool:
+        """Whether it travels as a secret, known or not."""
+        if isinstance(self._value, _Unknown):
+            return self._value.sealed
+        return isinstance(self._value, Sealed)
+
+    def is_list(self) -> bool:
+        """Whether it is a list."""
+        return isinstance(self._known(), list)
+
     def is_text(self) -> bool:
         """Whether it is a text."""
         return isinstance(self._known(), str)
@@ -122,7 +143,7 @@ class Tree:
         return cast("dict[str, object]", value)
 
     def _known(self) -> object:
-        if self._value is UNKNOWN:
+        if isinstance(self._value, _Unknown):
             raise NotKnown(self._resource, self._path)
         return self._value
 

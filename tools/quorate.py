@@ -57,7 +57,7 @@ def up(chosen: argparse.Namespace) -> int:
     took = duration(time.monotonic() - started)
     print(f"\n{counted(result.account)} ({took})")
     print(f"The tree: {tree}/" if operation.stack.target == "render" else f"The report: {tree}/audit/")
-    _report(name, result.account)
+    _report(operation.stack, result.account)
     file = operation.stack.file.relative_to(ROOT)
     print(f"Next: look into {tree}/, or change {file} and see what that would do: make preview STACK={name}")
     return 0
@@ -85,8 +85,9 @@ def audit(chosen: argparse.Namespace) -> int:
         # An engine that could not even begin has no events; then its last words are the reason.
         last_words = (ROOT / log).read_text(encoding="utf-8", errors="replace").strip().splitlines()[-5:]
         print("\n".join(result.account.real_errors or last_words), file=sys.stderr)
+        _report(operation.stack, result.account)  # so that no older report is taken for this one's
         return _say(f"No verdict: the preview itself failed, as told above; all it said is in {log}.", 1)
-    return _report(chosen.stack, result.account)
+    return _report(operation.stack, result.account)
 
 
 def plan(chosen: argparse.Namespace) -> int:
@@ -202,12 +203,14 @@ def _stopped(command: Command, name: str, result: Result) -> int:
     return _say(f"\n`{command}` of {name} failed; the reason stands above.", 1)
 
 
-def _report(name: str, account: Account) -> int:
+def _report(judged: Stack, account: Account) -> int:
     """The audit's verdict on a run's events; the report's own exit code."""
-    directory = Path("build") / name / "audit"
-    events = directory / "events.jsonl"
+    build = Path("build") / judged.name
+    events = build / "audit" / "events.jsonl"
     account.write(events)
-    command = [sys.executable, "-m", "policy.report", "--events", str(events), "--stack", name, "--out", str(directory)]
+    command = [sys.executable, "-m", "policy.report", "--events", str(events), "--stack", judged.name]
+    command += ["--out", str(build / "audit"), "--stack-file", str(judged.file.relative_to(ROOT))]
+    command += ["--plan", str(build / "plan.json")]
     sys.stdout.flush()
     return subprocess.run(command, cwd=ROOT, check=False).returncode
 

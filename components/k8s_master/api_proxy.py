@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from blueprint.nodes import Node
 from components.documents import literal, template
@@ -37,15 +37,22 @@ stream {{
 """
 
 
-def files(masters: Sequence[Node]) -> dict[str, str]:
-    """Templates of the proxy's configuration and of its static pod."""
+def files(masters: Sequence[Node], digests: Mapping[str, str]) -> dict[str, str]:
+    """Templates of the proxy's configuration and of its static pod. `digests`: those that the stack pins, by name."""
     servers = "\n".join(f"    server {master.address}:{API_PORT} max_fails=2 fail_timeout=3s;" for master in masters)
     configuration = CONFIGURATION.format(servers=servers, port=API_PORT, timeout=TIMEOUT)
     digest = hashlib.sha256(configuration.encode()).hexdigest()[:16]
-    return {"api-proxy/nginx.conf": literal(configuration), "api-proxy/pod.yaml": template(_pod(digest))}
+    return {
+        "api-proxy/nginx.conf": literal(configuration),
+        "api-proxy/pod.yaml": template(_pod(digest, _image(digests))),
+    }
 
 
-def _pod(digest: str) -> dict[str, object]:
+def _image(digests: Mapping[str, str]) -> str:
+    return f"{NGINX_IMAGE}@{digests['nginx']}" if "nginx" in digests else NGINX_IMAGE
+
+
+def _pod(digest: str, image: str) -> dict[str, object]:
     """The annotation restarts nginx when the masters change: kubelet sees no change but the manifest's."""
     return {
         "apiVersion": "v1",
@@ -62,7 +69,7 @@ def _pod(digest: str) -> dict[str, object]:
             "containers": [
                 {
                     "name": "nginx",
-                    "image": NGINX_IMAGE,
+                    "image": image,
                     "command": ["nginx", "-c", "/etc/api-proxy/nginx.conf", "-g", "daemon off;"],
                     "resources": {"requests": {"cpu": "25m", "memory": "32Mi"}, "limits": {"memory": "128Mi"}},
                     "livenessProbe": {"tcpSocket": {"host": "127.0.0.1", "port": API_PORT}},

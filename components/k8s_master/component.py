@@ -16,7 +16,7 @@ from blueprint.nodes import Node
 from blueprint.placement import Plan
 from components import tokens
 from components.component import Component, Facts, plain
-from components.k8s_master import api_proxy, calico, etcd, kubeadm
+from components.k8s_master import api_proxy, calico, dns, etcd, kubeadm
 from components.k8s_master.versions import KUBERNETES
 from components.machine import MachineArgs
 from components.target import Target
@@ -86,9 +86,9 @@ class MasterTier(Component[MasterTierArgs]):
 
 def master_files(plan: Plan, master: Node) -> dict[str, str]:
     """Templates that a master has beside those of every machine."""
-    return etcd.files(master, plan.masters) | kubeadm.files(plan, master) | calico.files(plan)
+    return etcd.files(master, plan.masters) | kubeadm.files(plan, master) | calico.files(plan) | dns.files(plan, master)
 
 
 def worker_files(plan: Plan) -> dict[str, str]:
     """Templates that every other machine has."""
-    return api_proxy.files(plan.masters)
+    return api_proxy.files(plan.masters, plan.settings.images.digests)

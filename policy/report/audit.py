@@ -5,19 +5,22 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import date
 from typing import Any
 
 from policy.catalogue import BY_ID, RULES
-from policy.facts import LAB, PRODUCTION
-from policy.findings import Enforcement, Finding, Verdict
+from policy.facts import PRODUCTION
+from policy.findings import Enforcement, Finding, Verdict, Waiver
+from policy.placement import Placement
 from policy.report.events import Log
 from policy.rule import AnyRule
 
-VERSION = 1
+VERSION = 2
 """Of findings.json; a change that a reader could trip over raises it."""
 
 _UNDECIDED = "not evaluated: "
-_ORDER = (Verdict.FAIL, Verdict.NOT_EVALUATED, Verdict.PASS, Verdict.NOT_APPLICABLE)
+_WAIVED = "waived until "
+_ORDER = (Verdict.FAIL, Verdict.NOT_EVALUATED, Verdict.WAIVED, Verdict.PASS, Verdict.NOT_APPLICABLE)
 
 
 @dataclass(frozen=True)
@@ -31,9 +34,13 @@ class Audit:
     """The pack's version."""
     time: int
     """When the preview ended, in seconds since 1970; 0 where the log does not say."""
+    today: str
+    """The day by which waivers were judged; empty where the log does not say."""
     findings: tuple[Finding, ...]
     problems: tuple[str, ...]
     """Why the audit itself cannot be believed."""
+    placement: Placement | None = None
+    """What may run where; None where the log does not say."""
 
     def of(self, rule: AnyRule) -> list[Finding]:
         """The findings of one rule."""
@@ -49,6 +56,12 @@ class Audit:
         """Failed and not evaluated, the gravest first."""
         found = [finding for finding in self.findings if finding.verdict.violates]
         return sorted(found, key=lambda each: (not self.stops(each), each.severity.rank))
+
+    @property
+    def waived(self) -> list[Finding]:
+        """Failures that somebody answers for, the first to expire first."""
+        found = [finding for finding in self.findings if finding.verdict is Verdict.WAIVED]
+        return sorted(found, key=lambda each: each.waiver.expires if each.waiver else date.max)
 
     def stops(self, finding: Finding) -> bool:
         """Whether a finding fails the audit: in production, what could not be evaluated does so as well."""
@@ -68,6 +81,7 @@ class Audit:
             "profile": self.profile,
             "architecture": self.architecture,
             "generatedBy": {"name": "quorate", "version": self.pack, "time": self.time},
+            "today": self.today,
             "summary": self._summary(),
             "findings": [finding.to_json() for finding in self.findings],
         }
@@ -86,11 +100,11 @@ class Audit:
 def audit(stack: str, log: Log) -> Audit:
     """The audit of a stack from an event log."""
     profile = (log.end.profile if log.end else log.profile) or PRODUCTION
-    level = Enforcement.ADVISORY if profile == LAB else Enforcement.MANDATORY
-    findings = [finding for rule in RULES for finding in sorted(_said(rule, log, level), key=_place)]
+    findings = [finding for rule in RULES for finding in sorted(_said(rule, log, rule.enforced(profile)), key=_place)]
     architecture = log.end.architecture if log.end else ""
     problems = (*log.problems, *_contradictions(log))
-    return Audit(stack, profile, architecture, log.version, log.time, tuple(findings), problems)
+    today = log.end.today if log.end else ""
+    return Audit(stack, profile, architecture, log.version, log.time, today, tuple(findings), problems, log.placement)
 
 
 def _place(finding: Finding) -> tuple[int, str, str]:
@@ -103,24 +117,33 @@ def _said(rule: AnyRule, log: Log, level: Enforcement) -> Iterator[Finding]:
     `level` is for what no event says one of.
     """
 
-    def found(verdict: Verdict, enforcement: Enforcement, resource: str, message: str) -> Finding:
-        return Finding(rule.id, rule.severity, enforcement, verdict, resource, message, rule.source, rule.remediation)
+    def found(
+        verdict: Verdict, enforcement: Enforcement, resource: str, message: str, waiver: Waiver | None = None
+    ) -> Finding:
+        told = (resource, message, rule.source, rule.remediation, waiver)
+        return Finding(rule.id, rule.severity, enforcement, verdict, *told)
 
     if recorded := log.records.get(rule.id):
         for said in recorded.said:
-            yield found(said.verdict, recorded.enforcement, said.resource, said.message)
+            yield found(said.verdict, recorded.enforcement, said.resource, said.message, said.waiver)
         return
     reported = [violation for violation in log.violations if violation.rule == rule.id]
     for violation in reported:
-        undecided = _UNDECIDED in violation.message or "can't run policy" in violation.message
-        verdict = Verdict.NOT_EVALUATED if undecided else Verdict.FAIL
-        yield found(verdict, Enforcement(violation.enforcement), violation.resource, _told(violation.message))
+        level = Enforcement(violation.enforcement)
+        yield found(_verdict(violation.message), level, violation.resource, _told(violation.message))
     if reported:
         return
     if rule.id in log.passed and not log.recorded:
         yield found(Verdict.PASS, level, log.stack_urn, "the stack, as the engine reports it")
     else:
         yield found(Verdict.NOT_EVALUATED, level, log.stack_urn, "the rule is in no event of the engine")
+
+
+def _verdict(message: str) -> Verdict:
+    if _told(message).startswith(_WAIVED):
+        return Verdict.WAIVED
+    undecided = _UNDECIDED in message or "can't run policy" in message
+    return Verdict.NOT_EVALUATED if undecided else Verdict.FAIL
 
 
 def _told(message: str) -> str:
@@ -140,6 +163,6 @@ def _contradictions(log: Log) -> Iterator[str]:
         yield f"the event log is of another pack: it has verdicts of the rule {rule}"
     for rule in RULES:
         said = log.records.get(rule.id)
-        violated = sum(each.verdict.violates for each in said.said) if said else 0
-        if violated != reported[rule.id]:
-            yield f"{rule.id}: the engine reports {reported[rule.id]} violations, the pack's record has {violated}"
+        told = sum(each.verdict.told for each in said.said) if said else 0
+        if told != reported[rule.id]:
+            yield f"{rule.id}: the engine reports {reported[rule.id]} violations, the pack's record has {told}"

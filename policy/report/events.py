@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from policy import record
+from policy.placement import Placement
 
 Event = dict[str, Any]
 
@@ -39,6 +40,7 @@ class Log:
     violations: list[Violation] = field(default_factory=list[Violation])
     passed: set[str] = field(default_factory=set[str])
     records: dict[str, record.RuleRecord] = field(default_factory=dict[str, record.RuleRecord])
+    placement: Placement | None = None
     end: record.EndRecord | None = None
     profile: str = ""
     stack_urn: str = ""
@@ -130,6 +132,8 @@ def _take_records(messages: list[str], log: Log) -> None:
         for each in record.read(messages):
             if isinstance(each, record.EndRecord):
                 log.end = each
+            elif isinstance(each, Placement):
+                log.placement = each
             else:
                 log.records[each.rule] = each
     except (ValueError, KeyError, TypeError) as reason:

@@ -16,19 +16,22 @@ from policy.wording import counted, listing
 
 MOST = 60_000
 SHOWN = 50
-"""Findings in the table."""
+"""Findings in a table."""
+LONGEST = 400
+"""Characters of a cell: reasons are as long as their authors like."""
 
 _SIGNS = {
     Verdict.PASS: "pass",
     Verdict.FAIL: "**fail**",
     Verdict.NOT_APPLICABLE: "not applicable",
     Verdict.NOT_EVALUATED: "**not evaluated**",
+    Verdict.WAIVED: "waived",
 }
 
 
 def write(audit: Audit) -> str:
     """The whole comment."""
-    text = "\n".join([*_head(audit), *_violations(audit), *_rules(audit)])
+    text = "\n".join([*_head(audit), *_violations(audit), *_waived(audit), *_rules(audit)])
     for rule in RULES:
         section = "\n".join(_section(audit, rule))
         if len(text) + len(section) > MOST:
@@ -49,6 +52,7 @@ def _head(audit: Audit) -> Iterator[str]:
         yield ""
     said = [f"{counted(len(stopping), 'finding')} that must be dealt with"] if stopping else []
     said += [f"{counted(advisory, 'finding')} to know about"] if advisory else []
+    said += [f"{counted(len(audit.waived), 'failure')} waived"] if audit.waived else []
     yield f"{'; '.join(said) or 'No rule is broken'}. {counted(len(RULES), 'rule')} in all."
     yield ""
     against = f"the reference architecture {audit.architecture}" if audit.architecture else "no architecture"
@@ -63,12 +67,31 @@ def _violations(audit: Audit) -> Iterator[str]:
     yield "| severity | rule | resource | finding |"
     yield "| --- | --- | --- | --- |"
     for finding in audit.violations[:SHOWN]:
-        said = ("not evaluated: " if finding.verdict is Verdict.NOT_EVALUATED else "") + finding.message
-        where = resource_name(finding.resource)
+        where, said = resource_name(finding.resource), finding.wording
         yield f"| {finding.severity}{_level(audit, finding)} | {finding.rule} | {_cell(where)} | {_cell(said)} |"
     if len(audit.violations) > SHOWN:
         yield ""
         yield f"{len(audit.violations) - SHOWN} more are in findings.json."
+
+
+def _waived(audit: Audit) -> Iterator[str]:
+    if not audit.waived:
+        return
+    yield ""
+    yield f"<details><summary>{counted(len(audit.waived), 'waived failure')}</summary>"
+    yield ""
+    yield "| rule | resource | finding | reason | owner | until |"
+    yield "| --- | --- | --- | --- | --- | --- |"
+    for finding in audit.waived[:SHOWN]:
+        waiver = finding.waiver
+        by = (waiver.reason, waiver.owner, str(waiver.expires)) if waiver else ("", "", "")
+        cells = (finding.rule, resource_name(finding.resource), finding.message, *by)
+        yield f"| {' | '.join(_cell(cell) for cell in cells)} |"
+    if len(audit.waived) > SHOWN:
+        yield ""
+        yield f"{len(audit.waived) - SHOWN} more are in findings.json."
+    yield ""
+    yield "</details>"
 
 
 def _level(audit: Audit, finding: Finding) -> str:
@@ -116,6 +139,7 @@ def _judged(findings: Sequence[Finding]) -> Iterator[str]:
 
 
 def _cell(text: str) -> str:
-    """Text that neither ends a table's cell nor is taken for markup."""
-    plain = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("|", "\\|")
+    """Text that neither ends a table's cell nor is taken for markup, nor fills the comment by itself."""
+    short = text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+    plain = short.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("|", "\\|")
     return " ".join(plain.split())

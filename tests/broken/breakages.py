@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import os
+from typing import Any
 
 import pulumi
 
@@ -15,8 +16,17 @@ from tests.broken.cases import BY_NAME
 
 
 def install() -> None:
-    """Breaks what QUORATE_BREAK names."""
+    """Breaks what QUORATE_BREAK names: inputs of resources, and the outputs that a component registers."""
     changes = BY_NAME[os.environ["QUORATE_BREAK"]].changes
+    register = pulumi.ComponentResource.register_outputs
+
+    def broken(self: pulumi.ComponentResource, outputs: Any) -> None:
+        for kind, name, change in changes:
+            if (self.pulumi_resource_type.rpartition(":")[2], self.pulumi_resource_name) == (kind, name):
+                change(outputs)
+        register(self, outputs)
+
+    pulumi.ComponentResource.register_outputs = broken
 
     def transform(args: pulumi.ResourceTransformArgs) -> pulumi.ResourceTransformResult:
         props = copy.deepcopy(dict(args.props))

@@ -8,7 +8,7 @@ from typing import Any
 
 Props = dict[str, Any]
 Change = tuple[str, str, Callable[[Props], None]]
-"""Last part of the resource's type, its name, and what is done to its inputs."""
+"""Last part of the resource's type, its name, and what is done to its inputs (a component's outputs as well)."""
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,9 @@ from tests.broken.broken import Broken
 from tests.broken.cases import BY_NAME
 from tests.stacks import ROOT, STACKS
 
+OWN = Path(__file__).parent / "stacks"
+"""Stacks that stand nowhere else."""
+
 
 @dataclass(frozen=True)
 class Project:
@@ -56,7 +59,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     shutil.copy(ROOT / "Pulumi.yaml", copy.path)
     stacks = sorted({broken.stack for broken in BY_NAME.values()})
     for stack in stacks:
-        shutil.copy(STACKS[stack], copy.path / f"Pulumi.{stack}.yaml")
+        shutil.copy(STACKS.get(stack, OWN / f"{stack}.yaml"), copy.path / f"Pulumi.{stack}.yaml")
     program = (ROOT / "__main__.py").read_text(encoding="utf-8")
     breaking = "import tests.broken.breakages\n\ntests.broken.breakages.install()\n"
     future = "from __future__ import annotations\n"
@@ -68,6 +71,10 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     return copy
 
 
+ANYWAY = {"public-images-flagged"}
+"""What every sample stack is told, broken or not: where no registry can be reached, nobody knows a digest."""
+
+
 def violations(log: Path) -> dict[str, set[str]]:
     """Names of the resources that the engine names, by rule; at the level that the rule has in production."""
     found: dict[str, set[str]] = {}
@@ -77,7 +84,8 @@ def violations(log: Path) -> dict[str, set[str]]:
             rule = event["policyName"]
             assert event["enforcementLevel"] == BY_ID[rule].enforced(PRODUCTION), event
             found.setdefault(rule, set()).add(event["resourceUrn"].rpartition("::")[2])
-    return found
+    assert found.keys() >= ANYWAY
+    return {rule: resources for rule, resources in found.items() if rule not in ANYWAY}
 
 
 @pytest.mark.parametrize("broken", BY_NAME.values(), ids=lambda broken: broken.name)

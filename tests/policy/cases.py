@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import cast
 
 from policy.findings import Verdict
 from policy.rule import AnyRule, Rule, S
+from policy.waivers import Waivers
 from tests.policy.world import Given
 
 KINDS = (Verdict.PASS, Verdict.FAIL, Verdict.NOT_APPLICABLE, Verdict.NOT_EVALUATED)
@@ -25,6 +27,8 @@ class Case:
     undecided: frozenset[str] = frozenset()
     message: str = ""
     """A part of the message of a failing or undecided one."""
+    waivers: Callable[[], Waivers] | None = None
+    """The stack's waivers, made anew for each test: they remember what they were used for."""
     kinds: frozenset[Verdict] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -50,8 +54,10 @@ def case(
     fails: str = "",
     undecided: str = "",
     message: str = "",
+    waivers: Callable[[], Waivers] | None = None,
 ) -> Case:
     """A case; names are written with spaces between them, none of them at all means that the rule does not apply."""
     flat = [each for some in given for each in ([some] if isinstance(some, Given) else some)]
     sets = (names(*written.split()) for written in (passes, fails, undecided))
-    return Case(rule, about, flat, *sets, message=message)  # pyright: ignore[reportArgumentType] - Rule of any subject
+    of_any = cast("AnyRule", rule)
+    return Case(of_any, about, flat, *sets, message=message, waivers=waivers)

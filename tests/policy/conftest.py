@@ -52,20 +52,21 @@ def preview(tmp_path: Path) -> Previews:
 
     def run(
         given: Iterable[Given],
-        config: Mapping[str, str] | None = None,
+        config: Mapping[str, object] | None = None,
         *options: str,
         program: Path = PROGRAM,
+        pack: Path = ROOT / "policy",
         **environment: str,
     ) -> Preview:
         written = [{"type": each.type, "name": each.name, "props": each.props} for each in given]
         (tmp_path / "given.json").write_text(json.dumps(written), encoding="utf-8")
-        return _preview(tmp_path, program, config or {}, options, environment)
+        return _preview(tmp_path, program, config or {}, ("--policy-pack", str(pack), *options), environment)
 
     return run
 
 
 def _preview(
-    directory: Path, program: Path, config: Mapping[str, str], options: Iterable[str], more: Mapping[str, str]
+    directory: Path, program: Path, config: Mapping[str, object], options: Iterable[str], more: Mapping[str, str]
 ) -> Preview:
     state, project, log = directory / "state", directory / "project", directory / "events.jsonl"
     state.mkdir(exist_ok=True)
@@ -87,6 +88,6 @@ def _preview(
         init = ["pulumi", "-C", str(project), "stack", "init", "test", "--no-select", "--non-interactive"]
         subprocess.run(init, env=environment, check=True, capture_output=True)
     command = ["pulumi", "-C", str(project), "preview", "--stack", "test", "--config-file", str(file)]
-    command += ["--policy-pack", str(ROOT / "policy"), "--event-log", str(log), "--non-interactive", *options]
+    command += ["--event-log", str(log), "--non-interactive", *options]
     done = subprocess.run(command, env=environment, check=False, capture_output=True, text=True)
     return Preview(done.returncode, done.stdout + done.stderr, log)

@@ -7,33 +7,41 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from datetime import date
 from pathlib import Path
 from typing import Any
 
-from policy import record
-from policy.catalogue import RULES
-from policy.findings import Finding, Verdict
+from policy import placement, record
+from policy.catalogue import RULES, WAIVABLE
+from policy.findings import Finding, Verdict, Waiver
 from policy.rule import evaluate
+from policy.waivers import Waivers
 from tests.policy.world import Given, facts, stack
 
 Event = dict[str, Any]
 
+TODAY = date(2026, 11, 21)
 
-def log_of(given: Iterable[Given], profile: str = "production", *, with_record: bool = True) -> list[Event]:
-    """The events of a preview of these resources."""
-    judged = facts(given)
-    levels = {rule.id: rule.enforced(profile) for rule in RULES}
-    said = {rule.id: evaluate(rule, judged, levels[rule.id]) for rule in RULES}
+
+def log_of(
+    given: Iterable[Given], profile: str = "production", *waived: Waiver, with_record: bool = True
+) -> list[Event]:
+    """The events of a preview of these resources, in a stack with these waivers."""
+    judged = facts(given, Waivers(waived, on=TODAY, rules=WAIVABLE))
+    said = {rule.id: judged.waivers.apply(evaluate(rule, judged, rule.enforced(profile))) for rule in RULES}
     events = [
         _event(preludeEvent={"config": {"quorate:profile": profile}}),
         _event(resourcePreEvent={"metadata": {"type": "pulumi:pulumi:Stack", "urn": stack().urn}}),
         debug("registering resource"),
     ]
     if with_record:
-        events += [debug(record.written_rule(rule, levels[rule], findings)) for rule, findings in said.items()]
-        events.append(debug(record.written_end(record.EndRecord(len(said), 9, profile, "100"))))
+        events += [
+            debug(record.written_rule(rule, findings[0].enforcement, findings)) for rule, findings in said.items()
+        ]
+        events.append(debug(record.written_placement(placement.read(judged))))
+        events.append(debug(record.written_end(record.EndRecord(len(said), 9, profile, "100", TODAY.isoformat()))))
     for findings in said.values():
-        events += [_violation(finding) for finding in findings if finding.verdict.violates]
+        events += [_violation(finding) for finding in findings if finding.verdict.told]
     events.append(_event(policyAnalyzeStackSummaryEvent=_pack_summary(said)))
     stopped = any(finding.stops for findings in said.values() for finding in findings)
     if stopped:
@@ -61,22 +69,22 @@ def _event(**event: Any) -> Event:
 
 
 def _violation(finding: Finding) -> Event:
-    undecided = "not evaluated: " if finding.verdict is Verdict.NOT_EVALUATED else ""
+    level = "advisory" if finding.verdict is Verdict.WAIVED else finding.enforcement.value
     title = next(rule.title for rule in RULES if rule.id == finding.rule)
-    message = f"{title}\n{undecided}{finding.message}\nFix: {finding.remediation}\nSource: {finding.source}\n"
+    message = f"{title}\n{finding.wording}\nFix: {finding.remediation}\nSource: {finding.source}\n"
     return _event(
         policyEvent={
             "resourceUrn": finding.resource,
             "message": message,
             "policyName": finding.rule,
             "policyPackName": "quorate",
-            "enforcementLevel": finding.enforcement.value,
+            "enforcementLevel": level,
         }
     )
 
 
 def _pack_summary(said: dict[str, list[Finding]]) -> dict[str, Any]:
-    failed = [rule for rule, findings in said.items() if any(finding.verdict.violates for finding in findings)]
+    failed = [rule for rule, findings in said.items() if any(finding.verdict.told for finding in findings)]
     silent = [rule for rule, findings in said.items() if findings[0].verdict is Verdict.NOT_APPLICABLE]
     passed = sorted(said.keys() - {*failed, *silent})
     return {"policyPackName": "quorate", "policyPackVersion": "0.1.0", "passed": passed, "failed": failed}

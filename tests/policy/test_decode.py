@@ -10,7 +10,7 @@ from policy.decode import from_message, from_sdk
 from policy.resource import Resource
 from policy.tree import NotKnown, Tree
 from tests.policy.tables import CASES
-from tests.policy.world import UNKNOWN, Given, message, sdk_args
+from tests.policy.world import UNKNOWN, Given, facts, message, sdk_args
 
 SIGNATURE = "4dabf18193072939515e22adb298388d"
 SECRET = "1b47061264138c4ac30d75fd1eb44270"  # noqa: S105 - Pulumi's mark, no secret
@@ -65,6 +65,24 @@ def test_a_secret_is_read_like_any_value() -> None:
     assert read({"spec": hidden}).props.at("spec", "replicas").number(0) == 3
     unknown = {SIGNATURE: SECRET, "value": UNKNOWN}
     assert plain(read({"spec": unknown}).props.at("spec")) == "(unknown)"
+
+
+def test_a_secret_is_known_for_one_whatever_is_below_it() -> None:
+    below = read({"data": {SIGNATURE: SECRET, "value": {"a": "x", "list": ["y"], "late": UNKNOWN}}, "clear": "z"}).props
+    assert below.at("data", "a").sealed()
+    assert [each.sealed() for each in below.at("data", "list").items()] == [True]
+    assert below.at("data", "late").sealed()
+    assert not below.at("clear").sealed()
+    assert not read({"late": UNKNOWN}).props.at("late").sealed()
+
+
+def test_what_guards_and_orders_a_resource_arrives_by_both_ways() -> None:
+    given = [Given("t", "first", {}), Given("t", "second", {}, protected=True, after=("first",))]
+    (_, second) = facts(given).resources
+    (_, proxied) = (from_sdk(each) for each in sdk_args(given).resources)
+    for each in (second, proxied):
+        assert each.protected
+        assert list(each.after) == [given[0].urn]
 
 
 def test_an_asset_is_nothing_that_a_rule_reads() -> None:

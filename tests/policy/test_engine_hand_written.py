@@ -20,11 +20,18 @@ SEVERAL_TOGETHER = {
 """What two replicas of a database or a queue break that may share a server."""
 
 BROKEN = {
-    "db": {*SEVERAL_TOGETHER, "galera-size"},
-    "queue": {*SEVERAL_TOGETHER, "rabbitmq-size"},
-    "website": set[str](),
-    "vm": set[str](),
-    "restart": set[str](),
+    "db": {*SEVERAL_TOGETHER, "galera-size", "images-pinned"},
+    "queue": {*SEVERAL_TOGETHER, "rabbitmq-size", "images-pinned"},
+    "website": {"images-pinned"},
+    "debug": {"images-pinned", "no-clear-secrets", "host-access-where-needed"},
+    "creds": set[str](),
+    "vm": {"hypervisor-known", "virt-host-is-protected"},
+    "vm-with-care": set[str](),
+    "restart": {"command-asks-quorum", "commands-one-machine-at-a-time"},
+    "restart-too": {"commands-one-machine-at-a-time"},
+    "upgrade": {"command-asks-quorum", "commands-one-machine-at-a-time", "upgrade-after-backup"},
+    "look": set[str](),
+    "login": {"no-clear-secrets"},
 }
 """Rules that each resource of the program breaks."""
 
@@ -37,3 +44,4 @@ def test_every_fault_is_found(preview: Previews) -> None:
     found = {name: {rule.rpartition(" ")[2] for rule, names in violations if name in names} for name in BROKEN}
     assert found == BROKEN, result.output
     assert "the loss of physical host host1 may take 2 of 2" in result.output
+    assert "hunter2" not in result.output

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
+from policy.catalogue import RULES
 from policy.report.__main__ import main
-from tests.policy.conftest import Preview, Previews
+from tests.policy.conftest import ROOT, Preview, Previews
 from tests.policy.logs import log_of, written
-from tests.policy.world import Given, quorum, whole_stack
+from tests.policy.world import UNKNOWN, Given, machine, quorum, whole_stack
 
 PRODUCTION = {"quorate:profile": "production"}
 
@@ -30,6 +31,93 @@ def test_the_synthetic_logs_say_what_real_ones_do(preview: Previews, tmp_path: P
     for document in (real, synthetic):
         document["generatedBy"] = None
     assert real == synthetic
+
+
+def waived(result: Preview, directory: Path, rule: str, verdict: str) -> list[dict[str, Any]]:
+    """Findings of a rule in an audit of a preview."""
+    _, document = audited(result, directory)
+    return [each for each in document["findings"] if each["rule"] == rule and each["verdict"] == verdict]
+
+
+FOUR = [quorum(replicas=4, pools=["rabbitmq"]) if each.name == "rabbitmq" else each for each in whole_stack()]
+NODES = [*FOUR, machine("rabbitmq-4", "rabbitmq")]
+
+
+def waiver(rule: str, expires: str) -> dict[str, str]:
+    return {"rule": rule, "resource": "rabbit*", "reason": "a move", "owner": "Ada", "expires": expires}
+
+
+WAIVERS = [waiver(rule, "2999-12-31") for rule in ("rabbitmq-size", "instances-match-row", "budget-keeps-majority")]
+
+
+def test_a_waiver_lets_an_update_pass_and_is_told_everywhere(preview: Previews, tmp_path: Path) -> None:
+    config = {**PRODUCTION, "quorate:waivers": WAIVERS}
+    stopped = preview(NODES, PRODUCTION)
+    assert set(stopped.violations()) == {"mandatory rabbitmq-size", "mandatory instances-match-row"}
+    result = preview(NODES, config)
+    assert result.code == 0, result.output
+    assert "waived until 2999-12-31 by Ada (a move): StatefulSet rabbitmq: 4 members" in result.output
+    (finding,) = waived(result, tmp_path / "out", "rabbitmq-size", "waived")
+    assert finding["waiver"] == WAIVERS[0]
+    (unused,) = waived(result, tmp_path / "out", "waiver-is-used", "fail")
+    assert unused["message"].startswith("quorate:waivers[2] (budget-keeps-majority, rabbit*): no failure")
+    for form in ("audit.html", "audit.md", "audit.sarif", "audit.junit.xml"):
+        text = (tmp_path / "out" / form).read_text(encoding="utf-8")
+        assert all(said in text for said in ("rabbitmq-size", "a move", "Ada", "2999-12-31")), form
+
+
+def test_an_expired_waiver_lets_nothing_pass(preview: Previews, tmp_path: Path) -> None:
+    given = [waiver(rule, "2020-01-01") for rule in ("rabbitmq-size", "rabbitmq-sise")]
+    result = preview(NODES, {**PRODUCTION, "quorate:waivers": given})
+    assert result.code != 0
+    assert set(result.violations()) == {
+        "mandatory rabbitmq-size",
+        "mandatory instances-match-row",
+        "advisory waiver-not-expired",
+        "mandatory waiver-names-rule",
+    }
+    assert waived(result, tmp_path / "out", "rabbitmq-size", "waived") == []
+
+
+UNDECIDED = [quorum(replicas=UNKNOWN) if each.name == "rabbitmq" else each for each in whole_stack()]
+PACKS = Path(__file__).parent / "packs"
+FAULTS: dict[str, tuple[list[Given], Path, set[str], str]] = {
+    "an unknown value": (UNDECIDED, ROOT / "policy", {"rabbitmq-size"}, "spec.replicas of rabbitmq cannot be known"),
+    "a rule that raises": (whole_stack(), PACKS / "raising", {"galera-size"}, "failed with ZeroDivisionError"),
+    "a pack that does not start": (
+        whole_stack(),
+        PACKS / "broken",
+        {rule.id for rule in RULES},
+        "the policy pack did not judge the stack",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_what_was_not_evaluated_is_named_in_every_form(fault: str, preview: Previews, tmp_path: Path) -> None:
+    given, pack, rules, reason = FAULTS[fault]
+    all_waived = [{**waiver(rule.id, "2999-12-31"), "resource": "*"} for rule in RULES]
+    result = preview(given, {**PRODUCTION, "quorate:waivers": all_waived}, pack=pack)
+    assert result.code != 0
+    code, document = audited(result, tmp_path / "out")
+    assert code == 1
+    assert document["summary"]["verdict"] == "fail"
+    undecided = {each["rule"] for each in document["findings"] if each["verdict"] == "notEvaluated"}
+    assert rules <= undecided
+    forms = {
+        form: (tmp_path / "out" / form).read_text(encoding="utf-8")
+        for form in ("audit.html", "audit.md", "audit.sarif", "audit.junit.xml")
+    }
+    for form, text in forms.items():
+        assert reason in text, form
+    for rule in undecided:
+        assert f'href="#{rule}">{rule}</a>' in forms["audit.html"]
+        row = next(line for line in forms["audit.md"].splitlines() if line.startswith(f"| {rule}: "))
+        assert "| **not evaluated** |" in row
+        suite = forms["audit.junit.xml"].partition(f'<testsuite name="{rule}"')[2].partition("</testsuite>")[0]
+        assert "<error " in suite, rule
+        results = json.loads(forms["audit.sarif"])["runs"][0]["results"]
+        assert any(each["ruleId"] == rule and each["message"]["text"].startswith("not evaluated: ") for each in results)
 
 
 @pytest.mark.parametrize("given", [[Given("kubernetes:apps/v1:Deployment", "broken", {"metadata": 5})]])

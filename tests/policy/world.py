@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from google.protobuf import json_format, struct_pb2
@@ -23,6 +23,7 @@ from pulumi_policy import (
 from blueprint.architecture import load_architecture
 from policy.decode import from_message
 from policy.facts import Facts
+from policy.waivers import Waivers
 
 UNKNOWN = proxy.UNKNOWN_STRING_VALUE
 """What the engine sends in a preview for a value that it does not have yet."""
@@ -39,6 +40,9 @@ class Given:
     type: str
     name: str
     props: Props
+    protected: bool = False
+    after: tuple[str, ...] = ()
+    """Names of what it depends on."""
 
     @property
     def urn(self) -> str:
@@ -56,7 +60,7 @@ class Given:
                 holder.pop(last, None)
             else:
                 holder[last] = value
-        return Given(self.type, self.name, props)
+        return replace(self, props=props)
 
 
 def stack() -> Given:
@@ -245,7 +249,7 @@ def reading(given: Given, *config_maps: str) -> Given:
 
 def behind_proxysql(given: Given) -> Given:
     """The same database, with ProxySQL beside it in its pods on port 6033."""
-    proxy = {"name": "proxysql", "image": "proxysql", "ports": [{"name": "proxysql", "containerPort": 6033}]}
+    proxy = {"name": "proxysql", "image": "registry/proxysql:1", "ports": [{"name": "proxysql", "containerPort": 6033}]}
     containers = [*given.props["spec"]["template"]["spec"]["containers"], proxy]
     return given.but(spec__template__spec__containers=containers)
 
@@ -279,9 +283,22 @@ def whole_stack(architecture: str = "100", profile: str = "production") -> list[
     return [each for each in given if each.name not in single]
 
 
-def facts(given: Iterable[Given]) -> Facts:
+def facts(given: Iterable[Given], waivers: Waivers | None = None) -> Facts:
     """What the analyzer makes of these resources when the engine sends them."""
-    return Facts(from_message(each.type, each.urn, each.name, message(each.props)) for each in given)
+    stack = list(given)
+    urns = {each.name: each.urn for each in stack}
+    resources = (
+        from_message(
+            each.type,
+            each.urn,
+            each.name,
+            message(each.props),
+            protected=each.protected,
+            after=[urns[name] for name in each.after],
+        )
+        for each in stack
+    )
+    return Facts(resources, waivers=waivers)
 
 
 def message(props: Props) -> struct_pb2.Struct:
@@ -291,10 +308,15 @@ def message(props: Props) -> struct_pb2.Struct:
 
 def sdk_args(given: Iterable[Given]) -> StackValidationArgs:
     """The same resources behind the policy SDK's proxies, which raise on every touch of an unknown value."""
-    return StackValidationArgs([_sdk_resource(each) for each in given], None)
+    stack = list(given)
+    resources = [_sdk_resource(each) for each in stack]
+    named = {resource.name: resource for resource in resources}
+    for resource, each in zip(resources, stack, strict=True):
+        resource.dependencies.extend(named[name] for name in each.after)
+    return StackValidationArgs(resources, None)
 
 
 def _sdk_resource(given: Given) -> PolicyResource:
     props = proxy.unknown_checking_proxy(json_format.MessageToDict(message(given.props)))
-    options = PolicyResourceOptions(False, [], None, [], PolicyCustomTimeouts(0, 0, 0), [], None)
+    options = PolicyResourceOptions(given.protected, [], None, [], PolicyCustomTimeouts(0, 0, 0), [], None)
     return PolicyResource(given.type, props, given.urn, given.name, options, None, None, [], {})

@@ -250,7 +250,7 @@ def test_an_audit_of_a_failing_preview_is_no_verdict(world: World, capfd: pytest
     world.engine(refused([violation("mandatory"), diagnostic("error", "ValueError: no")]), "echo noise; exit 1")
     assert quorate.main(["audit"]) == 1
     captured = capfd.readouterr()
-    assert "verdict" not in captured.out
+    assert "verdict: --events build/dev/audit/events.jsonl" in captured.out, "the report says why, in place of an older"
     assert "ValueError: no" in captured.err
     assert "No verdict: the preview itself failed" in captured.err
     assert (world.root / "build/dev/audit/preview.log").read_text(encoding="utf-8") == "noise\n"

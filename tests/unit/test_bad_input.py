@@ -32,7 +32,40 @@ def with_server(extra: dict[str, Any], **more: Any) -> dict[str, Any]:
     return stack
 
 
+WAIVER = {
+    "rule": "galera-size",
+    "resource": "cloud-mysqld",
+    "reason": "a move",
+    "owner": "Ada",
+    "expires": "2027-01-31",
+}
+
+
+def waived(**changes: Any) -> dict[str, Any]:
+    return {**full_size("100"), "waivers": [WAIVER, {**WAIVER, **changes}]}
+
+
 CASES: dict[str, tuple[dict[str, Any], str, str]] = {
+    "a waiver without an end": (
+        {**full_size("100"), "waivers": [{key: WAIVER[key] for key in WAIVER if key != "expires"}]},
+        "quorate:waivers[0].expires",
+        "is missing; write it (the last day on which it holds, such as 2027-01-31)",
+    ),
+    "a waiver until a day that there is not": (
+        waived(expires="2027-02-30"),
+        "quorate:waivers[1].expires",
+        "'2027-02-30' does not fit; write a date such as 2027-01-31",
+    ),
+    "a waiver for some time": (waived(expires=30), "quorate:waivers[1].expires", "30 does not fit; write a date"),
+    "a waiver without a reason": (waived(reason=" "), "quorate:waivers[1].reason", "' ' does not fit; write some text"),
+    "a waiver that nobody answers for": (waived(owner=""), "quorate:waivers[1].owner", "write some text"),
+    "a waiver of all rules": (waived(rule="*"), "quorate:waivers[1].rule", "'*' does not fit; write a rule's id as"),
+    "a waiver with more in it": (waived(until="now"), "quorate:waivers[1].until", "unknown key"),
+    "waivers that are no list": (
+        {**full_size("100"), "waivers": {"rule": "galera-size"}},
+        "quorate:waivers",
+        "a mapping does not fit; write a list",
+    ),
     "unknown key": (
         {**full_size("100"), "profil": "lab"},
         "quorate:profil",

@@ -58,6 +58,7 @@ def test_the_clouds_own_facts(dev: list[Recorded]) -> None:
             "release": "2026.1",
             "target": "render",
             "features": ["reduced-footprint"],
+            "acknowledged": [],
             "computes": 3,
             "stack": "test",
         }

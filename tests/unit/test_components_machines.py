@@ -179,6 +179,37 @@ def test_a_change_of_masters_restarts_the_proxy() -> None:
     assert annotations["dev"] != annotations["large"]
 
 
+def test_the_proxys_image_is_pinned_where_the_stack_pins_it() -> None:
+    digest = "sha256:" + "0123456789abcdef" * 4
+    pinned = plan(parsed(full_size("100", images={"digests": {"nginx": digest}})))
+    for made, image in ((pinned, f"nginx:1.28-alpine@{digest}"), (LARGE, "nginx:1.28-alpine")):
+        (container,) = document(made, "ctl01", "api-proxy/pod.yaml")["spec"]["containers"]
+        assert container["image"] == f"docker.io/library/{image}"
+
+
+def test_every_member_of_etcd_is_copied_by_a_timer() -> None:
+    """004, 5.5.10: a backup before any update."""
+    for name in ("master1", "master2", "master3"):
+        found = machine_files.files(DEV, node(DEV, name))
+        assert "/usr/bin/etcdctl snapshot save /var/lib/etcd-backup/$(date" in found["etcd-backup.service"]
+        assert "ETCDCTL_ENDPOINTS=https://127.0.0.1:2379" in found["etcd-backup.service"]
+        assert "OnCalendar=hourly" in found["etcd-backup.timer"]
+    assert "etcd-backup.timer" not in machine_files.files(DEV, node(DEV, "database1"))
+
+
+def test_dns_is_six_at_1000_nodes_only() -> None:
+    """004, 5.5.8; on one master, since it is the cluster's."""
+    found = document(LARGE, "master1", "dns/coredns.yaml")
+    assert found["spec"]["replicas"] == 6
+    (container,) = found["spec"]["template"]["spec"]["containers"]
+    assert container["resources"] == {
+        "requests": {"cpu": "70m", "memory": "70Mi"},
+        "limits": {"cpu": "100m", "memory": "512Mi"},
+    }
+    assert "dns/coredns.yaml" not in machine_files.files(LARGE, node(LARGE, "master2"))
+    assert "dns/coredns.yaml" not in machine_files.files(DEV, node(DEV, "master1"))
+
+
 def test_directories_of_local_volumes_belong_to_their_services() -> None:
     found = {each.name: machine_files.files(LARGE, each).get("tmpfiles.conf") for each in LARGE.nodes}
     by_pool = {each.pool: found[each.name] for each in LARGE.nodes}

@@ -1,11 +1,102 @@
-"""Masters and etcd on machines."""
+"""The master tier: masters and etcd on machines, and the way to the API."""
 
-from tests.broken.broken import Broken, on_server
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tests.broken.broken import Broken, Props, on_server
+
+
+def in_file(path: str, old: str, new: str) -> Callable[[Props], None]:
+    """Another text in a machine's file."""
+
+    def break_(props: Props) -> None:
+        assert old in props["files"][path], f"{old} is not in {path}"
+        props["files"][path] = props["files"][path].replace(old, new)
+
+    return break_
+
+
+def without_file(path: str) -> Callable[[Props], None]:
+    """A file less on a machine."""
+
+    def break_(props: Props) -> None:
+        del props["files"][path]
+
+    return break_
+
+
+MASTER1, CONTROLLER = "cloud-masters-master1", "cloud-ctl01"
 
 CASES = [
     Broken(
         "two masters on one server",
         (("Machine", "cloud-masters-master2", on_server("master1")),),
         {"masters-apart": {"cloud-masters", "cloud-masters-etcd"}, "quorum-survives-host": {"cloud-masters-etcd"}},
+    ),
+    Broken(
+        "a member of etcd with a list of its own",
+        (("Machine", "cloud-masters-master3", in_file("etcd.env", "master1=https", "master9=https")),),
+        {"etcd-members-agree": {"cloud-masters-etcd"}},
+    ),
+    Broken(
+        "a member of etcd without a backup",
+        (("Machine", "cloud-masters-master2", without_file("etcd-backup.timer")),),
+        {"etcd-is-backed-up": {"cloud-masters-etcd"}},
+    ),
+    Broken(
+        "a proxy that cuts watches after 3 seconds",
+        (("Machine", CONTROLLER, in_file("api-proxy/nginx.conf", "proxy_timeout 10m", "proxy_timeout 3s")),),
+        {"api-proxy-timeout": {CONTROLLER}},
+    ),
+    Broken(
+        "computes that know two of three masters",
+        (
+            (
+                "MachinePool",
+                "cloud-compute-24c-256g",
+                in_file("api-proxy/nginx.conf", "server 10.20.0.13:6443", "# 10.20.0.13"),
+            ),
+        ),
+        {"api-proxy-knows-all-masters": {"cloud-compute-24c-256g"}},
+    ),
+    Broken(
+        "schedulers without a leader",
+        (("Machine", MASTER1, in_file("kubeadm.yaml", "value: 'true'", "value: 'false'")),),
+        {"leader-election": {MASTER1}},
+    ),
+    Broken(
+        "a proxy outside of kube-system",
+        (("Machine", CONTROLLER, in_file("api-proxy/pod.yaml", "namespace: kube-system", "namespace: default")),),
+        {"control-plane-namespace": {CONTROLLER}},
+    ),
+    Broken(
+        "a proxy that may write to its host",
+        (("Machine", CONTROLLER, in_file("api-proxy/pod.yaml", "readOnly: true", "readOnly: false")),),
+        {"certificates-read-only": {CONTROLLER}},
+    ),
+    Broken(
+        "API servers with the default limit at 1000 nodes",
+        (("Machine", MASTER1, in_file("kubeadm.yaml", "'2000'", "'400'")),),
+        {"api-requests-in-flight": {MASTER1}},
+        stack="ra1000",
+    ),
+    Broken(
+        "kubeadm's own DNS at 1000 nodes",
+        (("Machine", MASTER1, without_file("dns/coredns.yaml")),),
+        {"dns-scale": {MASTER1}},
+        stack="ra1000",
+    ),
+    Broken(
+        "a full mesh of 1000 nodes",
+        (
+            (
+                "Machine",
+                MASTER1,
+                in_file("calico/bgp-configuration.yaml", "MeshEnabled: false", "MeshEnabled: true"),
+            ),
+        ),
+        {"route-reflectors": {MASTER1}},
+        stack="ra1000",
     ),
 ]

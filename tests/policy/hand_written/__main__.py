@@ -1,6 +1,7 @@
 """A stack that somebody wrote by hand: plain Kubernetes, libvirt and SSH, and nothing of Quorate's.
 
-A database and a queue as Deployments of two, all on one server; a virtual machine; a command on a host over SSH.
+A database and a queue as Deployments of two, all on one server; a virtual machine, and one that is made with care;
+commands on hosts over SSH; a password in the environment, and one where it belongs.
 """
 
 from __future__ import annotations
@@ -43,10 +44,29 @@ deployment("db", "docker.io/library/mysql:8.4")
 deployment("queue", "docker.io/library/rabbitmq:4")
 deployment("website", "docker.io/library/nginx:1.29")
 
-libvirt.Domain("vm", name="vm", memory=4096, vcpu=2)
-
-command.remote.Command(
-    "restart",
-    connection=command.remote.ConnectionArgs(host="10.0.0.11", user="root"),
-    create="systemctl restart kubelet",
+password = pulumi.Output.secret("hunter2")
+core.Secret("creds", metadata=meta.ObjectMetaArgs(name="creds"), string_data={"db": password}, opts=opts)
+debug = core.ContainerArgs(
+    name="debug",
+    image="docker.io/library/busybox:1.37",
+    env=[core.EnvVarArgs(name="DB_PASSWORD", value="hunter2")],
+    security_context=core.SecurityContextArgs(privileged=True),
 )
+core.Pod("debug", metadata=meta.ObjectMetaArgs(name="debug"), spec=core.PodSpecArgs(containers=[debug]), opts=opts)
+
+libvirt.Domain("vm", name="vm", memory=4096, vcpu=2, type="qemu")
+libvirt.Domain("vm-with-care", name="vm2", memory=4096, vcpu=2, opts=pulumi.ResourceOptions(protect=True))
+
+
+def ssh(name: str, host: str, text: str, *after: pulumi.Resource) -> command.remote.Command:
+    connection = command.remote.ConnectionArgs(host=host, user="root", password=password)
+    return command.remote.Command(
+        name, connection=connection, create=text, opts=pulumi.ResourceOptions(depends_on=list(after))
+    )
+
+
+ssh("restart", "10.0.0.11", "systemctl restart kubelet")
+ssh("restart-too", "10.0.0.12", "etcdctl endpoint health --cluster && systemctl restart etcd")
+ssh("upgrade", "10.0.0.11", "kubeadm upgrade apply -y v1.37.0")
+last = ssh("look", "10.0.0.11", "uptime")
+ssh("login", "10.0.0.11", "mysql -uroot -phunter2 -e 'select 1'", last)

@@ -2,22 +2,31 @@
 
 from tests.policy.cases import Case
 from tests.policy.tables import (
+    api,
     capacity,
+    commands,
+    control_plane,
     dedication,
     disruption,
+    history,
     hosts,
+    images,
     instances,
     load_balancing,
     loss,
     masters,
     messaging,
     monitoring,
+    privileges,
     quorum_sizes,
     rollout,
+    secrets,
     separation,
     spread,
     stateful,
     together,
+    virt,
+    waivers,
 )
 
 CASES: tuple[Case, ...] = (
@@ -37,4 +46,13 @@ CASES: tuple[Case, ...] = (
     *separation.CASES,
     *disruption.CASES,
     *rollout.CASES,
+    *history.CASES,
+    *api.CASES,
+    *commands.CASES,
+    *control_plane.CASES,
+    *images.CASES,
+    *privileges.CASES,
+    *secrets.CASES,
+    *virt.CASES,
+    *waivers.CASES,
 )

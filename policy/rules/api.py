@@ -1,0 +1,283 @@
+"""The Kubernetes API: how workers reach it, and what it takes at 1000 nodes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from policy.facts import Facts
+from policy.findings import Severity
+from policy.kubernetes.workload import kubernetes_kind
+from policy.machine import Machine
+from policy.pods import program
+from policy.resource import Resource
+from policy.rule import Problem, Source, rule
+from policy.tree import Malformed, Tree
+from policy.wording import counted, listing
+
+PORT = 6443
+LEAST_TIMEOUT = 600
+"""Seconds: 10 minutes."""
+LARGE = 1000
+LEAST_REQUESTS = 2000
+LEAST_DNS = 6
+
+_UPSTREAM = re.compile(r"\bserver\s+([^\s;:]+):6443\b")
+_TIMEOUT = re.compile(r"^\s*proxy_timeout\s+(\w+)\s*;", re.M)
+_DURATION = re.compile(r"(\d+)(ms|s|m|h|d)?")
+_SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+@dataclass(frozen=True)
+class Proxy:
+    """An nginx that passes connections on to API servers."""
+
+    resource: Resource
+    title: str
+    text: str
+
+    @property
+    def backends(self) -> set[str]:
+        """Addresses of the API servers that it knows."""
+        return set(_UPSTREAM.findall(self.text))
+
+    @property
+    def timeout(self) -> float | None:
+        """Seconds after which it cuts a silent connection; None where the configuration does not say."""
+        found = _TIMEOUT.search(self.text)
+        return duration(found[1]) if found else None
+
+
+def duration(text: str) -> float:
+    """nginx's time in seconds: 10m, 1h30m, or a bare number of seconds."""
+    parts = _DURATION.findall(text)
+    if "".join(number + unit for number, unit in parts) != text:
+        raise Malformed(f"'{text}' is no time that nginx knows")
+    return sum(int(number) * _SECONDS[unit or "s"] for number, unit in parts)
+
+
+def proxies(facts: Facts) -> Iterator[Proxy]:
+    """Configurations of proxies: files of machines, and ConfigMaps of pods."""
+    for machine in facts.machines:
+        if proxy := _proxy_of(machine):
+            yield proxy
+    for resource in facts.resources:
+        if kubernetes_kind(resource) == "ConfigMap":
+            yield from _in(resource, f"ConfigMap {resource.name}", resource.props.at("data").texts())
+
+
+def _proxy_of(machine: Machine) -> Proxy | None:
+    return next(_in(machine.resource, machine.title, machine.files), None)
+
+
+def _in(resource: Resource, title: str, files: Mapping[str, str]) -> Iterator[Proxy]:
+    for name in files:
+        if name.endswith(".conf") and "nginx" in name and _UPSTREAM.search(text := files[name]):
+            yield Proxy(resource, title, text)
+
+
+def _reaches_api(facts: Facts, machine: Machine) -> bool:
+    """Machines that are no masters, in a stack with masters; one without any files is described elsewhere."""
+    return bool(facts.master_tiers) and not machine.is_master and bool(machine.files)
+
+
+@rule(
+    id="api-proxy-knows-all-masters",
+    title="Every machine that is no master reaches every API server through a proxy of its own",
+    severity=Severity.HIGH,
+    rationale="A worker that knows one API server stands still with it. A single proxy for all of them is one more "
+    "thing to fail; one on each worker fails with that worker alone.",
+    sources=(
+        Source("004", "5.5.5", "a static pod with the proxy server on every minion; it forwards to alive backends"),
+        Source("004", "5.5.9", "the node being deleted is not present in any service's configuration"),
+    ),
+    remediation="Give every machine but the masters an nginx.conf whose upstream names the address of each master with "
+    "port 6443, and the static pod that runs it.",
+    subjects=lambda facts: facts.machines,
+    applies=_reaches_api,
+    otherwise="the stack has no master tier, or no machine beside the masters",
+    parameters={"port": PORT},
+    since="0.2.0",
+)
+def api_proxy_knows_all_masters(facts: Facts, machine: Machine) -> Iterator[Problem]:
+    """Both ways: no master missing, and none that is not there any more."""
+    addresses = {master.address for tier in facts.master_tiers for master in tier.masters}
+    proxy = _proxy_of(machine)
+    if proxy is None:
+        yield Problem("it has no proxy to the API servers", f"one that knows {listing(addresses)}")
+        return
+    if missing := addresses - proxy.backends:
+        yield Problem(f"its proxy does not know {listing(missing)}", "every master")
+    if strange := proxy.backends - addresses:
+        yield Problem(f"its proxy knows {listing(strange)}, which no master has", "masters and nothing else")
+    pods = [each for each in machine.of_kind("Pod") if "nginx" in str(each.get("spec"))]
+    if not pods:
+        yield Problem("no static pod runs its proxy", "a manifest of a pod with nginx")
+
+
+@rule(
+    id="api-proxy-timeout",
+    title="A proxy to the API servers waits at least 10 minutes",
+    severity=Severity.HIGH,
+    rationale="kubelet and kube-proxy hold long connections that are silent most of the time. A proxy that cuts them "
+    "makes every client connect and shake hands again: at 1000 nodes that cost 20 cores of the API servers.",
+    sources=(Source("004", "5.5.8", "proxy_timeout 3s -> 10m: CPU usage of kube-apiserver dropped 10 times"),),
+    remediation="Write `proxy_timeout 10m;` into the server block that passes to port 6443.",
+    subjects=proxies,
+    otherwise="the stack has no nginx in front of API servers",
+    parameters={"least": "10m"},
+    since="0.2.0",
+)
+def api_proxy_timeout(_facts: Facts, proxy: Proxy) -> Iterator[Problem]:
+    """What is not written down is the build's default, which differs."""
+    if proxy.timeout is None:
+        yield Problem("its proxy_timeout is not written", "proxy_timeout 10m")
+    elif proxy.timeout < LEAST_TIMEOUT:
+        yield Problem(f"its proxy_timeout is {proxy.timeout:g} seconds", "proxy_timeout 10m or more")
+
+
+def large(facts: Facts) -> bool:
+    """Whether the stack is built for 1000 nodes, or has them."""
+    return len(facts.nodes) >= LARGE or (bool(facts.clouds) and facts.norm.computes >= LARGE)
+
+
+def _configured(facts: Facts) -> Iterator[Machine]:
+    """Masters whose kubeadm configuration is the cluster's."""
+    return (machine for machine in facts.machines if machine.is_master and any(machine.of_kind("ClusterConfiguration")))
+
+
+def _arguments(configuration: Mapping[str, Any], component: str) -> dict[str, str]:
+    """A component's further arguments; kubeadm writes them as a list since v1beta4 and wrote a mapping before."""
+    given = Tree(configuration, "kubeadm's configuration").at(component, "extraArgs")
+    if given.is_list():
+        return {each.at("name").text(): each.at("value").text() for each in given.items()}
+    return dict(given.texts())
+
+
+@rule(
+    id="api-requests-in-flight",
+    title="API servers for 1000 nodes take 2000 requests at a time",
+    severity=Severity.HIGH,
+    rationale="With the default of 400 the API servers answer 429 long before the top load of 1000 nodes, and kubelets "
+    "that cannot report are taken for dead.",
+    sources=(Source("004", "5.5.8", "--max-requests-inflight has to be adjusted from 400 to 2000"),),
+    remediation="Set apiServer.extraArgs max-requests-inflight to 2000 in kubeadm's ClusterConfiguration.",
+    subjects=_configured,
+    applies=lambda facts, _machine: large(facts),
+    otherwise="the stack is built for less than 1000 nodes, or no master has a ClusterConfiguration",
+    parameters={"from nodes": LARGE, "least": LEAST_REQUESTS},
+    since="0.2.0",
+)
+def api_requests_in_flight(_facts: Facts, machine: Machine) -> Iterator[Problem]:
+    """See the rationale."""
+    for configuration in machine.of_kind("ClusterConfiguration"):
+        said = _arguments(configuration, "apiServer").get("max-requests-inflight", "")
+        if not said.isdigit() or int(said) < LEAST_REQUESTS:
+            yield Problem(f"max-requests-inflight is {said or 'the default, 400'}", f"{LEAST_REQUESTS} or more")
+
+
+@rule(
+    id="leader-election",
+    title="Schedulers and controller managers elect a leader",
+    severity=Severity.CRITICAL,
+    rationale="Three run, one works, two stand by. Without the election all three work at the same time, on the same "
+    "pods.",
+    sources=(Source("004", "5.5.4", "leader election parameter must be 'true' for scheduler and controller manager"),),
+    remediation="Set extraArgs leader-elect to true for scheduler and controllerManager in kubeadm's "
+    "ClusterConfiguration.",
+    subjects=_configured,
+    otherwise="no master has a ClusterConfiguration",
+    since="0.2.0",
+)
+def leader_election(_facts: Facts, machine: Machine) -> Iterator[Problem]:
+    """kubeadm's own default is true; a value that is written counts."""
+    for configuration in machine.of_kind("ClusterConfiguration"):
+        for component in ("scheduler", "controllerManager"):
+            said = _arguments(configuration, component).get("leader-elect", "true")
+            if said != "true":
+                yield Problem(f"{component} has leader-elect={said}", "true")
+
+
+@dataclass(frozen=True)
+class Dns:
+    """CoreDNS, as a workload of the stack or a file of a master."""
+
+    resource: Resource
+    title: str
+    replicas: int
+
+
+def _dns(facts: Facts) -> Iterator[Dns]:
+    """Where the stack says nothing of it, the first master stands for what kubeadm makes: two replicas."""
+    found = False
+    for workload in facts.workloads:
+        if workload.kind == "Deployment" and any(_is_dns(image) for image in workload.images):
+            found = True
+            yield Dns(workload.resource, workload.title, workload.replicas or 0)
+    for machine in _configured(facts) if not found else ():
+        written = [each for each in machine.of_kind("Deployment") if each["metadata"]["name"] == "coredns"]
+        replicas = written[0].get("spec", {}).get("replicas", 1) if written else 2
+        yield Dns(machine.resource, f"CoreDNS of {machine.title}", int(replicas))
+
+
+def _is_dns(image: str) -> bool:
+    return program(image) in ("coredns", "kube-dns", "k8s-dns-kube-dns")
+
+
+@rule(
+    id="dns-scale",
+    title="A cluster of 1000 nodes has at least 6 instances of its DNS",
+    severity=Severity.MEDIUM,
+    rationale="Every pod of every node resolves names through it. kubeadm's two instances are for a small cluster.",
+    sources=(Source("004", "5.5.8", "kubedns was increased to 6 instances to handle the load of this size"),),
+    remediation="Give CoreDNS 6 replicas (file dns/coredns.yaml of the first master, applied over kubeadm's own).",
+    subjects=_dns,
+    applies=lambda facts, _dns: large(facts),
+    otherwise="the stack is built for less than 1000 nodes, or says nothing of its DNS",
+    parameters={"from nodes": LARGE, "least": LEAST_DNS},
+    since="0.2.0",
+)
+def dns_scale(_facts: Facts, dns: Dns) -> Iterator[Problem]:
+    """See the rationale."""
+    if dns.replicas < LEAST_DNS:
+        yield Problem(counted(dns.replicas, "instance"), f"at least {LEAST_DNS}")
+
+
+def _with_bgp(facts: Facts) -> Iterator[Machine]:
+    return (machine for machine in facts.machines if machine.is_master and any(machine.of_kind("BGPConfiguration")))
+
+
+@rule(
+    id="route-reflectors",
+    title="From 1000 nodes Calico uses route reflectors, at least 3 of them",
+    severity=Severity.HIGH,
+    rationale="In a full mesh every node talks to every other: half a million connections at 1000 nodes, and starting "
+    "one node takes long. A single reflector would be what the whole network depends on.",
+    sources=(
+        Source("004", "5.5.8", "recommended to configure route reflectors in all cases at the scale of 1000 nodes"),
+        Source("004", "5.5.7", "disable node-to-node mesh and configure route reflectors, for large deployments"),
+    ),
+    remediation="Set nodeToNodeMeshEnabled to false in the BGPConfiguration, give three nodes a "
+    "routeReflectorClusterID, and write a BGPPeer from all nodes to them.",
+    subjects=_with_bgp,
+    applies=lambda facts, _machine: large(facts),
+    otherwise="the stack is built for less than 1000 nodes, or no master has Calico's configuration",
+    parameters={"from nodes": LARGE, "least": 3},
+    since="0.2.0",
+)
+def route_reflectors(facts: Facts, machine: Machine) -> Iterator[Problem]:
+    """A reflector counts where it is a node of the stack."""
+    if any(each["spec"].get("nodeToNodeMeshEnabled", True) for each in machine.of_kind("BGPConfiguration")):
+        yield Problem("every node peers with every other", "nodeToNodeMeshEnabled: false")
+    nodes = {node.name for node in facts.nodes}
+    reflectors = {
+        each["metadata"]["name"]
+        for each in machine.of_kind("Node")
+        if each.get("spec", {}).get("bgp", {}).get("routeReflectorClusterID")
+    }
+    if len(reflectors & nodes) < 3:
+        yield Problem(counted(len(reflectors & nodes), "route reflector"), "at least 3, each a node of the stack")
+    if not any(machine.of_kind("BGPPeer")):
+        yield Problem("no BGPPeer", "one from all nodes to the reflectors")

@@ -1,0 +1,114 @@
+"""Images: the same ones tomorrow as today, from where the stack's owner decides."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from policy.components import Cloud
+from policy.facts import LAB, PRODUCTION, Facts
+from policy.findings import Enforcement, Severity
+from policy.pods import Pods, pods
+from policy.rule import Problem, Source, rule
+from policy.wording import listing
+
+PUBLIC = ("quay.io/openstack.kolla/",)
+FLOATING = ("latest", "master", "main", "edge", "nightly", "stable", "devel")
+_DIGEST = re.compile(r"@sha256:[0-9a-f]{64}$")
+
+
+def is_pinned(image: str) -> bool:
+    """Whether a digest says exactly which image it is."""
+    return bool(_DIGEST.search(image))
+
+
+def tag(image: str) -> str:
+    """An image's tag; empty where it has none. A colon before the last slash is a port's."""
+    return image.partition("@")[0].rpartition("/")[2].partition(":")[2]
+
+
+@rule(
+    id="no-floating-tag",
+    title="No image has a tag that says nothing",
+    severity=Severity.HIGH,
+    rationale="Without a tag, or with `latest`, an image is whatever was pushed last. Members of one quorum that start "
+    "on different days run different versions.",
+    sources=(
+        Source("ours", "kolla.md", "tags are moving: pin by digest"),
+        Source("004", "5.5.10", "files with pod description contain a specific version"),
+    ),
+    remediation="Write the version as the image's tag, best with its digest.",
+    subjects=pods,
+    otherwise="the stack makes no pod",
+    parameters={"floating": ", ".join(FLOATING)},
+    since="0.2.0",
+)
+def no_floating_tag(_facts: Facts, each: Pods) -> Iterator[Problem]:
+    """A digest makes up for any tag."""
+    floating = {image for image in each.images if not is_pinned(image) and tag(image) in ("", *FLOATING)}
+    if floating:
+        yield Problem(f"{listing(floating)} may be any version", "a tag of one version, or a digest")
+
+
+def _will_pull(facts: Facts, _each: Pods) -> bool:
+    """A stack that pulls images itself, or has begun to pin them; a rendered one that pins none only shows objects."""
+    if facts.profile != PRODUCTION:
+        return False
+    rendered = any(cloud.target != "live" for cloud in facts.clouds)
+    return not rendered or any(is_pinned(image) for each in pods(facts) for image in each.images)
+
+
+@rule(
+    id="images-pinned",
+    title="Production's images are pinned by digest",
+    severity=Severity.HIGH,
+    rationale="A registry may give another image under the same tag tomorrow, by a publishing job or by an intruder. A "
+    "digest is the image.",
+    sources=(
+        Source("ours", "kolla.md", "tags are moving (series tag, periodic publishing jobs): pin by digest"),
+        Source("004", "5.5.10", "files with pod description contain a specific version"),
+    ),
+    remediation="Write the digests under quorate:images.digests, by the image's name (`skopeo inspect --format "
+    "'{{.Digest}}' docker://<image>` tells one), or a whole reference under quorate:services.<name>.image.",
+    subjects=pods,
+    applies=_will_pull,
+    otherwise="the stack is a lab, makes no pod, or is only rendered and pins no image at all. Before such a tree is "
+    "applied to anything, pin its images (public-images-flagged)",
+    since="0.2.0",
+)
+def images_pinned(_facts: Facts, each: Pods) -> Iterator[Problem]:
+    """All or nothing: one that is not pinned is the one that changes."""
+    loose = {image for image in each.images if not is_pinned(image)}
+    if loose:
+        yield Problem(f"{listing(loose)} has no digest", "…@sha256:…")
+
+
+def _using(facts: Facts) -> Iterator[Cloud | Pods]:
+    """The Cloud for all of its pods: that is where the one setting is. Without one, each for itself."""
+    yield from facts.clouds or pods(facts)
+
+
+@rule(
+    id="public-images-flagged",
+    title="Images do not come from Kolla's public namespace by its moving tags",
+    severity=Severity.MEDIUM,
+    rationale="Kolla publishes there for testing: the tags move with every job, old images go, and the registry limits "
+    "who pulls how much. A cloud of a thousand nodes must not depend on it.",
+    sources=(
+        Source("ours", "kolla.md", "quay.io/openstack.kolla: tags are moving; pin by digest"),
+        Source("004", "5.5.7", "installation: use external registry"),
+    ),
+    remediation="Mirror the images and name the mirror (quorate:images.registry and namespace), and pin them "
+    "(quorate:images.digests).",
+    subjects=_using,
+    otherwise="the stack has neither a Cloud nor pods",
+    parameters={"namespaces": ", ".join(PUBLIC)},
+    enforcement={PRODUCTION: Enforcement.ADVISORY, LAB: Enforcement.ADVISORY},
+    since="0.2.0",
+)
+def public_images_flagged(facts: Facts, user: Cloud | Pods) -> Iterator[Problem]:
+    """Advisory: no registry can be reached where the sample stacks are judged, and a digest must never be guessed."""
+    using = pods(facts) if isinstance(user, Cloud) else (user,)
+    images = {image for each in using for image in each.images if image.startswith(PUBLIC) and not is_pinned(image)}
+    if images:
+        yield Problem(f"{listing(images, 2)} come from Kolla's public namespace", "a mirror, or digests")

@@ -1,0 +1,88 @@
+"""Privileges: the host is open only to the processes that the sources put on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from policy.facts import Facts
+from policy.findings import Severity
+from policy.pods import Pods, pods
+from policy.rule import Problem, Source, rule
+from policy.wording import listing
+
+PRIVILEGED, NETWORK, PIDS, IPC, PATHS = "privileged", "hostNetwork", "hostPID", "hostIPC", "hostPath"
+_AGENT = frozenset({PRIVILEGED, NETWORK, PATHS})
+
+NEEDED: Mapping[str, frozenset[str]] = {
+    # 004, 5.3.7: nova-compute and libvirt belong to the host; Kolla runs them privileged in its namespaces.
+    "nova-compute": _AGENT | {PIDS, IPC},
+    # 004, 5.3.8: agents make namespaces, bridges and routes on their node.
+    "neutron-l2-agent": _AGENT,
+    "neutron-l3-agent": _AGENT,
+    "neutron-dhcp-agent": _AGENT,
+    "neutron-metadata-agent": _AGENT,
+    # 004, 5.3.14: an OSD is its disks.
+    "ceph-osd": _AGENT,
+    # 004, 5.5.3 and 5.5.5: on every node, below the network that they make.
+    "calico-node": _AGENT | {PIDS},
+    "kube-proxy": _AGENT,
+    "kube-apiserver": frozenset({NETWORK, PATHS}),
+    "kube-scheduler": frozenset({NETWORK, PATHS}),
+    "kube-controller-manager": frozenset({NETWORK, PATHS}),
+    "etcd": frozenset({NETWORK, PATHS}),
+    "api-proxy": frozenset({NETWORK, PATHS}),
+}
+"""By the name of the service, of the pod's label, or of what its containers run."""
+
+STRONG = frozenset({"ALL", "SYS_ADMIN", "SYS_MODULE", "SYS_PTRACE", "SYS_RAWIO", "BPF"})
+"""Capabilities with which a container can do what a privileged one can."""
+
+
+def _taken(each: Pods) -> dict[str, str]:
+    """What of the host the pods take, and who takes it."""
+    spec = each.spec
+    found = {field: "the pod" for field in (NETWORK, PIDS, IPC) if spec.at(field).flag()}
+    paths = [volume.at("hostPath", "path").text() for volume in spec.at("volumes").items()]
+    if any(paths):
+        found[PATHS] = listing([path for path in paths if path])
+    for container in each.containers():
+        security = container.at("securityContext")
+        strong = STRONG & {word.removeprefix("CAP_") for word in security.at("capabilities", "add").words()}
+        if security.at("privileged").flag() or strong:
+            found[PRIVILEGED] = f"container {container.at('name').text()}"
+    return found
+
+
+def _names(facts: Facts, each: Pods) -> set[str]:
+    if each.workload is None:
+        return {each.name, *each.names}
+    return {facts.service(each.workload) or "", *each.names}
+
+
+@rule(
+    id="host-access-where-needed",
+    title="Only the processes that belong to the host have access to it",
+    severity=Severity.HIGH,
+    rationale="A privileged container, the host's network, its processes or its files make whoever breaks into the "
+    "process the owner of the node, and of every instance beside it.",
+    sources=(
+        Source("004", "5.5.2", "DKMS modules and kernel parameters: containers in privileged mode"),
+        Source("004", "5.5.11", "debugging tools, privileged with host networking, are not installed by default"),
+        Source("002", "Security Impact", "a service that is compromised must not compromise the instance"),
+        Source("003", "Security Impact", "a service that is compromised must not compromise the instance"),
+    ),
+    remediation="Take privileged, hostNetwork, hostPID, hostIPC and hostPath away; data of a StatefulSet belongs on a "
+    "PersistentVolume, settings into a ConfigMap.",
+    subjects=pods,
+    applies=lambda _facts, each: bool(_taken(each)),
+    otherwise="no pod has access to its host",
+    parameters={name: ", ".join(sorted(needs)) for name, needs in NEEDED.items()},
+    since="0.2.0",
+)
+def host_access_where_needed(facts: Facts, each: Pods) -> Iterator[Problem]:
+    """Each access by itself: the network for an agent is not the processes of the host."""
+    needs = frozenset[str]().union(*(NEEDED.get(name, ()) for name in _names(facts, each)))
+    taken = _taken(each)
+    beyond = [f"{what} ({who})" for what, who in taken.items() if what not in needs]
+    if beyond:
+        yield Problem(f"it takes {listing(beyond)}", "none of it, which only processes of the host need")

@@ -1,0 +1,128 @@
+"""Secrets: nowhere in clear text, where the state, a rendered file or a log would keep them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from policy import clear_text
+from policy.command import LOCAL, REMOTE, WORDS
+from policy.facts import Facts
+from policy.findings import Severity
+from policy.kubernetes.node import is_machine
+from policy.kubernetes.workload import kubernetes_kind
+from policy.pods import Pods, pods
+from policy.resource import Resource
+from policy.rule import Problem, Source, rule
+from policy.tree import Tree
+from policy.wording import listing
+
+CLOUD_INIT = "libvirt:index/cloudInitDisk:CloudInitDisk"
+
+
+@dataclass(frozen=True)
+class Holder:
+    """A resource with texts that people write secrets into."""
+
+    resource: Resource
+    title: str
+    found: Callable[[], Iterator[str]]
+    """Where it holds which kind of secret in clear text."""
+
+
+def holders(facts: Facts) -> Iterator[Holder]:
+    """Pods, ConfigMaps, Secrets, machines with their files, commands, cloud-init."""
+    for each in pods(facts):
+        if each.workload is not None:
+            yield Holder(each.resource, each.title, lambda each=each: _in_pods(each))
+    for resource in facts.resources:
+        look = _look(resource)
+        if look:
+            yield Holder(resource, f"{resource.type.rpartition(':')[2]} {resource.name}", look)
+
+
+def _look(resource: Resource) -> Callable[[], Iterator[str]] | None:
+    props, kind = resource.props, kubernetes_kind(resource)
+    if kind == "ConfigMap":
+        return lambda: _in_texts(props.at("data"), "")
+    if kind == "Secret":
+        return lambda: _in_secret(props)
+    if resource.type in (REMOTE, LOCAL):
+        return lambda: _in_command(props)
+    if resource.type == CLOUD_INIT:
+        return lambda: _in_text(props.at("userData"), "userData")
+    return (lambda: _in_texts(props.at("files"), "file ")) if is_machine(resource) else None
+
+
+def _in_pods(each: Pods) -> Iterator[str]:
+    for container in each.containers():
+        where = f"container {container.at('name').text()}"
+        for variable in container.at("env").items():
+            yield from _named(variable.at("value"), variable.at("name").text(), f"environment of {where}")
+        for argument in [*container.at("command").items(), *container.at("args").items()]:
+            yield from _in_text(argument, f"command of {where}")
+
+
+def _in_secret(props: Tree) -> Iterator[str]:
+    """Whatever is in a Secret is one; where the engine does not know it for one, its state has it in clear text."""
+    for field in ("stringData", "data"):
+        for key in props.at(field).keys():  # noqa: SIM118 - a Tree is no mapping
+            value = props.at(field, key)
+            if not value.sealed() and value.text():
+                yield f"{field}.{key}, no secret to the engine"
+
+
+def _in_command(props: Tree) -> Iterator[str]:
+    for word in (*WORDS, "stdin"):
+        yield from _in_text(props.at(word), word)
+    for holder in ("environment", "connection"):
+        for key in props.at(holder).keys():  # noqa: SIM118 - a Tree is no mapping
+            value = props.at(holder, key)
+            if key != "proxy":
+                yield from _named(value, key, holder)
+
+
+def _in_texts(texts: Tree, what: str) -> Iterator[str]:
+    for name in texts.keys():  # noqa: SIM118 - a Tree is no mapping
+        yield from _named(texts.at(name), name, "its data") if not what else _in_text(texts.at(name), f"{what}{name}")
+
+
+def _named(value: Tree, name: str, where: str) -> Iterator[str]:
+    """A value under a name of its own."""
+    if value.sealed() or not value.given():
+        return
+    text = str(value.text()) if value.is_text() else ""
+    if clear_text.under_name(name, text):
+        yield f"{name} in {where}"
+    else:
+        yield from (f"{kind} in {name} of {where}" for kind in clear_text.in_text(text))
+
+
+def _in_text(value: Tree, where: str) -> Iterator[str]:
+    if not value.sealed():
+        yield from (f"{kind} in {where}" for kind in clear_text.in_text(value.text()))
+
+
+@rule(
+    id="no-clear-secrets",
+    title="No object, file or command holds a secret in clear text",
+    severity=Severity.CRITICAL,
+    rationale="What stands in an object in clear text is in the state, in the rendered tree, in every preview that "
+    "somebody pastes, and readable for whoever may list the object.",
+    sources=(
+        Source("004", "5.5.7", "certificates and any secrets should have appropriate permissions"),
+        Source("ours", "design.md", "secrets travel as Pulumi secrets; no object, no artifact and no report shows one"),
+    ),
+    remediation="Give the value as a Pulumi secret (`pulumi config set --secret`, `config.require_secret`) in a "
+    "Kubernetes Secret, and name that with secretKeyRef or a mounted file; on machines, have the file brought by "
+    "hand or by a vault. Then change the value: it has been seen.",
+    subjects=holders,
+    otherwise="the stack has no pod, ConfigMap, Secret, machine or command",
+    parameters={"known by": "names such as password, token, private_key; forms such as a PEM key or user:password@"},
+    since="0.2.0",
+)
+def no_clear_secrets(_facts: Facts, holder: Holder) -> Iterator[Problem]:
+    """The message says where and what kind, never the value."""
+    found = sorted(set(holder.found()))
+    if found:
+        yield Problem(listing(found), "a reference to a secret")

@@ -1,0 +1,290 @@
+"""Virtual machines as control-plane nodes: Fuel's reduced footprint, and the hypervisors below it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from xml.etree import ElementTree
+
+from policy.components import Cloud, VirtHost
+from policy.facts import PRODUCTION, Facts
+from policy.findings import Severity
+from policy.machine import Machine
+from policy.rule import Problem, Source, rule
+from policy.virtual import Domain, domains
+from policy.wording import counted, listing
+
+FEATURE = "reduced-footprint"
+MIXED_WITH = "compute"
+HYPERVISORS = ("kvm", "lxc", "container")
+RESERVE = 4
+"""GiB of a virt host that its own system and libvirt keep. Ours, unmeasured (blueprint/inventory.py)."""
+DISCLAIMERS = ("performance", "security")
+ISOLATION = "isolation"
+"""Acknowledged where the hypervisor shares its kernel with its guests."""
+
+FOOTPRINT = Source("000", "Proposed change", "additional virtual machines on a physical server of the role virt")
+
+
+@rule(
+    id="virt-mixes-with-compute-only",
+    title="A virt host has no role beside compute",
+    severity=Severity.HIGH,
+    rationale="Virtual machines keep the control plane's resources apart from what else a server does. A controller or "
+    "a master on the virt host itself takes that away again.",
+    sources=(
+        Source("000", "Proposed change", "the new virt role can be mixed with the compute role"),
+        Source("000", "Alternatives", "compute and controller on one machine: no possibility to separate resources"),
+    ),
+    remediation="Give the server the roles virt and compute, and put each other role into a virtual machine on it.",
+    subjects=lambda facts: facts.virt_hosts,
+    otherwise="the stack has no virt host",
+    parameters={"mixes with": MIXED_WITH},
+    since="0.2.0",
+)
+def virt_mixes_with_compute_only(facts: Facts, host: VirtHost) -> Iterator[Problem]:
+    """By the host's own facts, and by the machine that runs on the same server without being one of its guests."""
+    others = set(host.roles) - {"virt", MIXED_WITH}
+    for machine in facts.machines:
+        if machine.single and machine.node == host.server:
+            others |= set(machine.roles) - {"virt", MIXED_WITH}
+    if others:
+        yield Problem(f"its roles are {listing({*host.roles, *others})}", f"virt, or virt and {MIXED_WITH}")
+
+
+@rule(
+    id="one-role-per-machine",
+    title="A machine of the control plane is no compute",
+    severity=Severity.HIGH,
+    rationale="Tenants' machines and the control plane in one operating system take each other's memory and CPU, and "
+    "whoever breaks out of a tenant's machine is in the control plane.",
+    sources=(
+        Source("000", "Alternatives", "compute and controller on one machine: no possibility to separate resources"),
+        Source("000", "Security impact", "controllers beside tenants' machines can lead to unknown vulnerabilities"),
+    ),
+    remediation="Give each machine one role; carry the other one in a virtual machine (roles: [virt, compute]).",
+    subjects=lambda facts: facts.machines,
+    applies=lambda _facts, machine: MIXED_WITH in machine.roles,
+    otherwise="no machine of the stack is a compute",
+    since="0.2.0",
+)
+def one_role_per_machine(_facts: Facts, machine: Machine) -> Iterator[Problem]:
+    """A virt host that is a compute as well is fine: its virtual machines are machines of their own."""
+    others = set(machine.roles) - {"virt", MIXED_WITH}
+    if others:
+        yield Problem(f"its roles are {listing(machine.roles)}", "compute, alone or with virt")
+
+
+def _clouds_with_guests(facts: Facts) -> Iterable[Cloud]:
+    """The Clouds of a stack with virtual machines as nodes."""
+    return facts.clouds if any(host.guests for host in facts.virt_hosts) else ()
+
+
+@rule(
+    id="virt-is-asked-for",
+    title="Virtual machines as nodes come only where the feature is asked for",
+    severity=Severity.MEDIUM,
+    rationale="The reduced footprint is for advanced users. Nobody shall have it by a mistake in a list of roles.",
+    sources=(Source("000", "Proposed change", "a new feature group, with reduced-footprint inside"),),
+    remediation="Write quorate:features: [reduced-footprint], or take the virt hosts away.",
+    subjects=_clouds_with_guests,
+    otherwise="the stack has no Cloud, or no virtual machine is a node of it",
+    parameters={"feature": FEATURE},
+    since="0.2.0",
+)
+def virt_is_asked_for(_facts: Facts, cloud: Cloud) -> Iterator[Problem]:
+    """See the rationale."""
+    if FEATURE not in cloud.features:
+        yield Problem(f"its features are {listing(cloud.features) or '(none)'}", FEATURE)
+
+
+@rule(
+    id="virt-disclaimers-acknowledged",
+    title="A production stack on virtual machines acknowledges what that costs",
+    severity=Severity.HIGH,
+    rationale="Everything on few servers performs badly, tenants' machines take from the control plane's, and "
+    "controllers stand beside the machines of strangers. Containers share a kernel with all of it.",
+    sources=(
+        Source("000", "Performance Impact", "all components on a single physical machine: bad performance"),
+        Source("000", "Security impact", "controllers beside tenants' machines can lead to unknown vulnerabilities"),
+        Source("000", "Documentation Impact", "a BIG disclaimer; the user should be aware of all limitations"),
+        Source("002", "Security Impact", "kvm is much more secure than container based hypervisors"),
+        Source("003", "Security Impact", "kvm is much more secure than container based hypervisors"),
+    ),
+    remediation="Read what docs/rules.md says here, then write quorate:acknowledged: [performance, security], with "
+    "isolation as well where a virt host's hypervisor is lxc or container.",
+    subjects=_clouds_with_guests,
+    applies=lambda facts, _cloud: facts.profile == PRODUCTION,
+    otherwise="the stack is a lab, or no virtual machine is a node of its Cloud",
+    parameters={"disclaimers": ", ".join(DISCLAIMERS), "without a kernel of their own": ISOLATION},
+    since="0.2.0",
+)
+def virt_disclaimers_acknowledged(facts: Facts, cloud: Cloud) -> Iterator[Problem]:
+    """Each by its name: what a person has read, a person can write down."""
+    wanted: set[str] = set(DISCLAIMERS)
+    if any(host.guests and host.hypervisor != "kvm" for host in facts.virt_hosts):
+        wanted.add(ISOLATION)
+    if missing := wanted - set(cloud.acknowledged):
+        yield Problem(f"{listing(missing)} not acknowledged", f"quorate:acknowledged: [{', '.join(sorted(wanted))}]")
+
+
+def _carriers(facts: Facts) -> Iterator[VirtHost | Domain]:
+    """Virt hosts of ours, and libvirt domains, of ours or by hand."""
+    yield from facts.virt_hosts
+    yield from domains(facts.resources)
+
+
+@rule(
+    id="hypervisor-known",
+    title="The hypervisor below a virtual machine is one that the sources know",
+    severity=Severity.HIGH,
+    rationale="kvm, lxc and a container with a full init are what was designed for. Plain qemu emulates every "
+    "instruction: a quorum's member on it misses its deadlines.",
+    sources=(
+        Source("000", "Proposed change", "additional virtual machines (KVM) on a single physical machine"),
+        Source("002", "Proposed Change", "libvirt+lxc, Docker, libvirt+kvm; a full init stack such as systemd"),
+        Source("003", "Proposed Change", "libvirt+lxc, Docker, libvirt+kvm; a full init stack such as systemd"),
+    ),
+    remediation="Write hypervisor: kvm (or lxc, or container) at the server, type='kvm' in a libvirt domain.",
+    subjects=_carriers,
+    otherwise="the stack has neither a virt host nor a libvirt domain",
+    parameters={"hypervisors": ", ".join(HYPERVISORS)},
+    since="0.2.0",
+)
+def hypervisor_known(facts: Facts, carrier: VirtHost | Domain) -> Iterator[Problem]:
+    """A guest's own domain says the same as its host."""
+    if carrier.hypervisor not in HYPERVISORS:
+        yield Problem(f"its hypervisor is {carrier.hypervisor or '(none)'}", f"one of {', '.join(HYPERVISORS)}")
+    if isinstance(carrier, VirtHost):
+        for machine in _guests(facts, carrier):
+            own = _root(machine)
+            if own is not None and own.get("type") != carrier.hypervisor:
+                yield Problem(f"{machine.node} is a domain of type {own.get('type')}", f"{carrier.hypervisor}")
+
+
+@rule(
+    id="virt-host-is-protected",
+    title="Virt hosts and libvirt domains of production cannot be deleted by a slip",
+    severity=Severity.HIGH,
+    rationale="A virt host that leaves the stack file takes every virtual machine on it along.",
+    sources=(
+        Source("000", "Acceptance criteria", "show warning before delete of a node with the role virt"),
+        Source("ours", "design.md", "deleting a virt host is refused until its members have left every quorum"),
+    ),
+    remediation="Make the resource with protect=True. To let it go on purpose, when nothing is on it any more: "
+    "`pulumi state unprotect <urn>`.",
+    subjects=_carriers,
+    applies=lambda facts, _carrier: facts.profile == PRODUCTION,
+    otherwise="the stack is a lab, or has neither a virt host nor a libvirt domain",
+    since="0.2.0",
+)
+def virt_host_is_protected(_facts: Facts, carrier: VirtHost | Domain) -> Iterator[Problem]:
+    """The engine's own protection: it refuses the deletion, whoever asks for it."""
+    if not carrier.resource.protected:
+        yield Problem("the engine would delete it", "protect")
+
+
+@rule(
+    id="controllers-on-different-servers",
+    title="No two virtual machines of one pool are on one physical host",
+    severity=Severity.CRITICAL,
+    rationale="The nodes of a pool carry the instances of the same services. Two of them on one server are lost with "
+    "it, and with them what three of them were for.",
+    sources=(Source("000", "Problem description", "full HA with 3 physical nodes, each controller on another one"),),
+    remediation="Spread the virtual machines of a pool over as many servers as it has nodes.",
+    subjects=lambda facts: facts.virt_hosts,
+    applies=lambda _facts, host: bool(host.guests),
+    otherwise="the stack has no virt host that carries a virtual machine",
+    since="0.2.0",
+)
+def controllers_on_different_servers(facts: Facts, host: VirtHost) -> Iterator[Problem]:
+    """By the pool that each machine's label names."""
+    pools: dict[str, set[str]] = {}
+    for node in facts.nodes:
+        if node.name in host.guests and node.pool:
+            pools.setdefault(node.pool, set()).add(node.name)
+    for pool, names in pools.items():
+        if len(names) > 1:
+            yield Problem(f"it carries {listing(names)} of the pool {pool}", "one node of a pool on each server")
+
+
+@rule(
+    id="vms-fit-their-host",
+    title="Virtual machines fit their host, with what it keeps for itself",
+    severity=Severity.HIGH,
+    rationale="A host that promises more memory than it has kills a virtual machine when all of them want theirs; one "
+    "that promises more CPUs makes the control plane wait for tenants.",
+    sources=(
+        Source("000", "Performance Impact", "tenants' machines can affect the performance of those of the footprint"),
+        Source("ours", "design.md", "virtual machines fit their host with its own reserve"),
+    ),
+    remediation="Take virtual machines away, make them smaller, or write a larger server.",
+    subjects=lambda facts: facts.virt_hosts,
+    applies=lambda _facts, host: bool(host.guests),
+    otherwise="the stack has no virt host that carries a virtual machine",
+    parameters={"reserve": f"{RESERVE} GiB"},
+    since="0.2.0",
+)
+def vms_fit_their_host(_facts: Facts, host: VirtHost) -> Iterator[Problem]:
+    """Memory with the reserve; CPUs without overcommitment."""
+    memory = sum(vm.memory for vm in host.vms)
+    cpu = sum(vm.cpu for vm in host.vms)
+    if memory + RESERVE > host.memory:
+        yield Problem(
+            f"its virtual machines take {memory} GiB of {host.memory}", f"at most {host.memory - RESERVE} GiB"
+        )
+    if cpu > host.cpu:
+        yield Problem(f"its virtual machines take {counted(cpu, 'CPU')} of {host.cpu}", f"at most {host.cpu}")
+
+
+def _guests(facts: Facts, host: VirtHost) -> Iterator[Machine]:
+    return (machine for machine in facts.machines if machine.single and machine.node in host.guests)
+
+
+def _root(machine: Machine) -> ElementTree.Element | None:
+    """Its libvirt domain; None where it has none, or one that nobody can read."""
+    if "domain.xml" not in machine.files:
+        return None
+    try:
+        return ElementTree.fromstring(machine.files["domain.xml"])  # noqa: S314 - a file of the stack's own
+    except ElementTree.ParseError:
+        return None
+
+
+_GIB = {"b": 2**-30, "kib": 2**-20, "mib": 2**-10, "gib": 1, "tib": 2**10, "k": 2**-20, "m": 2**-10, "g": 1, "t": 2**10}
+
+
+@rule(
+    id="domain-gives-what-is-said",
+    title="A virtual machine's libvirt domain gives it the name, CPUs and memory that the stack says",
+    severity=Severity.HIGH,
+    rationale="Everything is placed by the sizes that the stack says. A template that leaves one out makes a machine "
+    "of libvirt's own idea: what fits in the plan does not fit in the machine.",
+    sources=(
+        Source("000", "Data model impact", "details of the node are used inside the libvirt XML template"),
+        Source("000", "Data model impact", "a value used inside the template that was not passed is left empty"),
+    ),
+    remediation="Use {name}, {cpu} and {ram} in the template that quorate:template names.",
+    subjects=lambda facts: facts.machines,
+    applies=lambda _facts, machine: "domain.xml" in machine.files,
+    otherwise="no machine of the stack has a libvirt domain",
+    since="0.2.0",
+)
+def domain_gives_what_is_said(_facts: Facts, machine: Machine) -> Iterator[Problem]:
+    """libvirt's unit is KiB where none is written."""
+    root = _root(machine)
+    if root is None:
+        yield Problem("its domain.xml is no XML", "a libvirt domain")
+        return
+    props = machine.resource.props
+    name, cpu = (root.findtext("name") or "").strip(), (root.findtext("vcpu") or "").strip()
+    if name != machine.node:
+        yield Problem(f"its domain is named {name or '(nothing)'}", machine.node)
+    if cpu != str(props.at("cpu").number(0)):
+        yield Problem(f"its domain has {cpu or 'no number of'} CPUs", f"{props.at('cpu').number(0)}")
+    memory = root.find("memory")
+    size = (memory.text or "").strip() if memory is not None else ""
+    unit = memory.get("unit", "KiB").lower() if memory is not None else ""
+    given = int(size) * _GIB.get(unit, 0) if re.fullmatch(r"\d+", size) else 0
+    if given != props.at("memory").number(0):
+        yield Problem(f"its domain has {given:g} GiB of memory", f"{props.at('memory').number(0)} GiB")

@@ -1,0 +1,75 @@
+"""Secrets, images, and access to the host."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tests.broken.broken import Broken, Props, pod
+
+
+def container(**properties: object) -> Callable[[Props], None]:
+    """The first container with other properties."""
+
+    def break_(props: Props) -> None:
+        pod(props)["containers"][0].update(properties)
+
+    return break_
+
+
+def with_host_path(props: Props) -> None:
+    """A directory of the host among the volumes."""
+    pod(props).setdefault("volumes", []).append({"name": "host", "hostPath": {"path": "/var/lib/mysql"}})
+
+
+def with_host_pids(props: Props) -> None:
+    """The host's processes."""
+    pod(props)["hostPID"] = True
+
+
+def with_password(props: Props) -> None:
+    """A password in the settings that everybody may read."""
+    props["data"]["keystone.conf"] = "[database]\nconnection = mysql+pymysql://keystone:hunter2@mysqld/keystone\n"
+
+
+def with_token(props: Props) -> None:
+    """The token that a node joins the cluster with."""
+    props["files"]["join-token.yaml"] = "token: abcdef.0123456789abcdef\n"
+
+
+CASES = [
+    Broken(
+        "a password in the environment",
+        (("Deployment", "cloud-keystone", container(env=[{"name": "DB_PASSWORD", "value": "hunter2"}])),),
+        {"no-clear-secrets": {"cloud-keystone"}},
+    ),
+    Broken(
+        "a password in a ConfigMap",
+        (("ConfigMap", "cloud-keystone-kolla", with_password),),
+        {"no-clear-secrets": {"cloud-keystone-kolla"}},
+    ),
+    Broken(
+        "a token among a machine's files",
+        (("Machine", "cloud-ctl01", with_token),),
+        {"no-clear-secrets": {"cloud-ctl01"}},
+    ),
+    Broken(
+        "an image that may be any version",
+        (("Deployment", "cloud-horizon", container(image="mirror.example/kolla/horizon:latest")),),
+        {"no-floating-tag": {"cloud-horizon"}},
+    ),
+    Broken(
+        "a privileged API",
+        (("Deployment", "cloud-glance-api", container(securityContext={"privileged": True})),),
+        {"host-access-where-needed": {"cloud-glance-api"}},
+    ),
+    Broken(
+        "a database on a directory of the host",
+        (("StatefulSet", "cloud-mysqld", with_host_path),),
+        {"host-access-where-needed": {"cloud-mysqld"}},
+    ),
+    Broken(
+        "an agent that sees all processes of its host",
+        (("DaemonSet", "cloud-neutron-l2-agent", with_host_pids),),
+        {"host-access-where-needed": {"cloud-neutron-l2-agent"}},
+    ),
+]

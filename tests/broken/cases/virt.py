@@ -1,0 +1,79 @@
+"""Virtual machines as nodes: a production stack on three virt hosts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tests.broken.broken import Broken, Props
+from tests.broken.cases.master_tier import in_file
+
+
+def said(**facts: object) -> Callable[[Props], None]:
+    """A component or a machine that says something else of itself."""
+
+    def break_(props: Props) -> None:
+        assert props.keys() >= facts.keys()
+        props.update(facts)
+
+    return break_
+
+
+def with_another_guest(props: Props) -> None:
+    """A virtual machine that is another host's."""
+    props["vms"] = [*props["vms"], {"node": "messaging2", "cpu": 16, "memory": 64, "roles": ["controller"]}]
+
+
+CASES = [
+    Broken(
+        "a virt host that is a controller too",
+        (("VirtHost", "cloud-virt1", said(hostRoles=["virt", "controller"])),),
+        {"virt-mixes-with-compute-only": {"cloud-virt1"}},
+        stack="virt",
+    ),
+    Broken(
+        "virtual machines that nobody asked for",
+        (("Cloud", "cloud", said(features=[])),),
+        {"virt-is-asked-for": {"cloud"}},
+        stack="virt",
+    ),
+    Broken(
+        "disclaimers that nobody has read",
+        (("Cloud", "cloud", said(acknowledged=["performance"])),),
+        {"virt-disclaimers-acknowledged": {"cloud"}},
+        stack="virt",
+    ),
+    Broken(
+        "an emulated member of Galera",
+        (("Machine", "cloud-virt2-database2", in_file("domain.xml", "type='kvm'", "type='qemu'")),),
+        {"hypervisor-known": {"cloud-virt2"}},
+        stack="virt",
+    ),
+    Broken(
+        "a domain with half of its memory",
+        (("Machine", "cloud-virt2-database2", in_file("domain.xml", ">192<", ">96<")),),
+        {"domain-gives-what-is-said": {"cloud-virt2-database2"}},
+        stack="virt",
+    ),
+    Broken(
+        "virtual machines larger than their host",
+        (("VirtHost", "cloud-virt3", said(hostMemory=304)),),
+        {"vms-fit-their-host": {"cloud-virt3"}},
+        stack="virt",
+    ),
+    Broken(
+        "two nodes of a pool on one virt host",
+        (("VirtHost", "cloud-virt1", with_another_guest),),
+        {"controllers-on-different-servers": {"cloud-virt1"}, "server-label-is-true": {"cloud-virt2-messaging2"}},
+        stack="virt",
+    ),
+    Broken(
+        "computes that are controllers",
+        (("MachinePool", "cloud-compute-24c-256g", said(roles=["compute", "controller"])),),
+        {"one-role-per-machine": {"cloud-compute-24c-256g"}},
+    ),
+    Broken(
+        "a master tier without etcd",
+        (("Etcd", "cloud-masters-etcd", said(members=[])),),
+        {"cluster-has-etcd": {"cloud-masters"}, "etcd-size": {"cloud-masters-etcd"}},
+    ),
+]

@@ -1,0 +1,105 @@
+"""A change of a stack that stands, judged by the policies against what the stack's own last deployment left."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from policy.components import Previous, Standing
+from policy.facts import Facts
+from policy.resource import Resource
+from policy.rules.history import changes
+from tests.engine.conftest import Done, Project, Projects
+from tests.engine.test_lifecycle import edit, servers
+from tests.stacks import ROOT, STACKS
+
+PACK = ("--policy-pack", str(ROOT / "policy"))
+
+
+def violations(done: Done) -> dict[str, set[str]]:
+    """Names of the resources that a rule stopped, by rule."""
+    found: dict[str, set[str]] = {}
+    for event in done.events:
+        if (policy := event.get("policyEvent")) and policy["enforcementLevel"] == "mandatory":
+            found.setdefault(policy["policyName"], set()).add(policy["resourceUrn"].rpartition("::")[2])
+    return found
+
+
+def replace(project: Project, name: str, *others: dict[str, Any]) -> None:
+    """Puts these servers in the place of a pattern of servers."""
+    edit(project, servers=[new for each in servers(project) for new in (others if each["name"] == name else [each])])
+
+
+def named(project: Project, pattern: str, **changes: Any) -> dict[str, Any]:
+    """A server of the stack, changed."""
+    return next(each for each in servers(project) if each["name"] == pattern) | changes
+
+
+def test_what_is_left_behind_is_what_the_policies_see(rendered: Projects) -> None:
+    """The program says who the members are by its plan, the rule finds them by the resources: nobody is lost."""
+    for stack in STACKS:
+        project = rendered(stack)
+        facts = Facts(
+            Resource(each["type"], urn, urn.rpartition("::")[2], lambda each=each: each.get("outputs", {}))
+            for urn, each in project.state().items()
+        )
+        output = project.state()[facts.stack_urn]["outputs"]["standing"]
+        left = Previous(Resource(Previous.TYPE, "", "previous", lambda output=output: {"stood": output}))
+        quorums = dict(left.quorums())
+        assert quorums.keys() >= {"etcd", "mysqld", "rabbitmq", "ceph-mon"}
+        seen = Facts([*facts.resources, left.resource])
+        assert {change.name: change.now for change in changes(seen)} == {
+            name: Standing(each.members, dict(each.nodes)) for name, each in quorums.items()
+        }
+
+
+def test_the_first_deployment_and_one_that_changes_nothing_pass(project: Projects) -> None:
+    ra100 = project("ra100")
+    assert violations(ra100.run("preview", *PACK)) == {}
+    ra100.up()
+    assert ra100.state()[f"urn:pulumi:ra100::quorate::{Previous.TYPE}::previous"].get("outputs", {}) == {}
+    again = ra100.run("preview", "--expect-no-changes", *PACK)
+    assert again.code == 0, again.output
+    assert violations(again) == {}
+
+
+def test_one_master_may_be_replaced(standing: Projects) -> None:
+    ra100 = standing("ra100")
+    rest = named(ra100, "master[1-3]", name="master[1-2]", rack="r[1-2]")
+    replace(ra100, "master[1-3]", rest, named(ra100, "master[1-3]", name="master9", address="10.20.0.19", rack="r3"))
+    done = ra100.run("preview", *PACK)
+    assert violations(done) == {}
+    assert done.code == 0, done.output
+    ra100.up()
+    assert ra100.run("preview", "--expect-no-changes", *PACK).code == 0
+
+
+def test_two_masters_may_not(standing: Projects) -> None:
+    ra100 = standing("ra100")
+    rest = named(ra100, "master[1-3]", name="master1", rack="r1")
+    others = named(ra100, "master[1-3]", name="master[8-9]", address="10.20.0.18", rack="r[2-3]")
+    replace(ra100, "master[1-3]", rest, others)
+    done = ra100.run("preview", *PACK)
+    assert done.code != 0
+    assert violations(done) == {
+        "one-member-at-a-time": {"cloud-masters-etcd"},
+        "majority-survives-change": {"cloud-masters-etcd"},
+    }
+    assert "quorum etcd: 2 of its 3 members go at once; master2, master3 may carry one" in done.output
+
+
+def test_an_update_that_fails_leaves_what_stood(standing: Projects) -> None:
+    """Else the next change would be compared with members that never came to be."""
+    ra100 = standing("ra100")
+    stack = "urn:pulumi:ra100::quorate::pulumi:pulumi:Stack::quorate-ra100"
+    before = ra100.state()[stack]["outputs"]["standing"]
+    rest = named(ra100, "master[1-3]", name="master[1-2]", rack="r[1-2]")
+    replace(ra100, "master[1-3]", rest, named(ra100, "master[1-3]", name="master9", address="10.20.0.19", rack="r3"))
+    in_the_way = ra100.build / "machines" / "master9"
+    in_the_way.write_text("a file where a directory must be")
+    failed = ra100.run("up", "--yes", "--skip-preview")
+    assert failed.code != 0
+    assert ra100.state()[stack]["outputs"]["standing"] == before
+    in_the_way.unlink()
+    ra100.up()
+    after = ra100.state()[stack]["outputs"]["standing"]
+    assert after["quorums"]["etcd"]["nodes"].keys() == {"master1", "master2", "master9"}

@@ -1,0 +1,3 @@
+"""A pack that does not start."""
+
+raise RuntimeError("this pack does not start")

@@ -1,0 +1,107 @@
+from dataclasses import replace
+
+from policy.rules.commands import command_asks_quorum, commands_one_machine_at_a_time, upgrade_after_backup
+from tests.policy.cases import case
+from tests.policy.world import UNKNOWN, Given, masters, stack
+
+asks, one, backup = command_asks_quorum, commands_one_machine_at_a_time, upgrade_after_backup
+
+
+def ssh(name: str, text: object, host: object = None, *after: str, **props: object) -> Given:
+    """A command over SSH, on a machine of its own unless it is said otherwise."""
+    connection = {"host": host or name, "user": "root"}
+    made = Given("command:remote:Command", name, {"create": text, "connection": connection, **props})
+    return replace(made, after=after)
+
+
+def local(name: str, text: object, *after: str) -> Given:
+    return replace(Given("command:local:Command", name, {"create": text}), after=after)
+
+
+RESTART = "systemctl restart etcd"
+ASKED = "etcdctl endpoint health --cluster && systemctl restart etcd"
+
+CASES = (
+    case(asks, "it asks", ssh("m1", ASKED), passes="m1"),
+    case(
+        asks,
+        "it does not",
+        ssh("m1", RESTART),
+        fails="m1",
+        message="command m1: it stops or restarts a service and asks no quorum",
+    ),
+    case(asks, "in what it does at the end", ssh("m1", "true", delete="reboot"), fails="m1"),
+    case(asks, "a drain keeps to the budgets", local("d", "kubectl drain master1 && ssh master1 reboot"), passes="d"),
+    case(
+        asks,
+        "a drain past the budgets",
+        local("d", "kubectl drain master1 --disable-eviction"),
+        fails="d",
+        message="it drains or deletes a node and asks no quorum",
+    ),
+    case(asks, "a virtual machine", local("d", "virsh -c qemu+ssh://h/system destroy master1"), fails="d"),
+    case(asks, "a member taken away", local("d", "etcdctl member remove 8e9e05c52164694d"), fails="d"),
+    case(
+        asks,
+        "a database that is asked",
+        ssh("d", "mysql -e \"show status like 'wsrep_cluster_status'\" | grep Primary && systemctl stop mariadb"),
+        passes="d",
+    ),
+    case(asks, "one that only looks", ssh("m1", "systemctl status etcd; uptime"), local("x", "echo done")),
+    case(asks, "no command", masters()),
+    case(asks, "an unknown text", ssh("m1", UNKNOWN), undecided="m1", message="create of m1"),
+    case(
+        one,
+        "one after the other",
+        ssh("m1", ASKED),
+        ssh("m2", ASKED, None, "m1"),
+        ssh("m3", ASKED, None, "m2"),
+        passes="m1 m2 m3",
+    ),
+    case(
+        one,
+        "all at once",
+        ssh("m1", ASKED),
+        ssh("m2", ASKED),
+        ssh("m3", ASKED, None, "m2"),
+        fails="m1 m2 m3",
+        message="command m1: it may run at the same time as m2, m3; expected an order, by depends_on",
+    ),
+    case(one, "twice on one machine", ssh("a", ASKED, "m1"), ssh("b", ASKED, "m1"), passes="a b"),
+    case(one, "beside one that harms nothing", ssh("m1", ASKED), ssh("m2", "uptime"), passes="m1"),
+    case(
+        one,
+        "a loop over machines",
+        local("all", f"for host in m1 m2 m3; do ssh $host {RESTART}; done"),
+        fails="all",
+        message="on several machines by itself",
+    ),
+    case(one, "nothing that harms", ssh("m1", "uptime"), stack()),
+    case(
+        one,
+        "an unknown machine",
+        ssh("a", ASKED, UNKNOWN),
+        ssh("b", ASKED, "m2"),
+        undecided="a b",
+        message="connection.host of a",
+    ),
+    case(backup, "a copy first", ssh("m1", "etcdctl snapshot save /b.db && kubeadm upgrade apply v1.37"), passes="m1"),
+    case(
+        backup,
+        "a copy by an earlier command",
+        local("save", "etcdctl snapshot save /b.db"),
+        ssh("m1", "kubeadm upgrade apply v1.37", None, "save"),
+        ssh("m2", "kubeadm upgrade node", None, "m1"),
+        passes="m1 m2",
+    ),
+    case(
+        backup,
+        "a copy at the same time",
+        local("save", "etcdctl snapshot save /b.db"),
+        ssh("m1", "apt-get install -y etcd-server=3.6"),
+        fails="m1",
+        message="it upgrades without a backup before it",
+    ),
+    case(backup, "no upgrade", ssh("m1", ASKED)),
+    case(backup, "an unknown text", ssh("m1", UNKNOWN), undecided="m1"),
+)

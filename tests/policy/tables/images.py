@@ -1,0 +1,81 @@
+from policy.rules.images import images_pinned, no_floating_tag, public_images_flagged
+from tests.policy.cases import case
+from tests.policy.world import UNKNOWN, Given, cloud, machine, stack, workload
+
+floating, pinned, public = no_floating_tag, images_pinned, public_images_flagged
+
+DIGEST = "@sha256:" + "0123456789abcdef" * 4
+KOLLA = "quay.io/openstack.kolla/keystone:2026.1-debian-trixie"
+
+
+def static_pod(image: str) -> Given:
+    text = f"kind: Pod\nmetadata: {{name: p, namespace: kube-system}}\nspec: {{containers: [{{image: '{image}'}}]}}\n"
+    return machine("ctl-1", "rabbitmq", files={"pod.yaml": text})
+
+
+CASES = (
+    case(floating, "a version", workload("app", image="r/app:1.2"), static_pod("nginx:1.28"), passes="app ctl-1"),
+    case(floating, "a digest without a tag", workload("app", image=f"r/app{DIGEST}"), passes="app"),
+    case(floating, "a digest beside latest", workload("app", image=f"r/app:latest{DIGEST}"), passes="app"),
+    case(
+        floating,
+        "latest",
+        workload("app", image="r/app:latest"),
+        fails="app",
+        message="r/app:latest may be any version; expected a tag of one version, or a digest",
+    ),
+    case(floating, "no tag, and a port", workload("app", image="r:5000/app"), fails="app"),
+    case(floating, "a static pod without a tag", static_pod("nginx"), fails="ctl-1"),
+    case(
+        floating,
+        "a container before the others",
+        workload("app").but(spec__template__spec__initContainers=[{"name": "i", "image": "busybox"}]),
+        fails="app",
+        message="busybox may be any version",
+    ),
+    case(floating, "no pod", cloud()),
+    case(floating, "an unknown image", workload("app", image=UNKNOWN), undecided="app"),
+    case(pinned, "a digest", cloud(target="live"), workload("app", image=f"r/app:1{DIGEST}"), passes="app"),
+    case(
+        pinned,
+        "a tag alone",
+        cloud(target="live"),
+        workload("app", image="r/app:1"),
+        fails="app",
+        message="r/app:1 has no digest",
+    ),
+    case(
+        pinned,
+        "a digest that is cut off",
+        cloud(target="live"),
+        workload("app", image=f"r/app{DIGEST[:-1]}"),
+        fails="app",
+    ),
+    case(
+        pinned,
+        "rendered, and one of two is pinned",
+        cloud(target="render"),
+        workload("app", image=f"r/app:1{DIGEST}"),
+        workload("other", image="r/other:1"),
+        passes="app",
+        fails="other",
+    ),
+    case(pinned, "a program of its own, without a Cloud", workload("app", image="r/app:1"), fails="app"),
+    case(pinned, "rendered, and none is pinned", cloud(target="render"), workload("app", image="r/app:1")),
+    case(pinned, "a lab", cloud(profile="lab", target="live"), workload("app", image="r/app:1")),
+    case(pinned, "an unknown image", cloud(target="live"), workload("app", image=UNKNOWN), undecided="app"),
+    case(public, "a mirror", cloud(), workload("app", image="mirror.example/kolla/keystone:1"), passes="cloud"),
+    case(public, "pinned", cloud(), workload("app", image=f"{KOLLA}{DIGEST}"), passes="cloud"),
+    case(
+        public,
+        "Kolla's own, by their tags",
+        cloud(),
+        workload("app", image=KOLLA),
+        workload("other", image="r/app:1"),
+        fails="cloud",
+        message=f"{KOLLA} come from Kolla's public namespace; expected a mirror, or digests",
+    ),
+    case(public, "without a Cloud", workload("app", image=KOLLA), workload("web"), fails="app", passes="web"),
+    case(public, "no pod", stack()),
+    case(public, "an unknown image", cloud(), workload("app", image=UNKNOWN), undecided="cloud"),
+)

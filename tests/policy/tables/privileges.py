@@ -1,0 +1,70 @@
+from policy.rules.privileges import host_access_where_needed
+from tests.policy.cases import case
+from tests.policy.tables.control_plane import static_pod
+from tests.policy.world import UNKNOWN, Given, cloud, daemons, workload
+
+access = host_access_where_needed
+
+
+def privileged(given: Given, flag: object = True, **security: object) -> Given:
+    container = {"name": "main", "image": "app:1", "securityContext": {"privileged": flag, **security}}
+    return given.but(spec__template__spec__containers=[container])
+
+
+CASES = (
+    case(
+        access,
+        "an agent of the host",
+        privileged(daemons("neutron-l2-agent")).but(spec__template__spec__hostNetwork=True),
+        passes="neutron-l2-agent",
+    ),
+    case(
+        access,
+        "an agent that takes more than it needs",
+        privileged(daemons("neutron-l2-agent")).but(spec__template__spec__hostPID=True),
+        fails="neutron-l2-agent",
+        message="it takes hostPID (the pod); expected none of it",
+    ),
+    case(
+        access,
+        "any other",
+        privileged(workload("keystone")),
+        fails="keystone",
+        message="it takes privileged (container main)",
+    ),
+    case(
+        access,
+        "by its row",
+        cloud("300"),
+        privileged(daemons("mine", "compute", row="nova-compute")),
+        passes="mine",
+    ),
+    case(
+        access,
+        "the host's network",
+        workload("web").but(spec__template__spec__hostNetwork=True),
+        fails="web",
+        message="hostNetwork",
+    ),
+    case(
+        access,
+        "the host's files",
+        workload("db").but(spec__template__spec__volumes=[{"name": "d", "hostPath": {"path": "/var/lib/mysql"}}]),
+        fails="db",
+        message="hostPath (/var/lib/mysql)",
+    ),
+    case(
+        access,
+        "a capability that is as good as all",
+        privileged(workload("web"), None, capabilities={"add": ["CAP_SYS_ADMIN"]}),
+        fails="web",
+    ),
+    case(
+        access,
+        "a harmless capability",
+        privileged(workload("web"), None, capabilities={"add": ["NET_BIND_SERVICE"]}),
+    ),
+    case(access, "the proxy on every worker", static_pod(), passes="ctl-1"),
+    case(access, "pods without any", workload("web"), cloud()),
+    case(access, "an unknown switch", privileged(workload("web"), UNKNOWN), undecided="web"),
+)

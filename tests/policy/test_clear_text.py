@@ -1,0 +1,76 @@
+"""What counts as a secret in clear text, and what does not: each line by itself."""
+
+from __future__ import annotations
+
+import pytest
+
+from policy import clear_text
+
+HARMFUL = (
+    ("password = hunter2", "a value under password"),
+    ("  admin_password: 'hunter2'", "a value under admin_password"),
+    ('"client_secret": "abc123def"', "a value under client_secret"),
+    ("export PGPASSWORD=hunter2", "a value under PGPASSWORD"),
+    ("Environment=ADMIN_TOKEN=abcdef", "a value under ADMIN_TOKEN"),
+    ("erlang_cookie = COOKIEMONSTER", "a value under erlang_cookie"),
+    ("keystone-manage bootstrap --bootstrap-password hunter2", "a value under bootstrap-password"),
+    ("curl https://admin:hunter2@vault/", "a password in an address"),
+    ("transport_url=rabbit://nova:hunter2@mq1:5672,nova:hunter2@mq2:5672/", "a password in an address"),
+    ("sshpass -p hunter2 ssh host", "a password of sshpass"),
+    ("mysqldump -uroot -phunter2 nova", "a password of mysql"),
+    ("-----BEGIN OPENSSH PRIVATE KEY-----", "a private key"),
+    ("key: AKIAABCDEFGHIJKLMNOP", "an access key"),
+)
+HARMLESS = (
+    "",
+    "password =",
+    "password = $DB_PASSWORD",
+    "password: ${DB_PASSWORD}",
+    "password: {{ db_password }}",
+    "password: <your password here>",
+    "password_file = /etc/keystone/password",
+    "password: /run/secrets/db",
+    "token: none",
+    "automountServiceAccountToken: false",
+    "ETCD_INITIAL_CLUSTER_TOKEN=quorate",
+    "secretName: creds",
+    "  secretKeyRef:",
+    "tokens = fernet",
+    "provider = fernet",
+    "proxy_pass http://api;",
+    "mysql --password=$(cat /run/pw) -e 'select 1'",
+    "mysql -p -e 'select 1'",
+    "curl https://vault.example:8200/v1/token",
+    "git clone ssh://git@example.org/x",
+    "caFile: /etc/etcd/pki/ca.crt",
+    "-----BEGIN CERTIFICATE-----",
+    "# the password is in the vault",
+)
+
+
+@pytest.mark.parametrize(("line", "kind"), HARMFUL, ids=[line for line, _ in HARMFUL])
+def test_it_is_found_and_named_without_its_value(line: str, kind: str) -> None:
+    found = list(clear_text.in_text(f"first: line\n{line}\nlast: line\n"))
+    assert kind in found
+    assert not any("hunter2" in each or "COOKIEMONSTER" in each for each in found)
+
+
+@pytest.mark.parametrize("line", HARMLESS)
+def test_it_is_left_alone(line: str) -> None:
+    assert list(clear_text.in_text(f"first: line\n{line}\nlast: line\n")) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "is_secret"),
+    [
+        ("OS_PASSWORD", "hunter2", True),
+        ("AWS_SECRET_ACCESS_KEY", "abc", True),
+        ("OS_PASSWORD", "", False),
+        ("OS_PASSWORD_FILE", "/run/secrets/os", False),
+        ("KOLLA_CONFIG_STRATEGY", "COPY_ALWAYS", False),
+        ("ETCD_INITIAL_CLUSTER_TOKEN", "quorate", False),
+        ("SECRET", "$(OTHER)", False),
+    ],
+)
+def test_a_name_of_its_own(name: str, value: str, is_secret: bool) -> None:
+    assert clear_text.under_name(name, value) is is_secret

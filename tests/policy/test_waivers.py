@@ -1,0 +1,96 @@
+"""What a waiver does to a finding, and above all what it does not."""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+
+import pytest
+
+from policy import waivers
+from policy.catalogue import BY_ID, WAIVABLE
+from policy.findings import Enforcement, Finding, Severity, Verdict, Waiver
+from policy.waivers import Waivers, read
+
+TODAY = date(2026, 11, 21)
+WRITTEN = {
+    "rule": "galera-size",
+    "resource": "cloud-mysqld",
+    "reason": "a move",
+    "owner": "Ada",
+    "expires": "2027-01-31",
+}
+GIVEN = Waiver("galera-size", "cloud-mysqld", "a move", "Ada", date(2027, 1, 31))
+
+
+def finding(verdict: Verdict = Verdict.FAIL, rule: str = "galera-size", name: str = "cloud-mysqld") -> Finding:
+    urn = f"urn:pulumi:prod::quorate::a$b::{name}"
+    return Finding(rule, Severity.HIGH, Enforcement.MANDATORY, verdict, urn, "seen", "004, 5.3.13", "mend it")
+
+
+def applied(found: Finding, *given: Waiver) -> Finding:
+    return Waivers(given, on=TODAY).apply([found])[0]
+
+
+def test_a_waived_failure_stops_nothing_and_tells_who_answers_for_it() -> None:
+    waived = applied(finding(), GIVEN)
+    assert (waived.verdict, waived.waiver, waived.stops) == (Verdict.WAIVED, GIVEN, False)
+    assert waived.wording == "waived until 2027-01-31 by Ada (a move): seen"
+
+
+@pytest.mark.parametrize("verdict", [Verdict.NOT_EVALUATED, Verdict.PASS, Verdict.NOT_APPLICABLE])
+def test_nothing_but_a_failure_can_be_waived(verdict: Verdict) -> None:
+    """Least of all what could not be evaluated: nobody knows what would be accepted."""
+    found = finding(verdict)
+    assert applied(found, Waiver("galera-size", "*", "all", "Ada", date(2027, 1, 31))) == found
+
+
+@pytest.mark.parametrize(
+    ("rule", "resource", "expires", "waives"),
+    [
+        ("galera-size", "cloud-*", TODAY, True),
+        ("galera-size", "*-mysqld", TODAY, True),
+        ("galera-size", "cloud-mysql", TODAY, False),
+        ("galera-size", "Cloud-mysqld", TODAY, False),
+        ("galera-size", "*b::cloud-mysqld", TODAY, False),
+        ("rabbitmq-size", "*", TODAY, False),
+        ("galera-size", "*", date(2026, 11, 20), False),
+    ],
+)
+def test_rule_name_and_day_must_fit(rule: str, resource: str, expires: date, *, waives: bool) -> None:
+    waived = applied(finding(), Waiver(rule, resource, "a move", "Ada", expires))
+    assert (waived.verdict is Verdict.WAIVED) == waives
+
+
+def test_an_expired_waiver_does_not_stand_before_one_that_holds() -> None:
+    expired = Waiver("galera-size", "*", "long ago", "Ada", date(2020, 1, 1))
+    assert applied(finding(), expired, GIVEN).waiver == GIVEN
+
+
+def test_it_is_read_as_the_engine_hands_it_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(waivers, "today", lambda: TODAY)
+    found = read(json.dumps([WRITTEN]), WAIVABLE)
+    assert found.given == (GIVEN,)
+    assert found.on == TODAY
+    assert read(None, WAIVABLE).given == ()
+    unquoted = {**WRITTEN, "expires": "2027-01-31 00:00:00 +0000 UTC"}
+    assert read(json.dumps([unquoted]), WAIVABLE).given == (GIVEN,), "the engine's form of a date without quotes"
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("[", "quorate:waivers cannot be read"),
+        (json.dumps([{**WRITTEN, "expires": "soon"}]), "quorate:waivers[0].expires cannot be read"),
+        (json.dumps([WRITTEN, {**WRITTEN, "owner": " "}]), "quorate:waivers[1].owner cannot be read"),
+    ],
+)
+def test_what_cannot_be_read_waives_nothing(text: str, reason: str) -> None:
+    found = read(text, WAIVABLE)
+    assert found.apply([finding()])[0].verdict is Verdict.FAIL
+    with pytest.raises(ValueError, match=reason.replace("[", r"\[").replace("]", r"\]")):
+        _ = found.given
+
+
+def test_rules_about_waivers_are_no_rules_to_waive() -> None:
+    assert set(BY_ID) - WAIVABLE == {"waiver-names-rule", "waiver-not-expired", "waiver-is-used"}
