@@ -1,0 +1,44 @@
+"""Lines of a stack file, and whose they are."""
+
+from __future__ import annotations
+
+import pytest
+
+from policy.findings import Enforcement, Finding, Severity, Verdict
+from policy.report.positions import StackFile
+
+TEXT = """\
+config:
+  quorate:profile: production
+  quorate:servers:
+    - name: virt[1-2]
+      vms:
+        - {id: 0, name: "master[1-2]"}
+        - {id: 1, name: "message[1-2"}
+    - name: cmp[1-3]
+"""
+
+
+def key(name: str, message: str = "seen") -> str:
+    urn = f"urn:pulumi:prod::quorate::t::{name}"
+    finding = Finding("a-rule", Severity.LOW, Enforcement.ADVISORY, Verdict.FAIL, urn, message, "s", "r")
+    return StackFile("Pulumi.prod.yaml", TEXT).key_of(finding, None)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected", "line"),
+    [
+        ("cloud-virt1-master1", "quorate:servers[0].vms[0]", 6),
+        ("cloud-virt2", "quorate:servers[0]", 4),
+        ("cmp3", "quorate:servers[1]", 8),
+        ("cmp4", "quorate:profile", 2),
+        ("xcmp3", "quorate:profile", 2),
+    ],
+)
+def test_a_machine_is_at_its_entry(name: str, expected: str, line: int) -> None:
+    assert key(name) == expected
+    assert StackFile("Pulumi.prod.yaml", TEXT).line(expected) == line
+
+
+def test_a_waiver_that_is_not_in_the_file_is_at_its_top() -> None:
+    assert key("quorate-prod", "quorate:waivers[3] (a-rule, *): it expired") == "quorate:profile"
