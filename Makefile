@@ -2,6 +2,7 @@
 # The work is in tools/; this file only names it.
 
 STACK ?= dev
+BASE ?=
 CONFIRM ?=
 ARCH ?=
 KUBECONFIG ?=
@@ -16,7 +17,7 @@ QUORATE = .venv/bin/python -m tools.quorate
 ACTIVE = . .venv/bin/activate &&
 
 .DEFAULT_GOAL := help
-.PHONY: help setup environment cluster up preview audit plan destroy test e2e prove verify lint format bench clean
+.PHONY: help setup environment cluster up preview audit diff review plan destroy test e2e prove verify lint format bench clean
 
 help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,6 +37,12 @@ preview: setup ## Show what `up` would change and which rules it would break
 
 audit: setup ## Judge STACK by every rule and write the report to build/STACK/audit/
 	@$(QUORATE) audit --stack "$(STACK)"
+
+diff: setup ## Say what changes between BASE=<commit or branch> and this tree, in which order, and what is risky
+	@$(QUORATE) diff --stack "$(STACK)" --base "$(BASE)"
+
+review: setup ## Do what CI does with a pull request: diff and audit of STACK (or STACK=all) against BASE
+	@$(QUORATE) review --stack "$(STACK)" --base "$(BASE)"
 
 plan: environment ## Show where everything of STACK would run; needs no engine
 	@$(QUORATE) plan --stack "$(STACK)"
