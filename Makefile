@@ -65,8 +65,8 @@ prove: setup ## Prove STACK, or ARCH=100|300|500|1000|all, on a real API server 
 verify: setup ## Compare a living cluster (KUBECONFIG=…) with what STACK declares; only reads
 	@$(ACTIVE) python -m proof.verify --stack "$(STACK)" --kubeconfig "$(KUBECONFIG)"
 
-lint: setup ## Check style, format and types
-	@$(ACTIVE) ruff check . && ruff format --check . && pyright
+lint: setup ## Check style, format, types and workflows
+	@$(ACTIVE) ruff check . && ruff format --check . && pyright && python -m tools.workflows
 
 format: setup ## Put the code into the project's format
 	@$(ACTIVE) ruff check --fix . && ruff format .
