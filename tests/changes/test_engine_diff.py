@@ -108,6 +108,8 @@ def repository(tmp_path: Path) -> Repository:
 
 
 def test_an_edited_stack_file_in_words(repository: Repository) -> None:
+    engine = Engine.load(ROOT / ".venv" / MANIFEST)
+    assert engine
     commit = repository.git("rev-parse", "HEAD")
     repository.edit("cpu: 4, ram: 8, disk: 200", "cpu: 4, ram: 12, disk: 200")
     with (repository.root / "Pulumi.dev.yaml").open("a", encoding="utf-8") as file:
@@ -130,6 +132,8 @@ def test_an_edited_stack_file_in_words(repository: Repository) -> None:
     assert "+++ head/machines/storage1/domain.xml\n" in tree
     assert repository.git("status", "--porcelain") == "M Pulumi.dev.yaml"
     assert repository.git("worktree", "list").count("\n") == 0
+    home = engine.settings().get("PULUMI_HOME")
+    assert home is None or not (Path(home) / "logs").is_dir(), "the engine logs every run again: tools/engine.py"
 
 
 def test_a_forbidden_change_has_an_exit_code_of_its_own(repository: Repository) -> None:
