@@ -49,11 +49,12 @@ _TITLES = {
 
 
 class Kind(StrEnum):
-    """Types of change. Names are stable: changes.json carries them."""
+    """Types of change, within a phase in this order. Names are stable: changes.json carries them."""
 
     CLOUD_CHANGED = "cloud-changed"
     BUDGET_CHANGED = "budget-changed"
     CONFIG_CHANGED = "config-changed"
+    MEMBERS_LEAVE = "members-leave"
     MACHINE_ADDED = "machine-added"
     MACHINE_RENAMED = "machine-renamed"
     MACHINE_REMOVED = "machine-removed"
@@ -65,7 +66,6 @@ class Kind(StrEnum):
     DISK_REPLACED = "vm-disk-replaced"
     NODE_MARKED = "node-labels-or-taints-changed"
     MEMBERS_JOIN = "members-join"
-    MEMBERS_LEAVE = "members-leave"
     SERVICE_ADDED = "service-added"
     SERVICE_RENAMED = "service-renamed"
     SERVICE_MOVED = "service-changes-pool"

@@ -41,7 +41,9 @@ def _told(about: str, tell: Teller, before: Side, after: Side) -> list[Change]:
     except Exception as reason:  # an unknown value, or a form that such a resource does not have
         says = f"what happens to {about} cannot be told in full: {reason}"
         risk = "Read the rendered trees' difference."
-        found.append(Change(Kind.OTHER, Phase.PREPARE, says, (), risk=risk, level=Level.RISKY))
+        # Where nobody can say that majorities are kept, they are not said to be.
+        level = Level.FORBIDDEN if tell is _quorums else Level.RISKY
+        found.append(Change(Kind.OTHER, Phase.PREPARE, says, (), risk=risk, level=level))
     return found
 
 

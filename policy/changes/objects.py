@@ -6,7 +6,7 @@ Whatever differs and is told by nobody else is told here, by its name: a differe
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any, cast
 
 from policy.changes.change import Change, Kind, Level, Phase
@@ -15,7 +15,7 @@ from policy.components import Cloud, MasterTier, VirtHost
 from policy.facts import LAB
 from policy.kubernetes.selecting import Budget
 from policy.kubernetes.workload import Workload, kubernetes_kind
-from policy.wording import listing
+from policy.wording import counted, listing
 
 _FACTS = {
     Cloud.TYPE: "the cloud",
@@ -34,13 +34,17 @@ def object_changes(before: Side, after: Side) -> Iterator[Change]:
     """Facts of components, budgets, configuration and volumes."""
     yield from _facts(before, after)
     yield from _budgets(before, after)
+    volumes: list[str] = []
     for urn in _differing(before, after):
         resource = after.resources.get(urn) or before.resources[urn]
         kind = kubernetes_kind(resource)
         if kind in ("ConfigMap", "Secret"):
             yield _config(urn, before, after)
-        elif kind in ("PersistentVolume", "PersistentVolumeClaim") or resource.type == _LIBVIRT_DISK:
-            yield _volume(urn, before, after)
+        elif kind in ("PersistentVolume", "PersistentVolumeClaim"):
+            volumes.append(urn)
+        elif resource.type == _LIBVIRT_DISK:
+            yield from _disk(urn, before, after)
+    yield from _volumes(volumes, before, after)
 
 
 def the_rest(before: Side, after: Side, told: Collection[str]) -> Iterator[Change]:
@@ -69,8 +73,8 @@ def _facts(before: Side, after: Side) -> Iterator[Change]:
         old = before.plain.get(urn)
         if resource.type not in _FACTS or old is None:
             continue
-        keys = [key for key in sorted(old.keys() | new.keys() - _TOLD_BY_RESOURCES) if old.get(key) != new.get(key)]
-        keys = [key for key in keys if key not in _TOLD_BY_RESOURCES]
+        told = (old.keys() | new.keys()) - _TOLD_BY_RESOURCES
+        keys = sorted(key for key in told if old.get(key) != new.get(key))
         if not keys:
             continue
         what = _FACTS[resource.type] + (f" {new.get('server')}" if resource.type == VirtHost.TYPE else "")
@@ -172,34 +176,44 @@ def _read_by(workload: Workload) -> set[str]:
     return found - {""}
 
 
-def _volume(urn: str, before: Side, after: Side) -> Change:
-    old, new = before.plain.get(urn), after.plain.get(urn)
-    resource = after.resources.get(urn) or before.resources[urn]
-    name = f"{resource.type.rpartition(':')[2]} {resource.name}"
-    if old is None:
-        return Change(Kind.VOLUME_CHANGED, Phase.ADD, f"adds {name}", (urn,))
-    if resource.type == _LIBVIRT_DISK:
-        return Change(
-            Kind.DISK_REPLACED,
-            Phase.REMOVE if new is None else Phase.ROLL,
-            f"{'removes' if new is None else 'replaces'} the disk of a virtual machine: {name}",
-            (urn,),
-            steps=(
-                "Drain the machine and take its members out of their quorums.",
-                "Replace the disk, then join again.",
-            ),
-            risk="The data on the disk is lost.",
-            level=Level.RISKY,
+def _volumes(urns: Iterable[str], before: Side, after: Side) -> Iterator[Change]:
+    """Volumes with the same fate are one change."""
+    alike: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for urn in urns:
+        old, new = before.plain.get(urn), after.plain.get(urn)
+        verb = "adds" if old is None else "removes" if new is None else "changes"
+        keys = [key for key in _spec(old).keys() | _spec(new).keys() if _spec(old).get(key) != _spec(new).get(key)]
+        alike[verb, listing(keys) if verb == "changes" else ""].append(urn)
+    for (verb, detail), those in sorted(alike.items()):
+        names = [(after.resources.get(urn) or before.resources[urn]).name for urn in those]
+        says = f"{verb} {counted(len(those), 'volume')}: {listing(names)}" + (f" ({detail})" if detail else "")
+        harmless = verb == "adds" or (verb == "changes" and not detail)
+        yield Change(
+            Kind.VOLUME_CHANGED,
+            {"adds": Phase.ADD, "removes": Phase.REMOVE}.get(verb, Phase.ROLL),
+            says,
+            tuple(those),
+            steps=("Take the member out first: a volume is deleted and made anew.",) if detail else (),
+            risk="" if harmless else "What is on them stays where it is, and nothing reads it any more.",
+            level=Level.PLAIN if harmless else Level.RISKY,
         )
-    keys = sorted(key for key in _spec(old).keys() | _spec(new).keys() if _spec(old).get(key) != _spec(new).get(key))
-    return Change(
-        Kind.VOLUME_CHANGED,
-        Phase.REMOVE if new is None else Phase.ROLL,
-        f"removes {name}" if new is None else f"changes {name}: {listing(keys) or 'its marks'}",
+
+
+def _disk(urn: str, before: Side, after: Side) -> Iterator[Change]:
+    """A libvirt volume that somebody wrote by hand; libvirt changes none in place."""
+    resource = after.resources.get(urn) or before.resources[urn]
+    if urn not in before.plain:
+        yield Change(Kind.VOLUME_CHANGED, Phase.ADD, f"adds {resource.name}", (urn,))
+        return
+    is_gone = urn not in after.plain
+    yield Change(
+        Kind.DISK_REPLACED,
+        Phase.REMOVE if is_gone else Phase.ROLL,
+        f"{'removes' if is_gone else 'replaces'} the disk of a virtual machine: {resource.name}",
         (urn,),
-        steps=() if new is None else ("Take the member out first: a volume is deleted and made anew.",),
-        risk="What is on it stays where it is, and nothing reads it any more." if keys or new is None else "",
-        level=Level.RISKY if keys or new is None else Level.PLAIN,
+        steps=("Drain the machine and take its members out of their quorums.", "Replace it and join again."),
+        risk="The data on the disk is lost.",
+        level=Level.RISKY,
     )
 
 

@@ -24,6 +24,8 @@ class Leaving:
     why: tuple[str, ...]
     in_turn: bool
     """Whether Kubernetes itself takes them one after another."""
+    phase: Phase
+    """Before whatever takes the ground from under them: the machine that moves, the count, the machine that goes."""
 
 
 def quorum_changes(before: Side, after: Side, renamed: Collection[str]) -> Iterator[Change]:
@@ -35,7 +37,7 @@ def quorum_changes(before: Side, after: Side, renamed: Collection[str]) -> Itera
             if key not in renamed:
                 yield _gone(quorum)
             continue
-        leaving = _leaving(quorum, now, bare)
+        leaving = _leaving(quorum, now, bare, after)
         if leaving.number:
             yield _leave(quorum, now, leaving)
         joining = _joining(quorum, now)
@@ -43,7 +45,7 @@ def quorum_changes(before: Side, after: Side, renamed: Collection[str]) -> Itera
             yield _join(quorum, now, joining)
 
 
-def _leaving(quorum: Quorum, now: Quorum, bare: Collection[str]) -> Leaving:
+def _leaving(quorum: Quorum, now: Quorum, bare: Collection[str], after: Side) -> Leaving:
     gone, wiped = quorum.nodes - now.nodes, quorum.nodes & now.nodes & frozenset(bare)
     fewer = max(0, quorum.size - now.size)
     by_node = min(quorum.size, len(gone | wiped))
@@ -52,7 +54,8 @@ def _leaving(quorum: Quorum, now: Quorum, bare: Collection[str]) -> Leaving:
         *((f"{listing(wiped)} {'lose their disks' if len(wiped) > 1 else 'loses its disk'}",) if wiped else ()),
         *((f"it has {now.size} members instead of {quorum.size}",) if fewer else ()),
     )
-    return Leaving(max(fewer, by_node), why, in_turn=by_node == 0 and _shrinks_in_turn(now))
+    phase = Phase.MOVE if wiped or gone & after.machines.keys() else Phase.REMOVE if gone else Phase.SHRINK
+    return Leaving(max(fewer, by_node), why, by_node == 0 and _shrinks_in_turn(now), phase)
 
 
 def _shrinks_in_turn(quorum: Quorum) -> bool:
@@ -80,14 +83,14 @@ def _leave(quorum: Quorum, now: Quorum, leaving: Leaving) -> Change:
     split = ("Split this into changes that take one member each.",) if at_once or too_few else ()
     return Change(
         Kind.MEMBERS_LEAVE,
-        Phase.REMOVE,
+        leaving.phase,
         f"takes {counted(leaving.number, 'member')} from {quorum.title}: {'; '.join(leaving.why)}",
         (now.resource,),
         steps=(
             *split,
             "Take the member out of the quorum by its own command, one member at a time.",
             f"Wait until the others agree: {now.title} has {counted(now.size, 'member')}, all up.",
-            "Only then remove what it ran on.",
+            "Only then touch what it ran on.",
         ),
         checks=(quorum.whole,),
         risk=risk,

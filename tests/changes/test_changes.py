@@ -13,6 +13,7 @@ from tests.changes.worlds import CLOUD, DOMAIN, compared, edited, replaced, vm, 
 from tests.policy.world import (
     HOST,
     SERVER,
+    UNKNOWN,
     Given,
     budget,
     etcd,
@@ -95,20 +96,20 @@ CASES = [
         "five members go down to three in turn, by Kubernetes' own hand",
         edited(CLOUD, "rabbitmq", "StatefulSet", spec__replicas=5),
         CLOUD,
-        [(Kind.MEMBERS_LEAVE, "rabbitmq", Phase.REMOVE, RISKY)],
+        [(Kind.MEMBERS_LEAVE, "rabbitmq", Phase.SHRINK, RISKY)],
     ),
     Case(
         "and all at once where it may",
         edited(CLOUD, "rabbitmq", "StatefulSet", spec__replicas=5, spec__podManagementPolicy="Parallel"),
         edited(CLOUD, "rabbitmq", "StatefulSet", spec__podManagementPolicy="Parallel"),
-        [(Kind.MEMBERS_LEAVE, "rabbitmq", Phase.REMOVE, FORBIDDEN)],
+        [(Kind.MEMBERS_LEAVE, "rabbitmq", Phase.SHRINK, FORBIDDEN)],
         says="Split this into changes that take one member each.",
     ),
     Case(
         "one of three is no majority",
         CLOUD,
         edited(CLOUD, "rabbitmq", "StatefulSet", spec__replicas=1),
-        [(Kind.MEMBERS_LEAVE, "rabbitmq", Phase.REMOVE, FORBIDDEN)],
+        [(Kind.MEMBERS_LEAVE, "rabbitmq", Phase.SHRINK, FORBIDDEN)],
         says="1 member of 3 would stay; a majority is 2.",
     ),
     Case(
@@ -151,14 +152,14 @@ CASES = [
         "an etcd member leaves",
         CLOUD,
         replaced(CLOUD, etcd("master-1", "master-2")),
-        [(Kind.MEMBERS_LEAVE, "etcd", Phase.REMOVE, RISKY)],
+        [(Kind.MEMBERS_LEAVE, "etcd", Phase.MOVE, RISKY)],
     ),
     Case(
         "two etcd members become others",
         CLOUD,
         [*replaced(CLOUD, etcd("master-1", "other-2", "other-3")), *machines("other", 3)],
         [
-            (Kind.MEMBERS_LEAVE, "etcd", Phase.REMOVE, FORBIDDEN),
+            (Kind.MEMBERS_LEAVE, "etcd", Phase.MOVE, FORBIDDEN),
             (Kind.MEMBERS_JOIN, "etcd", Phase.JOIN, RISKY),
         ],
     ),
@@ -181,7 +182,7 @@ CASES = [
         edited(VIRTUAL, "mysqld-1", "Machine", files={"domain.xml": OTHER_DISK}),
         [
             (Kind.DISK_REPLACED, "mysqld-1", Phase.ROLL, RISKY),
-            *((Kind.MEMBERS_LEAVE, name, Phase.REMOVE, RISKY) for name in BESIDE_MYSQLD),
+            *((Kind.MEMBERS_LEAVE, name, Phase.MOVE, RISKY) for name in BESIDE_MYSQLD),
         ],
         says="The data on the disk is lost",
     ),
@@ -191,7 +192,7 @@ CASES = [
         replaced(VIRTUAL, *(vm(f"mysqld-{n}", "mysqld", f"virt{n}", files={"domain.xml": OTHER_DISK}) for n in (1, 2))),
         [
             (Kind.DISK_REPLACED, "mysqld-1 mysqld-2", Phase.ROLL, RISKY),
-            *((Kind.MEMBERS_LEAVE, name, Phase.REMOVE, FORBIDDEN) for name in BESIDE_MYSQLD),
+            *((Kind.MEMBERS_LEAVE, name, Phase.MOVE, FORBIDDEN) for name in BESIDE_MYSQLD),
         ],
         says="one machine at a time: mysqld-1, mysqld-2",
     ),
@@ -208,7 +209,7 @@ CASES = [
         replaced(VIRTUAL, vm("mysqld-1", "mysqld", "virt9")),
         [
             (Kind.VM_MOVED, "mysqld-1", Phase.MOVE, RISKY),
-            *((Kind.MEMBERS_LEAVE, name, Phase.REMOVE, RISKY) for name in BESIDE_MYSQLD),
+            *((Kind.MEMBERS_LEAVE, name, Phase.MOVE, RISKY) for name in BESIDE_MYSQLD),
         ],
         says="from server virt1 to virt9",
     ),
@@ -245,7 +246,7 @@ CASES = [
         replaced(CLOUD, machine("rabbitmq-3", "mysqld")),
         [
             (Kind.MACHINE_REPOOLED, "rabbitmq-3", Phase.MOVE, RISKY),
-            (Kind.MEMBERS_LEAVE, "rabbitmq", Phase.REMOVE, RISKY),
+            (Kind.MEMBERS_LEAVE, "rabbitmq", Phase.MOVE, RISKY),
         ],
         says="from pool rabbitmq to mysqld",
     ),
@@ -269,7 +270,7 @@ CASES = [
         replaced(CLOUD, quorum("rabbitmq", pools=["mysqld"])),
         [
             (Kind.SERVICE_MOVED, "rabbitmq", Phase.MOVE, RISKY),
-            (Kind.MEMBERS_LEAVE, "rabbitmq", Phase.REMOVE, FORBIDDEN),
+            (Kind.MEMBERS_LEAVE, "rabbitmq", Phase.MOVE, FORBIDDEN),
         ],
     ),
     Case(
@@ -410,9 +411,17 @@ def test_grown_before_moved_before_drained() -> None:
         Kind.MACHINE_ADDED,
         Kind.SERVICE_MOVED,
         Kind.MEMBERS_ROLLED,
-        Kind.MACHINE_REMOVED,
         Kind.MEMBERS_LEAVE,
+        Kind.MACHINE_REMOVED,
     ]
+
+
+def test_a_quorum_that_cannot_be_counted_is_no_safe_change() -> None:
+    """Its size is not known before the update; so nobody can say that a majority stays."""
+    found = compared(CLOUD, edited(CLOUD, "rabbitmq", "StatefulSet", spec__replicas=UNKNOWN))
+    (untold,) = [each for each in found if each.says.startswith("what happens to quorums cannot be told")]
+    assert untold.level is Level.FORBIDDEN
+    assert "replicas of rabbitmq" in untold.says
 
 
 def test_the_server_of_a_node_is_read_from_its_label() -> None:
