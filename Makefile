@@ -2,6 +2,7 @@
 # The work is in tools/; this file only names it.
 
 STACK ?= dev
+BASE ?=
 CONFIRM ?=
 ARCH ?=
 KUBECONFIG ?=
@@ -37,6 +38,12 @@ preview: setup ## Show what `up` would change and which rules it would break
 audit: setup ## Judge STACK by every rule and write the report to build/STACK/audit/
 	@$(QUORATE) audit --stack "$(STACK)"
 
+diff: setup ## Say what changes between BASE=<commit or branch> and this tree, in which order, and what is risky
+	@$(QUORATE) diff --stack "$(STACK)" --base "$(BASE)"
+
+review: setup ## Do what CI does with a pull request: diff and audit of STACK (or STACK=all) against BASE
+	@$(QUORATE) review --stack "$(STACK)" --base "$(BASE)"
+
 plan: environment ## Show where everything of STACK would run; needs no engine
 	@$(QUORATE) plan --stack "$(STACK)"
 
@@ -58,8 +65,8 @@ prove: setup ## Prove STACK, or ARCH=100|300|500|1000|all, on a real API server 
 verify: setup ## Compare a living cluster (KUBECONFIG=…) with what STACK declares; only reads
 	@$(ACTIVE) python -m proof.verify --stack "$(STACK)" --kubeconfig "$(KUBECONFIG)"
 
-lint: setup ## Check style, format and types
-	@$(ACTIVE) ruff check . && ruff format --check . && pyright
+lint: setup ## Check style, format, types and workflows
+	@$(ACTIVE) ruff check . && ruff format --check . && pyright && python -m tools.workflows
 
 browser: setup
 	@$(ACTIVE) python -m tools.browser

@@ -11,6 +11,8 @@ All verdicts go to the engine's log as debug messages (record.py); violations as
 
 from __future__ import annotations
 
+import threading
+from importlib import import_module
 from typing import Any
 
 import grpc
@@ -58,6 +60,8 @@ class Analyzer(sdk._PolicyAnalyzerServicer):  # pyright: ignore[reportPrivateUsa
         self._waivers = request.config.get(waivers.KEY)
         for policy in self._rules:
             policy.enforce(self._profile)
+        # While the program runs; at its end everybody would wait for it.
+        threading.Thread(target=import_module, args=("blueprint.architecture",), daemon=True).start()
         return super().ConfigureStack(request, context)  # pyright: ignore[reportUnknownMemberType]
 
     def Analyze(self, request: messages.AnalyzeRequest, context: grpc.ServicerContext) -> messages.AnalyzeResponse:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from google.protobuf.struct_pb2 import Struct, Value
     from pulumi_policy import PolicyResource
 
-_UNKNOWN_MARKS = frozenset(value for name, value in vars(proxy).items() if name.startswith("UNKNOWN_"))
+UNKNOWN_MARKS = frozenset(value for name, value in vars(proxy).items() if name.startswith("UNKNOWN_"))
 _SIGNATURE = "4dabf18193072939515e22adb298388d"
 """Key under which Pulumi's wire format marks secrets and assets."""
 _SECRET = "1b47061264138c4ac30d75fd1eb44270"  # noqa: S105 - the mark of one
@@ -61,7 +61,7 @@ def _value(value: Value) -> object:
     if kind == "list_value":
         return [_value(item) for item in value.list_value.values]
     if kind == "string_value":
-        return UNKNOWN if value.string_value in _UNKNOWN_MARKS else value.string_value
+        return UNKNOWN if value.string_value in UNKNOWN_MARKS else value.string_value
     return None if kind in (None, "null_value") else getattr(value, kind)
 
 

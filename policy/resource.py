@@ -38,3 +38,7 @@ class Resource:
         if self._tree is None:
             self._tree = Tree(self._read(), self.name)
         return self._tree
+
+    def plain(self) -> dict[str, Any]:
+        """The same as plain data, with UNKNOWN where the engine has no value yet."""
+        return self._read()

@@ -28,8 +28,8 @@ ROOT = Path(__file__).resolve().parent.parent
 STACKS = ("ra100", "prod", "ra500", "ra1000")
 """One stack for each of 100, 300, 500 and 1000 computes."""
 
-RATIO, MEMORY, SHARE = 1.5, 1024, 0.25
-"""Goals: preview against the bare program, MiB at the peak, the pack's part of a judged preview."""
+RATIO, MEMORY, ADDED = 1.5, 1024, 0.25
+"""Goals: preview against the bare program, MiB at the peak, what the pack adds to a preview (issue 5: a quarter)."""
 
 BARE = '''"""As many ConfigMaps as the stack has resources, and nothing else."""
 
@@ -66,8 +66,14 @@ class Row:
         return self.preview.seconds / self.bare.seconds
 
     @property
-    def share(self) -> float:
-        return max(0.0, 1 - self.preview.seconds / self.judged.seconds)
+    def added(self) -> float:
+        """What the pack adds to a preview's time, as a part of that."""
+        return self.judged.seconds / self.preview.seconds - 1
+
+    @property
+    def added_processor(self) -> float:
+        """The same of processor time."""
+        return self.judged.processor / self.preview.processor - 1
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -77,7 +83,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--repeat", type=int, default=3, help="previews of each kind; the median counts")
     chosen = parser.parse_args(arguments)
     print(f"{'computes':>8} {'resources':>9} {'plan':>8} {'bare':>7} {'preview':>8} {'ratio':>6} {'judged':>7}", end="")
-    print(f" {'pack':>5} {'peak memory':>12} {'bare memory':>12}")
+    print(f" {'pack adds':>9} {'of CPU':>6} {'peak memory':>12} {'bare memory':>12}")
     try:
         for name in chosen.stack or STACKS:
             print(_line(_row(name, chosen.repeat)), flush=True)
@@ -86,14 +92,15 @@ def main(arguments: Sequence[str]) -> int:
     except (Trouble, Failed, Refused) as trouble:
         print(trouble, file=sys.stderr)
         return 1
-    print(f"goals: ratio at most {RATIO}, pack at most {SHARE:.0%} of the judged preview, memory under {MEMORY} MiB")
+    print(f"goals: ratio at most {RATIO}, the pack adds at most {ADDED:.0%}, memory under {MEMORY} MiB")
     return 0
 
 
 def _line(row: Row) -> str:
     return (
         f"{row.computes:>8} {row.resources:>9} {row.planning:>6.2f} s {row.bare.seconds:>5.1f} s "
-        f"{row.preview.seconds:>6.1f} s {row.ratio:>6.2f} {row.judged.seconds:>5.1f} s {row.share:>5.0%} "
+        f"{row.preview.seconds:>6.1f} s {row.ratio:>6.2f} {row.judged.seconds:>5.1f} s "
+        f"{row.added:>9.0%} {row.added_processor:>6.0%} "
         f"{row.judged.memory:>8.0f} MiB {row.bare.memory:>8.0f} MiB"
     )
 
@@ -151,7 +158,11 @@ def _bare_program(operation: Operation, directory: Path, resources: int) -> Path
 
 def _median(costs: Sequence[Cost]) -> Cost:
     """The median of the times; of the memory the largest, as a limit is about the worst."""
-    return Cost(statistics.median(cost.seconds for cost in costs), max(cost.memory for cost in costs))
+    return Cost(
+        statistics.median(cost.seconds for cost in costs),
+        statistics.median(cost.processor for cost in costs),
+        max(cost.memory for cost in costs),
+    )
 
 
 if __name__ == "__main__":

@@ -82,6 +82,7 @@ def bring(sources: tuple[Source, ...], reporter: Reporter) -> None:
     if not environment.is_ready(VENV, LOCK):
         environment.bring(VENV, LOCK, reporter)
     found = engine.bring(wanted(), sources, reporter)
+    found.keep_no_logs()
     STATE.mkdir(parents=True, exist_ok=True)
     settings = {
         **found.settings(),

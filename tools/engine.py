@@ -13,6 +13,7 @@ import platform
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
@@ -60,12 +61,25 @@ class Engine:
         """The variables under which this engine runs."""
         settings = {"PULUMI_SKIP_UPDATE_CHECK": "true"}
         if self.home:
-            # Pulumi logs every run there (sealed by the stack's passphrase) and would keep half a gigabyte of it.
-            settings |= {"PULUMI_HOME": self.home, "PULUMI_LOG_ROTATION_MAX_TOTAL_MB": "50"}
+            settings["PULUMI_HOME"] = self.home
         if self.source == "build":
             # There is no place to download providers from, and asking takes a minute each time.
             settings["PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION"] = "true"
         return settings
+
+    def keep_no_logs(self) -> None:
+        """Has this engine write no log of every run, by a file in the place of its directory of logs.
+
+        Pulumi logs whatever it handles, property by property, sealed and compressed: half of its processor time and up
+        to half a gigabyte, and it has no switch for it. Without the directory it does without the log.
+        """
+        if self.home is None:
+            return  # the user's own engine keeps its own ways
+        logs = Path(self.home) / "logs"
+        if logs.is_dir():
+            shutil.rmtree(logs, ignore_errors=True)
+        with suppress(OSError):  # another run has just made it again: the next set-up finds it
+            logs.touch()
 
     def save(self, path: Path) -> None:
         path.write_text(json.dumps(asdict(self), indent=2) + "\n", encoding="utf-8")

@@ -1,8 +1,9 @@
-"""What a command costs: its wall time, and the most memory that it and all its children held at one moment."""
+"""What a command costs: its wall and processor time, and the most memory that it and its children held at a moment."""
 
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 import threading
 import time
@@ -24,6 +25,8 @@ class Cost:
     """Seconds, and MiB of resident memory summed over the process tree (shared pages count once per process)."""
 
     seconds: float
+    processor: float
+    """Seconds of processor time of the whole tree: what else the machine does weighs less on it than on the wall's."""
     memory: float
 
 
@@ -31,7 +34,7 @@ def measured(command: Sequence[str | Path], directory: Path, environment: Mappin
     """Runs a command to its end. Raises Trouble with its last words if it fails."""
     peak = 0
     done = threading.Event()
-    started = time.monotonic()
+    started, used = time.monotonic(), _processor()
     with subprocess.Popen(
         command, cwd=directory, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as child:
@@ -49,7 +52,13 @@ def measured(command: Sequence[str | Path], directory: Path, environment: Mappin
         watcher.join()
     if child.returncode:
         raise Trouble(f"{output[-3000:]}\n`{' '.join(map(str, command))}` failed.")
-    return Cost(seconds, peak / 1024**2)
+    return Cost(seconds, _processor() - used, peak / 1024**2)
+
+
+def _processor() -> float:
+    """Of all children that have ended; a descendant counts once its own parent has waited for it."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _resident(root: int) -> int:

@@ -42,6 +42,8 @@ class Operation:
     stack: Stack
     workspace: Workspace
     variables: Mapping[str, str]
+    pack: str | None = "policy"
+    """Directory of the policy pack that judges previews and updates; None: nobody does."""
 
     def environment(self) -> dict[str, str]:
         """The engine's environment: the user's, with this clone's Python and engine first and one passphrase."""
@@ -96,8 +98,8 @@ class Operation:
         options = ["--stack", self.stack.name, "--config-file", str(self.workspace.stack_file)]
         if verb != "preview":
             options += ["--yes"]
-        if verb != "destroy":
-            options += ["--policy-pack", "policy"]
+        if verb != "destroy" and self.pack:
+            options += ["--policy-pack", self.pack]
         environment = {**self.environment(), "PULUMI_DEBUG_COMMANDS": "true"}  # the event log is a debug option
         with listening() as (pipe, account):
             command = [self.engine.pulumi, verb, *options, "--event-log", pipe]

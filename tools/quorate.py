@@ -1,4 +1,4 @@
-"""The commands behind `make`: up, preview, audit, plan, destroy, clean.
+"""The commands behind `make`: up, preview, audit, diff, review, plan, destroy, clean.
 
 Each says what it did, where the result is, and what to do next. They drive the engine; what a stack contains is decided
 in blueprint/ and components/, and judged in policy/.
@@ -9,16 +9,19 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 
 from blueprint import check
 from blueprint.problems import Refused
-from tools import clean, passphrase, stack
+from tools import base, clean, difference, passphrase, stack
+from tools import review as reviews
 from tools.engine import MANIFEST, Engine
 from tools.events import Account
 from tools.operation import Operation, Result
@@ -31,10 +34,14 @@ KINDS = {"create": "created", "update": "updated", "replace": "replaced", "delet
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Runs a command; 0 when it did its work, 1 with a message when it could not, 130 when interrupted."""
+    """Runs a command; 0 when it did its work, 1 with a message when it could not, 130 when interrupted.
+
+    `diff` and `review` end with 3 where a change is forbidden.
+    """
     parser = argparse.ArgumentParser(prog="quorate", description="Drive a stack; `make help` lists the commands.")
     parser.add_argument("command", choices=COMMANDS)
     parser.add_argument("--stack", default="dev", help="Pulumi.<stack>.yaml or examples/<stack>.yaml")
+    parser.add_argument("--base", default="", help="the commit, branch or tag to compare with")
     parser.add_argument("--confirm", default="", help="the stack's name again, where a command takes away what matters")
     chosen = parser.parse_args(arguments)
     os.chdir(ROOT)
@@ -90,6 +97,34 @@ def audit(chosen: argparse.Namespace) -> int:
     return _report(operation.stack, result.account)
 
 
+def diff(chosen: argparse.Namespace) -> int:
+    """Says what changes between a base and the working tree, and in which order it must happen."""
+    found = base.find(ROOT, chosen.base)
+    name, directory = chosen.stack, Path("build") / chosen.stack / "diff"
+    _sound(name)
+    with _ending_on_termination():
+        sides = difference.compare(ROOT, _engine(), found, name)
+    difference.write(sides, ROOT / directory)
+    difference.tell(sides, directory)
+    return sides.code
+
+
+def review(chosen: argparse.Namespace) -> int:
+    """Does what continuous integration does with a pull request: diff and audit, of one stack or all."""
+    found = base.find(ROOT, chosen.base)
+    names = stack.names(ROOT) if chosen.stack == "all" else [chosen.stack]
+    for name in names:
+        stack.find(ROOT, name)
+    with _ending_on_termination():
+        return reviews.review(
+            ROOT,
+            _engine(),
+            found,
+            names,
+            lambda name, account, into: _report(stack.load(ROOT, name), account, into),
+        )
+
+
 def plan(chosen: argparse.Namespace) -> int:
     """Shows where everything would run, without an engine."""
     return check.show_plan(["--stack-file", str(stack.find(ROOT, chosen.stack).relative_to(ROOT))])
@@ -127,6 +162,8 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "up": up,
     "preview": preview,
     "audit": audit,
+    "diff": diff,
+    "review": review,
     "plan": plan,
     "destroy": destroy,
     "clean": clean_up,
@@ -150,9 +187,7 @@ def _opened(command: Command, name: str) -> Generator[Operation]:
     access = passphrase.choose(command, judged, workspace, os.environ)
     if access.note:
         print(access.note, flush=True)
-    engine = Engine.load(ROOT / ".venv" / MANIFEST)
-    if engine is None:
-        raise Trouble("The engine is not set up; run `make setup`.")
+    engine = _engine()
     if access.is_scratch:
         with stack.scratch_workspace(ROOT, name) as place:
             operation = Operation(engine, judged, place, passphrase.throw_away())
@@ -166,6 +201,27 @@ def _opened(command: Command, name: str) -> Generator[Operation]:
         operation.open(keep_secrets=True)
         _give_made_up_secret(operation, may_make=command == "up")
     yield operation
+
+
+def _engine() -> Engine:
+    engine = Engine.load(ROOT / ".venv" / MANIFEST)
+    if engine is None:
+        raise Trouble("The engine is not set up; run `make setup`.")
+    return engine
+
+
+@contextmanager
+def _ending_on_termination() -> Generator[None]:
+    """Lets a plain termination clean up like Ctrl-C does."""
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _give_made_up_secret(operation: Operation, *, may_make: bool) -> None:
@@ -203,14 +259,18 @@ def _stopped(command: Command, name: str, result: Result) -> int:
     return _say(f"\n`{command}` of {name} failed; the reason stands above.", 1)
 
 
-def _report(judged: Stack, account: Account) -> int:
-    """The audit's verdict on a run's events; the report's own exit code."""
+def _report(judged: Stack, account: Account, into: Path | None = None) -> int:
+    """The audit's verdict on a run's events; the report's own exit code.
+
+    `into` is another directory than the stack's own: plan.json is of the working tree, and says nothing of its base.
+    """
     build = Path("build") / judged.name
-    events = build / "audit" / "events.jsonl"
+    out = into or build / "audit"
+    events = out / "events.jsonl"
     account.write(events)
     command = [sys.executable, "-m", "policy.report", "--events", str(events), "--stack", judged.name]
-    command += ["--out", str(build / "audit"), "--stack-file", str(judged.file.relative_to(ROOT))]
-    command += ["--plan", str(build / "plan.json")]
+    command += ["--out", str(out), "--stack-file", str(judged.file.relative_to(ROOT))]
+    command += ["--plan", str(build / "plan.json")] if out == build / "audit" else []
     sys.stdout.flush()
     return subprocess.run(command, cwd=ROOT, check=False).returncode
 

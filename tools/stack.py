@@ -52,15 +52,24 @@ def find(root: Path, name: str) -> Path:
     """The file of a stack: at the top, or one of the examples."""
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}", name):
         raise Trouble(f"{name!r} is no name for a stack: letters, digits, '-', '_' and '.' make one.")
-    for candidate in (root / f"Pulumi.{name}.yaml", root / "examples" / f"{name}.yaml"):
+    for candidate in places(root, name):
         if candidate.is_file():
             return candidate
-    tops = (path.name.removeprefix("Pulumi.").removesuffix(".yaml") for path in root.glob("Pulumi.*.yaml"))
-    known = sorted({*tops, *(path.stem for path in (root / "examples").glob("*.yaml"))})
     raise Trouble(
         f"There is no stack {name}: neither Pulumi.{name}.yaml nor examples/{name}.yaml is there.\n"
-        f"Stacks: {', '.join(known) or 'none yet'}. Choose one with STACK=…"
+        f"Stacks: {', '.join(names(root)) or 'none yet'}. Choose one with STACK=…"
     )
+
+
+def places(root: Path, name: str) -> tuple[Path, ...]:
+    """Where a stack's file may be."""
+    return root / f"Pulumi.{name}.yaml", root / "examples" / f"{name}.yaml"
+
+
+def names(root: Path) -> list[str]:
+    """Every stack that has a file."""
+    tops = (path.name.removeprefix("Pulumi.").removesuffix(".yaml") for path in root.glob("Pulumi.*.yaml"))
+    return sorted({*tops, *(path.stem for path in (root / "examples").glob("*.yaml"))})
 
 
 def load(root: Path, name: str) -> Stack:

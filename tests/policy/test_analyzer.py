@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, cast
@@ -17,6 +19,7 @@ from policy.findings import Enforcement
 from policy.pack import RulePolicy, policies
 from tests.policy.world import UNKNOWN, Given, cloud, message, quorum, whole_stack
 
+ROOT = Path(__file__).parents[2]
 CONTEXT = cast("Any", None)
 """The answers do not look at it."""
 
@@ -57,6 +60,24 @@ def test_the_profile_decides(given: list[Given], profile: str | None, level: str
     advised = {rule.id for rule in RULES if rule.enforced(PRODUCTION) is Enforcement.ADVISORY}
     assert {each for each, rule in said if rule not in advised} == {level}
     assert {each for each, rule in said if rule in advised} <= {"ADVISORY"}
+
+
+def test_the_norm_is_read_while_the_program_runs() -> None:
+    """Importing it takes a tenth of a second that everybody would wait for at the end."""
+    code = f"""
+import sys, threading
+from tests.policy.test_analyzer import *
+loaded = [name for name in sys.modules if name.startswith({"blueprint.architecture"!r})]
+for name in loaded:
+    del sys.modules[name]
+analyzer().ConfigureStack(messages.AnalyzerStackConfigureRequest(config={{}}), CONTEXT)
+for thread in threading.enumerate():
+    if thread is not threading.main_thread() and thread.daemon:
+        thread.join(30)
+sys.exit('blueprint.architecture' not in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 def test_the_engine_is_told_the_level_beforehand() -> None:

@@ -1,0 +1,431 @@
+"""Each type of change: which change, on which resources, when, and how grave."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pytest
+
+from policy.changes.change import Change, Kind, Level, Phase
+from policy.findings import resource_name
+from tests.changes.worlds import CLOUD, DOMAIN, compared, edited, replaced, vm, without
+from tests.policy.world import (
+    HOST,
+    SERVER,
+    UNKNOWN,
+    Given,
+    budget,
+    etcd,
+    machine,
+    machine_pool,
+    machines,
+    master_tier,
+    quorum,
+    service,
+    workload,
+)
+
+Expected = tuple[Kind, str, Phase, Level]
+"""Kind, names of the resources with spaces between them, phase, level."""
+
+
+@dataclass(frozen=True)
+class Case:
+    about: str
+    before: Sequence[Given]
+    after: Sequence[Given]
+    expected: Sequence[Expected]
+    """All changes of the kinds that are named here, and no other of these kinds."""
+    says: str = ""
+    """Part of the first one's text, steps and risk included."""
+
+
+PLAIN, RISKY, FORBIDDEN = Level.PLAIN, Level.RISKY, Level.FORBIDDEN
+DATABASES = [vm(f"mysqld-{number}", "mysqld", f"virt{number}") for number in (1, 2, 3)]
+VIRTUAL = [*without(CLOUD, "mysqld-1", "mysqld-2", "mysqld-3"), *DATABASES]
+BESIDE_MYSQLD = ("mysqld", "ceph-mon", "influxdb-grafana", "elasticsearch-kibana")
+"""Quorums on the nodes of mysqld."""
+POD = "spec__template__spec"
+OTHER_DISK = DOMAIN.format(image="other", cdrom="seed")
+MASTERS_OF_FIVE = [f"master-{number}" for number in range(1, 6)]
+CONFIG = Given("kubernetes:core/v1:ConfigMap", "keystone-kolla", {"metadata": {"name": "kolla"}, "data": {"a": "1"}})
+VOLUME = Given("kubernetes:core/v1:PersistentVolume", "data-1", {"spec": {"capacity": {"storage": "10Gi"}}})
+DISK = Given("libvirt:index/volume:Volume", "disk-1", {"size": 10})
+READS = edited(CLOUD, "keystone", "Deployment", **{f"{POD}__volumes": [{"configMap": {"name": "kolla"}}]})
+JOB = workload("sync", "Job", replicas=None)
+
+CASES = [
+    Case(
+        "an image rolls a service",
+        CLOUD,
+        edited(CLOUD, "keystone", "Deployment", **{f"{POD}__containers": [{"name": "main", "image": "app:2"}]}),
+        [(Kind.SERVICE_ROLLED, "keystone", Phase.ROLL, PLAIN)],
+        says="image registry/app:1 to app:2",
+    ),
+    Case(
+        "an image rolls a quorum, alone and one after another",
+        CLOUD,
+        edited(CLOUD, "rabbitmq", "StatefulSet", **{f"{POD}__containers": [{"name": "main", "image": "app:2"}]}),
+        [(Kind.MEMBERS_ROLLED, "rabbitmq", Phase.ROLL, RISKY)],
+        says="While one restarts, 2 of 3 are up; a majority is 2.",
+    ),
+    Case(
+        "a count comes from a row, and the stack file says otherwise",
+        CLOUD,
+        edited(CLOUD, "keystone", "Deployment", spec__replicas=2),
+        [(Kind.COUNT_CHANGED, "keystone", Phase.SHRINK, PLAIN)],
+        says="row keystone-all says 3",
+    ),
+    Case(
+        "a count that grows comes with the other additions",
+        CLOUD,
+        edited(CLOUD, "keystone", "Deployment", spec__replicas=5),
+        [(Kind.COUNT_CHANGED, "keystone", Phase.ADD, PLAIN)],
+    ),
+    Case(
+        "a quorum grows one at a time",
+        CLOUD,
+        edited(CLOUD, "rabbitmq", "StatefulSet", spec__replicas=5),
+        [
+            (Kind.COUNT_CHANGED, "rabbitmq", Phase.ADD, PLAIN),
+            (Kind.MEMBERS_JOIN, "rabbitmq", Phase.JOIN, RISKY),
+        ],
+    ),
+    Case(
+        "five members go down to three in turn, by Kubernetes' own hand",
+        edited(CLOUD, "rabbitmq", "StatefulSet", spec__replicas=5),
+        CLOUD,
+        [(Kind.MEMBERS_LEAVE, "rabbitmq", Phase.SHRINK, RISKY)],
+    ),
+    Case(
+        "and all at once where it may",
+        edited(CLOUD, "rabbitmq", "StatefulSet", spec__replicas=5, spec__podManagementPolicy="Parallel"),
+        edited(CLOUD, "rabbitmq", "StatefulSet", spec__podManagementPolicy="Parallel"),
+        [(Kind.MEMBERS_LEAVE, "rabbitmq", Phase.SHRINK, FORBIDDEN)],
+        says="Split this into changes that take one member each.",
+    ),
+    Case(
+        "one of three is no majority",
+        CLOUD,
+        edited(CLOUD, "rabbitmq", "StatefulSet", spec__replicas=1),
+        [(Kind.MEMBERS_LEAVE, "rabbitmq", Phase.SHRINK, FORBIDDEN)],
+        says="1 member of 3 would stay; a majority is 2.",
+    ),
+    Case(
+        "a quorum is taken away",
+        CLOUD,
+        [each for each in CLOUD if not each.urn.endswith("StatefulSet::rabbitmq")],
+        [(Kind.MEMBERS_LEAVE, "rabbitmq", Phase.REMOVE, FORBIDDEN)],
+    ),
+    Case(
+        "machines come before anything relies on them",
+        CLOUD,
+        replaced(CLOUD, machine_pool("compute", 7)),
+        [(Kind.MACHINE_ADDED, "computes", Phase.ADD, PLAIN)],
+        says="adds 2 machines to pool compute: compute-6, compute-7",
+    ),
+    Case(
+        "a machine without members goes last",
+        CLOUD,
+        replaced(CLOUD, machine_pool("compute", 4)),
+        [(Kind.MACHINE_REMOVED, "computes", Phase.REMOVE, RISKY)],
+        says="compute-5",
+    ),
+    Case(
+        "a machine takes the members of all its quorums along",
+        CLOUD,
+        without(CLOUD, "mysqld-3"),
+        [
+            (Kind.MACHINE_REMOVED, "mysqld-3", Phase.REMOVE, RISKY),
+            *((Kind.MEMBERS_LEAVE, name, Phase.REMOVE, RISKY) for name in BESIDE_MYSQLD),
+        ],
+        says="StatefulSet mysqld: all 3 members up",
+    ),
+    Case(
+        "two machines of one quorum at once are too many",
+        CLOUD,
+        without(CLOUD, "rabbitmq-2", "rabbitmq-3"),
+        [(Kind.MEMBERS_LEAVE, "rabbitmq", Phase.REMOVE, FORBIDDEN)],
+    ),
+    Case(
+        "an etcd member leaves",
+        CLOUD,
+        replaced(CLOUD, etcd("master-1", "master-2")),
+        [(Kind.MEMBERS_LEAVE, "etcd", Phase.MOVE, RISKY)],
+    ),
+    Case(
+        "two etcd members become others",
+        CLOUD,
+        [*replaced(CLOUD, etcd("master-1", "other-2", "other-3")), *machines("other", 3)],
+        [
+            (Kind.MEMBERS_LEAVE, "etcd", Phase.MOVE, FORBIDDEN),
+            (Kind.MEMBERS_JOIN, "etcd", Phase.JOIN, RISKY),
+        ],
+    ),
+    Case(
+        "masters come, one at a time",
+        CLOUD,
+        [
+            *replaced(CLOUD, etcd(*MASTERS_OF_FIVE), master_tier(*MASTERS_OF_FIVE)),
+            *(machine(name, "master", roles=["master"]) for name in MASTERS_OF_FIVE[3:]),
+        ],
+        [
+            (Kind.MACHINE_ADDED, "master-4 master-5", Phase.ADD, PLAIN),
+            (Kind.MEMBERS_JOIN, "etcd", Phase.JOIN, RISKY),
+        ],
+        says="as master and etcd member, one at a time",
+    ),
+    Case(
+        "a disk of one member's machine",
+        VIRTUAL,
+        edited(VIRTUAL, "mysqld-1", "Machine", files={"domain.xml": OTHER_DISK}),
+        [
+            (Kind.DISK_REPLACED, "mysqld-1", Phase.ROLL, RISKY),
+            *((Kind.MEMBERS_LEAVE, name, Phase.MOVE, RISKY) for name in BESIDE_MYSQLD),
+        ],
+        says="The data on the disk is lost",
+    ),
+    Case(
+        "disks of two members' machines",
+        VIRTUAL,
+        replaced(VIRTUAL, *(vm(f"mysqld-{n}", "mysqld", f"virt{n}", files={"domain.xml": OTHER_DISK}) for n in (1, 2))),
+        [
+            (Kind.DISK_REPLACED, "mysqld-1 mysqld-2", Phase.ROLL, RISKY),
+            *((Kind.MEMBERS_LEAVE, name, Phase.MOVE, FORBIDDEN) for name in BESIDE_MYSQLD),
+        ],
+        says="one machine at a time: mysqld-1, mysqld-2",
+    ),
+    Case(
+        "another CD in the drive is no other disk",
+        VIRTUAL,
+        edited(VIRTUAL, "mysqld-1", "Machine", files={"domain.xml": DOMAIN.format(image="mysqld-1", cdrom="x")}),
+        [(Kind.MACHINE_CONFIGURED, "mysqld-1", Phase.ROLL, RISKY)],
+        says="domain.xml",
+    ),
+    Case(
+        "a virtual machine on another server leaves its disk behind",
+        VIRTUAL,
+        replaced(VIRTUAL, vm("mysqld-1", "mysqld", "virt9")),
+        [
+            (Kind.VM_MOVED, "mysqld-1", Phase.MOVE, RISKY),
+            *((Kind.MEMBERS_LEAVE, name, Phase.MOVE, RISKY) for name in BESIDE_MYSQLD),
+        ],
+        says="from server virt1 to virt9",
+    ),
+    Case(
+        "virtual machines are resized one at a time",
+        VIRTUAL,
+        replaced(VIRTUAL, *(vm(f"mysqld-{n}", "mysqld", f"virt{n}", memory=16) for n in (1, 2, 3))),
+        [(Kind.MACHINE_RESIZED, "mysqld-1 mysqld-2 mysqld-3", Phase.ROLL, RISKY)],
+        says="from 4 cores, 8 GiB to 4 cores, 16 GiB",
+    ),
+    Case(
+        "a server leaves less to its pods",
+        replaced(CLOUD, machine_pool("compute", 5, cpu=24, memory=256)),
+        replaced(CLOUD, machine_pool("compute", 5, cpu=24, memory=240)),
+        [(Kind.CAPACITY_CHANGED, "computes", Phase.ROLL, PLAIN)],
+    ),
+    Case(
+        "files of masters are etcd's",
+        CLOUD,
+        edited(edited(CLOUD, "master-1", files={"etcd.env": "1"}), "master-2", files={"etcd.env": "1"}),
+        [(Kind.MACHINE_CONFIGURED, "master-1 master-2", Phase.ROLL, RISKY)],
+        says="All at once, etcd loses its majority (2 of 3).",
+    ),
+    Case(
+        "a taint and a label",
+        CLOUD,
+        replaced(CLOUD, machine_pool("compute", 5, taints=[], labels={"quorate.io/pool": "compute", "x": "y"})),
+        [(Kind.NODE_MARKED, "computes", Phase.MARK, PLAIN)],
+        says="label x=y comes; taint quorate.io/dedicated=compute:NoSchedule goes",
+    ),
+    Case(
+        "a machine in another pool",
+        CLOUD,
+        replaced(CLOUD, machine("rabbitmq-3", "mysqld")),
+        [
+            (Kind.MACHINE_REPOOLED, "rabbitmq-3", Phase.MOVE, RISKY),
+            (Kind.MEMBERS_LEAVE, "rabbitmq", Phase.MOVE, RISKY),
+        ],
+        says="from pool rabbitmq to mysqld",
+    ),
+    Case(
+        "a machine under another name",
+        VIRTUAL,
+        [*without(VIRTUAL, "mysqld-3"), vm("db-3", "mysqld", "virt3")],
+        [(Kind.MACHINE_RENAMED, "db-3 mysqld-3", Phase.REMOVE, RISKY)],
+        says="renames machine mysqld-3 to db-3",
+    ),
+    Case(
+        "a service goes to another pool",
+        CLOUD,
+        replaced(CLOUD, workload("horizon", pools=["rabbitmq"], row="horizon", apart=(HOST,))),
+        [(Kind.SERVICE_MOVED, "horizon", Phase.MOVE, PLAIN)],
+        says="from pool mysqld to pool rabbitmq",
+    ),
+    Case(
+        "a quorum goes to another pool, all members at once",
+        CLOUD,
+        replaced(CLOUD, quorum("rabbitmq", pools=["mysqld"])),
+        [
+            (Kind.SERVICE_MOVED, "rabbitmq", Phase.MOVE, RISKY),
+            (Kind.MEMBERS_LEAVE, "rabbitmq", Phase.MOVE, FORBIDDEN),
+        ],
+    ),
+    Case(
+        "a service comes",
+        CLOUD,
+        [*CLOUD, workload("barbican", pools=["mysqld"])],
+        [(Kind.SERVICE_ADDED, "barbican", Phase.ADD, PLAIN)],
+        says="on pool mysqld, 3 instances",
+    ),
+    Case(
+        "a service goes",
+        CLOUD,
+        without(CLOUD, "horizon"),
+        [(Kind.SERVICE_REMOVED, "horizon", Phase.SHRINK, PLAIN)],
+    ),
+    Case(
+        "a service under another name",
+        [*CLOUD, workload("one")],
+        [*CLOUD, workload("two")],
+        [(Kind.SERVICE_RENAMED, "one two", Phase.MOVE, RISKY)],
+    ),
+    Case(
+        "a quorum under another name begins empty",
+        CLOUD,
+        [*(each for each in CLOUD if not each.urn.endswith("StatefulSet::rabbitmq")), quorum("rabbit")],
+        [(Kind.SERVICE_RENAMED, "rabbit rabbitmq", Phase.MOVE, FORBIDDEN)],
+    ),
+    Case(
+        "the same object under another resource is deleted first",
+        CLOUD,
+        [
+            *(each for each in CLOUD if not each.urn.endswith("StatefulSet::rabbitmq")),
+            Given("kubernetes:apps/v1:StatefulSet", "renamed", quorum().props),
+        ],
+        [(Kind.SERVICE_REPLACED, "renamed", Phase.ROLL, FORBIDDEN)],
+        says="Give the resource an alias",
+    ),
+    Case(
+        "a field that cannot be changed in place",
+        CLOUD,
+        edited(CLOUD, "rabbitmq", "StatefulSet", spec__serviceName="other"),
+        [(Kind.SERVICE_REPLACED, "rabbitmq", Phase.ROLL, FORBIDDEN)],
+        says="serviceName cannot be changed in place",
+    ),
+    Case(
+        "a rollout by other rules",
+        CLOUD,
+        edited(CLOUD, "keystone", "Deployment", spec__strategy={"type": "Recreate"}),
+        [(Kind.STRATEGY_CHANGED, "keystone", Phase.PREPARE, PLAIN)],
+    ),
+    Case(
+        "a job's new template",
+        [*CLOUD, JOB],
+        [*CLOUD, JOB.but(**{f"{POD}__containers": [{"name": "main", "image": "app:2"}]})],
+        [(Kind.JOB_RUNS, "sync", Phase.ROLL, PLAIN)],
+    ),
+    Case(
+        "a budget that lets more go",
+        CLOUD,
+        replaced(CLOUD, budget("rabbitmq", limit={"maxUnavailable": 2})),
+        [(Kind.BUDGET_CHANGED, "rabbitmq-budget", Phase.PREPARE, RISKY)],
+        says="StatefulSet rabbitmq: maxUnavailable 1 to maxUnavailable 2",
+    ),
+    Case(
+        "a budget that lets fewer go",
+        replaced(CLOUD, budget("rabbitmq", limit={"maxUnavailable": 2})),
+        CLOUD,
+        [(Kind.BUDGET_CHANGED, "rabbitmq-budget", Phase.PREPARE, PLAIN)],
+    ),
+    Case(
+        "a budget that goes",
+        CLOUD,
+        without(CLOUD, "rabbitmq-budget"),
+        [(Kind.BUDGET_CHANGED, "rabbitmq-budget", Phase.SHRINK, RISKY)],
+    ),
+    Case(
+        "configuration that nobody rolls for",
+        [*READS, CONFIG],
+        [*READS, CONFIG.but(data={"a": "2"})],
+        [(Kind.CONFIG_CHANGED, "keystone-kolla", Phase.PREPARE, RISKY)],
+        says="Deployment keystone reads it and is not rolled",
+    ),
+    Case(
+        "a volume",
+        [*CLOUD, VOLUME],
+        [*CLOUD, VOLUME.but(spec__capacity__storage="20Gi")],
+        [(Kind.VOLUME_CHANGED, "data-1", Phase.ROLL, RISKY)],
+        says="capacity",
+    ),
+    Case(
+        "a libvirt disk that somebody wrote by hand",
+        [*CLOUD, DISK],
+        [*CLOUD, DISK.but(size=20)],
+        [(Kind.DISK_REPLACED, "disk-1", Phase.ROLL, RISKY)],
+    ),
+    Case(
+        "a production stack becomes a lab",
+        CLOUD,
+        edited(CLOUD, "cloud", profile="lab"),
+        [(Kind.CLOUD_CHANGED, "cloud", Phase.PREPARE, RISKY)],
+        says="profile from production to lab",
+    ),
+    Case(
+        "whatever else differs",
+        CLOUD,
+        replaced(CLOUD, service("keystone", ports=[{"port": 81}])),
+        [(Kind.OTHER, "keystone-service", Phase.ROLL, PLAIN)],
+        says="changes Service keystone-service",
+    ),
+]
+
+
+def told(change: Change) -> Expected:
+    names = " ".join(sorted(resource_name(each) for each in change.resources))
+    return change.kind, names, change.phase, change.level
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.about)
+def test_the_right_change(case: Case) -> None:
+    found = compared(case.before, case.after)
+    kinds = {kind for kind, *_ in case.expected}
+    assert {told(each) for each in found if each.kind in kinds} == set(case.expected), found
+    first = next(each for each in found if each.kind is case.expected[0][0])
+    assert case.says in " ".join([first.says, *first.checks, *first.steps, first.risk, first.row])
+
+
+def test_every_type_has_a_case() -> None:
+    assert {kind for case in CASES for kind, *_ in case.expected} == set(Kind)
+
+
+def test_grown_before_moved_before_drained() -> None:
+    """A pool is exchanged: machines come, join and take the service before the old ones go."""
+    new = [machine(f"fresh-{number}", "fresh") for number in (1, 2, 3)]
+    after = [*without(replaced(CLOUD, quorum(pools=["fresh"])), *(f"rabbitmq-{n}" for n in (1, 2, 3))), *new]
+    meant = {"fresh-1 fresh-2 fresh-3", "rabbitmq", "rabbitmq-1 rabbitmq-2 rabbitmq-3"}
+    told_of = [(each.kind, told(each)[1]) for each in compared(CLOUD, after)]
+    assert [kind for kind, names in told_of if names in meant] == [
+        Kind.MACHINE_ADDED,
+        Kind.SERVICE_MOVED,
+        Kind.MEMBERS_ROLLED,
+        Kind.MEMBERS_LEAVE,
+        Kind.MACHINE_REMOVED,
+    ]
+
+
+def test_a_quorum_that_cannot_be_counted_is_no_safe_change() -> None:
+    """Its size is not known before the update; so nobody can say that a majority stays."""
+    found = compared(CLOUD, edited(CLOUD, "rabbitmq", "StatefulSet", spec__replicas=UNKNOWN))
+    (untold,) = [each for each in found if each.says.startswith("what happens to quorums cannot be told")]
+    assert untold.level is Level.FORBIDDEN
+    assert "replicas of rabbitmq" in untold.says
+
+
+def test_the_server_of_a_node_is_read_from_its_label() -> None:
+    """A label that is told as a move is not told as a mark as well."""
+    found = compared(VIRTUAL, replaced(VIRTUAL, vm("mysqld-1", "mysqld", "virt9")))
+    assert not [each for each in found if each.kind is Kind.NODE_MARKED]
+    assert SERVER not in " ".join(each.says for each in found)

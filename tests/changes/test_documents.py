@@ -1,0 +1,112 @@
+"""The views: JSON by its schema, a comment that fits, the screen, and the trees' difference without secrets."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from policy.changes.change import Change, Kind, Level, Phase
+from policy.changes.document import MOST, Comparison, to_json, to_markdown, to_text
+from policy.changes.inputs import SECRET, resources
+from policy.changes.rendered import files, patch
+from tests.changes.test_changes import CASES, Case
+from tests.changes.worlds import CLOUD, compared, replaced
+from tests.policy.world import UNKNOWN, Given, facts, machine_pool
+
+SCHEMA = json.loads((Path(__file__).parents[2] / "schemas" / "changes.schema.json").read_text(encoding="utf-8"))
+SEALED = {"4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270", "ciphertext": "[secret]"}
+
+
+def comparison(*changes: Change, is_new: bool = False) -> Comparison:
+    return Comparison("dev", "main", "0123456789ab", "fedcba987654", changes, is_new, ("a note",))
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.about)
+def test_every_change_is_valid_by_the_schema(case: Case) -> None:
+    document = json.loads(to_json(comparison(*compared(case.before, case.after))))
+    jsonschema.validate(document, SCHEMA)
+
+
+def test_the_schema_knows_every_type_and_no_other() -> None:
+    properties = SCHEMA["properties"]["changes"]["items"]["properties"]
+    assert properties["kind"]["enum"] == [str(kind) for kind in Kind]
+    assert properties["phase"]["enum"] == [phase.name.lower() for phase in Phase]
+    assert SCHEMA["$defs"]["level"]["enum"] == [str(level) for level in Level]
+
+
+def test_a_comment_fits_and_counts_what_is_left_out() -> None:
+    many = [Change(Kind.OTHER, Phase.ROLL, f"changes {'x' * 200} {number:04}", ("urn",)) for number in range(1000)]
+    text = to_markdown(comparison(*many))
+    shown = sum(f" {number:04}" in text for number in range(1000))
+    assert len(text) <= MOST
+    assert text.endswith(f"{1000 - shown} more changes in changes.json.\n")
+
+
+def test_markdown_is_not_steered_by_names() -> None:
+    text = to_markdown(comparison(Change(Kind.OTHER, Phase.ROLL, "changes <script>`x`</details>", ("urn",), ("<b>",))))
+    assert "<script>" not in text
+    assert text.count("</details>") == 1
+
+
+def test_the_screen_tells_order_risk_and_row() -> None:
+    change = Change(
+        Kind.COUNT_CHANGED, Phase.ADD, "more", ("u",), ("one", "two"), ("whole",), "lost", Level.RISKY, "row"
+    )
+    assert to_text(comparison(change)).splitlines() == [
+        "dev: 1 change (1 risky).",
+        "note: a note",
+        "",
+        "2. Add machines and services",
+        "  [risky] more",
+        "      from: row",
+        "      before: whole",
+        "      1. one",
+        "      2. two",
+        "      risk: lost",
+    ]
+
+
+def test_a_new_stack_is_said_to_be_new() -> None:
+    assert comparison(is_new=True).verdict == "dev is a new stack: main has no file of it."
+
+
+def event(type_: str, name: str, inputs: object, op: str = "create") -> str:
+    urn = f"urn:pulumi:test::quorate::{type_}::{name}"
+    return json.dumps(
+        {"resourcePreEvent": {"metadata": {"op": op, "new": {"type": type_, "urn": urn, "inputs": inputs}}}}
+    )
+
+
+def test_events_give_inputs_with_secrets_closed_and_unknown_values_known_as_such() -> None:
+    type_ = "kubernetes:core/v1:ConfigMap"
+    lines = [
+        event(type_, "one", {"data": {"a": SEALED, "b": UNKNOWN, "c": 1.0}}),
+        event(type_, "gone", {}, op="delete"),
+        json.dumps({"summaryEvent": {}}),
+    ]
+    (only,) = resources(lines)
+    assert only.name == "one"
+    assert only.plain()["data"]["a"] == SECRET
+    assert repr(only.plain()["data"]["b"]) == "UNKNOWN"
+
+
+def test_secret_objects_are_in_no_tree() -> None:
+    def secret(value: str) -> Given:
+        return Given("kubernetes:core/v1:Secret", "root", {"metadata": {"name": "root"}, "stringData": {"a": value}})
+
+    before, after = [*CLOUD, secret("one-clear")], [*CLOUD, secret("two-clear")]
+    assert patch(facts(before).resources, facts(after).resources) == ""
+    assert not [path for path in files(facts(after).resources) if "root" in path]
+    (change,) = compared(before, after)
+    assert "clear" not in to_text(comparison(change)) + to_json(comparison(change))
+
+
+def test_the_trees_difference_names_files_and_lines() -> None:
+    after = replaced(CLOUD, machine_pool("compute", 5, files={"kubelet.yaml": "a: 1\n"}))
+    text = patch(facts(CLOUD).resources, facts(after).resources)
+    assert text == (
+        "--- /dev/null\n+++ head/machines/compute-1 and all of its kind/kubelet.yaml\n@@ -0,0 +1 @@\n+a: 1\n"
+    )

@@ -1,0 +1,51 @@
+"""Two sides of a difference, made from one cloud that breaks no rule."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from policy.changes.change import Change
+from policy.changes.compare import changes
+from tests.policy.world import Given, facts, machine, whole_stack
+
+CLOUD = whole_stack()
+"""Architecture 100: three masters with etcd, three nodes each of rabbitmq and mysqld, five computes, three for OSDs."""
+
+DOMAIN = """<domain><devices>
+<disk type='file' device='disk'><source file='/images/{image}.qcow2'/><target dev='vda'/></disk>
+<disk type='file' device='cdrom'><source file='/images/{cdrom}.iso'/><target dev='sda'/></disk>
+</devices></domain>"""
+
+
+def vm(name: str, pool: str, server: str = "virt1", **changes: object) -> Given:
+    """A node that is a virtual machine, with a disk."""
+    files = {"domain.xml": DOMAIN.format(image=name, cdrom="seed")}
+    made = machine(name, pool, server=server, files=files)
+    return made.but(virtual=True, cpu=4, memory=8).but(**changes)
+
+
+def edited(given: Iterable[Given], name: str, type_: str = "", **changes: object) -> list[Given]:
+    """The same with the resources of that name (and kind) changed."""
+    found = [each.but(**changes) if _meant(each, name, type_) else each for each in given]
+    assert found != list(given), f"there is no {name} to change"
+    return found
+
+
+def without(given: Iterable[Given], *names: str) -> list[Given]:
+    """The same without the resources of these names."""
+    return [each for each in given if each.name not in names]
+
+
+def replaced(given: Iterable[Given], *new: Given) -> list[Given]:
+    """The same with resources in place of those of the same type and name, or beside all others."""
+    urns = {each.urn for each in new}
+    return [*(each for each in given if each.urn not in urns), *new]
+
+
+def compared(before: Sequence[Given], after: Sequence[Given]) -> list[Change]:
+    """What changes from one to the other."""
+    return changes(facts(before).resources, facts(after).resources)
+
+
+def _meant(given: Given, name: str, type_: str) -> bool:
+    return given.name == name and given.type.endswith(type_)
