@@ -60,15 +60,14 @@ def _leaving(quorum: Quorum, now: Quorum, bare: Collection[str], after: Side) ->
 
 def _shrinks_in_turn(quorum: Quorum) -> bool:
     """A StatefulSet ends surplus pods one after another, unless it is told to do so all at once."""
-    workload = quorum.workload
-    if workload is None or workload.kind != "StatefulSet":
+    if len(quorum.workloads) != 1 or quorum.workloads[0].kind != "StatefulSet":
         return False
-    spec = workload.resource.props.at("spec")
+    spec = quorum.workloads[0].resource.props.at("spec")
     return spec.at("podManagementPolicy").text("OrderedReady") == "OrderedReady"
 
 
 def _joining(quorum: Quorum, now: Quorum) -> int:
-    if now.workload is None:
+    if not now.workloads:
         return len(now.nodes - quorum.nodes)
     return max(0, now.size - quorum.size)
 

@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 from policy.facts import Facts, NoNodes
 from policy.kubernetes.node import Node
 from policy.kubernetes.workload import Workload
-from policy.members import groups, is_member, majority
+from policy.members import Group, groups, is_member, majority
 from policy.resource import Resource
 
 Props = dict[str, Any]
@@ -104,7 +104,8 @@ class Quorum:
     nodes: frozenset[str]
     """Nodes of its members; where there are more than members, any of them may carry one."""
     resource: str
-    workload: Workload | None
+    workloads: tuple[Workload, ...]
+    """Whose pods its members are; none where they are machines."""
 
     @property
     def majority(self) -> int:
@@ -143,18 +144,28 @@ class Side:
         """Every quorum by its key."""
         found: dict[str, Quorum] = {}
         for number, group in enumerate(groups(self.facts)):
-            workload = group.workload
-            if workload is None:
+            if group.etcd:
                 # By its place: nearly every stack has one, whatever its component is called.
-                nodes = frozenset(each.node for each in group.etcd.members) if group.etcd else frozenset[str]()
-                found[f"etcd {number}"] = Quorum(f"etcd {number}", "etcd", len(nodes), nodes, group.resource.urn, None)
-            elif is_member(self.facts, workload):
-                nodes = frozenset(node.name for node in self._eligible(workload))
-                size = len(nodes) if workload.replicas is None else workload.replicas
-                found[identity(workload)] = Quorum(
-                    identity(workload), title_of(workload), size, nodes, workload.resource.urn, workload
-                )
+                nodes = frozenset(each.node for each in group.etcd.members)
+                found[f"etcd {number}"] = Quorum(f"etcd {number}", "etcd", len(nodes), nodes, group.resource.urn, ())
+            elif any(is_member(self.facts, each) for each in group.workloads):
+                quorum = self._of_pods(group)
+                found[quorum.key] = quorum
         return found
+
+    def _of_pods(self, group: Group) -> Quorum:
+        first, *others = group.workloads
+        # A quorum of several workloads, one for each member, stays the same when one of them comes or goes.
+        key = f"{group.kind} {first.namespace}" if others else identity(first)
+        eligible = {each: frozenset(node.name for node in self._eligible(each)) for each in group.workloads}
+        size = sum(len(eligible[each]) if each.replicas is None else each.replicas for each in group.workloads)
+        title = group.title if others else title_of(first)
+        nodes = frozenset(name for names in eligible.values() for name in names)
+        return Quorum(key, title, size, nodes, group.resource.urn, group.workloads)
+
+    def quorum_of(self, workload: Workload) -> Quorum | None:
+        """The quorum whose members are the workload's pods."""
+        return next((each for each in self.quorums.values() if workload in each.workloads), None)
 
     def quorums_on(self, names: Iterable[str]) -> list[Quorum]:
         """Quorums that have a member, or may have one, on these nodes."""

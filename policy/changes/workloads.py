@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
 from policy.changes.change import Change, Kind, Level, Phase
-from policy.changes.side import Quorum, Side, identity, object_name, title_of
+from policy.changes.side import Quorum, Side, object_name, title_of
 from policy.changes.template import parts
 from policy.kubernetes.workload import Workload
 from policy.wording import listing
@@ -35,13 +35,13 @@ def workload_changes(before: Side, after: Side) -> Iterator[Change]:
             yield from _of_pair(old, new, before, after)
     renamed = renamings(before, after)
     for old, new in renamed.items():
-        yield _renamed(before.workloads[old], after.workloads[new], before.quorums.get(old))
+        yield _renamed(before.workloads[old], after.workloads[new], before.quorum_of(before.workloads[old]))
     for key, new in after.workloads.items():
         if key not in before.workloads and key not in renamed.values():
             yield _added(new, after)
     for key, old in before.workloads.items():
         # A quorum that goes is told with its members.
-        if key not in after.workloads and key not in renamed and key not in before.quorums:
+        if key not in after.workloads and key not in renamed and before.quorum_of(before.workloads[key]) is None:
             yield _removed(old)
 
 
@@ -70,7 +70,7 @@ def _is_same(old: Workload, new: Workload) -> bool:
 
 
 def _of_pair(old: Workload, new: Workload, before: Side, after: Side) -> Iterator[Change]:
-    quorum = before.quorums.get(identity(old))
+    quorum = before.quorum_of(old)
     if reason := _replaced_because(old, new):
         yield _replaced(new, reason, quorum)
     elif not new.lasting:
