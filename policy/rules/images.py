@@ -101,13 +101,15 @@ def _using(facts: Facts) -> Iterator[Cloud | Pods]:
     remediation="Mirror the images and name the mirror (quorate:images.registry and namespace), and pin them "
     "(quorate:images.digests).",
     subjects=_using,
-    otherwise="the stack has neither a Cloud nor pods",
+    applies=lambda facts, _user: facts.profile == PRODUCTION,
+    otherwise="the stack is a lab, or has neither a Cloud nor pods",
     parameters={"namespaces": ", ".join(PUBLIC)},
+    # Advice: whoever pins digests may pull from anywhere, and no digest must be guessed to please a rule.
     enforcement={PRODUCTION: Enforcement.ADVISORY, LAB: Enforcement.ADVISORY},
     since="0.2.0",
 )
 def public_images_flagged(facts: Facts, user: Cloud | Pods) -> Iterator[Problem]:
-    """Advisory: no registry can be reached where the sample stacks are judged, and a digest must never be guessed."""
+    """A pinned image stays what it is, wherever it is pulled from."""
     using = pods(facts) if isinstance(user, Cloud) else (user,)
     images = {image for each in using for image in each.images if image.startswith(PUBLIC) and not is_pinned(image)}
     if images:

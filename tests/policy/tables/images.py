@@ -77,5 +77,6 @@ CASES = (
     ),
     case(public, "without a Cloud", workload("app", image=KOLLA), workload("web"), fails="app", passes="web"),
     case(public, "no pod", stack()),
+    case(public, "a lab", cloud(profile="lab"), workload("app", image=KOLLA)),
     case(public, "an unknown image", cloud(), workload("app", image=UNKNOWN), undecided="cloud"),
 )
