@@ -51,7 +51,7 @@ destroy: setup ## Take STACK down (a stack that is no rendered lab wants CONFIRM
 	@$(QUORATE) destroy --stack "$(STACK)" --confirm "$(CONFIRM)"
 
 test: lint cluster browser ## Check style and types, then run every test, the proof of architecture 100 among them
-	@$(ACTIVE) python -m pytest -n 2
+	@$(ACTIVE) python -m pytest -n 2 --dist worksteal
 
 e2e: setup ## The heavy proof: all four architectures, 1000 computes among them (as `make prove ARCH=all`)
 	@$(ACTIVE) python -m proof --arch all

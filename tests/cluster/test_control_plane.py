@@ -19,9 +19,10 @@ from tests.stacks import ROOT
 from tools.progress import Trouble
 
 OWNER = """
-import sys, time
+import signal, sys, time
 from pathlib import Path
 from proof.control_plane import control_plane
+signal.signal(signal.SIGINT, signal.default_int_handler)  # tests that run in the background of a shell ignore it
 with control_plane(Path(sys.argv[1])) as plane:
     print(*(each.child.pid for each in plane.processes.running), plane.processes.directory, flush=True)
     time.sleep(600)
