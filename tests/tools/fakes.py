@@ -27,6 +27,7 @@ def locked(package: str) -> str:
 
 
 LOCKED_PULUMI = locked("pulumi")
+LOCKED_PACKAGES = sum(line[:1].isalpha() for line in (ROOT / "requirements.lock").read_text("utf-8").splitlines())
 
 # What the real ones print, cut to the lines that matter.
 PIP_WITHOUT_NETWORK = """\

@@ -15,7 +15,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.tools.fakes import LOCKED_PULUMI, PIP_WITHOUT_NETWORK, PIP_WORKS, ROOT, Clone, make_clone, script
+from tests.tools.fakes import (
+    LOCKED_PACKAGES,
+    LOCKED_PULUMI,
+    PIP_WITHOUT_NETWORK,
+    PIP_WORKS,
+    ROOT,
+    Clone,
+    make_clone,
+    script,
+)
 from tools import setup
 
 GO = """\
@@ -55,7 +64,7 @@ def test_a_pulumi_on_path_is_used_as_it_is(clone: Clone) -> None:
     code, output = clone.set_up()
     assert code == 0, output
     assert f"Using the Pulumi {LOCKED_PULUMI} on PATH" in output
-    assert "Installing 5" in output  # it says what it does, and of how many packages
+    assert f"Installing {LOCKED_PACKAGES} packages" in output  # it says what it does, and of how many packages
     assert (clone.root / ".venv" / "bin" / "pulumi").readlink() == clone.path / "pulumi"
     assert (clone.path / "installed").read_text(encoding="utf-8") == "plugin install resource kubernetes 4.25.0\n"
 
@@ -279,6 +288,6 @@ def test_a_plan_needs_no_engine(clone: Clone) -> None:
     process = clone.start("--without-engine")
     output, _ = process.communicate(timeout=120)
     assert process.returncode == 0, output
-    assert "Installing 5" in output
+    assert f"Installing {LOCKED_PACKAGES} packages" in output
     assert "Pulumi" not in output
     assert not (clone.root / ".venv" / "bin" / "pulumi").exists()
