@@ -74,7 +74,9 @@ def measure(name: str, binaries: Path, reporter: Reporter) -> Figures:
     with rendered(ROOT, name) as tree:
         rendering = time.monotonic() - started
         subject = Subject(name, settings, read(tree))
+    reporter.begin(f"Standing {name} up")
     proof = prove(subject, binaries, reporter.tick, trials=())
+    reporter.end()
     if not proof.holds:
         raise Trouble(f"{name} does not stand: {proof.findings[0]}")
     nodes, pods = len(proof.cluster.nodes), len(proof.cluster.pods)
