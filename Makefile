@@ -1,5 +1,5 @@
 # Every target brings what it needs first (`make setup`): minutes the first time on a machine, nothing after that.
-# The work is in tools/; this file only names it.
+# The work is in toolchain/ and commands/; this file only calls it.
 
 STACK ?= dev
 BASE ?=
@@ -12,7 +12,7 @@ PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3
 	"$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$python" && exit; \
 	done; echo python3)
 
-QUORATE = .venv/bin/python -m tools.quorate
+QUORATE = .venv/bin/python -m commands.quorate
 # Tests and checks run in the activated environment, engine included.
 ACTIVE = . .venv/bin/activate &&
 
@@ -24,10 +24,10 @@ help: ## Show this list
 	@echo "  STACK=dev by default: a stack is Pulumi.<stack>.yaml or examples/<stack>.yaml."
 
 setup: ## Bring the Python environment and the Pulumi engine
-	@$(PYTHON) -m tools.setup
+	@$(PYTHON) -m toolchain.setup
 
 environment:
-	@$(PYTHON) -m tools.setup --without-engine
+	@$(PYTHON) -m toolchain.setup --without-engine
 
 up: setup ## Build STACK, after a preview that its policies have passed
 	@$(QUORATE) up --stack "$(STACK)"
@@ -57,7 +57,7 @@ e2e: setup ## The heavy proof: all four architectures, 1000 computes among them 
 	@$(ACTIVE) python -m proof --arch all
 
 cluster: setup
-	@$(ACTIVE) python -m tools.cluster >/dev/null
+	@$(ACTIVE) python -m toolchain.cluster_programs >/dev/null
 
 prove: setup ## Prove STACK, or ARCH=100|300|500|1000|all, on a real API server and scheduler
 	@$(ACTIVE) python -m proof $(if $(ARCH),--arch "$(ARCH)",--stack "$(STACK)")
@@ -66,16 +66,16 @@ verify: setup ## Compare a living cluster (KUBECONFIG=…) with what STACK decla
 	@$(ACTIVE) python -m proof.verify --stack "$(STACK)" --kubeconfig "$(KUBECONFIG)"
 
 lint: setup ## Check style, format, types and workflows
-	@$(ACTIVE) ruff check . && ruff format --check . && pyright && python -m tools.workflows
+	@$(ACTIVE) ruff check . && ruff format --check . && pyright && python -m toolchain.workflows
 
 browser: setup
-	@$(ACTIVE) python -m tools.browser
+	@$(ACTIVE) python -m toolchain.browser
 
 format: setup ## Put the code into the project's format
 	@$(ACTIVE) ruff check --fix . && ruff format .
 
 bench: setup ## Measure plan, preview, policy pack and proof at all four sizes, as ratios
-	@.venv/bin/python -m tools.bench
+	@.venv/bin/python -m commands.bench
 	@$(ACTIVE) python -m proof.bench
 
 clean: setup ## Remove rendered trees, reports and caches; what stands for live machines stays

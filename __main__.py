@@ -9,8 +9,10 @@ from pathlib import Path
 import pulumi
 from pulumi import runtime
 
-from blueprint import placement, settings
-from blueprint.problems import Refused
+import contract
+from blueprint.plan import planner
+from blueprint.problems import InvalidStackError
+from blueprint.stackfile import loader
 from components import previous, target
 from components.cloud import Cloud, CloudArgs
 
@@ -22,7 +24,7 @@ def main() -> None:
     """Builds the stack that the engine has set up."""
     gc.disable()  # it ends when all is registered; looking for garbage on the way took a fifth of its time
     stack = pulumi.get_stack()
-    plan = placement.plan(settings.from_pulumi(runtime.get_config_env(), runtime.get_config_secret_keys_env()))
+    plan = planner.plan(loader.from_pulumi(runtime.get_config_env(), runtime.get_config_secret_keys_env()))
     plan.write(Path(target.directory(stack)) / "plan.json")
     for warning in plan.warnings:
         pulumi.warn(warning)
@@ -35,11 +37,11 @@ def main() -> None:
     pulumi.export("architecture", plan.architecture.name)
     pulumi.export("plan", str(target.directory(stack) / "plan.json"))
     pulumi.export("services", {service.name: service.instances for service in plan.services})
-    pulumi.export(previous.OUTPUT, history.standing)
+    pulumi.export(contract.QUORUM_STATE_OUTPUT, history.standing)
 
 
 try:
     main()
-except Refused as refused:
+except InvalidStackError as refused:
     pulumi.log.error("the stack is refused:\n" + "\n".join(f"  {problem}" for problem in refused.problems))
     sys.exit(SHOWN)

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from ipaddress import IPv4Address
 from itertools import pairwise
 
-from blueprint.models import Disk, Hypervisor, Server, Settings, VirtualMachine
 from blueprint.patterns import check_name, expand
 from blueprint.problems import Problem
+from blueprint.stackfile.settings import Disk, Hypervisor, Server, Settings, VirtualMachine
 
 HOST_RESERVE = 4
 """GiB of a virt host that its virtual machines may not take: its own system and libvirt. Ours, unmeasured."""

@@ -21,7 +21,7 @@ class Problem:
         return f"{self.key}: {self.message}"
 
 
-class Refused(Exception):
+class InvalidStackError(Exception):
     """A stack that cannot be built as written. `problems` holds every one that was found, never empty."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import pulumi
 
-from blueprint.nodes import COMPUTE
-from blueprint.placement import Plan, ServicePlan
-from blueprint.sizing import load_sizing
-from components import machine_files, tokens, workers
+import contract
+from blueprint.plan.planner import Plan, ServicePlan
+from blueprint.plan.sizing import load_sizing
+from components import machine_files, workers
 from components.component import Component, Facts, plain
 from components.k8s_master import MasterTier, MasterTierArgs
 from components.machine import MachineArgs, MachinePoolArgs
@@ -18,6 +18,7 @@ from components.openstack.catalogue import CATALOGUE
 from components.openstack.service import OpenStackService, OpenStackServiceArgs
 from components.target import Target
 from components.virt_host import VirtHost, VirtHostArgs
+from contract import COMPUTE_POOL
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class CloudArgs:
 class Cloud(Component[CloudArgs]):
     """Everything of a stack."""
 
-    token = tokens.CLOUD
+    token = contract.CLOUD
 
     @staticmethod
     def facts(args: CloudArgs) -> Facts:
@@ -44,7 +45,7 @@ class Cloud(Component[CloudArgs]):
             target=plan.settings.target,
             features=plan.settings.features,
             acknowledged=plan.settings.acknowledged,
-            computes=len(plan.pool(COMPUTE)),
+            computes=len(plan.pool(COMPUTE_POOL)),
             stack=args.stack,
         )
 

@@ -1,7 +1,7 @@
 """What every Kubernetes node is told of itself: its labels, taints, address and size.
 
 kubelet and kubeadm read the same labels and taints that policies and proofs read in node.yaml; all of them come from
-the plan's nodes (blueprint/nodes.py), so that they cannot disagree.
+the plan's nodes (blueprint/plan/nodes.py), so that they cannot disagree.
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from blueprint.inventory import Machine
-from blueprint.nodes import RACK, SERVER, ZONE, Node
-from blueprint.placement import Plan
+from blueprint.plan.nodes import Node
+from blueprint.plan.planner import Plan
 from components import documents
 from components.documents import Place, template
+from contract import RACK, SERVER, ZONE
 
 CRI_SOCKET = "unix:///run/containerd/containerd.sock"
 PATCHES = "/etc/kubernetes/patches"

@@ -13,8 +13,9 @@ from typing import Any
 import pulumi
 from pulumi import dynamic
 
-from blueprint.nodes import RACK, SERVER, ZONE, Node
+from blueprint.plan.nodes import Node
 from components.tree import TreeProvider
+from contract import RACK, SERVER, ZONE
 
 
 @dataclass(frozen=True)

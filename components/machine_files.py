@@ -6,17 +6,18 @@ resource itself, which fills them node by node.
 
 from __future__ import annotations
 
-from blueprint.nodes import MASTER, Node
-from blueprint.placement import Plan
+from blueprint.plan.nodes import Node
+from blueprint.plan.planner import Plan
 from components import documents, k8s_master, kubelet, virt_host
 from components.machine import variables
 from components.openstack import directories
+from contract import MASTER_POOL
 
 
 def templates(plan: Plan, node: Node) -> dict[str, str]:
     """What the node has as a member of the Kubernetes cluster."""
     common = kubelet.files(plan, node) | directories.files(plan, node)
-    if node.pool == MASTER:
+    if node.pool == MASTER_POOL:
         return common | k8s_master.master_files(plan, node)
     return common | kubelet.join(node) | k8s_master.worker_files(plan)
 

@@ -11,13 +11,11 @@ from typing import Any
 
 import pulumi
 
-from blueprint.nodes import STORAGE, Node
-from blueprint.placement import Plan
-from components import tokens
+import contract
+from blueprint.plan.nodes import Node
+from blueprint.plan.planner import Plan
 from components.component import plain
-
-OUTPUT = "standing"
-"""The stack's output."""
+from contract import QUORUM_STATE_OUTPUT, STORAGE_POOL
 
 
 def standing(plan: Plan) -> dict[str, Any]:
@@ -27,7 +25,7 @@ def standing(plan: Plan) -> dict[str, Any]:
         if service.quorum and service.instances:
             nodes = tuple(node for node in plan.nodes if node.pool in service.pools)
             quorums[service.name] = _quorum(service.instances, nodes)
-    return plain(quorums=quorums, storage=_servers(plan.pool(STORAGE)))
+    return plain(quorums=quorums, storage=_servers(plan.pool(STORAGE_POOL)))
 
 
 def _quorum(members: int, nodes: tuple[Node, ...]) -> dict[str, Any]:
@@ -50,8 +48,8 @@ class Previous(pulumi.ComponentResource):
     that fails on the way leaves what stood before, and the next one is compared with that."""
 
     def __init__(self, name: str, stands: dict[str, Any], opts: pulumi.ResourceOptions) -> None:
-        super().__init__(tokens.PREVIOUS, name, {}, opts)
+        super().__init__(contract.PREVIOUS, name, {}, opts)
         self.standing = self.urn.apply(lambda _: stands)
         own = f"{pulumi.get_organization()}/{pulumi.get_project()}/{pulumi.get_stack()}"
-        stood = pulumi.StackReference(own, opts=pulumi.ResourceOptions(parent=self)).get_output(OUTPUT)
+        stood = pulumi.StackReference(own, opts=pulumi.ResourceOptions(parent=self)).get_output(QUORUM_STATE_OUTPUT)
         self.register_outputs({"stood": stood})

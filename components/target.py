@@ -12,8 +12,8 @@ from pathlib import PurePosixPath
 import pulumi
 import pulumi_kubernetes as kubernetes
 
-from blueprint.models import Settings
-from blueprint.problems import Problem, Refused
+from blueprint.problems import InvalidStackError, Problem
+from blueprint.stackfile.settings import Settings
 from components.machine import Machine, MachineArgs, MachinePool, MachinePoolArgs
 
 BUILD = PurePosixPath("build")
@@ -74,6 +74,6 @@ def of(settings: Settings, stack: str) -> Target:
     return Render(stack) if settings.target == "render" else Live()
 
 
-def _no_live_machines(name: str) -> Refused:
+def _no_live_machines(name: str) -> InvalidStackError:
     problem = f"live machines (here {name}) come with a later release; write render, which makes the files for them"
-    return Refused([Problem("quorate:target", problem)])
+    return InvalidStackError([Problem("quorate:target", problem)])

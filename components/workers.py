@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from blueprint.inventory import Machine
-from blueprint.nodes import COMPUTE, STORAGE, Node
-from blueprint.placement import Plan
+from blueprint.plan.nodes import Node
+from blueprint.plan.planner import Plan
 from components import kubelet
+from contract import COMPUTE_POOL, STORAGE_POOL
 
-WORKERS = (COMPUTE, STORAGE)
+WORKERS = (COMPUTE_POOL, STORAGE_POOL)
 """Pools that grow by the hundred."""
 
 

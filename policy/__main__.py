@@ -12,7 +12,7 @@ from pulumi_policy import PolicyPack
 
 sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
-pack = importlib.import_module("policy.pack")
-importlib.import_module("policy.analyzer").install()
+pack = importlib.import_module("policy.engine.pack")
+importlib.import_module("policy.engine.analyzer").install()
 
 PolicyPack(pack.NAME, pack.policies(), description=pack.DESCRIPTION)  # serves, and never returns

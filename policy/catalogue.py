@@ -12,22 +12,23 @@ from pathlib import Path
 from types import ModuleType
 from typing import cast
 
-from policy.facts import LAB, PRODUCTION
-from policy.norms import Norm, parts
+from policy.facts.stack import LAB, PRODUCTION
+from policy.requirements import Norm, parts
 from policy.rule import AnyRule, Rule
 from policy.rules import (
+    anti_affinity,
     api,
     capacity,
+    colocation,
     commands,
     control_plane,
     dedication,
     disruption,
-    history,
-    hosts,
+    distinct_hosts,
+    failures,
     images,
     instances,
     load_balancing,
-    loss,
     masters,
     messaging,
     monitoring,
@@ -35,10 +36,9 @@ from policy.rules import (
     quorum_sizes,
     rollout,
     secrets,
-    separation,
     spread,
     stateful,
-    together,
+    updates,
     virt,
     waivers,
 )
@@ -47,8 +47,8 @@ FAMILIES = (
     instances,
     dedication,
     spread,
-    hosts,
-    loss,
+    distinct_hosts,
+    failures,
     quorum_sizes,
     stateful,
     messaging,
@@ -57,13 +57,13 @@ FAMILIES = (
     control_plane,
     virt,
     load_balancing,
-    separation,
-    together,
+    anti_affinity,
+    colocation,
     monitoring,
     capacity,
     disruption,
     rollout,
-    history,
+    updates,
     commands,
     secrets,
     images,
@@ -123,7 +123,7 @@ def _section(each: AnyRule) -> Iterator[str]:
     yield ""
     yield f"*Remediation.* {each.remediation}"
     yield ""
-    yield f"*Not applicable when* {each.otherwise}."
+    yield f"*Not applicable when* {each.not_applicable_reason}."
     if each.parameters:
         yield ""
         yield "*Parameters.* " + "; ".join(f"{key}: {_written(value)}" for key, value in each.parameters.items())
@@ -139,7 +139,7 @@ def _written(value: object) -> str:
 def _not_made() -> Iterator[str]:
     yield "# What the sources ask for"
     yield ""
-    yield "<!-- Written by `python -m policy.catalogue` from policy/norms; a test keeps it in step. -->"
+    yield "<!-- Written by `python -m policy.catalogue` from policy/requirements; a test keeps it in step. -->"
     yield ""
     yield 'Every sentence of the sources with "should", "must", "recommended", "required" or the like became a rule of'
     yield "the policy pack ([rules.md](rules.md)), or it stands here with the reason why it did not."

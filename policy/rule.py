@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
-from policy.facts import LAB, PRODUCTION, Facts, NoNodes
+from policy.facts.properties import Malformed, NotKnown
+from policy.facts.resource import Resource
+from policy.facts.stack import LAB, PRODUCTION, Facts, NoNodes
 from policy.findings import Enforcement, Finding, Severity, Verdict
-from policy.resource import Resource
-from policy.tree import Malformed, NotKnown
 
 
 class Subject(Protocol):
@@ -66,7 +66,7 @@ class Rule(Generic[S]):
     since: str
     subjects: Callable[[Facts], Iterable[S]]
     applies: Callable[[Facts, S], bool]
-    otherwise: str
+    not_applicable_reason: str
     """Why the rule does not apply where it finds no subject."""
     check: Callable[[Facts, S], Iterator[Problem]]
     parameters: Mapping[str, object] = field(default_factory=dict[str, object])
@@ -94,7 +94,7 @@ def rule(  # noqa: PLR0913 - the facts of a rule, each by its name
     sources: Sequence[Source],
     remediation: str,
     subjects: Callable[[Facts], Iterable[S]],
-    otherwise: str,
+    not_applicable_reason: str,
     applies: Callable[[Facts, S], bool] | None = None,
     parameters: Mapping[str, object] | None = None,
     enforcement: Mapping[str, Enforcement] = ENFORCEMENT,
@@ -113,7 +113,7 @@ def rule(  # noqa: PLR0913 - the facts of a rule, each by its name
             since=since,
             subjects=subjects,
             applies=applies or (lambda _facts, _subject: True),
-            otherwise=otherwise,
+            not_applicable_reason=not_applicable_reason,
             check=check,
             parameters=parameters or {},
             enforcement=enforcement,
@@ -146,7 +146,7 @@ def evaluate(rule: Rule[S], facts: Facts, enforcement: Enforcement) -> list[Find
             found(Verdict.FAIL, urn, f"{subject.title}: {problem.seen}; expected {problem.expected}")
             for problem in problems
         ] or [found(Verdict.PASS, urn, subject.title)]
-    return findings or [found(Verdict.NOT_APPLICABLE, facts.stack_urn, rule.otherwise)]
+    return findings or [found(Verdict.NOT_APPLICABLE, facts.stack_urn, rule.not_applicable_reason)]
 
 
 def _why(reason: Exception) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 
-def listing(names: Collection[str], most: int = 5) -> str:
+def join_names(names: Collection[str], most: int = 5) -> str:
     """Names in order, the first few of many: "a, b, c and 97 more"."""
     ordered = sorted(names)
     if len(ordered) <= most:
@@ -13,6 +13,6 @@ def listing(names: Collection[str], most: int = 5) -> str:
     return f"{', '.join(ordered[:most])} and {len(ordered) - most} more"
 
 
-def counted(number: int, thing: str) -> str:
+def pluralize(number: int, thing: str) -> str:
     """A number of things: "1 node", "3 nodes"."""
     return f"{number} {thing}" if number == 1 else f"{number} {thing}s"

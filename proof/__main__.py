@@ -15,16 +15,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
-from blueprint.problems import Refused as Unsound
-from blueprint.settings import load_file
-from proof import document as documents
+from blueprint.problems import InvalidStackError
+from blueprint.stackfile.loader import load_file
+from commands import stack
+from proof import proof_file as documents
 from proof import report
-from proof.api import Refused, Unreachable
+from proof.api import ApiError, Unreachable
 from proof.prove import TRIALS, Subject, prove
 from proof.render import rendered
-from proof.stand import read
-from tools import cluster, stack
-from tools.progress import Failed, Reporter, Trouble, duration
+from proof.simulation import read
+from toolchain import cluster_programs
+from toolchain.progress import ProgramError, Reporter, UserError, duration
 
 ROOT = Path(__file__).resolve().parent.parent
 STACKS = {"100": "ra100", "300": "prod", "500": "ra500", "1000": "ra1000"}
@@ -38,13 +39,13 @@ def main(arguments: Sequence[str]) -> int:
     signal.signal(signal.SIGTERM, _interrupt)  # so that a plain kill cleans up as Ctrl-C does
     reporter = Reporter()
     try:
-        binaries = Path(chosen.binaries).resolve() if chosen.binaries else cluster.bring(reporter)
+        binaries = Path(chosen.binaries).resolve() if chosen.binaries else cluster_programs.bring(reporter)
         names = [chosen.stack] if chosen.stack else _stacks(chosen.arch)
         seen = [_prove(name, binaries, chosen, reporter) for name in names]
     except KeyboardInterrupt:
         reporter.say("\nInterrupted. Nothing is left running.")
         return 130
-    except (Trouble, Failed, Unsound, Refused, Unreachable) as trouble:
+    except (UserError, ProgramError, InvalidStackError, ApiError, Unreachable) as trouble:
         reporter.say(str(trouble))
         return 1
     if len(seen) > 1:
@@ -76,7 +77,7 @@ def _prove(name: str, binaries: Path, chosen: argparse.Namespace, reporter: Repo
     trials = [trial for trial in str(chosen.trials).split(",") if trial in TRIALS]
     proof = prove(subject, binaries, reporter.tick, trials)
     reporter.end("proved" if proof.holds else f"{len(proof.findings)} findings")
-    seen = documents.document(proof, cluster.kubernetes_version())
+    seen = documents.document(proof, cluster_programs.kubernetes_version())
     directory = ROOT / "build" / name / "proof"
     documents.write(directory, "proof.json", documents.to_json(seen))
     path = documents.write(directory, "proof.md", report.markdown(seen))

@@ -31,7 +31,7 @@ class Unreachable(Exception):
     """The server did not answer."""
 
 
-class Refused(Exception):
+class ApiError(Exception):
     """The server answered with an error."""
 
     def __init__(self, status: int, reason: str, message: str) -> None:
@@ -120,7 +120,7 @@ class Api:
         query: Mapping[str, str] | None = None,
         content: str = "application/json",
     ) -> Object:
-        """One request that must succeed. Raises Refused where it does not; waits where the server is busy."""
+        """One request that must succeed. Raises ApiError where it does not; waits where the server is busy."""
         for attempt in range(BUSY_TRIES):
             reply = self.call(method, path, body, query=query, content=content)
             if reply.status < 300:
@@ -163,10 +163,10 @@ class Api:
         return http.client.HTTPSConnection(access.host, access.port, timeout=timeout, context=access.tls)
 
 
-def refused(reply: Reply) -> Refused:
+def refused(reply: Reply) -> ApiError:
     """An error answer as an exception."""
     body = reply.body
-    return Refused(reply.status, str(body.get("reason", "")), str(body.get("message", "")))
+    return ApiError(reply.status, str(body.get("reason", "")), str(body.get("message", "")))
 
 
 def _reply(response: http.client.HTTPResponse) -> Reply:

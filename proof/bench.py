@@ -17,13 +17,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from blueprint.settings import load_file
+from blueprint.stackfile.loader import load_file
+from commands import stack
 from proof.__main__ import ROOT, STACKS
 from proof.prove import Subject, prove
 from proof.render import rendered
-from proof.stand import read
-from tools import cluster, stack
-from tools.progress import Failed, Reporter, Trouble, duration
+from proof.simulation import read
+from toolchain import cluster_programs
+from toolchain.progress import ProgramError, Reporter, UserError, duration
 
 CHARTS = "QUORATE_HELM_CHARTS"
 """A directory of comparable charts (OpenStack-Helm's, say), for the comparison with `helm template`."""
@@ -51,7 +52,7 @@ def main(arguments: Sequence[str]) -> int:
     os.chdir(ROOT)
     reporter = Reporter()
     try:
-        binaries = Path(chosen.binaries).resolve() if chosen.binaries else cluster.bring(reporter)
+        binaries = Path(chosen.binaries).resolve() if chosen.binaries else cluster_programs.bring(reporter)
         print(
             f"{'stack':8} {'nodes':>6} {'pods':>6} {'objects/s':>10} {'scheduled':>10} {'running':>9} {'memory':>10}  "
             "last whole proof"
@@ -61,7 +62,7 @@ def main(arguments: Sequence[str]) -> int:
         print("\n".join(helm()))
     except KeyboardInterrupt:
         return 130
-    except (Trouble, Failed) as trouble:
+    except (UserError, ProgramError) as trouble:
         reporter.say(str(trouble))
         return 1
     return 0
@@ -78,7 +79,7 @@ def measure(name: str, binaries: Path, reporter: Reporter) -> Figures:
     proof = prove(subject, binaries, reporter.tick, trials=())
     reporter.end()
     if not proof.holds:
-        raise Trouble(f"{name} does not stand: {proof.findings[0]}")
+        raise UserError(f"{name} does not stand: {proof.findings[0]}")
     nodes, pods = len(proof.cluster.nodes), len(proof.cluster.pods)
     files = len(subject.rendered.objects) + nodes
     return Figures(name, nodes, pods, files, rendering, proof.seconds, proof.memory)

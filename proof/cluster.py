@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from blueprint.nodes import DEDICATED, POOL, SERVER
+from contract import DEDICATED, POOL, ROW, SERVER
 from proof.api import Api
-from proof.live import PATHS, WORKLOADS, Live
+from proof.cache import PATHS, WORKLOADS, Live
 from proof.objects import Object, at, listed, mapping, name, number, text, texts, words
 
-ROW = "quorate.io/row"
 CONTROL_PLANE = "node-role.kubernetes.io/control-plane"
 SYSTEM_NAMESPACES = ("kube-system", "calico-system", "calico-apiserver", "tigera-operator", "kube-node-lease")
 

@@ -20,7 +20,7 @@ from proof.api import Api, Unreachable
 from proof.kubeconfig import read_kubeconfig
 from proof.processes import Processes
 from proof.scratch import scratch
-from tools.progress import Trouble
+from toolchain.progress import UserError
 
 STAGES = Path(__file__).parent / "stages"
 PROGRAMS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubeadm", "kwok")
@@ -41,10 +41,10 @@ class ControlPlane:
     processes: Processes
 
     def check(self) -> None:
-        """Raises Trouble where one of its programs has ended."""
+        """Raises UserError where one of its programs has ended."""
         ended = self.processes.ended
         if ended:
-            raise Trouble(f"{ended.name} ended while it was needed; its last words:\n{ended.last_words()}")
+            raise UserError(f"{ended.name} ended while it was needed; its last words:\n{ended.last_words()}")
 
 
 @contextmanager
@@ -54,7 +54,7 @@ def control_plane(
     """Starts a control plane and ends it, whatever happens; to be entered by a thread that outlives it."""
     missing = [name for name in PROGRAMS if not (binaries / name).exists()]
     if missing:
-        raise Trouble(f"{', '.join(missing)} not found in {binaries}")
+        raise UserError(f"{', '.join(missing)} not found in {binaries}")
     with scratch() as directory:
         for attempt in range(1, ATTEMPTS + 1):
             place = directory / str(attempt)
@@ -65,7 +65,7 @@ def control_plane(
                 return
             except _PortTaken:
                 if attempt == ATTEMPTS:
-                    raise Trouble("No free port could be had for the API server.") from None
+                    raise UserError("No free port could be had for the API server.") from None
             finally:
                 processes.stop()
 
@@ -183,7 +183,7 @@ def _certificates(kubeadm: Path, place: Path, port: int, services: str, version:
         command = [kubeadm, "init", "phase", *phase, "--config", configuration]
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
         if done.returncode:
-            raise Trouble(f"kubeadm could not make {' '.join(phase[:2])}:\n{done.stderr[-1000:]}")
+            raise UserError(f"kubeadm could not make {' '.join(phase[:2])}:\n{done.stderr[-1000:]}")
     for name in ("controller-manager.conf", "scheduler.conf"):  # they would go to the address that nobody has
         file = place / name
         file.write_text(file.read_text(encoding="utf-8").replace(NOT_LOOPBACK, "127.0.0.1"), encoding="utf-8")
@@ -209,4 +209,4 @@ def _await_ready(plane: ControlPlane) -> None:
         except Unreachable:
             pass
         time.sleep(0.1)
-    raise Trouble(f"The API server was not ready within {READY_WITHIN} s.")
+    raise UserError(f"The API server was not ready within {READY_WITHIN} s.")

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from proof.api import STRATEGIC
 from proof.cluster import Pod
-from proof.findings import Finding
-from proof.stand import Progress, Stand
+from proof.simulation import Progress, Stand
+from proof.violations import Finding
 
 TOO_MANY = 429
 """What the API server answers where a budget forbids an eviction."""

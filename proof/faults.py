@@ -12,14 +12,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from blueprint.quorum import majority
-from proof import machines
-from proof.api import STRATEGIC, Refused
+from blueprint.plan.quorum_limits import majority
+from proof import simulated_nodes
+from proof.api import STRATEGIC, ApiError
 from proof.cluster import Node, Pod
-from proof.findings import Finding
-from proof.norm import Expected
+from proof.expected import Expected
 from proof.objects import listed
-from proof.stand import Progress, Stand
+from proof.simulation import Progress, Stand
+from proof.violations import Finding
 
 LOST = "quorate.io/lost"
 """Annotation that silences a node's simulated kubelet."""
@@ -124,7 +124,7 @@ def _kill(stand: Stand, nodes: Sequence[str], pods: Sequence[Pod]) -> None:
         path = f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}"
         try:
             stand.api.ask("DELETE", path, {"gracePeriodSeconds": 0})
-        except Refused as refused:
+        except ApiError as refused:
             if refused.status != 404:
                 raise
     lost = {pod.uid for pod in pods}
@@ -182,7 +182,7 @@ def _below(stand: Stand, rows: Sequence[Expected]) -> Iterator[tuple[str, int, i
 
 def _bring_back(stand: Stand, nodes: Sequence[str], *, whole: bool) -> list[Finding]:
     """Registers the nodes again. Where only daemons were lost, they may start while the next server dies."""
-    wrong = machines.register_all(stand.api, [stand.machines[node] for node in nodes])
+    wrong = simulated_nodes.register_all(stand.api, [stand.machines[node] for node in nodes])
     stand.wait(lambda: stand.open_nodes(nodes), timeout=60)
     if whole and not stand.wait(stand.is_whole, timeout=120):
         waiting = [pod for pod in stand.cluster().pods if not pod.ready]

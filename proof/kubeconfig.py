@@ -20,7 +20,7 @@ import yaml
 
 from proof.objects import Object as Document
 from proof.objects import listed, mapping, text
-from tools.progress import Trouble
+from toolchain.progress import UserError
 
 
 @dataclass(frozen=True)
@@ -36,19 +36,19 @@ class Access:
 
 
 def read_kubeconfig(path: Path) -> Access:
-    """The access that a kubeconfig's current context gives. Raises Trouble where it gives none."""
+    """The access that a kubeconfig's current context gives. Raises UserError where it gives none."""
     try:
         document = cast("Document", yaml.safe_load(path.read_text(encoding="utf-8")))
         context = _named(document, "contexts", document["current-context"])["context"]
         cluster = _named(document, "clusters", context["cluster"])["cluster"]
         user = mapping(_named(document, "users", context["user"]), "user")
     except OSError as error:
-        raise Trouble(f"{path} cannot be read: {error.strerror}") from None
+        raise UserError(f"{path} cannot be read: {error.strerror}") from None
     except (yaml.YAMLError, KeyError, TypeError) as error:
-        raise Trouble(f"{path} is no kubeconfig with a current context: {error}") from None
+        raise UserError(f"{path} is no kubeconfig with a current context: {error}") from None
     server = urlsplit(text(cluster, "server"))
     if server.scheme != "https":
-        raise Trouble(f"{path}: its server is {cluster['server']}; only https:// is asked")
+        raise UserError(f"{path}: its server is {cluster['server']}; only https:// is asked")
     user = {**user, **_from_plugin(user, path)}
     return Access(
         host=server.hostname or "",
@@ -113,7 +113,7 @@ def _from_plugin(user: Document, path: Path) -> Document:
         done = subprocess.run(command, env=environment, capture_output=True, check=True, timeout=60)
         status = cast("Document", json.loads(done.stdout)["status"])
     except (OSError, subprocess.SubprocessError, ValueError, KeyError) as error:
-        raise Trouble(f"{path}: its credential plugin {command[0]} gave no credentials: {error}") from None
+        raise UserError(f"{path}: its credential plugin {command[0]} gave no credentials: {error}") from None
     found: Document = {"token": status.get("token")}
     for ours, theirs in (("client-certificate", "clientCertificateData"), ("client-key", "clientKeyData")):
         if status.get(theirs):

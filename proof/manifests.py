@@ -15,8 +15,8 @@ from typing import Any
 import yaml
 
 from proof.api import Api
-from proof.findings import Finding
 from proof.objects import Object, listed
+from proof.violations import Finding
 
 FOLDERS = ("manifests/0-crd", "secrets/0-crd", "manifests/1-manifest", "secrets/1-manifest")
 """In the order in which the provider wants them applied."""

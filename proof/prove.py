@@ -7,17 +7,17 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from blueprint.models import Settings
+from blueprint.stackfile.settings import Settings
 from proof import drains, faults, rollouts, scaling
+from proof.checks import judge
 from proof.cluster import Cluster
 from proof.drains import Drain
+from proof.expected import Norm, norm_of
 from proof.faults import Loss
-from proof.findings import Finding
-from proof.judge import judge
-from proof.norm import Norm, norm_of
 from proof.rollouts import Rollout
 from proof.scaling import Overreach
-from proof.stand import Progress, Rendered, Stand, standing
+from proof.simulation import Progress, Rendered, Stand, standing
+from proof.violations import Finding
 
 TRIALS = ("faults", "rollouts", "drains", "scaling")
 

@@ -16,10 +16,10 @@ from typing import Any
 
 import yaml
 
-from tools import passphrase, stack
-from tools.engine import MANIFEST, Engine
-from tools.operation import Operation
-from tools.progress import Trouble
+from commands import passphrase, stack
+from commands.operation import Operation
+from toolchain.engine import MANIFEST, Engine
+from toolchain.progress import UserError
 
 TARGET = "quorate:target"
 
@@ -30,7 +30,7 @@ def rendered(root: Path, name: str) -> Generator[Path]:
     judged = stack.load(root, name)
     engine = Engine.load(root / ".venv" / MANIFEST)
     if engine is None:
-        raise Trouble("The engine is not set up; run `make setup`.")
+        raise UserError("The engine is not set up; run `make setup`.")
     with stack.scratch_workspace(root, name) as scratch:
         # Named after the scratch directory, so that several proofs of one stack do not share a tree.
         proof = replace(judged, name=f"proof-{scratch.directory.name}", target="render")
@@ -48,7 +48,7 @@ def rendered(root: Path, name: str) -> Generator[Path]:
                 raise KeyboardInterrupt
             if result.code:
                 said = log.read_text(encoding="utf-8", errors="replace")[-3000:]
-                raise Trouble(f"{said}\nThe engine could not build {name}, so there is nothing to prove.")
+                raise UserError(f"{said}\nThe engine could not build {name}, so there is nothing to prove.")
             yield tree
         finally:
             shutil.rmtree(tree, ignore_errors=True)

@@ -6,11 +6,11 @@ import time
 from dataclasses import dataclass, field
 
 from proof.api import STRATEGIC
+from proof.cache import PATHS, WORKLOADS
 from proof.cluster import Pod, Workload, pod_of
-from proof.findings import Finding
-from proof.live import PATHS, WORKLOADS
 from proof.objects import Object, listed, name
-from proof.stand import Progress, Stand
+from proof.simulation import Progress, Stand
+from proof.violations import Finding
 
 ENDS_WITHIN = 600
 STUCK = 60.0

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from blueprint import placement
-from blueprint.models import Override, Settings
-from blueprint.problems import Refused
+from blueprint.plan import planner
+from blueprint.problems import InvalidStackError
+from blueprint.stackfile.settings import Override, Settings
 from proof.api import MERGE
+from proof.cache import PATHS, WORKLOADS
 from proof.cluster import Workload
-from proof.findings import Finding
-from proof.live import PATHS, WORKLOADS
-from proof.norm import Expected
+from proof.expected import Expected
 from proof.objects import name
-from proof.stand import Progress, Stand
+from proof.simulation import Progress, Stand
+from proof.violations import Finding
 
 
 @dataclass(frozen=True)
@@ -71,8 +71,8 @@ def refused_by_plan(settings: Settings, service: str, replicas: int) -> str:
     override = settings.services.get(service, Override()).model_copy(update={"replicas": replicas})
     asked = settings.model_copy(update={"services": {**settings.services, service: override}})
     try:
-        placement.plan(asked)
-    except Refused as refused:
+        planner.plan(asked)
+    except InvalidStackError as refused:
         return str(refused.problems[0])
     return ""
 

@@ -14,18 +14,18 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from blueprint.inventory import machines
-from blueprint.models import Settings
-from blueprint.problems import Refused as Unsound
-from blueprint.settings import load_file
-from proof import document as documents
-from proof.api import Api, Refused, Unreachable
+from blueprint.problems import InvalidStackError
+from blueprint.stackfile.loader import load_file
+from blueprint.stackfile.settings import Settings
+from commands import stack
+from proof import proof_file as documents
+from proof.api import Api, ApiError, Unreachable
+from proof.checks import judge, kept
 from proof.cluster import Cluster, from_api
-from proof.findings import Finding
-from proof.judge import judge, kept
+from proof.expected import Norm, norm_of
 from proof.kubeconfig import read_kubeconfig
-from proof.norm import Norm, norm_of
-from tools import stack
-from tools.progress import Trouble
+from proof.violations import Finding
+from toolchain.progress import UserError
 
 ROOT = Path(__file__).resolve().parent.parent
 VERSION = 1
@@ -41,10 +41,10 @@ def main(arguments: Sequence[str]) -> int:
     kubeconfig = Path(chosen.kubeconfig).expanduser().absolute()
     try:
         if not chosen.kubeconfig:
-            raise Trouble("Which cluster? Give --kubeconfig FILE, or set KUBECONFIG.")
+            raise UserError("Which cluster? Give --kubeconfig FILE, or set KUBECONFIG.")
         settings = load_file(stack.find(ROOT, chosen.stack))
         cluster = from_api(Api(read_kubeconfig(kubeconfig)))
-    except (Trouble, Unsound, Refused, Unreachable) as trouble:
+    except (UserError, InvalidStackError, ApiError, Unreachable) as trouble:
         print(trouble, file=sys.stderr)
         return 1
     norm = norm_of(settings)

@@ -9,8 +9,8 @@ from typing import Any
 
 import yaml
 
-from blueprint.models import Settings
-from blueprint.settings import from_pulumi, load_file
+from blueprint.stackfile.loader import from_pulumi, load_file
+from blueprint.stackfile.settings import Settings
 
 ROOT = Path(__file__).parent.parent
 

@@ -7,8 +7,7 @@ nodes suffice: that is the plan's matter. docs/topology.md is the user's page an
 
 from __future__ import annotations
 
-from blueprint.topology.catalogue import architecture_service
-from blueprint.topology.judge import judge_together
+from blueprint.topology.definitions import architecture_service
 from blueprint.topology.model import (
     Finding,
     Kind,
@@ -21,6 +20,7 @@ from blueprint.topology.model import (
 )
 from blueprint.topology.place import place, roles_by_node, services_by_node
 from blueprint.topology.sections import read_topology
+from blueprint.topology.validate import judge_together
 
 __all__ = [
     "Finding",

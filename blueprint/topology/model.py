@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from blueprint.problems import Problem, Refused
+from blueprint.problems import InvalidStackError, Problem
 
 Kind = Literal["Deployment", "StatefulSet", "DaemonSet"]
 """How CCP's definition declares a service. CCP deployed a DaemonSet as one instance per matching node."""
@@ -98,7 +98,7 @@ class Placement:
         return any(finding.severity == "error" for finding in self.findings)
 
 
-class TopologyError(Refused):
+class TopologyError(InvalidStackError):
     """A file that cannot stand as written. `topology` holds what could be read of it, so that more can be said."""
 
     def __init__(self, findings: Sequence[Finding], topology: Topology) -> None:

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from blueprint.topology.catalogue import catalogue, suggestion
-from blueprint.topology.judge import judge
+from blueprint.topology.definitions import catalogue, suggestion
 from blueprint.topology.model import Finding, Placement, ServicePlacement, Topology
+from blueprint.topology.validate import judge
 
 _Sources = dict[str, dict[str, list[tuple[str, str]]]]
 """Service to node to every (key, role) that puts it there."""

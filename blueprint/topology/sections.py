@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeGuard
 
-from blueprint.topology.catalogue import catalogue, suggestion
+from blueprint.topology.definitions import catalogue, suggestion
 from blueprint.topology.document import Section, as_section, kind, merged, read_document
 from blueprint.topology.model import Finding, NamedService, NodeKey, Topology, TopologyError
 

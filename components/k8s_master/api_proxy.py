@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 
-from blueprint.nodes import Node
+import contract
+from blueprint.plan.nodes import Node
 from components.documents import literal, template
 from components.k8s_master.versions import NGINX_IMAGE
 from components.kubelet import API_PORT
@@ -61,7 +62,7 @@ def _pod(digest: str, image: str) -> dict[str, object]:
             "name": "api-proxy",
             "namespace": "kube-system",
             "labels": {"app.kubernetes.io/name": "api-proxy", "app.kubernetes.io/managed-by": "quorate"},
-            "annotations": {"quorate.io/config": digest},
+            "annotations": {contract.CONFIG: digest},
         },
         "spec": {
             "hostNetwork": True,

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from blueprint.nodes import HOSTNAME, Node
-from blueprint.placement import Plan
+from blueprint.plan.nodes import Node
+from blueprint.plan.planner import Plan
 from components.documents import template
 from components.k8s_master.versions import large
+from contract import HOSTNAME
 
 DATASTORE = "kubernetes"
 API = "projectcalico.org/v3"

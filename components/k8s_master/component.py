@@ -12,9 +12,9 @@ from typing import Any
 
 import pulumi
 
-from blueprint.nodes import Node
-from blueprint.placement import Plan
-from components import tokens
+import contract
+from blueprint.plan.nodes import Node
+from blueprint.plan.planner import Plan
 from components.component import Component, Facts, plain
 from components.k8s_master import api_proxy, calico, dns, etcd, kubeadm
 from components.k8s_master.versions import KUBERNETES
@@ -34,7 +34,7 @@ class MasterTierArgs:
 class Etcd(Component[Sequence[Node]]):
     """The members of etcd, one on each master."""
 
-    token = tokens.ETCD
+    token = contract.ETCD
 
     @staticmethod
     def facts(args: Sequence[Node]) -> Facts:
@@ -47,7 +47,7 @@ class Etcd(Component[Sequence[Node]]):
 class Calico(Component[Plan]):
     """The pods' network."""
 
-    token = tokens.CALICO
+    token = contract.CALICO
 
     @staticmethod
     def facts(args: Plan) -> Facts:
@@ -61,7 +61,7 @@ class Calico(Component[Plan]):
 class MasterTier(Component[MasterTierArgs]):
     """The masters, with etcd and Calico."""
 
-    token = tokens.MASTER_TIER
+    token = contract.MASTER_TIER
     machines: dict[str, pulumi.Resource]
 
     @staticmethod

@@ -6,8 +6,8 @@ nothing else. Below that size kubeadm's two replicas stay.
 
 from __future__ import annotations
 
-from blueprint.nodes import Node
-from blueprint.placement import Plan
+from blueprint.plan.nodes import Node
+from blueprint.plan.planner import Plan
 from components.documents import template
 from components.k8s_master.versions import large
 

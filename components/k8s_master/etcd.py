@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from blueprint.nodes import Node
+from blueprint.plan.nodes import Node
 from components.documents import literal
 
 CLIENT_PORT, PEER_PORT = 2379, 2380

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from blueprint.nodes import Node
-from blueprint.placement import Plan
+from blueprint.plan.nodes import Node
+from blueprint.plan.planner import Plan
 from components import documents, kubelet
 from components.documents import template
 from components.k8s_master import etcd

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from blueprint.placement import Plan
+from blueprint.plan.planner import Plan
 
 KUBERNETES = "v1.36.3"
 NGINX_IMAGE = "docker.io/library/nginx:1.28-alpine"

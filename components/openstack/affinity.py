@@ -12,9 +12,8 @@ from collections.abc import Sequence
 from pulumi_kubernetes.core import v1 as core
 from pulumi_kubernetes.meta import v1 as meta
 
-from blueprint.nodes import DEDICATED, HOSTNAME, POOL, SERVER
-from blueprint.placement import ServicePlan
-from components.openstack.labels import NAME
+from blueprint.plan.planner import ServicePlan
+from contract import DEDICATED, HOSTNAME, NAME, POOL, SERVER
 
 
 def affinity(service: ServicePlan) -> core.AffinityArgs:

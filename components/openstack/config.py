@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Mapping
 
-from blueprint.problems import Problem, Refused
+from blueprint.problems import InvalidStackError, Problem
 from components.openstack.workload import Container, File, Workload
 
 DIRECTORY = "/var/lib/kolla/config_files"
@@ -31,7 +31,7 @@ def data(workload: Workload, given: Mapping[str, str]) -> dict[str, str]:
     for name in given:
         if not _KEY.fullmatch(name) or name in {key(workload, container) for container in workload.containers}:
             problem = "is no name for a file here; write letters, digits, '-', '.' and '_', and none of Kolla's own"
-            raise Refused([Problem(f"quorate:services.{workload.service}.config.{name}", problem)])
+            raise InvalidStackError([Problem(f"quorate:services.{workload.service}.config.{name}", problem)])
     texts = dict(workload.written) | dict(given)
     documents = {
         key(workload, container): _config_json(container, files(workload, container, given))

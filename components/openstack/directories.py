@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from blueprint.nodes import Node
-from blueprint.placement import Plan
+from blueprint.plan.nodes import Node
+from blueprint.plan.planner import Plan
 from components.documents import literal
 from components.openstack.catalogue import CATALOGUE
 from components.openstack.storage import ROOT

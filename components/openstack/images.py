@@ -5,8 +5,8 @@ Tags of Kolla's public namespace move with every publish job; a digest does not.
 
 from __future__ import annotations
 
-from blueprint.models import Override, Settings
-from blueprint.problems import Problem, Refused
+from blueprint.problems import InvalidStackError, Problem
+from blueprint.stackfile.settings import Override, Settings
 from components.openstack.workload import Container
 
 CEPH_TAG = "v19.2.3"
@@ -37,6 +37,8 @@ def _tag(settings: Settings) -> str:
     versions = DISTRO_VERSIONS.get(settings.release)
     if versions is None:
         known = ", ".join(DISTRO_VERSIONS)
-        raise Refused([Problem("quorate:release", f"{settings.release} has no Kolla images; write one of: {known}")])
+        raise InvalidStackError(
+            [Problem("quorate:release", f"{settings.release} has no Kolla images; write one of: {known}")]
+        )
     distro = settings.images.distro
     return f"{settings.release}-{distro}-{versions[distro]}"

@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from pulumi_kubernetes.core import v1 as core
 from pulumi_kubernetes.meta import v1 as meta
 
-from blueprint.models import Settings
-from blueprint.placement import ServicePlan
-from blueprint.sizing import Resources
+import contract
+from blueprint.plan.planner import ServicePlan
+from blueprint.plan.sizing import Resources
+from blueprint.stackfile.settings import Settings
 from components.openstack import affinity, config, images, labels, storage
 from components.openstack.workload import Container, Exec, HostPath, Http, Probe, Workload
 
@@ -43,7 +44,7 @@ class Pod:
         digest = hashlib.sha256(json.dumps(self.data, sort_keys=True).encode()).hexdigest()[:16]
         return core.PodTemplateSpecArgs(
             metadata=meta.ObjectMetaArgs(
-                labels=labels.of(self.workload), annotations={**self.annotations, labels.CONFIG: digest}
+                labels=labels.of(self.workload), annotations={**self.annotations, contract.CONFIG: digest}
             ),
             spec=self._spec(),
         )

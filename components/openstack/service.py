@@ -11,15 +11,16 @@ from pulumi_kubernetes.core import v1 as core
 from pulumi_kubernetes.meta import v1 as meta
 from pulumi_kubernetes.policy import v1 as policy
 
-from blueprint.models import Settings
-from blueprint.nodes import COMPUTE, Node
-from blueprint.placement import ServicePlan
-from blueprint.sizing import Resources
-from components import tokens
+import contract
+from blueprint.plan.nodes import Node
+from blueprint.plan.planner import ServicePlan
+from blueprint.plan.sizing import Resources
+from blueprint.stackfile.settings import Settings
 from components.component import Component, Facts, plain
 from components.openstack import config, labels, storage
 from components.openstack.pod import Pod
 from components.openstack.workload import Workload
+from contract import COMPUTE_POOL
 
 HISTORY = 3
 """Revisions kept for a rollback."""
@@ -43,7 +44,7 @@ class OpenStackServiceArgs:
 class OpenStackService(Component[OpenStackServiceArgs]):
     """The workload of a row, its configuration, its way in, and what keeps its majority during a drain."""
 
-    token = tokens.OPENSTACK_SERVICE
+    token = contract.OPENSTACK_SERVICE
 
     @staticmethod
     def facts(args: OpenStackServiceArgs) -> Facts:
@@ -79,7 +80,7 @@ def _metadata(args: OpenStackServiceArgs, name: str) -> meta.ObjectMetaArgs:
 
 
 def _selector(args: OpenStackServiceArgs) -> meta.LabelSelectorArgs:
-    return meta.LabelSelectorArgs(match_labels={labels.NAME: args.service.name})
+    return meta.LabelSelectorArgs(match_labels={contract.NAME: args.service.name})
 
 
 def _service_account(name: str, args: OpenStackServiceArgs, opts: pulumi.ResourceOptions) -> core.ServiceAccount:
@@ -103,7 +104,7 @@ def _config_map(
 def _services(name: str, args: OpenStackServiceArgs, opts: pulumi.ResourceOptions) -> list[core.Service]:
     """A balanced address where the table asks for a load balancer, and names for the members of a StatefulSet."""
     found: list[core.Service] = []
-    pods = {labels.NAME: args.service.name}
+    pods = {contract.NAME: args.service.name}
     if args.service.load_balancer:
         ports = [
             core.ServicePortArgs(name=target, port=port, target_port=target) for port, target in args.workload.exposed
@@ -149,9 +150,9 @@ def _workload(
     name: str, args: OpenStackServiceArgs, data: dict[str, str], opts: pulumi.ResourceOptions
 ) -> pulumi.Resource:
     workload, service = args.workload, args.service
-    annotations = {labels.ROW: service.row}
+    annotations = {contract.ROW: service.row}
     if args.replaces:
-        annotations[labels.REPLACES] = ",".join(args.replaces)
+        annotations[contract.REPLACES] = ",".join(args.replaces)
     config_map = _config_name(args) if data else None
     pod = Pod(workload, service, args.settings, args.resources, annotations, config_map, data)
     metadata = meta.ObjectMetaArgs(
@@ -159,7 +160,7 @@ def _workload(
     )
     template, selector = pod.template(), _selector(args)
     if workload.kind == "DaemonSet":
-        rolling = apps.RollingUpdateDaemonSetArgs(max_unavailable="10%" if COMPUTE in service.pools else 1)
+        rolling = apps.RollingUpdateDaemonSetArgs(max_unavailable="10%" if COMPUTE_POOL in service.pools else 1)
         daemons = apps.DaemonSetSpecArgs(
             selector=selector,
             template=template,

@@ -12,9 +12,11 @@ from pulumi_kubernetes.meta import v1 as meta
 from pulumi_kubernetes.scheduling import v1 as scheduling
 from pulumi_kubernetes.storage import v1 as storage
 
-from blueprint.nodes import HOSTNAME, Node
+import contract
+from blueprint.plan.nodes import Node
 from components.openstack import labels
 from components.openstack.workload import Claim, Workload
+from contract import HOSTNAME
 
 NAMESPACE = "openstack"
 CLASS = "quorate-local"
@@ -74,7 +76,7 @@ def claim_template(workload: Workload, capacity: str) -> core.PersistentVolumeCl
         spec=core.PersistentVolumeClaimSpecArgs(
             access_modes=["ReadWriteOnce"],
             storage_class_name=CLASS,
-            selector=meta.LabelSelectorArgs(match_labels={labels.NAME: workload.service}),
+            selector=meta.LabelSelectorArgs(match_labels={contract.NAME: workload.service}),
             resources=core.VolumeResourceRequirementsArgs(requests={"storage": capacity}),
         ),
     )

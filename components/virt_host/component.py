@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import pulumi
 
+import contract
 from blueprint.inventory import Machine
-from blueprint.nodes import Node
-from components import tokens
+from blueprint.plan.nodes import Node
 from components.component import Component, Facts, plain
 from components.machine import MachineArgs
 from components.target import Target
@@ -27,7 +27,7 @@ class VirtHostArgs:
 class VirtHost(Component[VirtHostArgs]):
     """A physical host, alone or as a compute as well (seed 000, Proposed change)."""
 
-    token = tokens.VIRT_HOST
+    token = contract.VIRT_HOST
     machines: dict[str, pulumi.Resource]
     """By the node's name."""
 

@@ -14,8 +14,8 @@ from functools import cache
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from blueprint.nodes import Node
-from blueprint.problems import Problem, Refused
+from blueprint.plan.nodes import Node
+from blueprint.problems import InvalidStackError, Problem
 
 FOLDER = Path(__file__).parent
 
@@ -72,4 +72,4 @@ def _read(path: str) -> str:
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "is no text"
         problem = f"{path} cannot be read: {reason}; write the path of a libvirt domain template, or leave the key out"
-        raise Refused([Problem("quorate:template", problem)]) from None
+        raise InvalidStackError([Problem("quorate:template", problem)]) from None

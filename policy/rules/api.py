@@ -7,15 +7,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from policy.facts import Facts
+from policy.facts.kubernetes.workload import kubernetes_kind
+from policy.facts.machine import Machine
+from policy.facts.pods import program
+from policy.facts.properties import Malformed, Properties
+from policy.facts.resource import Resource
+from policy.facts.stack import Facts
 from policy.findings import Severity
-from policy.kubernetes.workload import kubernetes_kind
-from policy.machine import Machine
-from policy.pods import program
-from policy.resource import Resource
 from policy.rule import Problem, Source, rule
-from policy.tree import Malformed, Tree
-from policy.wording import counted, listing
+from policy.wording import join_names, pluralize
 
 PORT = 6443
 LEAST_TIMEOUT = 600
@@ -97,7 +97,7 @@ def _reaches_api(facts: Facts, machine: Machine) -> bool:
     "port 6443, and the static pod that runs it.",
     subjects=lambda facts: facts.machines,
     applies=_reaches_api,
-    otherwise="the stack has no master tier, or no machine beside the masters",
+    not_applicable_reason="the stack has no master tier, or no machine beside the masters",
     parameters={"port": PORT},
     since="0.2.0",
 )
@@ -106,12 +106,12 @@ def api_proxy_knows_all_masters(facts: Facts, machine: Machine) -> Iterator[Prob
     addresses = {master.address for tier in facts.master_tiers for master in tier.masters}
     proxy = _proxy_of(machine)
     if proxy is None:
-        yield Problem("it has no proxy to the API servers", f"one that knows {listing(addresses)}")
+        yield Problem("it has no proxy to the API servers", f"one that knows {join_names(addresses)}")
         return
     if missing := addresses - proxy.backends:
-        yield Problem(f"its proxy does not know {listing(missing)}", "every master")
+        yield Problem(f"its proxy does not know {join_names(missing)}", "every master")
     if strange := proxy.backends - addresses:
-        yield Problem(f"its proxy knows {listing(strange)}, which no master has", "masters and nothing else")
+        yield Problem(f"its proxy knows {join_names(strange)}, which no master has", "masters and nothing else")
     pods = [each for each in machine.of_kind("Pod") if "nginx" in str(each.get("spec"))]
     if not pods:
         yield Problem("no static pod runs its proxy", "a manifest of a pod with nginx")
@@ -126,7 +126,7 @@ def api_proxy_knows_all_masters(facts: Facts, machine: Machine) -> Iterator[Prob
     sources=(Source("004", "5.5.8", "proxy_timeout 3s -> 10m: CPU usage of kube-apiserver dropped 10 times"),),
     remediation="Write `proxy_timeout 10m;` into the server block that passes to port 6443.",
     subjects=proxies,
-    otherwise="the stack has no nginx in front of API servers",
+    not_applicable_reason="the stack has no nginx in front of API servers",
     parameters={"least": "10m"},
     since="0.2.0",
 )
@@ -140,7 +140,7 @@ def api_proxy_timeout(_facts: Facts, proxy: Proxy) -> Iterator[Problem]:
 
 def large(facts: Facts) -> bool:
     """Whether the stack is built for 1000 nodes, or has them."""
-    return len(facts.nodes) >= LARGE or (bool(facts.clouds) and facts.norm.computes >= LARGE)
+    return len(facts.nodes) >= LARGE or (bool(facts.clouds) and facts.required_architecture.computes >= LARGE)
 
 
 def _configured(facts: Facts) -> Iterator[Machine]:
@@ -150,7 +150,7 @@ def _configured(facts: Facts) -> Iterator[Machine]:
 
 def _arguments(configuration: Mapping[str, Any], component: str) -> dict[str, str]:
     """A component's further arguments; kubeadm writes them as a list since v1beta4 and wrote a mapping before."""
-    given = Tree(configuration, "kubeadm's configuration").at(component, "extraArgs")
+    given = Properties(configuration, "kubeadm's configuration").at(component, "extraArgs")
     if given.is_list():
         return {each.at("name").text(): each.at("value").text() for each in given.items()}
     return dict(given.texts())
@@ -166,7 +166,7 @@ def _arguments(configuration: Mapping[str, Any], component: str) -> dict[str, st
     remediation="Set apiServer.extraArgs max-requests-inflight to 2000 in kubeadm's ClusterConfiguration.",
     subjects=_configured,
     applies=lambda facts, _machine: large(facts),
-    otherwise="the stack is built for less than 1000 nodes, or no master has a ClusterConfiguration",
+    not_applicable_reason="the stack is built for less than 1000 nodes, or no master has a ClusterConfiguration",
     parameters={"from nodes": LARGE, "least": LEAST_REQUESTS},
     since="0.2.0",
 )
@@ -188,7 +188,7 @@ def api_requests_in_flight(_facts: Facts, machine: Machine) -> Iterator[Problem]
     remediation="Set extraArgs leader-elect to true for scheduler and controllerManager in kubeadm's "
     "ClusterConfiguration.",
     subjects=_configured,
-    otherwise="no master has a ClusterConfiguration",
+    not_applicable_reason="no master has a ClusterConfiguration",
     since="0.2.0",
 )
 def leader_election(_facts: Facts, machine: Machine) -> Iterator[Problem]:
@@ -235,14 +235,14 @@ def _is_dns(image: str) -> bool:
     remediation="Give CoreDNS 6 replicas (file dns/coredns.yaml of the first master, applied over kubeadm's own).",
     subjects=_dns,
     applies=lambda facts, _dns: large(facts),
-    otherwise="the stack is built for less than 1000 nodes, or says nothing of its DNS",
+    not_applicable_reason="the stack is built for less than 1000 nodes, or says nothing of its DNS",
     parameters={"from nodes": LARGE, "least": LEAST_DNS},
     since="0.2.0",
 )
 def dns_scale(_facts: Facts, dns: Dns) -> Iterator[Problem]:
     """See the rationale."""
     if dns.replicas < LEAST_DNS:
-        yield Problem(counted(dns.replicas, "instance"), f"at least {LEAST_DNS}")
+        yield Problem(pluralize(dns.replicas, "instance"), f"at least {LEAST_DNS}")
 
 
 def _with_bgp(facts: Facts) -> Iterator[Machine]:
@@ -263,7 +263,7 @@ def _with_bgp(facts: Facts) -> Iterator[Machine]:
     "routeReflectorClusterID, and write a BGPPeer from all nodes to them.",
     subjects=_with_bgp,
     applies=lambda facts, _machine: large(facts),
-    otherwise="the stack is built for less than 1000 nodes, or no master has Calico's configuration",
+    not_applicable_reason="the stack is built for less than 1000 nodes, or no master has Calico's configuration",
     parameters={"from nodes": LARGE, "least": 3},
     since="0.2.0",
 )
@@ -278,6 +278,6 @@ def route_reflectors(facts: Facts, machine: Machine) -> Iterator[Problem]:
         if each.get("spec", {}).get("bgp", {}).get("routeReflectorClusterID")
     }
     if len(reflectors & nodes) < 3:
-        yield Problem(counted(len(reflectors & nodes), "route reflector"), "at least 3, each a node of the stack")
+        yield Problem(pluralize(len(reflectors & nodes), "route reflector"), "at least 3, each a node of the stack")
     if not any(machine.of_kind("BGPPeer")):
         yield Problem("no BGPPeer", "one from all nodes to the reflectors")

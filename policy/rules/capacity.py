@@ -8,15 +8,16 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
 
-from policy.components import Cloud
-from policy.facts import LAB, PRODUCTION, Facts
+from contract import HOSTNAME, SERVER
+from policy.facts.components import Cloud
+from policy.facts.kubernetes.node import Node
+from policy.facts.kubernetes.quantity import Resources
+from policy.facts.kubernetes.workload import Workload
+from policy.facts.resource import Resource
+from policy.facts.stack import LAB, PRODUCTION, Facts
 from policy.findings import Enforcement, Severity
-from policy.kubernetes.node import HOSTNAME, SERVER, Node
-from policy.kubernetes.quantity import Resources
-from policy.kubernetes.workload import Workload
-from policy.resource import Resource
 from policy.rule import Problem, Source, rule
-from policy.wording import counted, listing
+from policy.wording import join_names, pluralize
 
 COMPUTE = "compute"
 
@@ -35,7 +36,7 @@ def _free(facts: Facts) -> Mapping[str, Resources]:
 
 def _sized(facts: Facts, workload: Workload) -> bool:
     """Whether it asks for anything, and all nodes that may run it say what they have."""
-    if not workload.lasting or not facts.nodes:
+    if not workload.is_long_running or not facts.nodes:
         return False
     nodes = facts.eligible(workload)
     return bool(nodes) and workload.requests != Resources() and all(node.room is not None for node in nodes)
@@ -43,7 +44,7 @@ def _sized(facts: Facts, workload: Workload) -> bool:
 
 def _one_each(facts: Facts, workload: Workload) -> bool:
     """Whether no node takes a second pod of it."""
-    return facts.keeps_apart(workload, workload, HOSTNAME) or workload.host_ports
+    return facts.is_anti_affine(workload, workload, HOSTNAME) or workload.host_ports
 
 
 @rule(
@@ -58,7 +59,7 @@ def _one_each(facts: Facts, workload: Workload) -> bool:
     remediation="Lower the requests of its containers, or give it larger nodes.",
     subjects=lambda facts: facts.workloads,
     applies=_sized,
-    otherwise="no workload requests anything on nodes that say what they have",
+    not_applicable_reason="no workload requests anything on nodes that say what they have",
     since="0.2.0",
 )
 def pod_fits_node(facts: Facts, workload: Workload) -> Iterator[Problem]:
@@ -70,10 +71,10 @@ def pod_fits_node(facts: Facts, workload: Workload) -> Iterator[Problem]:
     apart = len(nodes) if _one_each(facts, workload) else 1
     needed = len(nodes) if workload.replicas is None else min(workload.replicas, apart)
     if len(large) < needed:
-        small = listing(room.keys() - set(large))
+        small = join_names(room.keys() - set(large))
         yield Problem(
             f"a pod requests {workload.requests}, more than {small} have beside their daemons",
-            f"{counted(needed, 'node')} with so much",
+            f"{pluralize(needed, 'node')} with so much",
         )
 
 
@@ -88,8 +89,8 @@ class Room:
 
     @property
     def title(self) -> str:
-        names = listing({node.pool for node in self.nodes if node.pool} or {node.name for node in self.nodes})
-        return f"{listing([each.title for each in self.workloads])} on {names}"
+        names = join_names({node.pool for node in self.nodes if node.pool} or {node.name for node in self.nodes})
+        return f"{join_names([each.title for each in self.workloads])} on {names}"
 
 
 @lru_cache(maxsize=1)
@@ -98,7 +99,7 @@ def _rooms(facts: Facts) -> tuple[Room, ...]:
     free = _free(facts)
     fitting: dict[Workload, frozenset[str]] = {}
     for each in facts.workloads:
-        if not each.lasting or not each.replicas or not free:
+        if not each.is_long_running or not each.replicas or not free:
             continue
         nodes = facts.eligible(each)
         if nodes and all(node.name in free for node in nodes) and any(each.requests.fits(free[n.name]) for n in nodes):
@@ -130,7 +131,7 @@ def _weight(workload: Workload) -> tuple[Decimal, Decimal, str]:
     remediation="Add a node to the pools, on a physical host of its own, or lower the requests of what runs there.",
     subjects=_rooms,
     applies=lambda _facts, room: len({node.server for node in room.nodes}) > 1,
-    otherwise="no workloads on nodes of several physical hosts that say what they have",
+    not_applicable_reason="no workloads on nodes of several physical hosts that say what they have",
     parameters={"lost": "one physical host", "counted": "instances that the anti-affinities still let run"},
     since="0.2.0",
 )
@@ -154,7 +155,7 @@ def requests_fit_after_loss(facts: Facts, room: Room) -> Iterator[Problem]:
             worst[server or "(no label)"] = asked, left
     if worst:
         server, (asked, left) = min(worst.items(), key=lambda each: (each[1][1].memory - each[1][0].memory, each[0]))
-        which = f"{server} or of {counted(len(worst) - 1, 'other')}" if len(worst) > 1 else server
+        which = f"{server} or of {pluralize(len(worst) - 1, 'other')}" if len(worst) > 1 else server
         yield Problem(f"without {which} {asked} are requested of {left}", "room for all instances that can still run")
 
 
@@ -168,7 +169,7 @@ def _runnable(facts: Facts, workload: Workload) -> Callable[[str | None], int]:
     """How many instances its anti-affinities let run once a physical host is gone."""
     on_host = Counter(node.server for node in facts.eligible(workload))
     nodes, replicas = on_host.total(), workload.replicas or 0
-    over_hosts = facts.keeps_apart(workload, workload, SERVER)
+    over_hosts = facts.is_anti_affine(workload, workload, SERVER)
     over_nodes = _one_each(facts, workload)
 
     def without(server: str | None) -> int:
@@ -195,7 +196,7 @@ class Crowd:
 
     @property
     def title(self) -> str:
-        return f"{'node' if len(self.nodes) == 1 else 'nodes'} {listing([node.name for node in self.nodes])}"
+        return f"{'node' if len(self.nodes) == 1 else 'nodes'} {join_names([node.name for node in self.nodes])}"
 
     def short(self, facts: Facts) -> tuple[Node, ...]:
         """Nodes that could not hold all of it, beside their daemons."""
@@ -210,7 +211,7 @@ def _crowds(facts: Facts) -> tuple[Crowd, ...]:
     free = _free(facts)
     guests: dict[str, list[Workload]] = {node.name: [] for node in facts.nodes if node.name in free}
     for workload in facts.workloads:
-        if not workload.lasting or not workload.replicas or not free:
+        if not workload.is_long_running or not workload.replicas or not free:
             continue
         nodes = [node for node in facts.eligible(workload) if node.name in free]
         if any(workload.requests.fits(free[node.name]) for node in nodes):
@@ -238,11 +239,11 @@ def _at_once(facts: Facts, workloads: Sequence[Workload]) -> Resources:
     sources=(
         Source("004", "5.4.16", "guarantee availability of certain amount of resources to services on the same node"),
         Source("000", "Problem description", "full HA with 3 physical nodes"),
-        Source("ours", "blueprint/room.py", "found by the proof: an unlucky order left nova-api Pending"),
+        Source("ours", "blueprint/plan/any_order.py", "found by the proof: an unlucky order left nova-api Pending"),
     ),
     remediation="Give the nodes more cores and memory, lower requests, or let fewer services run there.",
     subjects=_crowds,
-    otherwise="no workload runs on nodes that say what they have",
+    not_applicable_reason="no workload runs on nodes that say what they have",
     enforcement={PRODUCTION: Enforcement.ADVISORY, LAB: Enforcement.ADVISORY},
     since="0.2.0",
 )
@@ -255,8 +256,8 @@ def room_in_any_order(facts: Facts, crowd: Crowd) -> Iterator[Problem]:
     concerned = [each.title for each in crowd.workloads if short and _unsure(facts, each)]
     if concerned:
         yield Problem(
-            f"all that may run on one of {listing([node.name for node in short])} requests {crowd.asked}, "
-            f"it has {_free(facts)[short[0].name]} beside its daemons; {listing(concerned)} may be left out",
+            f"all that may run on one of {join_names([node.name for node in short])} requests {crowd.asked}, "
+            f"it has {_free(facts)[short[0].name]} beside its daemons; {join_names(concerned)} may be left out",
             "room for all of it, or enough other nodes with room",
         )
 
@@ -286,7 +287,7 @@ def _unsure(facts: Facts, workload: Workload) -> bool:
     ),
     remediation="Name the next larger architecture (quorate:architecture), and add the controllers that it dedicates.",
     subjects=lambda facts: facts.clouds,
-    otherwise="the stack has no Cloud component, so no reference architecture is named",
+    not_applicable_reason="the stack has no Cloud component, so no reference architecture is named",
     parameters={"computes": "nodes with quorate.io/pool=compute"},
     enforcement={PRODUCTION: Enforcement.ADVISORY, LAB: Enforcement.ADVISORY},
     since="0.2.0",
@@ -294,5 +295,8 @@ def _unsure(facts: Facts, workload: Workload) -> bool:
 def architecture_fits_computes(facts: Facts, _cloud: Cloud) -> Iterator[Problem]:
     """Advisory: a cloud grows by computes, and the move to the next size is planned, not forced by the next preview."""
     computes = sum(1 for node in facts.nodes if node.pool == COMPUTE)
-    if computes > facts.norm.computes:
-        yield Problem(f"{computes} computes", f"at most {facts.norm.computes} (architecture {facts.norm.name})")
+    if computes > facts.required_architecture.computes:
+        yield Problem(
+            f"{computes} computes",
+            f"at most {facts.required_architecture.computes} (architecture {facts.required_architecture.name})",
+        )

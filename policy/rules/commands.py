@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policy.command import Command, before, commands
-from policy.facts import Facts
+from policy.facts.shell import Command, before, commands
+from policy.facts.stack import Facts
 from policy.findings import Severity
 from policy.rule import Problem, Source, rule
-from policy.wording import listing
+from policy.wording import join_names
 
 NO_COMMAND = "no command of the stack stops, restarts, drains or upgrades what a quorum's member stands on"
 
@@ -33,7 +33,7 @@ def _commands(facts: Facts) -> tuple[Command, ...]:
     "`kubectl wait`; or take the node out with `kubectl drain`, which keeps to the budgets.",
     subjects=_commands,
     applies=lambda _facts, command: bool(command.disrupts),
-    otherwise=NO_COMMAND,
+    not_applicable_reason=NO_COMMAND,
     since="0.2.0",
 )
 def command_asks_quorum(_facts: Facts, command: Command) -> Iterator[Problem]:
@@ -54,7 +54,7 @@ def command_asks_quorum(_facts: Facts, command: Command) -> Iterator[Problem]:
     remediation="Give each command depends_on the one of the machine before, and one machine to each command.",
     subjects=_commands,
     applies=lambda _facts, command: bool(command.disrupts),
-    otherwise=NO_COMMAND,
+    not_applicable_reason=NO_COMMAND,
     since="0.2.0",
 )
 def commands_one_machine_at_a_time(facts: Facts, command: Command) -> Iterator[Problem]:
@@ -73,7 +73,7 @@ def commands_one_machine_at_a_time(facts: Facts, command: Command) -> Iterator[P
         and command.resource.urn not in before(other, resources)
     }
     if unordered:
-        yield Problem(f"it may run at the same time as {listing(unordered)}", "an order, by depends_on")
+        yield Problem(f"it may run at the same time as {join_names(unordered)}", "an order, by depends_on")
 
 
 @rule(
@@ -88,7 +88,7 @@ def commands_one_machine_at_a_time(facts: Facts, command: Command) -> Iterator[P
     remediation="Run `etcdctl snapshot save` first, in the same command or in one that it depends on.",
     subjects=_commands,
     applies=lambda _facts, command: command.upgrades,
-    otherwise="no command of the stack upgrades Kubernetes or etcd",
+    not_applicable_reason="no command of the stack upgrades Kubernetes or etcd",
     since="0.2.0",
 )
 def upgrade_after_backup(facts: Facts, command: Command) -> Iterator[Problem]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from policy.components import Etcd
-from policy.facts import Facts
+from policy.facts.components import Etcd
+from policy.facts.kubernetes.workload import Workload
+from policy.facts.machine import Machine
+from policy.facts.pods import Pods, pods, program
+from policy.facts.stack import Facts
 from policy.findings import Severity
-from policy.kubernetes.workload import Workload
-from policy.machine import Machine
-from policy.pods import Pods, pods, program
 from policy.rule import Problem, Source, rule
-from policy.wording import listing
+from policy.wording import join_names
 
 NAMESPACE = "kube-system"
 PARTS = ("kube-apiserver", "kube-scheduler", "kube-controller-manager", "kube-proxy", "coredns")
@@ -45,7 +45,7 @@ def _is_control_plane(_facts: Facts, each: Pods) -> bool:
     remediation="Set metadata.namespace to kube-system.",
     subjects=pods,
     applies=_is_control_plane,
-    otherwise="the stack makes no pod of the Kubernetes control plane: kubeadm's own are in kube-system by themselves",
+    not_applicable_reason="the stack makes no pod of the Kubernetes control plane; kubeadm puts its own in kube-system",
     parameters={"namespace": NAMESPACE, "parts": ", ".join(PARTS) + ", static pods"},
     since="0.2.0",
 )
@@ -75,7 +75,7 @@ def _guarded(each: Pods) -> dict[str, str]:
     remediation="Write readOnly: true in each volumeMount of such a hostPath.",
     subjects=pods,
     applies=lambda _facts, each: bool(_guarded(each)),
-    otherwise="no pod sees such a directory of its host",
+    not_applicable_reason="no pod sees such a directory of its host",
     parameters={"directories": ", ".join(GUARDED)},
     since="0.2.0",
 )
@@ -103,7 +103,7 @@ def certificates_read_only(_facts: Facts, each: Pods) -> Iterator[Problem]:
     ),
     remediation="Name the members of etcd in the stack: on the masters, on nodes of their own, or as a StatefulSet.",
     subjects=lambda facts: facts.master_tiers,
-    otherwise="the stack has no master tier",
+    not_applicable_reason="the stack has no master tier",
     since="0.2.0",
 )
 def cluster_has_etcd(facts: Facts, _tier: object) -> Iterator[Problem]:
@@ -135,7 +135,7 @@ def _machines_of(facts: Facts, etcd: Etcd) -> list[Machine]:
     "`etcdctl snapshot save`.",
     subjects=lambda facts: facts.etcds,
     applies=lambda facts, etcd: bool(_machines_of(facts, etcd)),
-    otherwise="no machine of the stack carries etcd",
+    not_applicable_reason="no machine of the stack carries etcd",
     since="0.2.0",
 )
 def etcd_is_backed_up(facts: Facts, etcd: Etcd) -> Iterator[Problem]:
@@ -149,7 +149,7 @@ def etcd_is_backed_up(facts: Facts, etcd: Etcd) -> Iterator[Problem]:
         if not any(f"{name}.timer" in units for name in saving):
             without.add(machine.node)
     if without:
-        yield Problem(f"{listing(without)} has no timer that saves a snapshot", "one on every member, or a CronJob")
+        yield Problem(f"{join_names(without)} has no timer that saves a snapshot", "one on every member, or a CronJob")
 
 
 def _command(workload: Workload) -> str:

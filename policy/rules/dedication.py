@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policy.components import Cloud
-from policy.facts import Facts
+from contract import DEDICATED
+from policy.facts.components import Cloud
+from policy.facts.kubernetes.workload import SYSTEM_NAMESPACES, Workload
+from policy.facts.stack import Facts
 from policy.findings import Severity
-from policy.kubernetes.node import DEDICATED
-from policy.kubernetes.workload import SYSTEM_NAMESPACES, Workload
 from policy.rule import Problem, Source, rule
-from policy.wording import counted, listing
+from policy.wording import join_names, pluralize
 
 _TABLES = (
     Source("004", "5.3.16", "dedicated nodes: 6 for 100, 9 for 300, 11 for 500 nodes"),
@@ -32,25 +32,25 @@ _TABLES = (
     remediation=f"Taint as many nodes as the row dedicates with {DEDICATED}=<service>:NoSchedule: give more servers "
     "the role controller, or name a smaller architecture.",
     subjects=lambda facts: facts.clouds,
-    otherwise="the stack has no Cloud component, so no reference architecture is named",
+    not_applicable_reason="the stack has no Cloud component, so no reference architecture is named",
     parameters={"taint": f"{DEDICATED}=<service>:NoSchedule"},
 )
 def dedicated_nodes_are_there(facts: Facts, _cloud: Cloud) -> Iterator[Problem]:
     """Judged by the taints that machines register with."""
     kept = [owner for node in facts.nodes for owner in node.dedicated_to]
-    owners = facts.norm.owners
+    owners = facts.required_architecture.owners
     for row in owners:
         there = kept.count(row.service)
         if there < row.dedicated_nodes:
             yield Problem(
-                f"{counted(there, 'node')} tainted {DEDICATED}={row.service}",
-                f"{row.dedicated_nodes} (row {row.row}, architecture {facts.norm.name})",
+                f"{pluralize(there, 'node')} tainted {DEDICATED}={row.service}",
+                f"{row.dedicated_nodes} (row {row.row}, architecture {facts.required_architecture.name})",
             )
     total = sum(kept.count(row.service) for row in owners)
-    if total < facts.norm.dedicated_total:
+    if total < facts.required_architecture.dedicated_total:
         yield Problem(
-            f"{counted(total, 'dedicated node')} in all",
-            f"{facts.norm.dedicated_total} (architecture {facts.norm.name})",
+            f"{pluralize(total, 'dedicated node')} in all",
+            f"{facts.required_architecture.dedicated_total} (architecture {facts.required_architecture.name})",
         )
 
 
@@ -71,7 +71,7 @@ def dedicated_nodes_are_there(facts: Facts, _cloud: Cloud) -> Iterator[Problem]:
     "(quorate.io/pool).",
     subjects=lambda facts: facts.workloads,
     applies=lambda facts, workload: facts.architecture is not None and not workload.node_agent,
-    otherwise="no workload that a reference architecture could keep off a node",
+    not_applicable_reason="no workload that a reference architecture could keep off a node",
     parameters={"node agents": f"DaemonSets in {', '.join(SYSTEM_NAMESPACES)} or of class system-node-critical"},
 )
 def dedicated_nodes_admit_guests(facts: Facts, workload: Workload) -> Iterator[Problem]:
@@ -81,18 +81,18 @@ def dedicated_nodes_admit_guests(facts: Facts, workload: Workload) -> Iterator[P
     for node in facts.eligible(workload):
         for owner in node.dedicated_to:
             reached.setdefault(owner, []).append(node.name)
-    for owner in facts.norm.owners:
+    for owner in facts.required_architecture.owners:
         admitted = owner.admits_guest(row) if row else "any" in owner.admits
         if owner.service in reached and not admitted:
-            guests = listing(owner.admits) or "nobody"
+            guests = join_names(owner.admits) or "nobody"
             yield Problem(
-                f"its pods may run on {listing(reached[owner.service])}, kept for {owner.row}",
+                f"its pods may run on {join_names(reached[owner.service])}, kept for {owner.row}",
                 f"{owner.row} beside {guests} ({row.row if row else 'a workload without a row'} is not among them)",
             )
 
 
 def _shares_with_nobody(facts: Facts, workload: Workload) -> bool:
-    row = facts.row(workload) if workload.lasting else None
+    row = facts.row(workload) if workload.is_long_running else None
     return row is not None and row.owner and not row.shareable
 
 
@@ -111,17 +111,17 @@ def _shares_with_nobody(facts: Facts, workload: Workload) -> bool:
     remediation="Require node affinity to the service's own pool (quorate.io/pool) and to no other.",
     subjects=lambda facts: facts.workloads,
     applies=_shares_with_nobody,
-    otherwise="no workload belongs to a row with nodes of its own that may not share",
+    not_applicable_reason="no workload belongs to a row with nodes of its own that may not share",
     since="0.2.0",
 )
 def alone_on_own_nodes(facts: Facts, workload: Workload) -> Iterator[Problem]:
     """Of nodes that are kept for another and do not admit it, dedicated-nodes-admit-guests speaks."""
     row = facts.known_row(workload)
-    refusing = {owner.service for owner in facts.norm.owners if not owner.admits_guest(row)}
+    refusing = {owner.service for owner in facts.required_architecture.owners if not owner.admits_guest(row)}
     common = {
         node.name
         for node in facts.eligible(workload)
         if row.service not in node.dedicated_to and not refusing & set(node.dedicated_to)
     }
     if common:
-        yield Problem(f"it may run on {listing(common)}, where others may too", f"nodes kept for {row.row} alone")
+        yield Problem(f"it may run on {join_names(common)}, where others may too", f"nodes kept for {row.row} alone")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policy.facts import Facts
+from policy.facts.kubernetes.budgets_and_services import Budget
+from policy.facts.kubernetes.workload import Workload
+from policy.facts.quorums import Group, group_of, is_quorum, majority, pod_groups, pods
+from policy.facts.stack import Facts
 from policy.findings import Severity
-from policy.kubernetes.selecting import Budget
-from policy.kubernetes.workload import Workload
-from policy.members import Group, group_of, is_quorum, majority, pod_groups, pods
 from policy.rule import Problem, Source, rule
-from policy.wording import counted, listing
+from policy.wording import join_names, pluralize
 
 _DRAIN = Source("004", "5.5.9", "scale down: disable scheduling to the node, move workloads away from it")
 _ONE_BY_ONE = Source("004", "5.5.10", "nodes are updated one by one, without stopping services on all of them")
@@ -37,13 +37,13 @@ def _evictable(facts: Facts, group: Group) -> bool:
     "the labels of all members' pods.",
     subjects=pod_groups,
     applies=_evictable,
-    otherwise="no workload of several members is a quorum",
+    not_applicable_reason="no workload of several members is a quorum",
 )
 def quorum_has_budget(facts: Facts, group: Group) -> Iterator[Problem]:
     """The selector is compared with the labels of the pods. Budgets of single members know nothing of each other."""
     guards = _guards(facts, group)
     for title, budgets in guards.items():
-        names = listing([budget.resource.name for budget in budgets])
+        names = join_names([budget.resource.name for budget in budgets])
         whose = "its pods" if len(guards) == 1 else f"the pods of {title}"
         if not budgets:
             yield Problem(f"no PodDisruptionBudget selects {whose}", "one")
@@ -51,7 +51,7 @@ def quorum_has_budget(facts: Facts, group: Group) -> Iterator[Problem]:
             yield Problem(f"{len(budgets)} PodDisruptionBudgets select {whose} ({names})", "one")
     apart = {budgets[0].resource.name for budgets in guards.values() if len(budgets) == 1}
     if len(apart) > 1:
-        yield Problem(f"its members have budgets of their own ({listing(apart)})", "one over all members")
+        yield Problem(f"its members have budgets of their own ({join_names(apart)})", "one over all members")
 
 
 @rule(
@@ -67,7 +67,7 @@ def quorum_has_budget(facts: Facts, group: Group) -> Iterator[Problem]:
     remediation="Set maxUnavailable: 1, or minAvailable to half of the members rounded down plus one.",
     subjects=pod_groups,
     applies=lambda facts, group: _evictable(facts, group) and any(_guards(facts, group).values()),
-    otherwise="no quorum of the stack has a disruption budget",
+    not_applicable_reason="no quorum of the stack has a disruption budget",
     parameters={"kept": "half of the members rounded down, plus one"},
 )
 def budget_keeps_majority(facts: Facts, group: Group) -> Iterator[Problem]:
@@ -93,18 +93,18 @@ def budget_keeps_majority(facts: Facts, group: Group) -> Iterator[Problem]:
     remediation="Allow one eviction: maxUnavailable: 1, or minAvailable below the number of replicas.",
     subjects=lambda facts: facts.budgets,
     applies=lambda facts, budget: any(
-        budget.selects(each) for each in facts.workloads if each.lasting and each.replicas
+        budget.selects(each) for each in facts.workloads if each.is_long_running and each.replicas
     ),
-    otherwise="no disruption budget selects pods of a replicated workload",
+    not_applicable_reason="no disruption budget selects pods of a replicated workload",
 )
 def drain_can_finish(facts: Facts, budget: Budget) -> Iterator[Problem]:
     """Judged with all replicas healthy; pods of several workloads count together, as the controller counts them."""
-    selected = [each for each in facts.workloads if each.lasting and each.replicas and budget.selects(each)]
+    selected = [each for each in facts.workloads if each.is_long_running and each.replicas and budget.selects(each)]
     replicas = sum(each.replicas or 0 for each in selected)
     if budget.allowed(replicas) < 1:
-        whose = listing([each.title for each in selected])
+        whose = join_names([each.title for each in selected])
         yield Problem(
-            f"{budget.written} allows no eviction of {whose} with {counted(replicas, 'replica')}",
+            f"{budget.written} allows no eviction of {whose} with {pluralize(replicas, 'replica')}",
             "at least one that may be evicted",
         )
 
@@ -119,7 +119,7 @@ def drain_can_finish(facts: Facts, budget: Budget) -> Iterator[Problem]:
     remediation="Make the budget's selector equal to the pod labels of one workload in its namespace, with a label "
     "that no other pod there has.",
     subjects=lambda facts: facts.budgets,
-    otherwise="the stack has no disruption budget",
+    not_applicable_reason="the stack has no disruption budget",
 )
 def budget_guards_one_workload(facts: Facts, budget: Budget) -> Iterator[Problem]:
     """Namespace and labels both count."""
@@ -127,12 +127,14 @@ def budget_guards_one_workload(facts: Facts, budget: Budget) -> Iterator[Problem
     if not guarded:
         yield Problem(f"it selects no pods of the stack in namespace {budget.namespace}", "the pods of one workload")
     elif len(guarded) > 1 and not _one_quorum(facts, guarded):
-        yield Problem(f"it selects the pods of {listing([each.title for each in guarded])}", "the pods of one workload")
+        yield Problem(
+            f"it selects the pods of {join_names([each.title for each in guarded])}", "the pods of one workload"
+        )
 
 
 def _one_quorum(facts: Facts, workloads: list[Workload]) -> bool:
     """Whether they are members of one quorum, a workload for each."""
-    if not all(each.lasting for each in workloads):
+    if not all(each.is_long_running for each in workloads):
         return False
     group = group_of(facts, workloads[0])
     return all(each in group.workloads for each in workloads)

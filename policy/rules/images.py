@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from policy.components import Cloud
-from policy.facts import LAB, PRODUCTION, Facts
+from policy.facts.components import Cloud
+from policy.facts.pods import Pods, pods
+from policy.facts.stack import LAB, PRODUCTION, Facts
 from policy.findings import Enforcement, Severity
-from policy.pods import Pods, pods
 from policy.rule import Problem, Source, rule
-from policy.wording import listing
+from policy.wording import join_names
 
 PUBLIC = ("quay.io/openstack.kolla/",)
 FLOATING = ("latest", "master", "main", "edge", "nightly", "stable", "devel")
@@ -39,7 +39,7 @@ def tag(image: str) -> str:
     ),
     remediation="Write the version as the image's tag, best with its digest.",
     subjects=pods,
-    otherwise="the stack makes no pod",
+    not_applicable_reason="the stack makes no pod",
     parameters={"floating": ", ".join(FLOATING)},
     since="0.2.0",
 )
@@ -47,7 +47,7 @@ def no_floating_tag(_facts: Facts, each: Pods) -> Iterator[Problem]:
     """A digest makes up for any tag."""
     floating = {image for image in each.images if not is_pinned(image) and tag(image) in ("", *FLOATING)}
     if floating:
-        yield Problem(f"{listing(floating)} may be any version", "a tag of one version, or a digest")
+        yield Problem(f"{join_names(floating)} may be any version", "a tag of one version, or a digest")
 
 
 def _will_pull(facts: Facts, _each: Pods) -> bool:
@@ -72,15 +72,15 @@ def _will_pull(facts: Facts, _each: Pods) -> bool:
     "'{{.Digest}}' docker://<image>` tells one), or a whole reference under quorate:services.<name>.image.",
     subjects=pods,
     applies=_will_pull,
-    otherwise="the stack is a lab, makes no pod, or is only rendered and pins no image at all. Before such a tree is "
-    "applied to anything, pin its images (public-images-flagged)",
+    not_applicable_reason="the stack is a lab, makes no pod, or is only rendered and pins no image at all. Before such "
+    "a tree is applied to anything, pin its images (public-images-flagged)",
     since="0.2.0",
 )
 def images_pinned(_facts: Facts, each: Pods) -> Iterator[Problem]:
     """All or nothing: one that is not pinned is the one that changes."""
     loose = {image for image in each.images if not is_pinned(image)}
     if loose:
-        yield Problem(f"{listing(loose)} has no digest", "…@sha256:…")
+        yield Problem(f"{join_names(loose)} has no digest", "…@sha256:…")
 
 
 def _using(facts: Facts) -> Iterator[Cloud | Pods]:
@@ -102,7 +102,7 @@ def _using(facts: Facts) -> Iterator[Cloud | Pods]:
     "(quorate:images.digests).",
     subjects=_using,
     applies=lambda facts, _user: facts.profile == PRODUCTION,
-    otherwise="the stack is a lab, or has neither a Cloud nor pods",
+    not_applicable_reason="the stack is a lab, or has neither a Cloud nor pods",
     parameters={"namespaces": ", ".join(PUBLIC)},
     # Advice: whoever pins digests may pull from anywhere, and no digest must be guessed to please a rule.
     enforcement={PRODUCTION: Enforcement.ADVISORY, LAB: Enforcement.ADVISORY},
@@ -113,4 +113,4 @@ def public_images_flagged(facts: Facts, user: Cloud | Pods) -> Iterator[Problem]
     using = pods(facts) if isinstance(user, Cloud) else (user,)
     images = {image for each in using for image in each.images if image.startswith(PUBLIC) and not is_pinned(image)}
     if images:
-        yield Problem(f"{listing(images, 2)} come from Kolla's public namespace", "a mirror, or digests")
+        yield Problem(f"{join_names(images, 2)} come from Kolla's public namespace", "a mirror, or digests")

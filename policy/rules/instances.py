@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from policy.components import Cloud
-from policy.facts import Facts
+from policy.facts.components import Cloud
+from policy.facts.kubernetes.configuration import read_by, sections
+from policy.facts.kubernetes.workload import Workload
+from policy.facts.properties import Malformed
+from policy.facts.stack import Facts
 from policy.findings import Severity
-from policy.kubernetes.configuration import read_by, sections
-from policy.kubernetes.workload import Workload
 from policy.rule import Problem, Source, rule
-from policy.tree import Malformed
-from policy.wording import counted, listing
+from policy.wording import join_names, pluralize
 
 _TABLES = (
     Source("004", "5.3.16", "Services Placement Summary: instances of each service for 100, 300 and 500 nodes"),
@@ -21,7 +21,7 @@ _NO_ROW = "no workload of the stack has a row in its reference architecture"
 
 
 def _counted_row(facts: Facts, workload: Workload) -> bool:
-    row = facts.row(workload) if workload.lasting else None
+    row = facts.row(workload) if workload.is_long_running else None
     return row is not None and row.instances is not None and not row.everywhere
 
 
@@ -36,19 +36,20 @@ def _counted_row(facts: Facts, workload: Workload) -> bool:
     "the reference architecture that fits the cloud.",
     subjects=lambda facts: facts.workloads,
     applies=_counted_row,
-    otherwise=_NO_ROW,
+    not_applicable_reason=_NO_ROW,
 )
 def instances_match_row(facts: Facts, workload: Workload) -> Iterator[Problem]:
     """Rows that say "at least" may have more. Workloads of one row (one for each member) count together."""
     row = facts.known_row(workload)
     wanted = row.instances or 0
-    expected = f"{'at least ' if row.at_least else ''}{wanted} (row {row.row}, architecture {facts.norm.name})"
+    least = "at least " if row.at_least else ""
+    expected = f"{least}{wanted} (row {row.row}, architecture {facts.required_architecture.name})"
     if workload.replicas is None:
         yield Problem("it is a DaemonSet, one instance on each node", f"{expected}, in a Deployment or StatefulSet")
         return
-    there = sum(each.replicas or 0 for each in facts.workloads if each.lasting and facts.row(each) is row)
+    there = sum(each.replicas or 0 for each in facts.workloads if each.is_long_running and facts.row(each) is row)
     if there < wanted or (there > wanted and not row.at_least):
-        yield Problem(counted(there, "instance"), expected)
+        yield Problem(pluralize(there, "instance"), expected)
 
 
 @rule(
@@ -64,8 +65,10 @@ def instances_match_row(facts: Facts, workload: Workload) -> Iterator[Problem]:
     ),
     remediation="Make it a DaemonSet whose node affinity and tolerations reach every node of the row's pools.",
     subjects=lambda facts: facts.workloads,
-    applies=lambda facts, workload: workload.lasting and (row := facts.row(workload)) is not None and row.everywhere,
-    otherwise="no workload of the stack belongs to a row that runs everywhere",
+    applies=lambda facts, workload: (
+        workload.is_long_running and (row := facts.row(workload)) is not None and row.everywhere
+    ),
+    not_applicable_reason="no workload of the stack belongs to a row that runs everywhere",
 )
 def everywhere_rows_are_daemons(facts: Facts, workload: Workload) -> Iterator[Problem]:
     """The nodes of a pool are those that carry its label."""
@@ -77,7 +80,7 @@ def everywhere_rows_are_daemons(facts: Facts, workload: Workload) -> Iterator[Pr
     missed = {node.name for node in facts.nodes if node.pool in row.runs_on} - reached
     if missed:
         yield Problem(
-            f"its pods may not run on {listing(missed)}", f"one on every node of the pools {listing(row.runs_on)}"
+            f"its pods may not run on {join_names(missed)}", f"one on every node of the pools {join_names(row.runs_on)}"
         )
 
 
@@ -90,12 +93,12 @@ def everywhere_rows_are_daemons(facts: Facts, workload: Workload) -> Iterator[Pr
     sources=_TABLES,
     remediation="Add the service, or annotate the workload that is its row with quorate.io/row.",
     subjects=lambda facts: facts.clouds,
-    otherwise="the stack has no Cloud component, so no reference architecture is named",
+    not_applicable_reason="the stack has no Cloud component, so no reference architecture is named",
 )
 def every_row_has_workload(facts: Facts, _cloud: Cloud) -> Iterator[Problem]:
     """Rows of retired services have none."""
-    there = {row.row for workload in facts.workloads if workload.lasting and (row := facts.row(workload))}
-    for row in facts.norm.rows:
+    there = {row.row for workload in facts.workloads if workload.is_long_running and (row := facts.row(workload))}
+    for row in facts.required_architecture.rows:
         if row.replaced_by is None and row.row not in there:
             yield Problem(f"row {row.row} has no workload", f"one that is annotated quorate.io/row: {row.row}")
 
@@ -112,7 +115,7 @@ def _configurations(files: Mapping[str, str]) -> Iterator[str]:
 
 
 def _says_workers(facts: Facts, workload: Workload) -> bool:
-    row = facts.row(workload) if workload.lasting else None
+    row = facts.row(workload) if workload.is_long_running else None
     return row is not None and row.minimum_workers is not None and bool(_workers(facts, workload))
 
 
@@ -125,7 +128,7 @@ def _says_workers(facts: Facts, workload: Workload) -> bool:
     remediation="Set workers in section [scheduler] of nova.conf to 3 or more, or leave it out: then one a core.",
     subjects=lambda facts: facts.workloads,
     applies=_says_workers,
-    otherwise="no configuration of the stack sets a scheduler's workers",
+    not_applicable_reason="no configuration of the stack sets a scheduler's workers",
     parameters={"least": "minimum_workers of the architecture's row"},
     since="0.2.0",
 )

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policy.facts import Facts
+from policy.facts.kubernetes.budgets_and_services import Service
+from policy.facts.kubernetes.workload import Workload
+from policy.facts.properties import Properties
+from policy.facts.quorums import Quorum, quorum_of
+from policy.facts.stack import Facts
 from policy.findings import Severity
-from policy.kubernetes.selecting import Service
-from policy.kubernetes.workload import Workload
-from policy.members import Quorum, quorum_of
 from policy.rule import Problem, Source, rule
-from policy.tree import Tree
-from policy.wording import listing
+from policy.wording import join_names
 
 
 def _balanced(facts: Facts, workload: Workload) -> bool:
-    row = facts.row(workload) if workload.lasting else None
+    row = facts.row(workload) if workload.is_long_running else None
     return row is not None and row.load_balancer
 
 
@@ -34,7 +34,7 @@ def _balanced(facts: Facts, workload: Workload) -> bool:
     "labels.",
     subjects=lambda facts: facts.workloads,
     applies=_balanced,
-    otherwise="no workload of the stack belongs to a row that requires a load balancer",
+    not_applicable_reason="no workload of the stack belongs to a row that requires a load balancer",
 )
 def load_balanced_row_has_service(facts: Facts, workload: Workload) -> Iterator[Problem]:
     """The selector is compared with the labels of the pods, not with names."""
@@ -42,7 +42,7 @@ def load_balanced_row_has_service(facts: Facts, workload: Workload) -> Iterator[
     if not leading:
         yield Problem("no Service selects its pods", "a Service that balances connections over them")
     elif not any(service.balances for service in leading):
-        names = listing([service.resource.name for service in leading])
+        names = join_names([service.resource.name for service in leading])
         yield Problem(f"only headless Services select its pods ({names})", "one that balances connections over them")
 
 
@@ -73,7 +73,7 @@ def _balanced_database(facts: Facts, workload: Workload) -> bool:
     remediation="Let the Service's targetPort be that of a ProxySQL container, and have ProxySQL know the members.",
     subjects=lambda facts: facts.workloads,
     applies=_balanced_database,
-    otherwise="no Service balances connections over a Galera of several members",
+    not_applicable_reason="no Service balances connections over a Galera of several members",
     parameters={"proxies": ", ".join(_PROXIES)},
     since="0.2.0",
 )
@@ -84,12 +84,12 @@ def database_behind_proxysql(facts: Facts, workload: Workload) -> Iterator[Probl
         direct = [str(port) for port in service.targets if port not in ports]
         if direct:
             yield Problem(
-                f"{service.title} leads port {listing(direct)} of its pods to the database itself",
+                f"{service.title} leads port {join_names(direct)} of its pods to the database itself",
                 "a port of ProxySQL",
             )
 
 
-def _proxy_ports(container: Tree) -> Iterator[int | str]:
+def _proxy_ports(container: Properties) -> Iterator[int | str]:
     """Numbers and names of the ports of a container that is a proxy."""
     if any(proxy in container.at("image").text() for proxy in _PROXIES):
         for port in container.at("ports").items():

@@ -6,12 +6,12 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from policy.components import Component, Etcd, MasterTier, Member
-from policy.facts import PRODUCTION, Facts
+from policy.facts.components import Component, Etcd, MasterTier, Member
+from policy.facts.kubernetes.node import is_machine
+from policy.facts.stack import PRODUCTION, Facts
 from policy.findings import Severity
-from policy.kubernetes.node import is_machine
 from policy.rule import Problem, Source, rule
-from policy.wording import counted, listing
+from policy.wording import join_names, pluralize
 
 LEAST_MASTERS = 3
 _INITIAL_CLUSTER = re.compile(r"^\s*(?:ETCD_INITIAL_CLUSTER=|(?:initial-cluster|--initial-cluster)[:=]\s*)(\S+)", re.M)
@@ -35,17 +35,17 @@ def _tiers(facts: Facts) -> Iterator[Component]:
     remediation="Give the role master to three servers (or virtual machines on three physical hosts).",
     subjects=_tiers,
     applies=lambda facts, _tier: facts.profile == PRODUCTION,
-    otherwise="the stack is a lab, or has neither a master tier nor a Cloud",
+    not_applicable_reason="the stack is a lab, or has neither a master tier nor a Cloud",
     parameters={"least": LEAST_MASTERS},
 )
 def three_masters(facts: Facts, tier: Component) -> Iterator[Problem]:
     """Masters are counted by name: one that is listed twice is one."""
     masters = {master.node for master in tier.masters} if isinstance(tier, MasterTier) else set[str]()
     if len(masters) < LEAST_MASTERS:
-        yield Problem(counted(len(masters), "master"), f"at least {LEAST_MASTERS}")
+        yield Problem(pluralize(len(masters), "master"), f"at least {LEAST_MASTERS}")
     unknown = masters - {node.name for node in facts.nodes if "master" in node.roles}
     if unknown and facts.nodes:
-        yield Problem(f"no machine with the role master is named {listing(unknown)}", "a machine for each master")
+        yield Problem(f"no machine with the role master is named {join_names(unknown)}", "a machine for each master")
 
 
 def _members(component: Component) -> Sequence[Member]:
@@ -67,7 +67,7 @@ def _members(component: Component) -> Sequence[Member]:
     ),
     remediation="Put each master on a physical host of its own, and list each of them once.",
     subjects=lambda facts: (*facts.etcds, *facts.master_tiers),
-    otherwise="the stack has neither a master tier nor etcd on machines",
+    not_applicable_reason="the stack has neither a master tier nor etcd on machines",
 )
 def masters_apart(facts: Facts, component: Component) -> Iterator[Problem]:
     """The machine's own label says where it is; the component's word counts where the stack has no such machine."""
@@ -76,7 +76,7 @@ def masters_apart(facts: Facts, component: Component) -> Iterator[Problem]:
     for what in ("node", "address"):
         twice = [name for name, count in Counter(getattr(each, what) for each in members).items() if count > 1]
         if twice:
-            yield Problem(f"{what} {listing(twice)} is listed more than once", "each member once")
+            yield Problem(f"{what} {join_names(twice)} is listed more than once", "each member once")
     hosts: dict[str, set[str]] = {}
     for member in members:
         server = servers.get(member.node) or member.server
@@ -85,7 +85,7 @@ def masters_apart(facts: Facts, component: Component) -> Iterator[Problem]:
         hosts.setdefault(server, set()).add(member.node)
     for server, names in hosts.items():
         if len(names) > 1:
-            yield Problem(f"{listing(names)} share the physical host {server}", "one member on each physical host")
+            yield Problem(f"{join_names(names)} share the physical host {server}", "one member on each physical host")
 
 
 def _clusters(facts: Facts, etcd: Etcd) -> dict[str, set[str]]:
@@ -115,7 +115,7 @@ def _clusters(facts: Facts, etcd: Etcd) -> dict[str, set[str]]:
     remediation="Write the same ETCD_INITIAL_CLUSTER on every master, with each member once.",
     subjects=lambda facts: facts.etcds,
     applies=lambda facts, etcd: bool(_clusters(facts, etcd)),
-    otherwise="no machine of the stack carries a configuration of etcd",
+    not_applicable_reason="no machine of the stack carries a configuration of etcd",
 )
 def etcd_members_agree(facts: Facts, etcd: Etcd) -> Iterator[Problem]:
     """Reads the files that the machines will have."""
@@ -123,6 +123,6 @@ def etcd_members_agree(facts: Facts, etcd: Etcd) -> Iterator[Problem]:
     clusters = _clusters(facts, etcd)
     for machine, listed in clusters.items():
         if listed != names:
-            yield Problem(f"{machine} is configured with {listing(listed)}", f"the members {listing(names)}")
+            yield Problem(f"{machine} is configured with {join_names(listed)}", f"the members {join_names(names)}")
     if missing := names - clusters.keys():
-        yield Problem(f"{listing(missing)} has no configuration of etcd", "one on every member")
+        yield Problem(f"{join_names(missing)} has no configuration of etcd", "one on every member")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from policy.facts import Facts
+from policy.facts.kubernetes.configuration import ConfigMap, flat, read_by, sections
+from policy.facts.kubernetes.workload import Workload
+from policy.facts.quorums import Quorum, quorum_of
+from policy.facts.stack import Facts
 from policy.findings import Severity
-from policy.kubernetes.configuration import ConfigMap, flat, read_by, sections
-from policy.kubernetes.workload import Workload
-from policy.members import Quorum, quorum_of
 from policy.rule import Problem, Source, rule
 
 MAIN, ADVANCED = "rabbitmq.conf", "advanced.config"
@@ -49,7 +49,7 @@ def _configured(facts: Facts, workload: Workload) -> bool:
     "(quorate:services.rabbitmq.config).",
     subjects=lambda facts: facts.workloads,
     applies=_configured,
-    otherwise="no RabbitMQ of several members reads a ConfigMap of the stack",
+    not_applicable_reason="no RabbitMQ of several members reads a ConfigMap of the stack",
     parameters={"cluster_partition_handling": MODE},
     since="0.2.0",
 )
@@ -88,7 +88,7 @@ def _speaks_of_queues(facts: Facts, config: ConfigMap) -> bool:
     "[oslo_messaging_rabbit] of every service, and no policy with ha-mode.",
     subjects=lambda facts: facts.config_maps,
     applies=_speaks_of_queues,
-    otherwise="no ConfigMap of the stack configures RabbitMQ or its clients",
+    not_applicable_reason="no ConfigMap of the stack configures RabbitMQ or its clients",
     parameters={"default_queue_type": "quorum", "rabbit_quorum_queue": True},
     since="0.2.0",
 )

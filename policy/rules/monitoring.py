@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from decimal import Decimal
 from functools import lru_cache
 
-from policy.facts import PRODUCTION, Facts
+from policy.facts.kubernetes.node import Node
+from policy.facts.kubernetes.quantity import GIB, Resources
+from policy.facts.kubernetes.workload import Workload
+from policy.facts.quorums import Quorum, quorum_of
+from policy.facts.stack import PRODUCTION, Facts
 from policy.findings import Severity
-from policy.kubernetes.node import Node
-from policy.kubernetes.quantity import GIB, Resources
-from policy.kubernetes.workload import Workload
-from policy.members import Quorum, quorum_of
 from policy.rule import Problem, Source, rule
-from policy.wording import listing
+from policy.wording import join_names
 
 ROLE = "monitoring"
 STORES = (Quorum.METRICS, Quorum.LOGS)
@@ -29,12 +29,16 @@ def _of_role(facts: Facts) -> frozenset[str]:
 
 def _kept(facts: Facts) -> set[str]:
     """Nodes that are kept for monitoring: by their role, or by a taint for a row of monitoring."""
-    rows = {row.service for row in facts.norm.rows if row.monitoring} if facts.architecture else set[str]()
+    rows = (
+        {row.service for row in facts.required_architecture.rows if row.monitoring}
+        if facts.architecture
+        else set[str]()
+    )
     return {node.name for node in facts.nodes if node.name in _of_role(facts) or rows & set(node.dedicated_to)}
 
 
 def _has_monitoring_nodes(facts: Facts, workload: Workload) -> bool:
-    return bool(_of_role(facts)) and workload.lasting and not workload.node_agent
+    return bool(_of_role(facts)) and workload.is_long_running and not workload.node_agent
 
 
 @rule(
@@ -51,7 +55,7 @@ def _has_monitoring_nodes(facts: Facts, workload: Workload) -> bool:
     "tolerations.",
     subjects=lambda facts: facts.workloads,
     applies=_has_monitoring_nodes,
-    otherwise="no node of the stack has the role monitoring",
+    not_applicable_reason="no node of the stack has the role monitoring",
     since="0.2.0",
 )
 def monitoring_on_its_nodes(facts: Facts, workload: Workload) -> Iterator[Problem]:
@@ -61,11 +65,11 @@ def monitoring_on_its_nodes(facts: Facts, workload: Workload) -> Iterator[Proble
     if quorum_of(workload) in STORES:
         elsewhere = here - _kept(facts)
         if elsewhere:
-            yield Problem(f"it may run on {listing(elsewhere)}, kept for no monitoring", "monitoring nodes alone")
+            yield Problem(f"it may run on {join_names(elsewhere)}, kept for no monitoring", "monitoring nodes alone")
     elif not (row and row.monitoring):
         taken = here & _of_role(facts)
         if taken:
-            yield Problem(f"it may run on {listing(taken)}, of role monitoring", "nodes of other roles")
+            yield Problem(f"it may run on {join_names(taken)}, of role monitoring", "nodes of other roles")
 
 
 def _sized(node: Node) -> bool:
@@ -73,7 +77,7 @@ def _sized(node: Node) -> bool:
 
 
 def _monitors(facts: Facts, workload: Workload) -> bool:
-    if facts.profile != PRODUCTION or not workload.lasting:
+    if facts.profile != PRODUCTION or not workload.is_long_running:
         return False
     row = facts.row(workload)
     if not (quorum_of(workload) in STORES or (row and row.monitoring)):
@@ -94,7 +98,7 @@ def _monitors(facts: Facts, workload: Workload) -> bool:
     "cpu and ram of the virtual machine).",
     subjects=lambda facts: facts.workloads,
     applies=_monitors,
-    otherwise="no monitoring in production on nodes that say what they have",
+    not_applicable_reason="no monitoring in production on nodes that say what they have",
     parameters={"cores": 4, "memory": "8 GiB"},
     since="0.2.0",
 )
@@ -102,4 +106,4 @@ def monitoring_node_size(facts: Facts, workload: Workload) -> Iterator[Problem]:
     """What a virtual machine or a server has for pods."""
     small = {node.name for node in facts.eligible(workload) if node.room and not LEAST.fits(node.room)}
     if small:
-        yield Problem(f"it may run on {listing(small)} with less", str(LEAST))
+        yield Problem(f"it may run on {join_names(small)} with less", str(LEAST))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from policy.facts import Facts
+from policy.facts.pods import Pods, pods
+from policy.facts.stack import Facts
 from policy.findings import Severity
-from policy.pods import Pods, pods
 from policy.rule import Problem, Source, rule
-from policy.wording import listing
+from policy.wording import join_names
 
 PRIVILEGED, NETWORK, PIDS, IPC, PATHS = "privileged", "hostNetwork", "hostPID", "hostIPC", "hostPath"
 _AGENT = frozenset({PRIVILEGED, NETWORK, PATHS})
@@ -44,7 +44,7 @@ def _taken(each: Pods) -> dict[str, str]:
     found = {field: "the pod" for field in (NETWORK, PIDS, IPC) if spec.at(field).flag()}
     paths = [volume.at("hostPath", "path").text() for volume in spec.at("volumes").items()]
     if any(paths):
-        found[PATHS] = listing([path for path in paths if path])
+        found[PATHS] = join_names([path for path in paths if path])
     for container in each.containers():
         security = container.at("securityContext")
         strong = STRONG & {word.removeprefix("CAP_") for word in security.at("capabilities", "add").words()}
@@ -75,7 +75,7 @@ def _names(facts: Facts, each: Pods) -> set[str]:
     "PersistentVolume, settings into a ConfigMap.",
     subjects=pods,
     applies=lambda _facts, each: bool(_taken(each)),
-    otherwise="no pod has access to its host",
+    not_applicable_reason="no pod has access to its host",
     parameters={name: ", ".join(sorted(needs)) for name, needs in NEEDED.items()},
     since="0.2.0",
 )
@@ -85,4 +85,4 @@ def host_access_where_needed(facts: Facts, each: Pods) -> Iterator[Problem]:
     taken = _taken(each)
     beyond = [f"{what} ({who})" for what, who in taken.items() if what not in needs]
     if beyond:
-        yield Problem(f"it takes {listing(beyond)}", "none of it, which only processes of the host need")
+        yield Problem(f"it takes {join_names(beyond)}", "none of it, which only processes of the host need")

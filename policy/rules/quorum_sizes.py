@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from policy.facts import LAB, Facts
+from policy.facts.quorums import Group, Quorum, groups, majority
+from policy.facts.stack import LAB, Facts
 from policy.findings import Severity
-from policy.members import Group, Quorum, groups, majority
 from policy.rule import Problem, Source, rule
-from policy.wording import counted
+from policy.wording import pluralize
 
 
 def _is(kind: Quorum) -> Callable[[Facts, Group], bool]:
@@ -20,7 +20,7 @@ def _wrong_size(members: int, *, least: int = 3, most: int | None = None, odd: b
     expected = " or ".join(sizes) if most else f"{'an odd number, ' if odd else ''}{least} or more"
     if members < least:
         lost = members - majority(members)
-        yield Problem(f"{counted(members, 'member')}, a quorum that survives the loss of {max(lost, 0)}", expected)
+        yield Problem(f"{pluralize(members, 'member')}, a quorum that survives the loss of {max(lost, 0)}", expected)
     elif most and members > most:
         yield Problem(f"{members} members, and each write waits for more of them", expected)
     elif odd and members % 2 == 0:
@@ -42,7 +42,7 @@ def _wrong_size(members: int, *, least: int = 3, most: int | None = None, odd: b
     remediation="Give the role master to three, five or seven servers (replicas, where etcd is a StatefulSet).",
     subjects=groups,
     applies=_is(Quorum.ETCD),
-    otherwise="the stack has no etcd",
+    not_applicable_reason="the stack has no etcd",
     parameters={"least": 3, "most": 7, "odd": True, "single member": "in a lab only"},
 )
 def etcd_size(facts: Facts, group: Group) -> Iterator[Problem]:
@@ -65,7 +65,7 @@ def etcd_size(facts: Facts, group: Group) -> Iterator[Problem]:
     remediation="Set the database's replicas to 3 or 5 (quorate:services.mysqld.replicas).",
     subjects=groups,
     applies=_is(Quorum.GALERA),
-    otherwise="the stack has no Galera",
+    not_applicable_reason="the stack has no Galera",
     parameters={"least": 3, "most": 5, "odd": True},
 )
 def galera_size(facts: Facts, group: Group) -> Iterator[Problem]:
@@ -86,7 +86,7 @@ def galera_size(facts: Facts, group: Group) -> Iterator[Problem]:
     remediation="Set the message queue's replicas to an odd number from 3 (quorate:services.rabbitmq.replicas).",
     subjects=groups,
     applies=_is(Quorum.RABBITMQ),
-    otherwise="the stack has no RabbitMQ",
+    not_applicable_reason="the stack has no RabbitMQ",
     parameters={"least": 3, "odd": True},
 )
 def rabbitmq_size(facts: Facts, group: Group) -> Iterator[Problem]:
@@ -106,7 +106,7 @@ def rabbitmq_size(facts: Facts, group: Group) -> Iterator[Problem]:
     remediation="Set the monitors' replicas to 3 or 5 (quorate:services.ceph-mon.replicas).",
     subjects=groups,
     applies=_is(Quorum.CEPH_MON),
-    otherwise="the stack has no Ceph monitor",
+    not_applicable_reason="the stack has no Ceph monitor",
     parameters={"least": 3, "most": 5, "odd": True},
 )
 def ceph_mon_size(facts: Facts, group: Group) -> Iterator[Problem]:
@@ -123,7 +123,7 @@ def ceph_mon_size(facts: Facts, group: Group) -> Iterator[Problem]:
     remediation="Set its replicas to 3 or more (quorate:services.influxdb-grafana.replicas).",
     subjects=groups,
     applies=_is(Quorum.METRICS),
-    otherwise="the stack has no metrics store",
+    not_applicable_reason="the stack has no metrics store",
     parameters={"least": 3},
 )
 def metrics_store_size(facts: Facts, group: Group) -> Iterator[Problem]:
@@ -141,7 +141,7 @@ def metrics_store_size(facts: Facts, group: Group) -> Iterator[Problem]:
     remediation="Set its replicas to 3 or more (quorate:services.elasticsearch-kibana.replicas).",
     subjects=groups,
     applies=_is(Quorum.LOGS),
-    otherwise="the stack has no log store",
+    not_applicable_reason="the stack has no log store",
     parameters={"least": 3},
 )
 def log_store_size(facts: Facts, group: Group) -> Iterator[Problem]:

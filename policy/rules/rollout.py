@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from policy.facts import Facts
+from contract import HOSTNAME
+from policy.facts.kubernetes.workload import Workload
+from policy.facts.properties import Malformed
+from policy.facts.quorums import is_member, majority
+from policy.facts.stack import Facts
 from policy.findings import Severity
-from policy.kubernetes.node import HOSTNAME
-from policy.kubernetes.workload import Workload
-from policy.members import is_member, majority
 from policy.rule import Problem, Source, rule
-from policy.tree import Malformed
-from policy.wording import counted
+from policy.wording import pluralize
 
 _DEFAULT = "25%"
 """Kubernetes' own maxSurge and maxUnavailable."""
@@ -23,7 +23,7 @@ def _exclusive_deployment(facts: Facts, workload: Workload) -> bool:
         return False
     if workload.strategy.at("type").text("RollingUpdate") != "RollingUpdate":
         return False
-    return facts.keeps_apart(workload, workload, HOSTNAME) or workload.host_ports
+    return facts.is_anti_affine(workload, workload, HOSTNAME) or workload.host_ports
 
 
 @rule(
@@ -40,7 +40,7 @@ def _exclusive_deployment(facts: Facts, workload: Workload) -> bool:
     remediation="Set strategy.rollingUpdate to maxSurge: 0 and maxUnavailable: 1, or give it one more node.",
     subjects=lambda facts: facts.workloads,
     applies=_exclusive_deployment,
-    otherwise="no Deployment keeps its instances on different nodes and replaces them one after another",
+    not_applicable_reason="no Deployment keeps its instances on different nodes and replaces them one after another",
 )
 def rollout_can_finish(facts: Facts, workload: Workload) -> Iterator[Problem]:
     """Percentages as the Deployment controller rounds them: surge up, unavailable down."""
@@ -52,14 +52,14 @@ def rollout_can_finish(facts: Facts, workload: Workload) -> Iterator[Problem]:
     if surge > 0 and replicas >= nodes:
         then = "it never moves" if unavailable == 0 else "its new pods wait for old ones to end"
         yield Problem(
-            f"{replicas} replicas fill {counted(nodes, 'node')} and the rollout adds {surge} (maxSurge): {then}",
-            f"maxSurge 0, or at least {counted(replicas + 1, 'node')}",
+            f"{replicas} replicas fill {pluralize(nodes, 'node')} and the rollout adds {surge} (maxSurge): {then}",
+            f"maxSurge 0, or at least {pluralize(replicas + 1, 'node')}",
         )
 
 
 def _known(facts: Facts, workload: Workload) -> bool:
     """A service of the architecture, or a quorum."""
-    return workload.lasting and (facts.row(workload) is not None or is_member(facts, workload))
+    return workload.is_long_running and (facts.row(workload) is not None or is_member(facts, workload))
 
 
 def _replaced(facts: Facts, workload: Workload) -> bool:
@@ -84,7 +84,7 @@ def _several(facts: Facts, workload: Workload) -> bool:
     remediation="Set the strategy to RollingUpdate with maxUnavailable: 1 (a DaemonSet may have a percentage).",
     subjects=lambda facts: facts.workloads,
     applies=_replaced,
-    otherwise="no workload of the architecture has several instances",
+    not_applicable_reason="no workload of the architecture has several instances",
     since="0.2.0",
 )
 def rollout_keeps_service(facts: Facts, workload: Workload) -> Iterator[Problem]:
@@ -118,7 +118,7 @@ def rollout_keeps_service(facts: Facts, workload: Workload) -> Iterator[Problem]
     applies=lambda facts, workload: (
         workload.kind in ("Deployment", "StatefulSet", "DaemonSet") and _known(facts, workload)
     ),
-    otherwise="no workload of the architecture and no quorum is rolled out",
+    not_applicable_reason="no workload of the architecture and no quorum is rolled out",
     since="0.2.0",
 )
 def rollout_reaches_all(_facts: Facts, workload: Workload) -> Iterator[Problem]:

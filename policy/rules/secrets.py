@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from policy import clear_text
-from policy.command import LOCAL, REMOTE, WORDS
-from policy.facts import Facts
+from policy.facts import clear_text
+from policy.facts.kubernetes.node import is_machine
+from policy.facts.kubernetes.workload import kubernetes_kind
+from policy.facts.pods import Pods, pods
+from policy.facts.properties import Properties
+from policy.facts.resource import Resource
+from policy.facts.shell import LOCAL, REMOTE, WORDS
+from policy.facts.stack import Facts
 from policy.findings import Severity
-from policy.kubernetes.node import is_machine
-from policy.kubernetes.workload import kubernetes_kind
-from policy.pods import Pods, pods
-from policy.resource import Resource
 from policy.rule import Problem, Source, rule
-from policy.tree import Tree
-from policy.wording import listing
+from policy.wording import join_names
 
 CLOUD_INIT = "libvirt:index/cloudInitDisk:CloudInitDisk"
 
@@ -63,31 +63,31 @@ def _in_pods(each: Pods) -> Iterator[str]:
             yield from _in_text(argument, f"command of {where}")
 
 
-def _in_secret(props: Tree) -> Iterator[str]:
+def _in_secret(props: Properties) -> Iterator[str]:
     """Whatever is in a Secret is one; where the engine does not know it for one, its state has it in clear text."""
     for field in ("stringData", "data"):
-        for key in props.at(field).keys():  # noqa: SIM118 - a Tree is no mapping
+        for key in props.at(field).keys():  # noqa: SIM118 - a Properties is no mapping
             value = props.at(field, key)
             if not value.sealed() and value.text():
                 yield f"{field}.{key}, no secret to the engine"
 
 
-def _in_command(props: Tree) -> Iterator[str]:
+def _in_command(props: Properties) -> Iterator[str]:
     for word in (*WORDS, "stdin"):
         yield from _in_text(props.at(word), word)
     for holder in ("environment", "connection"):
-        for key in props.at(holder).keys():  # noqa: SIM118 - a Tree is no mapping
+        for key in props.at(holder).keys():  # noqa: SIM118 - a Properties is no mapping
             value = props.at(holder, key)
             if key != "proxy":
                 yield from _named(value, key, holder)
 
 
-def _in_texts(texts: Tree, what: str) -> Iterator[str]:
-    for name in texts.keys():  # noqa: SIM118 - a Tree is no mapping
+def _in_texts(texts: Properties, what: str) -> Iterator[str]:
+    for name in texts.keys():  # noqa: SIM118 - a Properties is no mapping
         yield from _named(texts.at(name), name, "its data") if not what else _in_text(texts.at(name), f"{what}{name}")
 
 
-def _named(value: Tree, name: str, where: str) -> Iterator[str]:
+def _named(value: Properties, name: str, where: str) -> Iterator[str]:
     """A value under a name of its own."""
     if value.sealed() or not value.given():
         return
@@ -98,7 +98,7 @@ def _named(value: Tree, name: str, where: str) -> Iterator[str]:
         yield from (f"{kind} in {name} of {where}" for kind in clear_text.in_text(text))
 
 
-def _in_text(value: Tree, where: str) -> Iterator[str]:
+def _in_text(value: Properties, where: str) -> Iterator[str]:
     if not value.sealed():
         yield from (f"{kind} in {where}" for kind in clear_text.in_text(value.text()))
 
@@ -117,7 +117,7 @@ def _in_text(value: Tree, where: str) -> Iterator[str]:
     "Kubernetes Secret, and name that with secretKeyRef or a mounted file; on machines, have the file brought by "
     "hand or by a vault. Then change the value: it has been seen.",
     subjects=holders,
-    otherwise="the stack has no pod, ConfigMap, Secret, machine or command",
+    not_applicable_reason="the stack has no pod, ConfigMap, Secret, machine or command",
     parameters={"known by": "names such as password, token, private_key; forms such as a PEM key or user:password@"},
     since="0.2.0",
 )
@@ -125,4 +125,4 @@ def no_clear_secrets(_facts: Facts, holder: Holder) -> Iterator[Problem]:
     """The message says where and what kind, never the value."""
     found = sorted(set(holder.found()))
     if found:
-        yield Problem(listing(found), "a reference to a secret")
+        yield Problem(join_names(found), "a reference to a secret")

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policy.facts import Facts
+from contract import HOSTNAME
+from policy.facts.kubernetes.scheduling import anti_affinity_gap
+from policy.facts.kubernetes.workload import Workload
+from policy.facts.quorums import group_of, is_member
+from policy.facts.stack import Facts
 from policy.findings import Severity
-from policy.kubernetes.node import HOSTNAME
-from policy.kubernetes.scheduling import why_not_apart
-from policy.kubernetes.workload import Workload
-from policy.members import group_of, is_member
 from policy.rule import Problem, Source, rule
-from policy.wording import counted, listing
+from policy.wording import join_names, pluralize
 
 
 def _known(facts: Facts, workload: Workload) -> bool:
     """A service of the architecture, or a quorum."""
-    return workload.lasting and (facts.row(workload) is not None or is_member(facts, workload))
+    return workload.is_long_running and (facts.row(workload) is not None or is_member(facts, workload))
 
 
 def _mates(facts: Facts, workload: Workload) -> tuple[Workload, ...]:
@@ -48,21 +48,21 @@ def _several(facts: Facts, workload: Workload) -> bool:
     "the workload's own pod labels.",
     subjects=lambda facts: facts.workloads,
     applies=_several,
-    otherwise="no service of the architecture and no quorum has several replicas",
+    not_applicable_reason="no service of the architecture and no quorum has several replicas",
     parameters={"topology": HOSTNAME},
 )
 def one_instance_per_node(facts: Facts, workload: Workload) -> Iterator[Problem]:
     """A port of the node keeps pods apart just as well."""
     several = (workload.replicas or 0) > 1
-    if several and not facts.keeps_apart(workload, workload, HOSTNAME) and not workload.host_ports:
+    if several and not facts.is_anti_affine(workload, workload, HOSTNAME) and not workload.host_ports:
         yield Problem(
-            why_not_apart(workload, HOSTNAME),
+            anti_affinity_gap(workload, HOSTNAME),
             f"a required anti-affinity over {HOSTNAME} that selects its own pods",
         )
-    beside = [each.title for each in _mates(facts, workload) if not facts.keeps_apart(workload, each, HOSTNAME)]
+    beside = [each.title for each in _mates(facts, workload) if not facts.is_anti_affine(workload, each, HOSTNAME)]
     if beside:
         yield Problem(
-            f"its pods may share a node with those of {listing(beside)}, members of the same quorum",
+            f"its pods may share a node with those of {join_names(beside)}, members of the same quorum",
             f"a required anti-affinity over {HOSTNAME} that selects them too",
         )
 
@@ -81,15 +81,15 @@ def one_instance_per_node(facts: Facts, workload: Workload) -> Iterator[Problem]
     "spec.replicas.",
     subjects=lambda facts: facts.workloads,
     applies=_known,
-    otherwise="no workload belongs to the architecture or is a quorum",
+    not_applicable_reason="no workload belongs to the architecture or is a quorum",
 )
 def replicas_fit_nodes(facts: Facts, workload: Workload) -> Iterator[Problem]:
     """Counts nodes by the scheduler's own rules."""
     there = len(facts.eligible(workload))
-    apart = facts.keeps_apart(workload, workload, HOSTNAME) or workload.host_ports
+    apart = facts.is_anti_affine(workload, workload, HOSTNAME) or workload.host_ports
     needed = (workload.replicas or 1) if apart else 1
     if there < needed:
         yield Problem(
-            f"{counted(there, 'node')} may run {counted(workload.replicas or 1, 'replica')}",
-            f"at least {counted(needed, 'node')}, one instance on each",
+            f"{pluralize(there, 'node')} may run {pluralize(workload.replicas or 1, 'replica')}",
+            f"at least {pluralize(needed, 'node')}, one instance on each",
         )

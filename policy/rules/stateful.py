@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policy.facts import Facts
+from policy.facts.kubernetes.workload import Workload
+from policy.facts.quorums import group_of, is_member
+from policy.facts.stack import Facts
 from policy.findings import Severity
-from policy.kubernetes.workload import Workload
-from policy.members import group_of, is_member
 from policy.rule import Problem, Source, rule
 
 
@@ -25,7 +25,7 @@ from policy.rule import Problem, Source, rule
     remediation="Add a volumeClaimTemplate to the StatefulSet (or a volume of a claim or of a directory of the node).",
     subjects=lambda facts: facts.workloads,
     applies=is_member,
-    otherwise="no workload is a member of a quorum",
+    not_applicable_reason="no workload is a member of a quorum",
     since="0.2.0",
 )
 def stateful_keeps_data(_facts: Facts, workload: Workload) -> Iterator[Problem]:
@@ -54,7 +54,7 @@ def _finds_others(facts: Facts, workload: Workload) -> bool:
     "pods.",
     subjects=lambda facts: facts.workloads,
     applies=_finds_others,
-    otherwise="no quorum of several members",
+    not_applicable_reason="no quorum of several members",
     since="0.2.0",
 )
 def members_find_each_other(facts: Facts, workload: Workload) -> Iterator[Problem]:

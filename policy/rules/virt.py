@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterable, Iterator
 from xml.etree import ElementTree
 
-from policy.components import Cloud, VirtHost
-from policy.facts import PRODUCTION, Facts
+from policy.facts.components import Cloud, VirtHost
+from policy.facts.libvirt import Domain, domains
+from policy.facts.machine import Machine
+from policy.facts.stack import PRODUCTION, Facts
 from policy.findings import Severity
-from policy.machine import Machine
 from policy.rule import Problem, Source, rule
-from policy.virtual import Domain, domains
-from policy.wording import counted, listing
+from policy.wording import join_names, pluralize
 
 FEATURE = "reduced-footprint"
 MIXED_WITH = "compute"
@@ -38,7 +38,7 @@ FOOTPRINT = Source("000", "Proposed change", "additional virtual machines on a p
     ),
     remediation="Give the server the roles virt and compute, and put each other role into a virtual machine on it.",
     subjects=lambda facts: facts.virt_hosts,
-    otherwise="the stack has no virt host",
+    not_applicable_reason="the stack has no virt host",
     parameters={"mixes with": MIXED_WITH},
     since="0.2.0",
 )
@@ -49,7 +49,7 @@ def virt_mixes_with_compute_only(facts: Facts, host: VirtHost) -> Iterator[Probl
         if machine.single and machine.node == host.server:
             others |= set(machine.roles) - {"virt", MIXED_WITH}
     if others:
-        yield Problem(f"its roles are {listing({*host.roles, *others})}", f"virt, or virt and {MIXED_WITH}")
+        yield Problem(f"its roles are {join_names({*host.roles, *others})}", f"virt, or virt and {MIXED_WITH}")
 
 
 @rule(
@@ -65,14 +65,14 @@ def virt_mixes_with_compute_only(facts: Facts, host: VirtHost) -> Iterator[Probl
     remediation="Give each machine one role; carry the other one in a virtual machine (roles: [virt, compute]).",
     subjects=lambda facts: facts.machines,
     applies=lambda _facts, machine: MIXED_WITH in machine.roles,
-    otherwise="no machine of the stack is a compute",
+    not_applicable_reason="no machine of the stack is a compute",
     since="0.2.0",
 )
 def one_role_per_machine(_facts: Facts, machine: Machine) -> Iterator[Problem]:
     """A virt host that is a compute as well is fine: its virtual machines are machines of their own."""
     others = set(machine.roles) - {"virt", MIXED_WITH}
     if others:
-        yield Problem(f"its roles are {listing(machine.roles)}", "compute, alone or with virt")
+        yield Problem(f"its roles are {join_names(machine.roles)}", "compute, alone or with virt")
 
 
 def _clouds_with_guests(facts: Facts) -> Iterable[Cloud]:
@@ -88,14 +88,14 @@ def _clouds_with_guests(facts: Facts) -> Iterable[Cloud]:
     sources=(Source("000", "Proposed change", "a new feature group, with reduced-footprint inside"),),
     remediation="Write quorate:features: [reduced-footprint], or take the virt hosts away.",
     subjects=_clouds_with_guests,
-    otherwise="the stack has no Cloud, or no virtual machine is a node of it",
+    not_applicable_reason="the stack has no Cloud, or no virtual machine is a node of it",
     parameters={"feature": FEATURE},
     since="0.2.0",
 )
 def virt_is_asked_for(_facts: Facts, cloud: Cloud) -> Iterator[Problem]:
     """See the rationale."""
     if FEATURE not in cloud.features:
-        yield Problem(f"its features are {listing(cloud.features) or '(none)'}", FEATURE)
+        yield Problem(f"its features are {join_names(cloud.features) or '(none)'}", FEATURE)
 
 
 @rule(
@@ -115,7 +115,7 @@ def virt_is_asked_for(_facts: Facts, cloud: Cloud) -> Iterator[Problem]:
     "isolation as well where a virt host's hypervisor is lxc or container.",
     subjects=_clouds_with_guests,
     applies=lambda facts, _cloud: facts.profile == PRODUCTION,
-    otherwise="the stack is a lab, or no virtual machine is a node of its Cloud",
+    not_applicable_reason="the stack is a lab, or no virtual machine is a node of its Cloud",
     parameters={"disclaimers": ", ".join(DISCLAIMERS), "without a kernel of their own": ISOLATION},
     since="0.2.0",
 )
@@ -125,7 +125,7 @@ def virt_disclaimers_acknowledged(facts: Facts, cloud: Cloud) -> Iterator[Proble
     if any(host.guests and host.hypervisor != "kvm" for host in facts.virt_hosts):
         wanted.add(ISOLATION)
     if missing := wanted - set(cloud.acknowledged):
-        yield Problem(f"{listing(missing)} not acknowledged", f"quorate:acknowledged: [{', '.join(sorted(wanted))}]")
+        yield Problem(f"{join_names(missing)} not acknowledged", f"quorate:acknowledged: [{', '.join(sorted(wanted))}]")
 
 
 def _carriers(facts: Facts) -> Iterator[VirtHost | Domain]:
@@ -147,7 +147,7 @@ def _carriers(facts: Facts) -> Iterator[VirtHost | Domain]:
     ),
     remediation="Write hypervisor: kvm (or lxc, or container) at the server, type='kvm' in a libvirt domain.",
     subjects=_carriers,
-    otherwise="the stack has neither a virt host nor a libvirt domain",
+    not_applicable_reason="the stack has neither a virt host nor a libvirt domain",
     parameters={"hypervisors": ", ".join(HYPERVISORS)},
     since="0.2.0",
 )
@@ -175,7 +175,7 @@ def hypervisor_known(facts: Facts, carrier: VirtHost | Domain) -> Iterator[Probl
     "`pulumi state unprotect <urn>`.",
     subjects=_carriers,
     applies=lambda facts, _carrier: facts.profile == PRODUCTION,
-    otherwise="the stack is a lab, or has neither a virt host nor a libvirt domain",
+    not_applicable_reason="the stack is a lab, or has neither a virt host nor a libvirt domain",
     since="0.2.0",
 )
 def virt_host_is_protected(_facts: Facts, carrier: VirtHost | Domain) -> Iterator[Problem]:
@@ -194,7 +194,7 @@ def virt_host_is_protected(_facts: Facts, carrier: VirtHost | Domain) -> Iterato
     remediation="Spread the virtual machines of a pool over as many servers as it has nodes.",
     subjects=lambda facts: facts.virt_hosts,
     applies=lambda _facts, host: bool(host.guests),
-    otherwise="the stack has no virt host that carries a virtual machine",
+    not_applicable_reason="the stack has no virt host that carries a virtual machine",
     since="0.2.0",
 )
 def controllers_on_different_servers(facts: Facts, host: VirtHost) -> Iterator[Problem]:
@@ -205,7 +205,7 @@ def controllers_on_different_servers(facts: Facts, host: VirtHost) -> Iterator[P
             pools.setdefault(node.pool, set()).add(node.name)
     for pool, names in pools.items():
         if len(names) > 1:
-            yield Problem(f"it carries {listing(names)} of the pool {pool}", "one node of a pool on each server")
+            yield Problem(f"it carries {join_names(names)} of the pool {pool}", "one node of a pool on each server")
 
 
 @rule(
@@ -221,7 +221,7 @@ def controllers_on_different_servers(facts: Facts, host: VirtHost) -> Iterator[P
     remediation="Take virtual machines away, make them smaller, or write a larger server.",
     subjects=lambda facts: facts.virt_hosts,
     applies=lambda _facts, host: bool(host.guests),
-    otherwise="the stack has no virt host that carries a virtual machine",
+    not_applicable_reason="the stack has no virt host that carries a virtual machine",
     parameters={"reserve": f"{RESERVE} GiB"},
     since="0.2.0",
 )
@@ -234,7 +234,7 @@ def vms_fit_their_host(_facts: Facts, host: VirtHost) -> Iterator[Problem]:
             f"its virtual machines take {memory} GiB of {host.memory}", f"at most {host.memory - RESERVE} GiB"
         )
     if cpu > host.cpu:
-        yield Problem(f"its virtual machines take {counted(cpu, 'CPU')} of {host.cpu}", f"at most {host.cpu}")
+        yield Problem(f"its virtual machines take {pluralize(cpu, 'CPU')} of {host.cpu}", f"at most {host.cpu}")
 
 
 def _guests(facts: Facts, host: VirtHost) -> Iterator[Machine]:
@@ -267,7 +267,7 @@ _GIB = {"b": 2**-30, "kib": 2**-20, "mib": 2**-10, "gib": 1, "tib": 2**10, "k": 
     remediation="Use {name}, {cpu} and {ram} in the template that quorate:template names.",
     subjects=lambda facts: facts.machines,
     applies=lambda _facts, machine: "domain.xml" in machine.files,
-    otherwise="no machine of the stack has a libvirt domain",
+    not_applicable_reason="no machine of the stack has a libvirt domain",
     since="0.2.0",
 )
 def domain_gives_what_is_said(_facts: Facts, machine: Machine) -> Iterator[Problem]:

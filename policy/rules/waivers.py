@@ -6,11 +6,11 @@ import difflib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from policy.facts import LAB, PRODUCTION, Facts
+from policy.facts.resource import Resource
+from policy.facts.stack import LAB, PRODUCTION, Facts
+from policy.facts.stack_waivers import KEY
 from policy.findings import Enforcement, Severity, Waiver
-from policy.resource import Resource
 from policy.rule import Problem, Source, rule
-from policy.waivers import KEY
 
 ADVISORY = {PRODUCTION: Enforcement.ADVISORY, LAB: Enforcement.ADVISORY}
 """What is left of a waiver stops nobody by itself: the failure that an expired one was for does."""
@@ -52,7 +52,7 @@ def _names_rule(facts: Facts, written: Written) -> bool:
     sources=(_WHY, _OURS),
     remediation="Write the rule's id as docs/rules.md has it, or take the waiver out of quorate:waivers.",
     subjects=_written,
-    otherwise=_NONE,
+    not_applicable_reason=_NONE,
 )
 def waiver_names_rule(facts: Facts, written: Written) -> Iterator[Problem]:
     """Spelling is the usual reason."""
@@ -72,7 +72,7 @@ def waiver_names_rule(facts: Facts, written: Written) -> Iterator[Problem]:
     remediation="Mend what the waiver was for and take it out of quorate:waivers, or have its owner set a new day.",
     subjects=_written,
     applies=_names_rule,
-    otherwise=_NONE,
+    not_applicable_reason=_NONE,
     enforcement=ADVISORY,
 )
 def waiver_not_expired(facts: Facts, written: Written) -> Iterator[Problem]:
@@ -91,7 +91,7 @@ def waiver_not_expired(facts: Facts, written: Written) -> Iterator[Problem]:
     remediation="Take the waiver out of quorate:waivers, or mend its resource pattern.",
     subjects=_written,
     applies=lambda facts, written: _names_rule(facts, written) and facts.waivers.holds(written.waiver),
-    otherwise=_NONE,
+    not_applicable_reason=_NONE,
     enforcement=ADVISORY,
 )
 def waiver_is_used(facts: Facts, written: Written) -> Iterator[Problem]:

@@ -1,4 +1,4 @@
-"""The audit's page in a real, headless Chromium. `make test` brings one (tools/browser.py)."""
+"""The audit's page in a real, headless Chromium. `make test` brings one (toolchain/browser.py)."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Literal
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, Request, ViewportSize, sync_playwright
 
-from policy.report.__main__ import main
+from audit.__main__ import main
 from tests.policy.logs import Event, written
-from tools import browser
+from toolchain import browser
 
 
 @dataclass

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from policy.changes.change import Change, Kind, Level, Phase
+from changes.change import Change, Kind, Level, Phase
 from policy.findings import resource_name
 from tests.changes.worlds import CLOUD, DOMAIN, compared, edited, replaced, vm, without
 from tests.policy.world import (

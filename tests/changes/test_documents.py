@@ -8,10 +8,10 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from policy.changes.change import Change, Kind, Level, Phase
-from policy.changes.document import MOST, Comparison, to_json, to_markdown, to_text
-from policy.changes.inputs import SECRET, resources
-from policy.changes.rendered import files, patch
+from changes.change import Change, Kind, Level, Phase
+from changes.inputs import SECRET, resources
+from changes.rendered import files, patch
+from changes.summary import MOST, Comparison, to_json, to_markdown, to_text
 from tests.changes.test_changes import CASES, Case
 from tests.changes.worlds import CLOUD, compared, replaced
 from tests.policy.world import UNKNOWN, Given, facts, machine_pool

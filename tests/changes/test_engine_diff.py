@@ -19,12 +19,12 @@ import jsonschema
 import pytest
 import yaml
 
+from changes.inputs import resources
+from changes.rendered import files
 from components.tree import contents
-from policy.changes.inputs import resources
-from policy.changes.rendered import files
 from tests.engine.conftest import Projects
 from tests.stacks import ROOT
-from tools.engine import MANIFEST, Engine
+from toolchain.engine import MANIFEST, Engine
 
 PARTS = ("blueprint", "components", "policy", "tools", "__main__.py", "Pulumi.yaml", "Pulumi.dev.yaml")
 IGNORED = shutil.ignore_patterns("__pycache__")
@@ -53,7 +53,7 @@ class Repository:
         path.write_text(text.replace(old, new), encoding="utf-8")
 
     def command(self, *words: str) -> list[str]:
-        return [sys.executable, "-m", "tools.quorate", *words]
+        return [sys.executable, "-m", "commands.quorate", *words]
 
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(self.command(*words), cwd=self.root, check=False, capture_output=True, text=True)
@@ -133,7 +133,7 @@ def test_an_edited_stack_file_in_words(repository: Repository) -> None:
     assert repository.git("status", "--porcelain") == "M Pulumi.dev.yaml"
     assert repository.git("worktree", "list").count("\n") == 0
     home = engine.settings().get("PULUMI_HOME")
-    assert home is None or not (Path(home) / "logs").is_dir(), "the engine logs every run again: tools/engine.py"
+    assert home is None or not (Path(home) / "logs").is_dir(), "the engine logs every run again: toolchain/engine.py"
 
 
 def test_a_forbidden_change_has_an_exit_code_of_its_own(repository: Repository) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from policy.changes.change import Change, Kind
+from changes.change import Change, Kind
 from policy.findings import resource_name
 from tests.changes.worlds import CLOUD, DOMAIN, compared, edited, vm, without
 from tests.policy.test_unknown import paths

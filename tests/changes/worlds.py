@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from policy.changes.change import Change
-from policy.changes.compare import changes
+from changes.change import Change
+from changes.compare import changes
 from tests.policy.world import Given, facts, machine, whole_stack
 
 CLOUD = whole_stack()

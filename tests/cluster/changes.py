@@ -6,9 +6,9 @@ import copy
 from collections.abc import Callable
 from dataclasses import replace
 
-from proof.machines import Machine
 from proof.objects import Object
-from proof.stand import Rendered
+from proof.simulated_nodes import Machine
+from proof.simulation import Rendered
 
 
 def changed(rendered: Rendered, kind: str, name: str, change: Callable[[Object], None]) -> Rendered:

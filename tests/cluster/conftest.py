@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from blueprint.settings import load_file
-from proof.norm import norm_of
+from blueprint.stackfile.loader import load_file
+from proof.expected import norm_of
 from proof.prove import Subject
 from proof.render import rendered
-from proof.stand import Rendered, Stand, read, standing
+from proof.simulation import Rendered, Stand, read, standing
 from tests.stacks import ROOT, full_size, write
-from tools import cluster
-from tools.engine import MANIFEST, Engine
-from tools.progress import Reporter
+from toolchain import cluster_programs
+from toolchain.engine import MANIFEST, Engine
+from toolchain.progress import Reporter
 
 Standing = Callable[[Rendered], AbstractContextManager[Stand]]
 
@@ -26,7 +26,7 @@ Standing = Callable[[Rendered], AbstractContextManager[Stand]]
 def binaries() -> Path:
     """The programs of a control plane: what a developer points to, or what `tools.cluster` brings."""
     given = os.environ.get("QUORATE_CLUSTER")
-    return Path(given) if given else cluster.bring(Reporter())
+    return Path(given) if given else cluster_programs.bring(Reporter())
 
 
 @pytest.fixture(scope="session")

@@ -16,7 +16,7 @@ from proof.control_plane import control_plane
 from proof.processes import Processes
 from proof.scratch import PREFIX, scratch, sweep
 from tests.stacks import ROOT
-from tools.progress import Trouble
+from toolchain.progress import UserError
 
 OWNER = """
 import signal, sys, time
@@ -69,7 +69,7 @@ def test_a_program_that_ends_is_told(binaries: Path) -> None:
         scheduler = next(each for each in plane.processes.running if each.name == "kube-scheduler")
         scheduler.child.kill()
         scheduler.child.wait()
-        with pytest.raises(Trouble, match="kube-scheduler ended while it was needed"):
+        with pytest.raises(UserError, match="kube-scheduler ended while it was needed"):
             plane.check()
 
 
@@ -100,7 +100,7 @@ def test_a_directory_in_use_is_not_swept() -> None:
 
 
 def test_missing_programs_are_named(tmp_path: Path) -> None:
-    with pytest.raises(Trouble, match="etcd, kube-apiserver"), control_plane(tmp_path):
+    with pytest.raises(UserError, match="etcd, kube-apiserver"), control_plane(tmp_path):
         pass
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from blueprint.nodes import POOL, SERVER
+from contract import POOL, SERVER
 from proof import rollouts
-from proof.judge import judge
-from proof.machines import Machine
+from proof.checks import judge
 from proof.prove import Subject
-from proof.stand import Stand
+from proof.simulated_nodes import Machine
+from proof.simulation import Stand
 from tests.cluster import changes
 from tests.cluster.conftest import Standing
 

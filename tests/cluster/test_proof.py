@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from proof import document as documents
+from proof import proof_file as documents
 from proof import report
 from proof.prove import TRIALS, Subject, prove
 

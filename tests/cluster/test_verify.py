@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from blueprint.nodes import SERVER
+from contract import ROW, SERVER
 from proof.api import MERGE, Api
-from proof.cluster import ROW, from_api
+from proof.cluster import from_api
 from proof.kubeconfig import read_kubeconfig
 from proof.prove import Subject
-from proof.stand import Stand
+from proof.simulation import Stand
 from proof.verify import main, verify
 from tests.cluster.conftest import Standing
-from tools.progress import Trouble
+from toolchain.progress import UserError
 
 
 def stray_member(stand: Stand, node: str) -> None:
@@ -57,7 +57,7 @@ def test_no_cluster_is_one_message(tmp_path: Path, capsys: pytest.CaptureFixture
     assert main(["--kubeconfig", str(missing), "--stack", "dev"]) == 1
     assert "cannot be read" in capsys.readouterr().err
     missing.write_text("a: b\n", encoding="utf-8")
-    with pytest.raises(Trouble, match="no kubeconfig with a current context"):
+    with pytest.raises(UserError, match="no kubeconfig with a current context"):
         read_kubeconfig(missing)
 
 

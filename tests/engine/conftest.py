@@ -18,11 +18,11 @@ from typing import Any
 import pytest
 import yaml
 
-from blueprint.placement import Plan, plan
-from blueprint.settings import load_file
+from blueprint.plan.planner import Plan, plan
+from blueprint.stackfile.loader import load_file
 from components.tree import OWNERS
 from tests.stacks import ROOT, STACKS
-from tools.engine import MANIFEST, Engine
+from toolchain.engine import MANIFEST, Engine
 
 PROGRAM = ("__main__.py", "blueprint", "components")
 

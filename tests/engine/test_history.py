@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from policy.components import Previous, Standing
-from policy.facts import Facts
-from policy.resource import Resource
-from policy.rules.history import changes
+from policy.facts.components import Previous, QuorumState
+from policy.facts.resource import Resource
+from policy.facts.stack import Facts
+from policy.rules.updates import changes
 from tests.engine.conftest import Done, Project, Projects
 from tests.engine.test_lifecycle import edit, servers
 from tests.stacks import ROOT, STACKS
@@ -48,7 +48,7 @@ def test_what_is_left_behind_is_what_the_policies_see(rendered: Projects) -> Non
         assert quorums.keys() >= {"etcd", "mysqld", "rabbitmq", "ceph-mon"}
         seen = Facts([*facts.resources, left.resource])
         assert {change.name: change.now for change in changes(seen)} == {
-            name: Standing(each.members, dict(each.nodes)) for name, each in quorums.items()
+            name: QuorumState(each.members, dict(each.nodes)) for name, each in quorums.items()
         }
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from blueprint.placement import Plan, ServicePlan
-from blueprint.sizing import load_sizing
+from blueprint.plan.planner import Plan, ServicePlan
+from blueprint.plan.sizing import load_sizing
 from tests.engine.conftest import Project, Projects
 
 KINDS = ("Deployment", "StatefulSet", "DaemonSet")

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from components import tokens
+import contract
 from tests.engine.conftest import Done, Projects
 from tests.stacks import STACKS
 
@@ -49,14 +49,14 @@ def test_the_tree_is_the_golden_one(project: Projects, stack: str) -> None:
 
 def test_tokens_of_dynamic_resources_are_what_the_engine_calls_them(project: Projects) -> None:
     found = tree(project("dev").run("preview"))
-    assert f"{tokens.MACHINE} cloud-virt1-master1\n" in found
-    assert f"{tokens.MACHINE_POOL} cloud-compute-32c-128g-virt-24c-52g\n" in found
+    assert f"{contract.MACHINE} cloud-virt1-master1\n" in found
+    assert f"{contract.MACHINE_POOL} cloud-compute-32c-128g-virt-24c-52g\n" in found
 
 
 def test_a_thousand_computes_are_one_resource_with_a_small_state(rendered: Projects) -> None:
     """The provider's code would be in it a thousand times over; its name is, once for each resource."""
     project = rendered("ra1000")
-    pools = [each for each in project.state().values() if each["type"] == tokens.MACHINE_POOL]
+    pools = [each for each in project.state().values() if each["type"] == contract.MACHINE_POOL]
     (pool,) = [each for each in pools if each["inputs"]["pool"] == "compute"]
     assert len(pool["inputs"]["nodes"]) == 1000
     assert len(pool["inputs"]["__provider"]) < 200

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
+from policy.facts.stack_waivers import Waivers
 from policy.findings import Verdict
 from policy.rule import AnyRule, Rule, S
-from policy.waivers import Waivers
 from tests.policy.world import Given
 
 KINDS = (Verdict.PASS, Verdict.FAIL, Verdict.NOT_APPLICABLE, Verdict.NOT_EVALUATED)

@@ -11,11 +11,12 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from policy import placement, record
 from policy.catalogue import RULES, WAIVABLE
+from policy.engine import record
+from policy.facts import placement_map
+from policy.facts.stack_waivers import Waivers
 from policy.findings import Finding, Verdict, Waiver
 from policy.rule import evaluate
-from policy.waivers import Waivers
 from tests.policy.world import Given, facts, stack
 
 Event = dict[str, Any]
@@ -38,7 +39,7 @@ def log_of(
         events += [
             debug(record.written_rule(rule, findings[0].enforcement, findings)) for rule, findings in said.items()
         ]
-        events.append(debug(record.written_placement(placement.read(judged))))
+        events.append(debug(record.written_placement(placement_map.read(judged))))
         events.append(debug(record.written_end(record.EndRecord(len(said), 9, profile, "100", TODAY.isoformat()))))
     for findings in said.values():
         events += [_violation(finding) for finding in findings if finding.verdict.told]

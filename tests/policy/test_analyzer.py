@@ -12,11 +12,11 @@ import pytest
 from pulumi.runtime.proto import analyzer_pb2 as messages
 from pulumi_policy import EnforcementLevel
 
-from policy.analyzer import Analyzer
 from policy.catalogue import RULES
-from policy.facts import PRODUCTION
+from policy.engine.analyzer import Analyzer
+from policy.engine.pack import RulePolicy, policies
+from policy.facts.stack import PRODUCTION
 from policy.findings import Enforcement
-from policy.pack import RulePolicy, policies
 from tests.policy.world import UNKNOWN, Given, cloud, message, quorum, whole_stack
 
 ROOT = Path(__file__).parents[2]
@@ -67,7 +67,7 @@ def test_the_norm_is_read_while_the_program_runs() -> None:
     code = f"""
 import sys, threading
 from tests.policy.test_analyzer import *
-loaded = [name for name in sys.modules if name.startswith({"blueprint.architecture"!r})]
+loaded = [name for name in sys.modules if name.startswith({"blueprint.architecture.model"!r})]
 for name in loaded:
     del sys.modules[name]
 analyzer().ConfigureStack(messages.AnalyzerStackConfigureRequest(config={{}}), CONTEXT)
@@ -119,7 +119,7 @@ def test_an_empty_stack() -> None:
 
 def test_an_architecture_of_the_stacks_own(tmp_path: Path) -> None:
     """The Cloud names it, the stack's configuration says where it is; neither can pass for one of ours."""
-    text = (Path("blueprint/architectures/100.yaml")).read_text(encoding="utf-8")
+    text = (Path("blueprint/architecture/100.yaml")).read_text(encoding="utf-8")
     file = tmp_path / "mine.yaml"
     file.write_text(text.replace('name: "100"', "name: mine"), encoding="utf-8")
     given = [cloud("mine") if each.name == "cloud" else each for each in whole_stack()]

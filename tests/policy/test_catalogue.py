@@ -9,10 +9,10 @@ from pulumi_policy import EnforcementLevel
 
 from policy import catalogue
 from policy.catalogue import BY_ID, FAMILIES, RULES
-from policy.facts import LAB, PRODUCTION
+from policy.engine.pack import RulePolicy
+from policy.facts.stack import LAB, PRODUCTION
 from policy.findings import Enforcement, Severity
-from policy.norms import parts
-from policy.pack import RulePolicy
+from policy.requirements import parts
 from policy.rule import AnyRule
 from tests.policy.cases import KINDS
 from tests.policy.tables import CASES
@@ -36,7 +36,7 @@ def test_it_is_whole(rule: AnyRule) -> None:
     assert re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)+", rule.id)
     assert rule.severity in Severity
     assert re.fullmatch(r"\d+\.\d+\.\d+", rule.since)
-    for text in (rule.title, rule.rationale, rule.remediation, rule.otherwise):
+    for text in (rule.title, rule.rationale, rule.remediation, rule.not_applicable_reason):
         assert len(text.split()) >= 4, text
     assert rule.rationale.endswith(".")
     assert rule.remediation.endswith(".")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from policy import clear_text
+from policy.facts import clear_text
 
 HARMFUL = (
     ("password = hunter2", "a value under password"),

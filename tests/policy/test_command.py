@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from policy.command import Command
-from policy.decode import from_message
+from policy.engine.decode import from_message
+from policy.facts.shell import Command
 from tests.policy.tables.commands import local
 from tests.policy.world import message
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from policy.decode import from_message, from_sdk
-from policy.resource import Resource
-from policy.tree import NotKnown, Tree
+from policy.engine.decode import from_message, from_sdk
+from policy.facts.properties import NotKnown, Properties
+from policy.facts.resource import Resource
 from tests.policy.tables import CASES
 from tests.policy.world import UNKNOWN, Given, facts, message, sdk_args
 
@@ -21,7 +21,7 @@ def read(props: dict[str, Any]) -> Resource:
     return from_message("test", "urn", "thing", message(props))
 
 
-def plain(tree: Tree) -> object:
+def plain(tree: Properties) -> object:
     """A tree as plain data, unknown values as such; walks it as rules do."""
     try:
         if tree.is_text() or not tree.given():
@@ -31,7 +31,7 @@ def plain(tree: Tree) -> object:
         return "(unknown)"
     except Exception:  # no list
         try:
-            return {key: plain(tree.at(key)) for key in tree.keys()}  # noqa: SIM118 - a Tree is no mapping
+            return {key: plain(tree.at(key)) for key in tree.keys()}  # noqa: SIM118 - a Properties is no mapping
         except Exception:  # no mapping
             return tree.quantity() if not tree.flag() else True
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from policy import record
+from audit import events
+from audit.result import audit
 from policy.catalogue import BY_ID, RULES
+from policy.engine import record
 from policy.findings import Verdict
-from policy.report import events
-from policy.report.audit import audit
 from tests.policy.conftest import Previews
 from tests.policy.world import UNKNOWN, Given, quorum, whole_stack
 

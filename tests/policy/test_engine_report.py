@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from audit.__main__ import main
 from policy.catalogue import RULES
-from policy.report.__main__ import main
 from tests.policy.conftest import ROOT, Preview, Previews
 from tests.policy.logs import log_of, written
 from tests.policy.world import UNKNOWN, Given, machine, quorum, whole_stack

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from policy.facts import Facts
+from policy.facts.kubernetes.workload import Workload
+from policy.facts.stack import Facts
 from policy.findings import Enforcement, Severity, Verdict, resource_name
-from policy.kubernetes.workload import Workload
 from policy.rule import Problem, Rule, Source, evaluate, rule
 from tests.policy.world import UNKNOWN, Given, facts, stack, workload
 
@@ -29,7 +29,7 @@ def made(subjects: object = None) -> Rule[Workload]:
         sources=[Source("004", "5.4.16", "so many instances")],
         remediation="Have more.",
         subjects=all_workloads,
-        otherwise="the stack has no workload",
+        not_applicable_reason="the stack has no workload",
     )
     def check(_facts: Facts, each: Workload) -> Iterator[Problem]:
         if 6 // (each.replicas or 0) != 2:

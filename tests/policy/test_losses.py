@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from policy import placement, record
-from policy.placement import Placement
-from policy.report import losses
-from policy.report.plan import PlanFile
+from audit import losses
+from audit.plan import PlanFile
+from policy.engine import record
+from policy.facts import placement_map
+from policy.facts.placement_map import Placement
 from tests.policy.world import (
     HOST,
     SERVER,
@@ -37,7 +38,7 @@ NODES = [
 
 
 def of(*given: Given | Sequence[Given]) -> Placement:
-    return placement.read(facts([each for some in given for each in ([some] if isinstance(some, Given) else some)]))
+    return placement_map.read(facts([each for some in given for each in ([some] if isinstance(some, Given) else some)]))
 
 
 def loss(server: str, found: Placement) -> dict[str, tuple[int, int, bool, bool]]:
@@ -125,7 +126,7 @@ def test_places_are_drawn_from_the_plan_only_where_the_resources_allow_them(tmp_
     (api,) = found.placed
 
     def drawn(*nodes: str) -> list[str] | None:
-        document = {"version": 1, "witness": [{"service": "api", "node": node} for node in nodes], "services": []}
+        document = {"version": 2, "assignment": [{"service": "api", "node": node} for node in nodes], "services": []}
         (tmp_path / "plan.json").write_text(json.dumps(document), encoding="utf-8")
         numbers = PlanFile.read(tmp_path / "plan.json").nodes_of(api, found)
         return None if numbers is None else [found.nodes[number].name for number in numbers]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from policy.report import events
-from policy.report.audit import audit
-from policy.report.numbers import Number, numbers
-from policy.report.plan import PlanFile
-from policy.report.positions import StackFile
+from audit import events
+from audit.numbers import Number, numbers
+from audit.plan import PlanFile
+from audit.positions import StackFile
+from audit.result import audit
 from tests.policy.logs import log_of, written
 from tests.policy.world import Given, daemons, etcd, machines, masters, quorum, stack, workload
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from audit.positions import StackFile
 from policy.findings import Enforcement, Finding, Severity, Verdict
-from policy.report.positions import StackFile
 
 TEXT = """\
 config:

@@ -6,9 +6,9 @@ from decimal import Decimal
 
 import pytest
 
-from policy.kubernetes import configuration
-from policy.kubernetes.quantity import Resources, quantity, resources
-from policy.tree import UNKNOWN, Malformed, NotKnown, Tree
+from policy.facts.kubernetes import configuration
+from policy.facts.kubernetes.quantity import Resources, quantity, resources
+from policy.facts.properties import UNKNOWN, Malformed, NotKnown, Properties
 
 
 @pytest.mark.parametrize(
@@ -31,18 +31,18 @@ from policy.tree import UNKNOWN, Malformed, NotKnown, Tree
     ],
 )
 def test_a_quantity(written: object, value: Decimal) -> None:
-    assert quantity(Tree(written, "web")) == value
+    assert quantity(Properties(written, "web")) == value
 
 
 @pytest.mark.parametrize("written", ["", "m", "1 Gi", "1KB", "one", "1.2.3", "1ki", True, ["1"]])
 def test_what_is_none(written: object) -> None:
     with pytest.raises(Malformed):
-        quantity(Tree(written, "web"))
+        quantity(Properties(written, "web"))
 
 
 def test_an_unknown_one_is_not_nothing() -> None:
     with pytest.raises(NotKnown, match=r"requests\.cpu of web"):
-        resources(Tree({"requests": {"cpu": UNKNOWN}}, "web").at("requests"))
+        resources(Properties({"requests": {"cpu": UNKNOWN}}, "web").at("requests"))
 
 
 def test_both_must_fit() -> None:

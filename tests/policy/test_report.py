@@ -11,9 +11,9 @@ from typing import Any
 import jsonschema
 import pytest
 
+from audit.__main__ import main
 from policy.catalogue import RULES
 from policy.findings import Waiver
-from policy.report.__main__ import main
 from tests.policy.logs import Event, debug, error, log_of, written
 from tests.policy.world import UNKNOWN, Given, quorum, whole_stack, workload
 
@@ -25,7 +25,7 @@ UNDECIDED = [quorum(replicas=UNKNOWN) if each.name == "rabbitmq" else each for e
 
 
 class Report:
-    """What `python -m policy.report` made of a log."""
+    """What `python -m audit` made of a log."""
 
     def __init__(self, code: int, directory: Path) -> None:
         self.code = code

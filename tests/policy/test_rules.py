@@ -6,8 +6,8 @@ import pytest
 from pulumi_policy import ReportViolation
 from pulumi_policy import policy as sdk
 
+from policy.engine.pack import RulePolicy
 from policy.findings import Enforcement, Finding, Verdict, resource_name
-from policy.pack import RulePolicy
 from policy.rule import evaluate
 from tests.policy.cases import Case
 from tests.policy.tables import CASES

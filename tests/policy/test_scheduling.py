@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from policy.kubernetes.selectors import label_selector, requirement
-from policy.tree import Malformed, Tree
+from policy.facts.kubernetes.selectors import label_selector, requirement
+from policy.facts.properties import Malformed, Properties
 from tests.policy.world import REQUIRED, Given, facts, machine, machine_pool, workload
 
 LABELS = {"zone": "a", "cores": "24", "empty": ""}
 
 
-def tree(value: object) -> Tree:
-    return Tree(value, "test")
+def tree(value: object) -> Properties:
+    return Properties(value, "test")
 
 
 @pytest.mark.parametrize(

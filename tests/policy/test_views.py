@@ -14,9 +14,9 @@ from pydantic_sarif.model import (  # pyright: ignore[reportMissingTypeStubs]
     StaticAnalysisResultsFormatSarifVersion210JsonSchema as Sarif,
 )
 
+from audit.__main__ import main
 from policy.catalogue import RULES
 from policy.findings import Waiver
-from policy.report.__main__ import main
 from tests.policy.logs import Event, log_of, written
 from tests.policy.world import UNKNOWN, Given, quorum, whole_stack
 

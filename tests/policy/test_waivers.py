@@ -7,10 +7,10 @@ from datetime import date
 
 import pytest
 
-from policy import waivers
 from policy.catalogue import BY_ID, WAIVABLE
+from policy.facts import stack_waivers
+from policy.facts.stack_waivers import Waivers, read
 from policy.findings import Enforcement, Finding, Severity, Verdict, Waiver
-from policy.waivers import Waivers, read
 
 TODAY = date(2026, 11, 21)
 WRITTEN = {
@@ -68,7 +68,7 @@ def test_an_expired_waiver_does_not_stand_before_one_that_holds() -> None:
 
 
 def test_it_is_read_as_the_engine_hands_it_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(waivers, "today", lambda: TODAY)
+    monkeypatch.setattr(stack_waivers, "today", lambda: TODAY)
     found = read(json.dumps([WRITTEN]), WAIVABLE)
     assert found.given == (GIVEN,)
     assert found.on == TODAY

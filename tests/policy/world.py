@@ -20,10 +20,10 @@ from pulumi_policy import (
     proxy,
 )
 
-from blueprint.architecture import load_architecture
-from policy.decode import from_message
-from policy.facts import Facts
-from policy.waivers import Waivers
+from blueprint.architecture.model import load_architecture
+from policy.engine.decode import from_message
+from policy.facts.stack import Facts
+from policy.facts.stack_waivers import Waivers
 
 UNKNOWN = proxy.UNKNOWN_STRING_VALUE
 """What the engine sends in a preview for a value that it does not have yet."""

@@ -13,7 +13,7 @@ import pytest
 import yaml
 from pydantic import ValidationError
 
-from blueprint.architecture import NAMES, Architecture, ArchitectureError, Row, for_computes, load_architecture
+from blueprint.architecture.model import NAMES, Architecture, ArchitectureError, Row, for_computes, load_architecture
 
 Table = dict[str, list[str]]
 

@@ -11,7 +11,7 @@ import pytest
 import yaml
 from pydantic import BaseModel
 
-from blueprint.architecture import FOLDER, Architecture, ArchitectureError, Row, load_architecture
+from blueprint.architecture.model import FOLDER, Architecture, ArchitectureError, Row, load_architecture
 
 Data = dict[str, Any]
 Write = Callable[[Data], str]

@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from blueprint.placement import plan
-from blueprint.problems import Refused
-from blueprint.settings import from_pulumi, load_file
+from blueprint.plan.planner import plan
+from blueprint.problems import InvalidStackError
+from blueprint.stackfile.loader import from_pulumi, load_file
 from tests.stacks import ROOT, STACKS, full_size, server, write
 
 
 def refusal(path: Path) -> list[str]:
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(InvalidStackError) as caught:
         plan(load_file(path))
     return [str(problem) for problem in caught.value.problems]
 
@@ -282,9 +282,9 @@ def test_an_absent_file(tmp_path: Path) -> None:
 def test_the_engine_s_door_says_the_same(tmp_path: Path) -> None:
     """A root secret that is not marked secret, and one that is."""
     good = {"quorate:profile": "lab", "quorate:rootSecret": "hunter2"}
-    with pytest.raises(Refused, match="quorate:rootSecret: holds a secret in clear text"):
+    with pytest.raises(InvalidStackError, match="quorate:rootSecret: holds a secret in clear text"):
         from_pulumi(good, set())
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(InvalidStackError) as caught:
         from_pulumi(good, {"quorate:rootSecret"})
     assert [problem.key for problem in caught.value.problems] == ["quorate:servers"]
 
@@ -293,7 +293,7 @@ def test_the_command_line_prints_a_line_each_and_exits_1(tmp_path: Path) -> None
     stack = deepcopy(CASES["an undefined role"][0])
     path = write(tmp_path, stack)
     run = subprocess.run(
-        [sys.executable, "-m", "blueprint.settings", "--check", str(path), str(STACKS["dev"])],
+        [sys.executable, "-m", "commands.check", "--check", str(path), str(STACKS["dev"])],
         capture_output=True,
         text=True,
         cwd=ROOT,

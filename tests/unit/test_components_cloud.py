@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from blueprint.placement import Plan, plan
-from blueprint.problems import Refused
-from blueprint.settings import load_file
-from components import target, tokens
+import contract
+from blueprint.plan.planner import Plan, plan
+from blueprint.problems import InvalidStackError
+from blueprint.stackfile.loader import load_file
+from components import target
 from components.cloud import Cloud, CloudArgs
 from tests.recording import Recorded, record
 from tests.stacks import STACKS, full_size, parsed
@@ -43,7 +44,8 @@ def facts(resources: list[Recorded], token: str) -> dict[str, dict[str, Any]]:
 def test_every_component_sends_its_facts_as_inputs_and_once_as_outputs(dev: list[Recorded]) -> None:
     components = [each for each in dev if each.type.startswith("quorate:")]
     assert {each.type for each in components} == {
-        tokens.CLOUD, tokens.VIRT_HOST, tokens.MASTER_TIER, tokens.ETCD, tokens.CALICO, tokens.OPENSTACK_SERVICE,
+        contract.CLOUD, contract.VIRT_HOST, contract.MASTER_TIER, contract.ETCD, contract.CALICO,
+        contract.OPENSTACK_SERVICE,
     }  # fmt: skip
     for each in components:
         assert each.outputs == [each.inputs], each.name
@@ -51,7 +53,7 @@ def test_every_component_sends_its_facts_as_inputs_and_once_as_outputs(dev: list
 
 
 def test_the_clouds_own_facts(dev: list[Recorded]) -> None:
-    assert facts(dev, tokens.CLOUD) == {
+    assert facts(dev, contract.CLOUD) == {
         "cloud": {
             "profile": "lab",
             "architecture": "100",
@@ -66,7 +68,7 @@ def test_the_clouds_own_facts(dev: list[Recorded]) -> None:
 
 
 def test_a_virt_host_and_its_machines(dev: list[Recorded]) -> None:
-    hosts = facts(dev, tokens.VIRT_HOST)
+    hosts = facts(dev, contract.VIRT_HOST)
     assert hosts.keys() == {"cloud-virt1", "cloud-virt2", "cloud-virt3"}
     assert hosts["cloud-virt1"] == {
         "server": "virt1",
@@ -86,24 +88,24 @@ def test_a_virt_host_and_its_machines(dev: list[Recorded]) -> None:
 
 
 def test_the_master_tier(dev: list[Recorded], large: list[Recorded]) -> None:
-    (masters,) = facts(dev, tokens.MASTER_TIER).values()
+    (masters,) = facts(dev, contract.MASTER_TIER).values()
     assert [master["node"] for master in masters["masters"]] == ["master1", "master2", "master3"]
     assert masters["masters"][0] == {"node": "master1", "server": "virt1", "rack": "lab1", "address": "10.20.0.21"}
-    (etcd,) = facts(dev, tokens.ETCD).values()
+    (etcd,) = facts(dev, contract.ETCD).values()
     assert [member["server"] for member in etcd["members"]] == ["virt1", "virt2", "virt3"]
-    (small,), (big,) = facts(dev, tokens.CALICO).values(), facts(large, tokens.CALICO).values()
+    (small,), (big,) = facts(dev, contract.CALICO).values(), facts(large, contract.CALICO).values()
     assert small == {"routeReflectors": [], "datastore": "kubernetes"}
     assert big == {"routeReflectors": ["master1", "master2", "master3"], "datastore": "kubernetes"}
 
 
 def test_a_physical_master_is_the_tiers_and_a_virtual_one_its_hosts(dev: list[Recorded], large: list[Recorded]) -> None:
-    parents = {each.inputs["node"]: each.parent for each in [*dev, *large] if each.type == tokens.MACHINE}
+    parents = {each.inputs["node"]: each.parent for each in [*dev, *large] if each.type == contract.MACHINE}
     assert parents["master1"] == "cloud-masters", "of the large one"
     assert {each.parent for each in dev if each.inputs.get("node") == "master1"} == {"cloud-virt1"}
 
 
 def test_a_service_is_what_the_plan_says_of_it(large: list[Recorded]) -> None:
-    services = facts(large, tokens.OPENSTACK_SERVICE)
+    services = facts(large, contract.OPENSTACK_SERVICE)
     assert services.keys() == {f"cloud-{each.name}" for each in LARGE.services if not each.replaced_by}
     for each in LARGE.services:
         if not each.replaced_by:
@@ -197,7 +199,7 @@ def test_names_start_with_their_components_and_tell_resources_apart(dev: list[Re
 
 
 def test_machines_tell_rules_what_they_are(large: list[Recorded]) -> None:
-    machines = {each.inputs["node"]: each.inputs for each in large if each.type == tokens.MACHINE}
+    machines = {each.inputs["node"]: each.inputs for each in large if each.type == contract.MACHINE}
     assert {name: each["pool"] for name, each in machines.items()} == {
         node.name: node.pool for node in LARGE.nodes if node.pool not in ("compute", "storage")
     }
@@ -215,7 +217,7 @@ def test_machines_tell_rules_what_they_are(large: list[Recorded]) -> None:
 
 
 def test_pools_tell_rules_what_their_nodes_are(large: list[Recorded]) -> None:
-    pools = {each.name: each.inputs for each in large if each.type == tokens.MACHINE_POOL}
+    pools = {each.name: each.inputs for each in large if each.type == contract.MACHINE_POOL}
     one = pools["cloud-compute-24c-256g-no-rack"]
     assert one.keys() == {
         "kind", "pool", "roles", "labels", "taints", "cpu", "memory", "nodes", "files", "root", "__provider",
@@ -243,5 +245,7 @@ def test_nothing_depends_on_the_order_of_anything(dev: list[Recorded]) -> None:
 
 def test_live_machines_are_refused_with_what_to_write() -> None:
     live = plan(parsed(full_size("100", target="live")))
-    with pytest.raises(Refused, match=r"quorate:target: live machines .* come with a later release; write render"):
+    with pytest.raises(
+        InvalidStackError, match=r"quorate:target: live machines .* come with a later release; write render"
+    ):
         cloud(live)

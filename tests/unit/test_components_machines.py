@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import yaml
 
-from blueprint.nodes import Node
-from blueprint.placement import Plan, plan
-from blueprint.settings import load_file
+from blueprint.plan.nodes import Node
+from blueprint.plan.planner import Plan, plan
+from blueprint.stackfile.loader import load_file
 from components import documents, machine_files, workers
 from components.machine import variables
 from tests.stacks import STACKS, full_size, parsed, server

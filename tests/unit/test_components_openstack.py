@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from blueprint.architecture import NAMES, load_architecture
-from blueprint.models import Images, Override, Settings
-from blueprint.problems import Refused
-from blueprint.sizing import load_sizing
+from blueprint.architecture.model import NAMES, load_architecture
+from blueprint.plan.sizing import load_sizing
+from blueprint.problems import InvalidStackError
+from blueprint.stackfile.settings import Images, Override, Settings
 from components.openstack import config, images
 from components.openstack.catalogue import CATALOGUE
 from components.openstack.pod import divide
@@ -153,7 +153,7 @@ def test_an_image_of_ones_own_is_the_services_and_not_its_companions() -> None:
 
 
 def test_a_release_without_images_is_refused_by_name() -> None:
-    with pytest.raises(Refused, match=r"quorate:release: 2031\.2 has no Kolla images; write one of: 2025\.1"):
+    with pytest.raises(InvalidStackError, match=r"quorate:release: 2031\.2 has no Kolla images; write one of: 2025\.1"):
         reference("keystone", release="2031.2")
 
 
@@ -220,7 +220,7 @@ def test_services_own_their_data_and_logs() -> None:
 
 @pytest.mark.parametrize("name", ["a/b", "../x", "with space", "", "config.json", "proxysql.config.json"])
 def test_a_name_that_no_file_can_have_is_refused(name: str) -> None:
-    with pytest.raises(Refused, match=r"quorate:services\.mysqld\.config\.") as refused:
+    with pytest.raises(InvalidStackError, match=r"quorate:services\.mysqld\.config\.") as refused:
         config.data(CATALOGUE["mysqld"], {name: "x"})
     assert "is no name for a file here" in str(refused.value)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from blueprint.placement import plan
-from blueprint.settings import load_file
+from blueprint.plan.planner import plan
+from blueprint.stackfile.loader import load_file
 from components.previous import standing
 from tests.stacks import STACKS, full_size, parsed
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from blueprint.nodes import Node
-from blueprint.placement import plan
-from blueprint.problems import Refused
+from blueprint.plan.nodes import Node
+from blueprint.plan.planner import plan
+from blueprint.problems import InvalidStackError
 from components.virt_host.domain import files, fill, xml
 from tests.stacks import parsed, server
 
@@ -113,7 +113,7 @@ def test_a_physical_server_has_no_such_file() -> None:
 
 
 def test_a_template_that_cannot_be_read_is_refused_with_its_key(tmp_path: Path) -> None:
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(InvalidStackError) as refused:
         files(machine(), str(tmp_path / "nowhere.xml"))
     (problem,) = refused.value.problems
     assert problem.key == "quorate:template"

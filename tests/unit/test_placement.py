@@ -12,11 +12,11 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from blueprint.architecture import load_architecture
-from blueprint.placement import Plan, plan
-from blueprint.problems import Refused
-from blueprint.quorum import majority
-from blueprint.settings import load_file
+from blueprint.architecture.model import load_architecture
+from blueprint.plan.planner import Plan, plan
+from blueprint.plan.quorum_limits import majority
+from blueprint.problems import InvalidStackError
+from blueprint.stackfile.loader import load_file
 from tests.stacks import ROOT, SIZES, STACKS, full_size, parsed, server
 
 OWNERS = {
@@ -64,7 +64,7 @@ def stacks(draw: st.DrawFn) -> dict[str, Any]:
 def attempt(config: dict[str, Any]) -> Plan | None:
     try:
         return planned(config)
-    except Refused:
+    except InvalidStackError:
         return None
 
 
@@ -78,7 +78,7 @@ def test_losing_any_one_physical_host_loses_no_quorum(config: dict[str, Any]) ->
     if result is None:
         return
     members: dict[str, list[str]] = defaultdict(list)
-    for assignment in result.witness:
+    for assignment in result.assignment:
         members[assignment.service].append(assignment.server)
     quorums = {service.name: members[service.name] for service in result.services if service.quorum}
     if len(result.masters) > 1:
@@ -97,7 +97,7 @@ def test_the_witness_keeps_every_rule(config: dict[str, Any]) -> None:
         return
     node = {node.name: node for node in result.nodes}
     at: dict[str, set[str]] = defaultdict(set)
-    for assignment in result.witness:
+    for assignment in result.assignment:
         assert assignment.node not in at[assignment.service], f"two of {assignment.service} on {assignment.node}"
         assert assignment.server == node[assignment.node].server
         at[assignment.service].add(assignment.node)
@@ -126,7 +126,7 @@ def test_renaming_changes_nothing_but_names(config: dict[str, Any], random: Any)
     assert [(old.pool, old.dedicated_to) for old in result.nodes] == [
         (new.pool, new.dedicated_to) for new in other.nodes
     ]
-    assert [(a.service, a.node) for a in result.witness] == [(a.service, back[a.node]) for a in other.witness]
+    assert [(a.service, a.node) for a in result.assignment] == [(a.service, back[a.node]) for a in other.assignment]
 
 
 def _renamed(name: str, names: dict[str, str]) -> str:
@@ -148,7 +148,7 @@ def test_a_further_compute_moves_no_control_plane_service(config: dict[str, Any]
     if result is None:
         return
     grown = planned(more)
-    assert [a for a in grown.witness if a.node != "further"] == list(result.witness)
+    assert [a for a in grown.assignment if a.node != "further"] == list(result.assignment)
     assert [node for node in grown.nodes if node.name != "further"] == list(result.nodes)
 
 
@@ -202,7 +202,7 @@ def test_instances_are_the_rows(size: str) -> None:
 def test_the_l2_agent_is_where_computes_and_network_agents_are(size: str) -> None:
     result = planned(full_size(size))
     at: dict[str, set[str]] = defaultdict(set)
-    for assignment in result.witness:
+    for assignment in result.assignment:
         at[assignment.service].add(assignment.node)
     assert at["neutron-l2-agent"] >= at["nova-compute"] | at["neutron-l3-agent"] | at["neutron-dhcp-agent"]
 
@@ -211,7 +211,7 @@ def test_schedulers_of_1000_run_beside_nova_api_and_keystone() -> None:
     """004, 5.4.7: on nodes of other Nova services and of other components; the conductor shares with none."""
     result = planned(full_size("1000"))
     pool = {node.name: node.pool for node in result.nodes}
-    at = Counter(pool[a.node] for a in result.witness if a.service == "nova-scheduler")
+    at = Counter(pool[a.node] for a in result.assignment if a.service == "nova-scheduler")
     assert at == {"nova-api": 3, "keystone": 5}
 
 
@@ -254,7 +254,9 @@ def test_the_smallest_architecture_that_holds_the_computes_is_taken() -> None:
 def test_too_few_monitoring_nodes_is_an_error_that_counts() -> None:
     config = full_size("300")
     config["servers"].append(server("mon[1-2]", ["monitoring"], "10.20.2.1"))
-    with pytest.raises(Refused, match=r"Influxdb \+ Grafana needs 3 instances; pools monitoring have 2 nodes.*add 1"):
+    with pytest.raises(
+        InvalidStackError, match=r"Influxdb \+ Grafana needs 3 instances; pools monitoring have 2 nodes.*add 1"
+    ):
         planned(config)
 
 
@@ -267,7 +269,9 @@ def test_what_virtual_machines_take_is_not_there_for_pods() -> None:
 def test_requests_beyond_a_node_are_an_error() -> None:
     config = full_size("100")
     config["servers"][1] |= {"cpu": 4, "memory": 16}
-    with pytest.raises(Refused, match=r"quorate:servers \(ctl0.\): its services request .* it has 4 cores and 16 GiB"):
+    with pytest.raises(
+        InvalidStackError, match=r"quorate:servers \(ctl0.\): its services request .* it has 4 cores and 16 GiB"
+    ):
         planned(config)
 
 
@@ -275,7 +279,7 @@ def test_room_that_depends_on_the_scheduler_s_order_is_an_error() -> None:
     """A witness fits on 20 cores; the scheduler may fill the nodes in another order, and an instance waits for ever."""
     config = full_size("100")
     config["servers"][1] |= {"cpu": 20}
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(InvalidStackError) as caught:
         planned(config)
     assert [str(problem) for problem in caught.value.problems] == [
         "quorate:servers (ctl04): pool mysqld: all that may run on one node would request 23.75 cores and 80.0 GiB "
@@ -296,12 +300,12 @@ def test_enough_nodes_with_room_for_everything_are_enough() -> None:
 def test_shipped_stacks_plan(stack: str) -> None:
     result = plan(load_file(STACKS[stack]))
     document = json.loads(result.to_json())
-    assert document["version"] == 1
+    assert document["version"] == 2
     assert {"name", "server", "roles", "pool", "dedicatedTo"} <= document["nodes"][0].keys()
     assert {"name", "row", "instances", "dedicatedNodes", "shareable", "loadBalancer", "pool", "source"} <= document[
         "services"
     ][0].keys()
-    assert document["witness"][0].keys() == {"service", "node", "server"}
+    assert document["assignment"][0].keys() == {"service", "node", "server"}
 
 
 def test_warnings_say_what_a_reduced_footprint_costs() -> None:
@@ -321,7 +325,7 @@ def on_two_hosts(**more: Any) -> dict[str, Any]:
 
 
 def test_too_few_physical_hosts_is_an_error_that_counts() -> None:
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(InvalidStackError) as caught:
         planned(on_two_hosts())
     assert [str(problem) for problem in caught.value.problems] == [
         "quorate:servers: rabbitmq-server needs 3 nodes on as many physical hosts, so that the loss of one costs one "
@@ -333,7 +337,7 @@ def test_a_quorum_that_shares_a_pool_needs_physical_hosts_too() -> None:
     """Four members of the metrics store: six nodes may run them, on three physical hosts."""
     config = on_two_hosts(services={"influxdb-grafana": {"replicas": 4}})
     config["servers"][1]["name"] = "v[1-3]"
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(InvalidStackError) as caught:
         planned(config)
     assert [str(problem) for problem in caught.value.problems] == [
         "quorate:services.influxdb-grafana.replicas: Influxdb + Grafana needs 4 instances; pools mysqld, controller "
@@ -341,14 +345,19 @@ def test_a_quorum_that_shares_a_pool_needs_physical_hosts_too() -> None:
         "physical host of its own"
     ]
     config["servers"].append(server("spare", ["controller"], "10.20.7.1"))
-    assert {a.server for a in planned(config).witness if a.service == "influxdb-grafana"} == {"v1", "v2", "v3", "spare"}
+    assert {a.server for a in planned(config).assignment if a.service == "influxdb-grafana"} == {
+        "v1",
+        "v2",
+        "v3",
+        "spare",
+    }
 
 
 def test_a_row_of_a_user_s_architecture_that_nothing_runs_is_named(tmp_path: Path) -> None:
-    text = (ROOT / "blueprint" / "architectures" / "100.yaml").read_text(encoding="utf-8")
+    text = (ROOT / "blueprint" / "architecture" / "100.yaml").read_text(encoding="utf-8")
     path = tmp_path / "own.yaml"
     path.write_text(text.replace("service: nagios", "service: nagois"), encoding="utf-8")
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(InvalidStackError) as caught:
         planned(full_size("100") | {"architecture": str(path)})
     assert [str(problem).split("; ")[0] for problem in caught.value.problems] == [
         "quorate:architecture (100, row 'Nagios'): there is no service 'nagois' (did you mean 'nagios'?)"

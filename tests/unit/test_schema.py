@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 import yaml
 
-from blueprint.check import schema
+from commands.check import schema
 from tests.stacks import ROOT, STACKS
 
 PUBLISHED = ROOT / "schemas" / "stack.schema.json"
@@ -22,7 +22,7 @@ def errors(document: Any) -> list[str]:
 
 
 def test_the_published_schema_is_in_step() -> None:
-    said = "write it anew: python -m blueprint.settings --schema > schemas/stack.schema.json"
+    said = "write it anew: python -m commands.check --schema > schemas/stack.schema.json"
     assert PUBLISHED.read_text(encoding="utf-8") == schema(), said
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from blueprint.architecture import NAMES, Architecture, Row, load_architecture
-from blueprint.sizing import Resources, load_sizing
+from blueprint.architecture.model import NAMES, Architecture, Row, load_architecture
+from blueprint.plan.sizing import Resources, load_sizing
 
 SYSTEM = (500, 1024)
 """What a node keeps for itself (witness.py)."""

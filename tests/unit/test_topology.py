@@ -24,7 +24,7 @@ from blueprint.topology import (
     roles_by_node,
     services_by_node,
 )
-from blueprint.topology.catalogue import catalogue
+from blueprint.topology.definitions import catalogue
 from tests.topologies import BACKENDS, REAL, ROOT, numbered, on_three, placed, run
 
 
@@ -196,7 +196,7 @@ def test_roles_and_services_of_each_node() -> None:
 def test_the_data_hangs_together() -> None:
     known = catalogue()
     names = set(known.services)
-    rows = yaml.safe_load((ROOT / "blueprint" / "architectures" / "100.yaml").read_text())["rows"]
+    rows = yaml.safe_load((ROOT / "blueprint" / "architecture" / "100.yaml").read_text())["rows"]
     architecture = {row["service"] for row in rows}
     assert len(names) == 65
     for name, definition in known.services.items():

@@ -15,7 +15,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blueprint.problems import Refused
+from blueprint.problems import InvalidStackError
 from blueprint.topology import Finding, TopologyError, read_topology
 from tests.topologies import CACHE, ROOT, on_three, placed, run
 
@@ -141,7 +141,7 @@ def test_reading_raises_with_every_error_and_what_could_be_read(tmp_path: Path) 
     (tmp_path / "t.yaml").write_text(f"{CACHE}replicas: {{memcached: x, etcd: 0}}")
     with pytest.raises(TopologyError) as caught:
         read_topology(tmp_path / "t.yaml")
-    assert isinstance(caught.value, Refused)
+    assert isinstance(caught.value, InvalidStackError)
     assert [problem.key for problem in caught.value.problems] == ["replicas.memcached", "replicas.etcd"]
     assert [finding.key for finding in caught.value.findings] == ["replicas.memcached", "replicas.etcd"]
     assert caught.value.topology.roles == {"all": ("memcached",)}

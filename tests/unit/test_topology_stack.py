@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from blueprint.placement import Plan, plan
-from blueprint.problems import Refused
+from blueprint.plan.planner import Plan, plan
+from blueprint.problems import InvalidStackError
 from tests.stacks import ROOT, parsed, server
 
 TOPOLOGIES = ROOT / "tests" / "data" / "topologies"
@@ -77,7 +77,7 @@ def test_a_key_without_an_end_takes_node10_too() -> None:
 def test_what_ccp_took_in_silence_is_refused(tmp_path: Path, text: str, said: str) -> None:
     path = tmp_path / "topology.yaml"
     path.write_text(text, encoding="utf-8")
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(InvalidStackError) as caught:
         plan(parsed(stack(path)))
     assert any(problem.key.startswith("quorate:topology") and said in str(problem) for problem in caught.value.problems)
 
@@ -85,10 +85,10 @@ def test_what_ccp_took_in_silence_is_refused(tmp_path: Path, text: str, said: st
 def test_roles_stand_in_one_place_only() -> None:
     config = stack(TOPOLOGIES / "topology-example.yaml")
     config["servers"][1]["roles"] = ["controller"]
-    with pytest.raises(Refused, match=r"quorate:servers \(node1\).roles: the topology gives all"):
+    with pytest.raises(InvalidStackError, match=r"quorate:servers \(node1\).roles: the topology gives all"):
         plan(parsed(config))
 
 
 def test_an_absent_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(Refused, match=r"quorate:topology.*no\.yaml"):
+    with pytest.raises(InvalidStackError, match=r"quorate:topology.*no\.yaml"):
         plan(parsed(stack(tmp_path / "no.yaml")))

@@ -1,6 +1,6 @@
 from collections.abc import Mapping
 
-from policy.rules.history import (
+from policy.rules.updates import (
     majority_survives_change,
     one_member_at_a_time,
     one_storage_node_at_a_time,
@@ -37,8 +37,8 @@ Nodes = Mapping[str, object]
 
 def previous(stores: Nodes | None = None, **quorums: Nodes | tuple[int, Nodes]) -> Given:
     """What the last deployment left: each quorum by its nodes, or by its number of members and its nodes."""
-    counted = {name: each if isinstance(each, tuple) else (len(each), each) for name, each in quorums.items()}
-    left = {name: {"members": members, "nodes": nodes} for name, (members, nodes) in counted.items()}
+    pluralize = {name: each if isinstance(each, tuple) else (len(each), each) for name, each in quorums.items()}
+    left = {name: {"members": members, "nodes": nodes} for name, (members, nodes) in pluralize.items()}
     return Given("quorate:index:Previous", "previous", {"stood": {"quorums": left, "storage": stores or {}}})
 
 

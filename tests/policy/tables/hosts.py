@@ -1,4 +1,4 @@
-from policy.rules.hosts import one_member_per_server, server_label_is_true
+from policy.rules.distinct_hosts import one_member_per_server, server_label_is_true
 from tests.policy.cases import case
 from tests.policy.world import (
     HOST,

@@ -1,4 +1,4 @@
-from policy.rules.loss import quorum_survives_host, quorum_survives_rack, service_survives_host
+from policy.rules.failures import quorum_survives_host, quorum_survives_rack, service_survives_host
 from tests.policy.cases import case
 from tests.policy.world import (
     HOST,

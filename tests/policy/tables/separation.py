@@ -1,4 +1,4 @@
-from policy.rules.separation import l2_agent_goes_along, nothing_beside_osd, services_apart
+from policy.rules.anti_affinity import l2_agent_goes_along, nothing_beside_osd, services_apart
 from tests.policy.cases import case
 from tests.policy.world import (
     HOST,

@@ -1,4 +1,4 @@
-from policy.rules.together import network_agents_beside_server, radosgw_beside_monitors, scheduler_beside_nova
+from policy.rules.colocation import network_agents_beside_server, radosgw_beside_monitors, scheduler_beside_nova
 from tests.policy.cases import case
 from tests.policy.world import UNKNOWN, Given, cloud, machines, quorum, workload
 

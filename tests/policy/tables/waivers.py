@@ -3,11 +3,11 @@ from dataclasses import replace
 from datetime import date
 
 from policy.catalogue import WAIVABLE
+from policy.facts.stack_waivers import Waivers
 from policy.findings import Enforcement, Waiver
 from policy.rule import AnyRule, evaluate
 from policy.rules.quorum_sizes import rabbitmq_size
 from policy.rules.waivers import waiver_is_used, waiver_names_rule, waiver_not_expired
-from policy.waivers import Waivers
 from tests.policy.cases import case
 from tests.policy.world import UNKNOWN, Given, facts, machines, quorum, stack
 

@@ -16,7 +16,7 @@ def check(_facts: object, _subject: object) -> float:
 
 
 object.__setattr__(catalogue.BY_ID["galera-size"], "check", check)
-pack = importlib.import_module("policy.pack")
-importlib.import_module("policy.analyzer").install()
+pack = importlib.import_module("policy.engine.pack")
+importlib.import_module("policy.engine.analyzer").install()
 
 PolicyPack(pack.NAME, pack.policies(), description=pack.DESCRIPTION)  # serves, and never returns

@@ -1,0 +1,67 @@
+"""The audit for test tabs: JUnit's XML, a suite for each rule, a case for each resource that it judged."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from datetime import UTC, datetime
+from xml.etree import ElementTree as Xml
+
+from audit.result import Audit
+from policy.catalogue import RULES
+from policy.findings import Finding, Verdict
+from policy.rule import AnyRule
+
+_NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters that XML 1.0 cannot hold."""
+
+_MARKS = {
+    Verdict.FAIL: "failure",
+    Verdict.NOT_EVALUATED: "error",
+    Verdict.WAIVED: "skipped",
+    Verdict.NOT_APPLICABLE: "skipped",
+}
+
+
+def write(audit: Audit) -> str:
+    """The document. An audit that cannot be believed has a suite of its own that says why."""
+    root = Xml.Element("testsuites", name=f"quorate audit of {_plain(audit.stack)}")
+    if audit.problems:
+        suite = Xml.SubElement(root, "testsuite", name="the audit itself")
+        for number, problem in enumerate(audit.problems, start=1):
+            case = Xml.SubElement(suite, "testcase", classname="audit", name=f"can be relied on ({number})")
+            Xml.SubElement(case, "error", message=_plain(problem), type="problem")
+        _count(suite, audit)
+    for rule in RULES:
+        _suite(root, audit, rule)
+    Xml.indent(root)
+    return Xml.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _suite(root: Xml.Element, audit: Audit, rule: AnyRule) -> None:
+    suite = Xml.SubElement(root, "testsuite", name=rule.id)
+    for finding in audit.of(rule):
+        case = Xml.SubElement(suite, "testcase", classname=rule.id, name=_plain(finding.resource) or "the stack")
+        if finding.verdict in _MARKS:
+            _mark(case, finding)
+    _count(suite, audit)
+
+
+def _mark(case: Xml.Element, finding: Finding) -> None:
+    mark = Xml.SubElement(case, _MARKS[finding.verdict], message=_plain(finding.wording))
+    if finding.verdict.violates:
+        mark.set("type", str(finding.severity))
+        mark.text = _plain(f"{finding.wording}\nFix: {finding.remediation}\nSource: {finding.source}")
+
+
+def _count(suite: Xml.Element, audit: Audit) -> None:
+    marks = Counter(mark.tag for case in suite for mark in case)
+    suite.set("tests", str(len(suite)))
+    for name, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+        suite.set(name, str(marks[tag]))
+    if audit.time:
+        suite.set("timestamp", f"{datetime.fromtimestamp(audit.time, UTC):%Y-%m-%dT%H:%M:%S}")
+
+
+def _plain(text: str) -> str:
+    return _NO_XML.sub("�", text)

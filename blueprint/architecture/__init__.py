@@ -1,0 +1,1 @@
+"""The reference architectures: data, model and checks."""

@@ -1,0 +1,220 @@
+"""What an architecture file must not get wrong, each fault with its row and with what to write instead.
+
+`twins` and `shape` judge the file as written, `sense` what its rows say together: counts that add up, guests that are
+admitted where they want to run, services that must be apart, room for every instance.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, cast
+
+import yaml
+from pydantic_core import ErrorDetails
+
+from blueprint.problems import Problem
+from blueprint.stackfile.explain import did_you_mean
+
+if TYPE_CHECKING:
+    from blueprint.architecture.model import Architecture, Row
+
+COMMON_POOLS = ("controller", "monitoring", "compute", "storage")
+"""Pools that no service owns: spare controllers, monitoring nodes, computes, storage nodes."""
+QUORUM = 3
+"""Fewer members cannot lose one and keep a majority."""
+
+_EXPECTED = {
+    "int_type": "a whole number without quotes",
+    "int_from_float": "a whole number",
+    "string_type": 'text, in quotes where it looks like a number: "100"',
+    "bool_type": "true or false",
+    "tuple_type": "a list",
+    "dict_type": "a mapping",
+    "model_type": "a mapping",
+    "model_attributes_type": "a mapping",
+    "greater_than_equal": "{ge} or more",
+    "too_short": "at least {min_length} of them",
+    "string_too_short": "at least {min_length} character",
+    "string_pattern_mismatch": "text like {pattern}",
+    "literal_error": "{expected}",
+}
+
+
+def twins(file: str, node: yaml.Node | None) -> list[Problem]:
+    """Keys that stand twice in one mapping."""
+    problems: list[Problem] = []
+    if isinstance(node, yaml.MappingNode):
+        pairs = cast("list[tuple[yaml.Node, yaml.Node]]", node.value)
+        keys = [key for key, _ in pairs if isinstance(key, yaml.ScalarNode)]
+        counts = Counter(str(key.value) for key in keys)
+        for key in {str(key.value): key for key in keys if counts[str(key.value)] > 1}.values():
+            where = f"{file}, line {key.start_mark.line + 1}"
+            problems.append(Problem(where, f"'{key.value}' stands here a second time; keep one of them"))
+        problems += [problem for _, value in pairs for problem in twins(file, value)]
+    elif isinstance(node, yaml.SequenceNode):
+        problems += [problem for item in cast("list[yaml.Node]", node.value) for problem in twins(file, item)]
+    return problems
+
+
+def shape(file: str, data: Mapping[str, Any], errors: Sequence[ErrorDetails]) -> list[Problem]:
+    """pydantic's errors in the words of the file."""
+    return [_shape(file, data, error) for error in errors]
+
+
+def _shape(file: str, data: Mapping[str, Any], error: ErrorDetails) -> Problem:
+    loc, kind, context = error["loc"], error["type"], error.get("ctx", {})
+    if kind == "extra_forbidden":
+        return Problem(_key(file, data, loc), "is not known; leave it out, or write the key that was meant")
+    if kind == "missing":
+        return Problem(_key(file, data, loc), "is missing; write it (docs/architectures.md says what it means)")
+    expected = _EXPECTED.get(kind, error["msg"]).format(**context)
+    shown = "nothing" if error["input"] is None else repr(error["input"])
+    return Problem(_key(file, data, loc), f"{shown} does not fit; write {expected}")
+
+
+def _key(file: str, data: Mapping[str, Any], loc: Sequence[int | str]) -> str:
+    """`own.yaml, row keystone-all, instances`; rows by name where they have one, else by number from 1."""
+    if len(loc) > 1 and loc[0] == "rows" and isinstance(loc[1], int):
+        row = data["rows"][loc[1]]
+        name = cast("dict[str, Any]", row).get("row") if isinstance(row, dict) else None
+        return ", ".join([file, f"row {name or loc[1] + 1}", *_dotted(loc[2:])])
+    return ", ".join([file, *_dotted(loc)])
+
+
+def _dotted(loc: Sequence[int | str]) -> list[str]:
+    return [".".join(str(part) for part in loc)] if loc else []
+
+
+def sense(file: str, architecture: Architecture, *, whole: bool = True) -> list[Problem]:
+    """Contradictions between rows. `whole`: no row was left out, so that a name which is not there is a fault."""
+    problems: list[Problem] = []
+    rows = architecture.rows
+    if whole:
+        problems += _total(file, architecture)
+        problems += _retired(file, architecture)
+    problems += _unique(file, "row", [row.row for row in rows])
+    problems += _unique(file, "service", [row.service for row in rows])
+    by_service = {row.service: row for row in rows}
+    for row in rows:
+        key = f"{file}, row {row.row}"
+        problems += [Problem(key, message) for message in _own(row)]
+        problems += [Problem(key, message) for message in _pools(row, by_service)]
+        if whole:
+            problems += [Problem(key, message) for message in _names(row, by_service)]
+            problems += [Problem(key, message) for message in _room(row, by_service)]
+    problems += _apart(file, rows)
+    return problems
+
+
+def _total(file: str, architecture: Architecture) -> Iterator[Problem]:
+    total = sum(row.dedicated_nodes for row in architecture.rows)
+    if total != architecture.dedicated_total:
+        wrong = f"is {architecture.dedicated_total}, the rows dedicate {total}"
+        yield Problem(f"{file}, dedicated_total", f"{wrong}; write {total}, or mend dedicated_nodes of a row")
+
+
+def _retired(file: str, architecture: Architecture) -> Iterator[Problem]:
+    entries = {entry.service: entry.replaced_by for entry in architecture.retired}
+    alive = {row.service for row in architecture.rows if row.replaced_by is None}
+    for row in architecture.rows:
+        if row.replaced_by is not None and entries.get(row.service) != row.replaced_by:
+            wrong = f"is replaced by {row.replaced_by}, `retired` does not say so"
+            yield Problem(f"{file}, row {row.row}", f"{wrong}; write the same under `retired`, with the reason")
+        if row.replaced_by is None and row.service in entries:
+            wrong = "is under `retired`, its row is not"
+            yield Problem(f"{file}, row {row.row}", f"{wrong}; write replaced_by: {entries[row.service]} in the row")
+    for entry in architecture.retired:
+        if entry.replaced_by not in alive:
+            wrong = f"'{entry.replaced_by}' is no service that runs{did_you_mean(entry.replaced_by, sorted(alive))}"
+            yield Problem(f"{file}, retired {entry.service}", f"{wrong}; write one of: {', '.join(sorted(alive))}")
+
+
+def _unique(file: str, what: str, names: Sequence[str]) -> Iterator[Problem]:
+    for name, count in Counter(names).items():
+        if count > 1:
+            yield Problem(f"{file}, {what} {name}", f"stands {count} times; write each {what} once")
+
+
+def _own(row: Row) -> Iterator[str]:
+    """What a row says against itself."""
+    if row.everywhere and row.instances is not None:
+        yield f"runs everywhere and has {row.instances} instances; write instances: null, or everywhere: false"
+    if not row.everywhere and row.instances is None:
+        yield "has no number of instances; write one, or everywhere: true"
+    if row.everywhere and row.owner:
+        yield "runs everywhere and has dedicated nodes; write dedicated_nodes: 0"
+    if row.owner and row.runs_on != (row.service,):
+        yield f"has dedicated nodes and runs on {', '.join(row.runs_on)}; write runs_on: [{row.service}]"
+    if row.owner and row.shareable != bool(row.admits):
+        yield _sharing(row)
+    if not row.owner and row.admits and not row.everywhere:
+        yield "admits others, and has no nodes of its own; write dedicated_nodes, or leave admits out"
+    if not row.owner and not row.everywhere and not row.shareable:
+        yield "may not share a node, and has none of its own; write dedicated_nodes, or shareable: true"
+    if row.quorum and row.instances is not None and row.instances < QUORUM:
+        yield f"keeps a quorum with {row.instances} instances, which cannot lose one; write {QUORUM} or more"
+    if len(set(row.runs_on)) < len(row.runs_on):
+        yield "names a pool twice in runs_on; write each once"
+
+
+def _sharing(row: Row) -> str:
+    if row.shareable:
+        return "is shareable and admits nobody; write admits: [light], [any] or services, or shareable: false"
+    return f"is not shareable and admits {', '.join(row.admits)}; write shareable: true, or leave admits out"
+
+
+def _names(row: Row, by_service: Mapping[str, Row]) -> Iterator[str]:
+    """Names of services and pools that there are not."""
+    services = sorted(by_service)
+    for name in row.admits:
+        if name not in ("light", "any", *services):
+            yield f"admits '{name}', which is no service{did_you_mean(name, services)}; write light, any or a service"
+    for name in row.apart_from:
+        if name not in services:
+            yield f"is apart from '{name}', which is no service{did_you_mean(name, services)}; write a service"
+    pools = [*(service for service in services if by_service[service].owner), *COMMON_POOLS]
+    for name in row.runs_on:
+        if name not in pools:
+            yield f"runs on '{name}', which is no pool{did_you_mean(name, pools)}; write one of: {', '.join(pools)}"
+
+
+def _pools(row: Row, by_service: Mapping[str, Row]) -> Iterator[str]:
+    """Pools whose owner does not admit the row."""
+    for pool in row.runs_on:
+        for owner in _owners(pool, by_service):
+            if not owner.admits_guest(row):
+                admitted = ", ".join(owner.admits) or "nobody"
+                yield (
+                    f"runs on {pool}, whose nodes admit {admitted} while it is {row.footprint}; take {pool} out of its "
+                    f"runs_on, or write {row.service} into admits of row {owner.row}"
+                )
+
+
+def _owners(pool: str, by_service: Mapping[str, Row]) -> Iterator[Row]:
+    owner = by_service.get(pool)
+    if owner is not None and owner.owner:
+        yield owner
+    # A common pool has no owner, yet who is on each of its nodes and may not share has it to itself.
+    if pool in COMMON_POOLS:
+        yield from (row for row in by_service.values() if row.everywhere and not row.shareable and pool in row.runs_on)
+
+
+def _room(row: Row, by_service: Mapping[str, Row]) -> Iterator[str]:
+    """More instances than nodes, one on each; how many nodes a common pool has, the planner will see."""
+    if row.instances is None or any(pool in COMMON_POOLS for pool in row.runs_on):
+        return
+    nodes = sum(by_service[pool].dedicated_nodes for pool in row.runs_on if pool in by_service)
+    if row.instances > nodes:
+        wrong = f"has {row.instances} instances, one per node, and {nodes} nodes ({', '.join(row.runs_on)})"
+        yield f"{wrong}; write fewer instances, more dedicated_nodes, or a further pool into runs_on"
+
+
+def _apart(file: str, rows: Sequence[Row]) -> Iterator[Problem]:
+    for one, other in combinations(rows, 2):
+        if other.service in one.apart_from or one.service in other.apart_from:
+            common = [pool for pool in one.runs_on if pool in other.runs_on]
+            if common:
+                wrong = f"must be apart from {other.row}, and both run on {', '.join(common)}"
+                yield Problem(f"{file}, row {one.row}", f"{wrong}; take it out of runs_on of one of them")

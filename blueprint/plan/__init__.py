@@ -1,0 +1,1 @@
+"""The plan: which instance of which service may run where."""

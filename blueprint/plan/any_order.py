@@ -1,0 +1,61 @@
+"""Room in the worst order: whatever the scheduler places first, every instance finds a node with room for it.
+
+The witness shows that one order works. The scheduler takes pods in an order of its own and moves none afterwards, so a
+service is safe only on nodes that hold everything which may run there at once. It needs as many of those as instances.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from blueprint.plan.assignment import SYSTEM_CPU, SYSTEM_MEMORY, Demand
+from blueprint.plan.nodes import Node
+from blueprint.plan.sizing import Resources
+from blueprint.problems import Problem
+
+
+def problems(services: Sequence[Demand], nodes: Sequence[Node], sizes: Mapping[str, Resources]) -> list[Problem]:
+    """The pools whose nodes may leave an instance without room, each with its shortest node and who is concerned.
+
+    Sound, not sharp: a service that passes always finds room; one that is named here might have been lucky.
+    """
+    crowd = {pool: [each for each in services if pool in each.pools] for pool in {node.pool for node in nodes}}
+    short = [node for node in nodes if _missing(node, crowd[node.pool], sizes) > 0]
+    unsure = [each for each in services if each.instances > _sure(each, nodes, short)]
+    found: list[Problem] = []
+    for pool in dict.fromkeys(node.pool for node in short):
+        concerned = [each.name for each in unsure if pool in each.pools]
+        if concerned:
+            worst = max((node for node in short if node.pool == pool), key=lambda n: _missing(n, crowd[pool], sizes))
+            found.append(_problem(worst, crowd[pool], sizes, concerned))
+    return found
+
+
+def _sure(service: Demand, nodes: Sequence[Node], short: Sequence[Node]) -> int:
+    """Nodes where an instance always finds room."""
+    return sum(node.pool in service.pools for node in nodes) - sum(node.pool in service.pools for node in short)
+
+
+def _requested(crowd: Sequence[Demand], sizes: Mapping[str, Resources]) -> tuple[int, int]:
+    """Millicores and MiB of one instance of each, with the system's share."""
+    cpu = SYSTEM_CPU + sum(sizes[each.name].cpu_m for each in crowd)
+    return cpu, SYSTEM_MEMORY + sum(sizes[each.name].memory_mi for each in crowd)
+
+
+def _missing(node: Node, crowd: Sequence[Demand], sizes: Mapping[str, Resources]) -> float:
+    """The larger share of cpu or memory that the node lacks; 0 or less where everything fits."""
+    if not crowd:
+        return 0
+    cpu, memory = _requested(crowd, sizes)
+    return max(cpu / (node.cpu * 1000), memory / (node.memory * 1024)) - 1
+
+
+def _problem(node: Node, crowd: Sequence[Demand], sizes: Mapping[str, Resources], concerned: Sequence[str]) -> Problem:
+    cpu, memory = _requested(crowd, sizes)
+    return Problem(
+        f"quorate:servers ({node.name})",
+        f"pool {node.pool}: all that may run on one node would request {cpu / 1000:g} cores and {memory / 1024:.1f} "
+        f"GiB with the system's share, it has {node.cpu} cores and {node.memory} GiB for pods; the scheduler takes "
+        f"pods in an order of its own and may leave out an instance of {', '.join(concerned)}; give the pool's nodes "
+        "more",
+    )

@@ -1,0 +1,136 @@
+"""One assignment of instances to nodes that keeps every rule: feasibility shown, not hoped.
+
+The scheduler is free to choose otherwise; the witness proves that it can choose at all. Rules: one instance of a
+service per node, members of a quorum on different physical hosts, services that must be apart on different nodes,
+and the requests of all instances within what a node has.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from blueprint.plan.nodes import Node
+from blueprint.plan.sizing import Resources
+from blueprint.problems import Problem
+
+SYSTEM_CPU, SYSTEM_MEMORY = 500, 1024
+"""Millicores and MiB of a node that its own system, kubelet and calico-node keep. Ours, unmeasured."""
+
+
+class Demand(Protocol):
+    """What the witness asks of a service (placement.ServicePlan has it all)."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def row(self) -> str: ...
+    @property
+    def instances(self) -> int: ...
+    @property
+    def pools(self) -> tuple[str, ...]: ...
+    @property
+    def everywhere(self) -> bool: ...
+    @property
+    def quorum(self) -> bool: ...
+    @property
+    def apart_from(self) -> tuple[str, ...]: ...
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """One instance of a service on one node of one physical host."""
+
+    service: str
+    node: str
+    server: str
+
+
+class _Load:
+    """What the nodes carry so far."""
+
+    def __init__(self) -> None:
+        self.cpu: Counter[str] = Counter()
+        self.memory: Counter[str] = Counter()
+        self.services: dict[str, set[str]] = defaultdict(set)
+
+    def add(self, service: str, node: Node, size: Resources) -> None:
+        self.cpu[node.name] += size.cpu_m
+        self.memory[node.name] += size.memory_mi
+        self.services[node.name].add(service)
+
+    def share(self, node: Node) -> float:
+        """The larger of the node's shares of cpu and memory that are taken."""
+        return max(self.cpu[node.name] / (node.cpu * 1000), self.memory[node.name] / (node.memory * 1024))
+
+
+def find(
+    services: Sequence[Demand], nodes: Sequence[Node], sizes: Mapping[str, Resources]
+) -> tuple[tuple[Assignment, ...], list[Problem]]:
+    """The witness, in the order of `services`, and what keeps the stack from having one."""
+    load = _Load()
+    placed: dict[str, list[Node]] = {}
+    problems: list[Problem] = []
+    # Whoever has least choice goes first: those on every node, then those with fewest spare nodes.
+    eligible = {service.name: [node for node in nodes if node.pool in service.pools] for service in services}
+    order = sorted(services, key=lambda s: (not s.everywhere, len(eligible[s.name]) - s.instances))
+    for service in order:
+        chosen = _choose(service, eligible[service.name], load)
+        if len(chosen) < service.instances:
+            problems.append(_too_few(service, eligible[service.name], chosen))
+        for node in chosen:
+            load.add(service.name, node, sizes[service.name])
+        placed[service.name] = chosen
+    problems += [problem for node in nodes for problem in _overload(node, load)]
+    witness = (
+        Assignment(service.name, node.name, node.server) for service in services for node in placed[service.name]
+    )
+    return tuple(witness), problems
+
+
+def _choose(service: Demand, eligible: Sequence[Node], load: _Load) -> list[Node]:
+    if service.everywhere:
+        return list(eligible)
+    chosen: list[Node] = []
+    left = [node for node in eligible if not load.services[node.name] & set(service.apart_from)]
+    while left and len(chosen) < service.instances:
+        on_server = Counter(node.server for node in chosen)
+        in_rack = Counter(node.rack for node in chosen)
+        best = min(left, key=lambda node: (on_server[node.server], in_rack[node.rack], load.share(node)))
+        if service.quorum and on_server[best.server]:
+            break
+        chosen.append(best)
+        left.remove(best)
+    return chosen
+
+
+def _too_few(service: Demand, eligible: Sequence[Node], chosen: Sequence[Node]) -> Problem:
+    pools = ", ".join(service.pools)
+    hosts = len({node.server for node in eligible})
+    missing = service.instances - len(chosen)
+    if service.quorum and hosts < service.instances:
+        there = f"have {len(eligible)} nodes on {hosts} physical hosts, and members of a quorum share none"
+        advice = f"add {missing} to these pools, each on a physical host of its own"
+    else:
+        there = f"have {len(eligible)} nodes that may run it, one instance on each"
+        advice = f"add {missing} to these pools or write {len(chosen)} or less"
+    return Problem(
+        f"quorate:services.{service.name}.replicas",
+        f"{service.row} needs {service.instances} instances; pools {pools} {there}; {advice}",
+    )
+
+
+def _overload(node: Node, load: _Load) -> list[Problem]:
+    cpu, memory = load.cpu[node.name] + SYSTEM_CPU, load.memory[node.name] + SYSTEM_MEMORY
+    if not load.services[node.name] or (cpu <= node.cpu * 1000 and memory <= node.memory * 1024):
+        return []
+    return [
+        Problem(
+            f"quorate:servers ({node.name})",
+            f"its services request {cpu / 1000:g} cores and {memory / 1024:.1f} GiB with the system's share "
+            f"({', '.join(sorted(load.services[node.name]))}), it has {node.cpu} cores and {node.memory} GiB for pods; "
+            "give it more, or add nodes to its pool",
+        )
+    ]

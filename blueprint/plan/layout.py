@@ -1,0 +1,100 @@
+"""Which pools there are, and which services may run on which: the architecture's rows met with the stack's machines.
+
+topology_layout.py does the same from a Fuel-CCP topology. Both end in a `Layout`; the witness then shows that it works.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from blueprint.architecture.model import Architecture, Row
+from blueprint.inventory import Machine
+from blueprint.plan import pools
+from blueprint.plan.nodes import Node
+from blueprint.problems import Problem
+from blueprint.stackfile.settings import Override, Settings
+from contract import MONITORING_POOL
+
+
+@dataclass(frozen=True)
+class ServicePlan:
+    """A row of the architecture in this stack: how many instances, on which pools."""
+
+    name: str
+    row: str
+    instances: int
+    dedicated_nodes: int
+    shareable: bool
+    load_balancer: bool
+    pools: tuple[str, ...]
+    """Pools it may run on, its home first."""
+    everywhere: bool
+    quorum: bool
+    apart_from: tuple[str, ...]
+    replaced_by: str | None
+    override: Override
+    source: str
+
+    @property
+    def pool(self) -> str:
+        """Its home: the pool it owns, or the first that admits it."""
+        return self.pools[0]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Nodes in their pools, services with the pools they may use, and what is missing."""
+
+    nodes: tuple[Node, ...]
+    services: tuple[ServicePlan, ...]
+    problems: tuple[Problem, ...]
+    warnings: tuple[str, ...] = ()
+
+
+def by_architecture(settings: Settings, inventory: Sequence[Machine], architecture: Architecture) -> Layout:
+    """Machines dealt out to the rows that own nodes, every other row where the architecture admits it."""
+    nodes, problems = pools.assign_pools(inventory, architecture, _dedicated(settings, architecture))
+    services = tuple(_service_plan(row, settings, nodes) for row in architecture.rows)
+    return Layout(nodes, services, tuple(problems))
+
+
+def service_plan(
+    row: Row, settings: Settings, nodes: Sequence[Node], usable: tuple[str, ...], instances: int
+) -> ServicePlan:
+    """A row with its pools and count in this stack."""
+    return ServicePlan(
+        name=row.service,
+        row=row.row,
+        instances=0 if row.replaced_by else instances,
+        dedicated_nodes=sum(node.dedicated_to == row.service for node in nodes),
+        shareable=row.shareable,
+        load_balancer=row.load_balancer,
+        pools=usable,
+        everywhere=row.everywhere,
+        quorum=row.quorum,
+        apart_from=row.apart_from,
+        replaced_by=row.replaced_by,
+        override=settings.services.get(row.service, Override()),
+        source="; ".join(str(source) for source in row.sources),
+    )
+
+
+def _instances(row: Row, settings: Settings) -> int:
+    return settings.services.get(row.service, Override()).replicas or row.instances or 0
+
+
+def _dedicated(settings: Settings, architecture: Architecture) -> dict[str, int]:
+    """Nodes each owner wants: the row's, and one for every replica that a stack adds."""
+    return {row.service: max(row.dedicated_nodes, _instances(row, settings)) for row in architecture.owners}
+
+
+def _service_plan(row: Row, settings: Settings, nodes: Sequence[Node]) -> ServicePlan:
+    there = {node.pool for node in nodes}
+    runs_on = row.runs_on
+    if row.monitoring and not row.owner and MONITORING_POOL in there:
+        runs_on = (MONITORING_POOL,)
+    # Surplus pools count only where the stack has such nodes; a home stays, so that what is missing is said of it.
+    usable = tuple(pool for pool in runs_on if pool in there) or runs_on[:1]
+    instances = sum(node.pool in usable for node in nodes) if row.everywhere else _instances(row, settings)
+    return service_plan(row, settings, nodes, usable, instances)

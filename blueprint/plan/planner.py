@@ -1,0 +1,188 @@
+"""`plan(settings)`: which instance of which service may run where, and what is missing.
+
+Deterministic: the same settings give the same plan, byte for byte; renaming machines changes nothing but names; adding
+a compute moves no control-plane service. The plan decides all placement; components build what it says.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from blueprint.architecture.model import Architecture, ArchitectureError, Row, for_computes, load_architecture
+from blueprint.inventory import FEATURE, Machine, machines
+from blueprint.plan import any_order, assignment, quorum_limits
+from blueprint.plan.assignment import Assignment
+from blueprint.plan.layout import ServicePlan, by_architecture
+from blueprint.plan.nodes import Node
+from blueprint.plan.sizing import Resources, load_sizing
+from blueprint.plan.topology_layout import by_topology
+from blueprint.problems import InvalidStackError, Problem
+from blueprint.stackfile.explain import did_you_mean
+from blueprint.stackfile.settings import Settings
+from contract import COMPUTE_POOL, CONTROLLER_POOL, MASTER_POOL, STORAGE_POOL
+
+VERSION = 2
+"""Of plan.json. Rises when a reader of the old form would misread the new one."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything that the components need to know, decided."""
+
+    settings: Settings
+    architecture: Architecture
+    hosts: tuple[Machine, ...]
+    """Servers of role virt: they carry virtual machines, and are nodes only where they are computes as well."""
+    nodes: tuple[Node, ...]
+    services: tuple[ServicePlan, ...]
+    assignment: tuple[Assignment, ...]
+    warnings: tuple[str, ...]
+
+    @property
+    def masters(self) -> tuple[Node, ...]:
+        """The Kubernetes masters, each a member of etcd."""
+        return tuple(node for node in self.nodes if node.pool == MASTER_POOL)
+
+    def pool(self, name: str) -> tuple[Node, ...]:
+        """The nodes of a pool."""
+        return tuple(node for node in self.nodes if node.pool == name)
+
+    def to_json(self) -> str:
+        """plan.json: stable order, a final newline."""
+        document = {
+            "version": VERSION,
+            "architecture": self.architecture.name,
+            "profile": self.settings.profile,
+            "release": self.settings.release,
+            "target": self.settings.target,
+            "warnings": list(self.warnings),
+            "nodes": [_node(node) for node in self.nodes],
+            "services": [_service(service) for service in self.services],
+            "assignment": [{"service": a.service, "node": a.node, "server": a.server} for a in self.assignment],
+        }
+        return json.dumps(document, indent=1) + "\n"
+
+    def write(self, path: Path) -> None:
+        """Writes plan.json whole or not at all."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+        unfinished.write_text(self.to_json(), encoding="utf-8")
+        unfinished.replace(path)
+
+
+def plan(settings: Settings) -> Plan:
+    """The plan of a stack. Raises InvalidStackError with everything that does not fit."""
+    inventory = machines(settings)
+    architecture = _architecture(settings, inventory)
+    sizes = {service: by_profile[settings.profile] for service, by_profile in load_sizing().items()}
+    unknown = _unknown_services(architecture, sizes)
+    problems = [*unknown, *_override_problems(settings, architecture)]
+    problems += quorum_limits.problems(settings, architecture, inventory)
+    layout = by_topology if settings.topology else by_architecture
+    laid = layout(settings, inventory, architecture)
+    problems += laid.problems
+    assignments: tuple[Assignment, ...] = ()
+    if not laid.problems and not unknown:
+        alive = [service for service in laid.services if not service.replaced_by]
+        assignments, unplaced = assignment.find(alive, laid.nodes, sizes)
+        problems += unplaced or any_order.problems(alive, laid.nodes, sizes)
+    if problems:
+        raise InvalidStackError(problems)
+    hosts = tuple(machine for machine in inventory if "virt" in machine.roles)
+    warnings = (*laid.warnings, *_warnings(settings, architecture, laid.nodes))
+    return Plan(settings, architecture, hosts, laid.nodes, laid.services, assignments, warnings)
+
+
+def _architecture(settings: Settings, inventory: tuple[Machine, ...]) -> Architecture:
+    computes = sum("compute" in machine.roles for machine in inventory)
+    try:
+        return load_architecture(settings.architecture or for_computes(computes))
+    except ArchitectureError as error:
+        raise InvalidStackError([Problem("quorate:architecture", str(problem)) for problem in error.problems]) from None
+
+
+def _unknown_services(architecture: Architecture, sizes: Mapping[str, Resources]) -> list[Problem]:
+    """Rows of a user's own architecture that Quorate has nothing to run for."""
+    known = sorted(sizes)
+    return [
+        Problem(
+            f"quorate:architecture ({architecture.name}, row '{row.row}')",
+            f"there is no service '{row.service}'{did_you_mean(row.service, known)}; write one of: {', '.join(known)}",
+        )
+        for row in architecture.rows
+        if not row.replaced_by and row.service not in sizes
+    ]
+
+
+def _override_problems(settings: Settings, architecture: Architecture) -> list[Problem]:
+    rows: Mapping[str, Row] = {row.service: row for row in architecture.rows}
+    found: list[Problem] = []
+    for name, override in settings.services.items():
+        key = f"quorate:services.{name}"
+        if name not in rows:
+            known = sorted(rows)
+            found.append(Problem(key, f"no such service{did_you_mean(name, known)}; write one of: {', '.join(known)}"))
+        elif rows[name].replaced_by:
+            found.append(Problem(key, f"is retired; {rows[name].replaced_by} does its work, write that instead"))
+        elif rows[name].everywhere and override.replicas is not None:
+            found.append(
+                Problem(
+                    f"{key}.replicas", "it runs once on every node of its pools; take replicas away, add nodes instead"
+                )
+            )
+    return found
+
+
+def _warnings(settings: Settings, architecture: Architecture, nodes: tuple[Node, ...]) -> tuple[str, ...]:
+    found = list(quorum_limits.warnings(settings, nodes))
+    if FEATURE in settings.features and any(node.virtual for node in nodes):
+        found.append(
+            "reduced footprint: control-plane nodes are virtual machines beside tenants' machines; expect bad "
+            "performance and a larger attack surface (seed 000, Performance Impact and Security Impact)"
+        )
+    computes = sum(node.pool == COMPUTE_POOL for node in nodes)
+    if computes > architecture.computes:
+        found.append(
+            f"{computes} computes outgrow architecture {architecture.name}, meant for {architecture.computes}; "
+            "plan the move to the next size"
+        )
+    if not computes:
+        found.append("no server has the role compute: nothing will run tenants' machines")
+    if not any(node.pool == STORAGE_POOL for node in nodes):
+        found.append("no node has the role storage: the Ceph cluster has no OSD and stores nothing")
+    spare = [node.name for node in nodes if node.pool == CONTROLLER_POOL]
+    if spare:
+        found.append(f"controllers beyond the dedicated ones, shared by all that may share: {', '.join(spare)}")
+    return tuple(found)
+
+
+def _node(node: Node) -> dict[str, object]:
+    return {
+        "name": node.name,
+        "server": node.server,
+        "roles": list(node.roles),
+        "pool": node.pool,
+        "dedicatedTo": node.dedicated_to,
+        "rack": node.rack,
+        "address": node.address,
+        "virtual": node.virtual,
+    }
+
+
+def _service(service: ServicePlan) -> dict[str, object]:
+    return {
+        "name": service.name,
+        "row": service.row,
+        "instances": service.instances,
+        "dedicatedNodes": service.dedicated_nodes,
+        "shareable": service.shareable,
+        "loadBalancer": service.load_balancer,
+        "pool": service.pool,
+        "pools": list(service.pools),
+        "source": service.source,
+        "replacedBy": service.replaced_by,
+    }

@@ -1,0 +1,106 @@
+"""How large a quorum may be, and which stacks put one at risk before a single pod is placed.
+
+Limits, with their sources: etcd odd, 3 to 7 (etcd's own FAQ; 004, 5.5.9 asks that its quorum be checked); Galera odd,
+3 to 5 (every member acknowledges each write; 004, 5.3.13); RabbitMQ odd (pause_minority needs a majority; 004, 5.3.12);
+ceph-mon 3 or 5 (004, 5.4.14); metrics and log stores at least 3 (004, 5.3.15).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from blueprint.architecture.model import Architecture
+from blueprint.inventory import Machine
+from blueprint.plan.nodes import Node
+from blueprint.problems import Problem
+from blueprint.stackfile.settings import Settings
+from contract import MASTER_POOL
+
+
+@dataclass(frozen=True)
+class Limit:
+    """Members that a quorum may have. One member alone is no quorum: a lab may have it, the policy pack judges it."""
+
+    most: int | None
+    odd: bool
+    least: int = 3
+
+
+ETCD = Limit(most=7, odd=True)
+LIMITS = {
+    "mysqld": Limit(most=5, odd=True),
+    "rabbitmq": Limit(most=None, odd=True),
+    "ceph-mon": Limit(most=5, odd=True),
+    "influxdb-grafana": Limit(most=None, odd=False),
+    "elasticsearch-kibana": Limit(most=None, odd=False),
+}
+"""By service."""
+
+
+def majority(members: int) -> int:
+    """Members that must be up for a quorum."""
+    return members // 2 + 1
+
+
+def problems(settings: Settings, architecture: Architecture, machines: Sequence[Machine]) -> list[Problem]:
+    """Quorums of a size that cannot work, and masters that die together."""
+    found: list[Problem] = []
+    rows = {row.service for row in architecture.rows}
+    for service, override in settings.services.items():
+        if service in LIMITS and service in rows and override.replicas is not None:
+            wrong = _wrong_size(override.replicas, LIMITS[service])
+            found += [Problem(f"quorate:services.{service}.replicas", wrong)] if wrong else []
+    masters = [machine for machine in machines if MASTER_POOL in machine.roles]
+    if not masters:
+        found.append(Problem("quorate:servers", "no machine has the role master; give it to three (004, 5.5.3)"))
+    elif wrong := _wrong_size(len(masters), ETCD):
+        found.append(Problem("quorate:servers", f"{len(masters)} masters are {len(masters)} members of etcd: {wrong}"))
+    if settings.profile == "production":
+        found += [
+            Problem(
+                "quorate:servers",
+                f"masters {' and '.join(names)} share the physical host {server}: its loss takes "
+                f"{len(names)} of {len(masters)} members of etcd; put each on a host of its own",
+            )
+            for server, names in _together(masters)
+        ]
+    return found
+
+
+def warnings(settings: Settings, nodes: Sequence[Node]) -> Iterator[str]:
+    """What a lab may do, and ought to know."""
+    masters = [node for node in nodes if node.pool == MASTER_POOL]
+    if len(masters) == 1:
+        yield f"one master, {masters[0].name}: no quorum, its loss stops the control plane (004, 5.5.3 wants three)"
+    if settings.profile == "lab":
+        for server, names in _together(masters):
+            yield f"masters {' and '.join(names)} share the physical host {server}: production refuses this"
+
+
+def _wrong_size(members: int, limit: Limit) -> str | None:
+    if members == 1:
+        # No quorum at all: a lab may want that, and in production the policy pack says so of the resource.
+        return None
+    sizes = range(limit.least, limit.most + 1, 2) if limit.most else (limit.least,)
+    advice = " or ".join(str(size) for size in sizes) + (
+        "" if limit.most else " or more, odd" if limit.odd else " or more"
+    )
+    if limit.most and members > limit.most:
+        return f"{members} members are too many, each write waits for more of them; write {advice}"
+    if limit.odd and members % 2 == 0:
+        lost = members - majority(members)
+        return f"{members} is even: it survives the loss of {lost}, no more than {members - 1} would; write {advice}"
+    if members < limit.least:
+        return f"{members} members have no majority once one is lost; write {advice}"
+    return None
+
+
+def _together(masters: Sequence[Machine]) -> list[tuple[str, list[str]]]:
+    shared = Counter(master.server for master in masters)
+    return [
+        (server, [master.name for master in masters if master.server == server])
+        for server, count in shared.items()
+        if count > 1
+    ]

@@ -1,0 +1,130 @@
+"""Pools and services as a Fuel-CCP topology lays them out, instead of roles on servers.
+
+CCP let any set of nodes run a service; a node here is in exactly one pool. So nodes that carry the same services form
+a pool, and a service may use every pool whose nodes carry it. Counts are the topology's own (CCP's default: one); the
+architecture's rows say what a service is, and the policy pack, not this reader, says what they would have wanted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from blueprint.architecture.model import Architecture
+from blueprint.inventory import Machine
+from blueprint.plan.layout import Layout, ServicePlan, service_plan
+from blueprint.plan.nodes import Node, node
+from blueprint.problems import Problem
+from blueprint.stackfile.settings import Settings
+from blueprint.topology import Placement, TopologyError, architecture_service, place, read_topology
+from contract import COMPUTE_POOL, CONTROLLER_POOL, MASTER_POOL, STORAGE_POOL
+
+KEY = "quorate:topology"
+
+ROLE_OF = {"nova-compute": COMPUTE_POOL, "ceph-osd": STORAGE_POOL}
+"""What a service makes of its node; any other makes it a controller."""
+
+_FOLLOWS = {"placement-api": "nova-api"}
+"""Parts that CCP did not know, and the service whose nodes they take: placement came out of nova-api."""
+
+
+def by_topology(settings: Settings, inventory: Sequence[Machine], architecture: Architecture) -> Layout:
+    """Nodes and services as the topology file says. Masters keep their role: CCP ran on a Kubernetes that was there."""
+    names = [machine.name for machine in inventory if _is_node(machine)]
+    try:
+        topology = read_topology(Path(settings.topology or ""))
+    except TopologyError as error:
+        # What could be read of it is judged all the same: one run, all problems.
+        topology = error.topology
+    placement = place(topology, names)
+    errors = [finding for finding in placement.findings if finding.severity == "error"]
+    problems = [Problem(f"{KEY} ({finding.key})", finding.message) for finding in errors]
+    problems += _mixed_roles(inventory)
+    hosts = _hosts(placement)
+    nodes = tuple(_node(machine, inventory, hosts) for machine in inventory if _is_used(machine, hosts))
+    services = tuple(_services(settings, architecture, placement, hosts, nodes))
+    warnings = [f"topology, {f.key}: {f.message}" for f in placement.findings if f.severity == "warning"]
+    warnings += [f"topology: {m.name} carries no service" for m in inventory if _is_node(m) and not _is_used(m, hosts)]
+    return Layout(nodes, services, tuple(problems), tuple(warnings))
+
+
+def _is_node(machine: Machine) -> bool:
+    """Whether the topology may place services on it: not on masters, not on servers that only carry VMs."""
+    return MASTER_POOL not in machine.roles and tuple(machine.roles) != ("virt",)
+
+
+def _is_used(machine: Machine, hosts: Mapping[str, Sequence[str]]) -> bool:
+    return MASTER_POOL in machine.roles or any(machine.name in names for names in hosts.values())
+
+
+def _mixed_roles(inventory: Sequence[Machine]) -> list[Problem]:
+    return [
+        Problem(f"quorate:servers ({machine.name}).roles", f"the topology gives all but master; take {role} away")
+        for machine in inventory
+        for role in machine.roles
+        if role not in (MASTER_POOL, "virt")
+    ]
+
+
+def _hosts(placement: Placement) -> dict[str, tuple[str, ...]]:
+    """Service of the architecture to its nodes; two CCP services may be one row (rpc and notifications)."""
+    found: dict[str, dict[str, None]] = defaultdict(dict)
+    for placed in placement.services.values():
+        service = architecture_service(placed.definition)
+        if service:
+            found[service].update(dict.fromkeys(placed.hosts))
+    for service, leader in _FOLLOWS.items():
+        if leader in found:
+            found.setdefault(service, dict(found[leader]))
+    return {service: tuple(names) for service, names in found.items()}
+
+
+def _node(machine: Machine, inventory: Sequence[Machine], hosts: Mapping[str, Sequence[str]]) -> Node:
+    guests = tuple(other for other in inventory if other.name in machine.vms)
+    if MASTER_POOL in machine.roles:
+        return node(machine, MASTER_POOL, guests=guests)
+    services = [service for service, names in hosts.items() if machine.name in names]
+    roles = dict.fromkeys((*machine.roles, *(ROLE_OF.get(service, CONTROLLER_POOL) for service in sorted(services))))
+    # The L2 agent goes along with whatever else a node does; alone it says nothing about the node.
+    if COMPUTE_POOL in roles and set(services) <= {"nova-compute", "neutron-l2-agent"}:
+        roles.pop(CONTROLLER_POOL, None)
+    return node(replace(machine, roles=tuple(roles)), _pool(services), guests=guests)
+
+
+def _pool(services: Sequence[str]) -> str:
+    """A pool's name from what its nodes carry: the common names where they fit, else a digest of the set."""
+    carried = frozenset(services)
+    if carried <= {"nova-compute", "neutron-l2-agent"}:
+        return COMPUTE_POOL
+    if carried == frozenset({"ceph-osd"}):
+        return STORAGE_POOL
+    digest = hashlib.sha256(" ".join(sorted(carried)).encode()).hexdigest()[:8]
+    return f"topology-{digest}"
+
+
+def _services(
+    settings: Settings,
+    architecture: Architecture,
+    placement: Placement,
+    hosts: Mapping[str, Sequence[str]],
+    nodes: Sequence[Node],
+) -> Sequence[ServicePlan]:
+    counts: dict[str, int] = defaultdict(int)
+    for placed in placement.services.values():
+        service = architecture_service(placed.definition)
+        if service:
+            counts[service] = max(counts[service], placed.replicas)
+    found: list[ServicePlan] = []
+    for row in architecture.rows:
+        names = hosts.get(row.service, ())
+        usable = tuple(dict.fromkeys(node.pool for node in nodes if node.name in names))
+        if not usable:
+            continue
+        own = settings.services.get(row.service)
+        count = (own.replicas if own else None) or counts[_FOLLOWS.get(row.service, row.service)]
+        instances = len(names) if row.everywhere else count
+        found.append(replace(service_plan(row, settings, nodes, usable, instances), apart_from=()))
+    return found

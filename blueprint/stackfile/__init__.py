@@ -1,0 +1,1 @@
+"""The stack file: its models, its reader, its errors and its JSON Schema."""

@@ -1,0 +1,55 @@
+"""From a stack file to settings: the only reader of configuration.
+
+`load_file` reads `Pulumi.<stack>.yaml` itself (for editors, hooks and `make plan`), `from_pulumi` takes what the engine
+hands to the program; both end in the same models and the same messages. `rootSecret` is known here only as "given and
+encrypted" or not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from blueprint import inventory
+from blueprint.problems import InvalidStackError
+from blueprint.stackfile import explain, reader
+from blueprint.stackfile.settings import Settings
+
+__all__ = ["Settings", "from_pulumi", "load_file"]
+
+
+def load_file(path: Path) -> Settings:
+    """The settings of a stack file. Raises InvalidStackError with every problem of the file."""
+    return _validate(*reader.read(path))
+
+
+def from_pulumi(config: Mapping[str, str], secret_keys: Collection[str]) -> Settings:
+    """The settings as the engine hands them over: `quorate:key` to text, JSON where it is more than text."""
+    return _validate(*reader.from_engine(config, secret_keys))
+
+
+def _validate(raw: dict[str, Any], encrypted: set[str]) -> Settings:
+    problems = reader.secret_problems(raw, encrypted)
+    plain = {key: value for key, value in raw.items() if key not in reader.SECRETS}
+    settings, errors = _parse(plain)
+    problems += [explain.problem(error, plain) for error in errors]
+    if settings is None:
+        # What stands beside a broken entry is judged as well: one run, all problems.
+        settings, _ = _parse(explain.without_broken(plain, errors))
+    if settings is not None:
+        problems += inventory.problems(settings)
+    if problems or settings is None:
+        raise InvalidStackError(problems)
+    return settings
+
+
+def _parse(raw: dict[str, Any]) -> tuple[Settings | None, list[ErrorDetails]]:
+    try:
+        # Through JSON: strict mode takes a list for a tuple, and text for an address, only from there.
+        return Settings.model_validate_json(reader.to_json(raw)), []
+    except ValidationError as error:
+        return None, error.errors(include_url=False)

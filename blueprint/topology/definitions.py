@@ -1,0 +1,70 @@
+"""What CCP knew before it read a topology: its service definitions and default configuration keys.
+
+The data is ccp_services.yaml, distilled from Fuel-CCP's archived repositories; this module types it. It also holds
+the way from CCP's names to the rows of the reference architectures.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict
+
+from blueprint.topology.model import Kind
+
+_DATA = Path(__file__).parent / "ccp_services.yaml"
+
+
+class Definition(BaseModel):
+    """One service definition; each field is explained at the head of ccp_services.yaml."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    kind: Kind
+    host_network: bool = False
+    quorum: Literal["etcd", "database", "rpc"] | None = None
+    needs: tuple[str, ...] = ()
+    needs_local: tuple[str, ...] = ()
+    architecture: str | None = None
+    replaced_by: str | None = None
+    use_instead: str | None = None
+
+
+class Catalogue(BaseModel):
+    """The whole data file."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    services: Mapping[str, Definition]
+    abstractions: Mapping[str, tuple[str, ...]]
+    sections: tuple[str, ...]
+    configs: Mapping[object, object]
+
+
+@cache
+def catalogue() -> Catalogue:
+    """The data file, read once."""
+    return Catalogue.model_validate(yaml.safe_load(_DATA.read_text(encoding="utf-8")))
+
+
+def architecture_service(name: str) -> str | None:
+    """The row of the reference architectures that a CCP service belongs to, None where they have no such row.
+
+    Takes the name of a definition (`galera`) or of an abstraction (`database`). A name of the operator's own
+    (`keystone-db`) says nothing by itself: ask with `ServicePlacement.definition`.
+    """
+    known = catalogue()
+    behind = known.abstractions.get(name, (name,))[0]
+    definition = known.services.get(behind)
+    return definition.architecture if definition else None
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """' (did you mean X?)' where a known name is close, else nothing."""
+    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.75)
+    return f" (did you mean {close[0]}?)" if close else ""

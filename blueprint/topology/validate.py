@@ -1,0 +1,198 @@
+"""What a placement must not be, though CCP let much of it pass: lost quorums, dangling dependencies, retired services.
+
+Each rule is a small generator of findings over a topology and its placement. docs/topology.md lists all of them with
+their severity and source; the line between error and warning is drawn there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from blueprint.topology.definitions import Catalogue, catalogue, suggestion
+from blueprint.topology.document import as_section
+from blueprint.topology.model import Finding, Placement, ServicePlacement, Topology
+
+_Services = Mapping[str, ServicePlacement]
+_CLUSTER_SIZE = 3
+"""`percona.cluster_size` where nothing sets it (seed 004, 2.2.6 Galera, Cluster size)."""
+
+
+def judge(topology: Topology, matches: Mapping[str, Sequence[str]], services: _Services) -> Iterator[Finding]:
+    """Everything wrong with the services of one topology. `matches` gives the nodes of each key under `nodes`."""
+    known = catalogue()
+    yield from _judge_definitions(topology, known)
+    yield from _judge_retired(topology, known)
+    yield from _judge_mappings(topology, known)
+    yield from _judge_dependencies(topology, services, known)
+    yield from _judge_local_dependencies(topology, services, known)
+    for name, placed in services.items():
+        yield from _judge_quorum(name, placed, known)
+        if placed.definition == "galera":
+            yield from _judge_cluster_size(topology, matches, name, placed)
+
+
+def judge_together(environments: Sequence[tuple[Topology, Placement]]) -> list[Finding]:
+    """What is wrong between environments on one cluster (seed 004, 2.1 Deploying Multiple Parallel Environments).
+
+    Services in a namespace of their own may share a node; those on the node's own network cannot: both would want the
+    same ports, bridges and sockets.
+    """
+    findings: list[Finding] = []
+    namespaces: dict[str, Topology] = {}
+    held: dict[tuple[str, str], tuple[Topology, str]] = {}
+    meetings: dict[tuple[str, str, str], list[str]] = {}
+    for topology, placement in environments:
+        earlier = namespaces.setdefault(topology.namespace, topology)
+        if earlier is not topology:
+            message = f"{topology.path} has the namespace of {earlier.path}, {topology.namespace}; give each its own"
+            findings.append(Finding("same-namespace", "error", "kubernetes.namespace", message))
+        for name, placed in placement.services.items():
+            if not catalogue().services[placed.definition].host_network:
+                continue
+            for node in placed.hosts:
+                other, _ = held.setdefault((placed.definition, node), (topology, name))
+                if other is not topology:
+                    meetings.setdefault((name, str(other.path), str(topology.path)), []).append(node)
+    for (name, first, second), nodes in meetings.items():
+        message = (
+            f"{name} uses the node's own network and would run for both {first} and {second} on {', '.join(nodes)}; "
+            "give each environment nodes of its own for it"
+        )
+        findings.append(Finding("environments-meet", "error", f"nodes of {name}", message))
+    return findings
+
+
+def _judge_definitions(topology: Topology, known: Catalogue) -> Iterator[Finding]:
+    """CCP dropped a service that has no definition and said nothing."""
+    for role, names in topology.roles.items():
+        for name in dict.fromkeys(names):
+            if name in known.services or name in topology.services:
+                continue
+            stem, colon, count = name.partition(":")
+            if name in known.abstractions:
+                advice = f"write services.{name}.service_def, for example {known.abstractions[name][0]}"
+            elif colon and count.strip().isdigit():
+                advice = f"write {stem} here and replicas.{stem}: {count.strip()}"
+            else:
+                advice = f"write a service that CCP has{suggestion(name, [*topology.services, *known.services])}"
+            yield Finding("undefined-service", "error", f"roles.{role}", f"{name} has no definition; {advice}")
+    for name, service in topology.services.items():
+        if service.definition not in known.services:
+            hint = suggestion(service.definition, known.services)
+            message = f"{service.definition} is no definition that CCP has{hint}; write one, such as galera"
+            yield Finding("undefined-service", "error", f"services.{name}.service_def", message)
+
+
+def _judge_retired(topology: Topology, known: Catalogue) -> Iterator[Finding]:
+    """Retired since: refused where nothing took the place, else read with a word on what did."""
+    named = [(f"roles.{role}", name) for role, names in topology.roles.items() for name in dict.fromkeys(names)]
+    named = [(key, name) for key, name in named if name not in topology.services]
+    named += [(f"services.{name}.service_def", service.definition) for name, service in topology.services.items()]
+    for key, name in named:
+        definition = known.services.get(name)
+        if definition and definition.use_instead:
+            message = f"{name} is retired upstream and has no place here; take it out and use {definition.use_instead}"
+            yield Finding("retired-service", "error", key, message)
+        elif definition and definition.replaced_by:
+            message = f"{name} gives way to {definition.replaced_by}; its nodes and count are kept, or take it out"
+            yield Finding("replaced-service", "warning", key, message)
+
+
+def _judge_mappings(topology: Topology, known: Catalogue) -> Iterator[Finding]:
+    for name, service in topology.services.items():
+        for abstraction, target in service.mapping.items():
+            if target not in topology.services and target not in known.services:
+                hint = suggestion(target, [*topology.services, *known.services])
+                message = f"{target} is no service{hint}; write services.{target}.service_def, or map to another"
+                yield Finding("undefined-dependency", "error", f"services.{name}.mapping.{abstraction}", message)
+
+
+def _judge_dependencies(topology: Topology, services: _Services, known: Catalogue) -> Iterator[Finding]:
+    """CCP refused a dependency that nothing defines; one that is placed nowhere might have been deployed before."""
+    running = {placed.definition for placed in services.values()}
+    dependents: dict[str, list[str]] = {}
+    for name, placed in services.items():
+        named = topology.services.get(name)
+        for need in known.services[placed.definition].needs:
+            target = named.mapping.get(need, need) if named else need
+            if target not in services and target not in running:
+                dependents.setdefault(target, []).append(name)
+    for need, names in sorted(dependents.items()):
+        who = f"{', '.join(names)} {'wait' if len(names) > 1 else 'waits'} for it"
+        behind = known.abstractions.get(need, ())
+        stand_in = next((definition for definition in behind if definition in services), None)
+        if need in topology.services or need in known.services:
+            message = f"{need} is placed nowhere and {who}; name it in a role that nodes have"
+            yield Finding("unplaced-dependency", "warning", f"roles.{need}", message)
+        elif stand_in:
+            message = f"{need} is not mapped; {stand_in} is placed and taken for it: write service_def: {stand_in}"
+            yield Finding("implied-dependency", "warning", f"services.{need}", message)
+        elif behind:
+            message = f"{need} is not defined and {who}; write service_def: {behind[0]} here, and name it in a role"
+            yield Finding("undefined-dependency", "error", f"services.{need}", message)
+
+
+def _judge_local_dependencies(topology: Topology, services: _Services, known: Catalogue) -> Iterator[Finding]:
+    for name, placed in services.items():
+        for need in known.services[placed.definition].needs_local:
+            beside = {node for other in services.values() if other.definition == need for node in other.hosts}
+            alone = [node for node in placed.hosts if node not in beside]
+            if alone:
+                role = next(role for role, names in topology.roles.items() if name in names)
+                message = (
+                    f"{name} waits for {need} on its own node, but {', '.join(alone)} has none; place it there too"
+                )
+                yield Finding("unplaced-dependency", "warning", f"roles.{role}", message)
+
+
+def _judge_quorum(name: str, placed: ServicePlacement, known: Catalogue) -> Iterator[Finding]:
+    """Members that vote: two lose their majority with either one, and so does any number of them on one node."""
+    quorum = known.services[placed.definition].quorum
+    if not quorum:
+        return
+    members, key = placed.replicas, f"replicas.{name}"
+    losses = (members - 1) // 2
+    what = name if name == quorum else f"{name} ({quorum})"
+    if members == 1:
+        message = f"{what} has one member and no quorum: its node's loss stops it; write 3 and give it 3 nodes"
+        yield Finding("single-member", "warning", key, message)
+    elif losses == 0:
+        message = f"{what} has two members, and losing either one loses the quorum; write 3 and give it 3 nodes"
+        yield Finding("no-quorum", "error", key, message)
+    elif members % 2 == 0:
+        message = f"{what} has {members} members and bears {losses} lost, as {members - 1} would; write an odd number"
+        yield Finding("even-members", "warning", key, message)
+    if members > 1 and len(placed.hosts) == 1:
+        message = f"all {members} members of {what} are on {placed.hosts[0]}; give its role to {members} nodes"
+        yield Finding("members-on-one-node", "error", key, message)
+
+
+def _judge_cluster_size(
+    topology: Topology, matches: Mapping[str, Sequence[str]], name: str, placed: ServicePlacement
+) -> Iterator[Finding]:
+    """Galera's members wait for `percona.cluster_size` of them to form the cluster: the count must be the same.
+
+    Layers, later wins: the file's configs, the service's own, each matching node key's in lexicographic order. Where
+    neither the size nor the count is written, CCP's defaults contradict each other (3 and 1): a warning.
+    """
+    named = topology.services.get(name)
+    written = _size_in(named.configs if named else {}) or _size_in(topology.configs)
+    sizes: dict[object, None] = {}
+    for node in placed.hosts:
+        keys = [key for key in sorted(topology.nodes) if node in matches[key]]
+        own = [size for key in keys if (size := _size_in(topology.nodes[key].configs)) is not None]
+        sizes[own[-1] if own else written] = None
+    for size in sizes:
+        if (size or _CLUSTER_SIZE) == placed.replicas:
+            continue
+        by_default = size is None and placed.replicas == 1
+        where = "by default" if size is None else "by configs.percona.cluster_size"
+        message = (
+            f"the member count of {name} is {placed.replicas} and its cluster size {size or _CLUSTER_SIZE} {where}; "
+            f"write the same number in replicas.{name} and configs.percona.cluster_size"
+        )
+        yield Finding("cluster-size", "warning" if by_default else "error", f"replicas.{name}", message)
+
+
+def _size_in(configs: Mapping[object, object]) -> object:
+    return (as_section(configs.get("percona")) or {}).get("cluster_size")

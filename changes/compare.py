@@ -1,0 +1,55 @@
+"""`changes(before, after)`: two previews' resources in, typed changes out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from changes.change import Change, Kind, Level, Phase, ordered
+from changes.machines import machine_changes
+from changes.objects import object_changes, the_rest
+from changes.quorums import quorum_changes
+from changes.side import Side
+from changes.workloads import renamings, workload_changes
+from policy.facts.resource import Resource
+from policy.facts.stack import Facts
+
+Teller = Callable[[Side, Side], Iterator[Change]]
+
+
+def changes(before: Iterable[Resource], after: Iterable[Resource]) -> list[Change]:
+    """Everything that differs, in the order in which it must happen.
+
+    Every resource that differs is in one of them. What cannot be told because a value is unknown or malformed is said
+    to be so, and its resources are named like any others.
+    """
+    one, other = (Side(Facts(sorted(side, key=lambda each: each.urn))) for side in (before, after))
+    found: list[Change] = []
+    for about, tell in _TELLERS.items():
+        found += _told(about, tell, one, other)
+    told = {urn for change in found for urn in change.resources}
+    return ordered([*found, *the_rest(one, other, told)])
+
+
+def _quorums(before: Side, after: Side) -> Iterator[Change]:
+    return quorum_changes(before, after, renamings(before, after).keys())
+
+
+def _told(about: str, tell: Teller, before: Side, after: Side) -> list[Change]:
+    found: list[Change] = []
+    try:
+        found.extend(tell(before, after))
+    except Exception as reason:  # an unknown value, or a form that such a resource does not have
+        says = f"what happens to {about} cannot be told in full: {reason}"
+        risk = "Read the rendered trees' difference."
+        # Where nobody can say that majorities are kept, they are not said to be.
+        level = Level.FORBIDDEN if tell is _quorums else Level.RISKY
+        found.append(Change(Kind.OTHER, Phase.PREPARE, says, (), risk=risk, level=level))
+    return found
+
+
+_TELLERS: dict[str, Teller] = {
+    "machines": machine_changes,
+    "workloads": workload_changes,
+    "quorums": _quorums,
+    "budgets, configuration and volumes": object_changes,
+}

@@ -1,0 +1,49 @@
+"""A preview's resources, out of the engine's own events.
+
+The events and not a rendered tree: a preview renders nothing, and an update of both sides would take a state each and
+three times as long. The events hold every resource with its inputs as its provider has checked them, those of
+hand-written resources too, and the engine has put "[secret]" in place of every secret value by then.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any, cast
+
+from policy.engine.decode import UNKNOWN_MARKS
+from policy.facts.properties import UNKNOWN
+from policy.facts.resource import Resource
+
+SECRET = "[secret]"  # noqa: S105 - what stands in place of one
+_SIGNATURE = "4dabf18193072939515e22adb298388d"
+_SEALED = "1b47061264138c4ac30d75fd1eb44270"
+_GONE = frozenset({"delete", "delete-replaced", "discard", "discard-replaced", "remove-pending-replace"})
+
+
+def resources(events: Iterable[str]) -> list[Resource]:
+    """Every resource that the stack will have, each once, in the order of their names."""
+    found: dict[str, Resource] = {}
+    for line in events:
+        step = cast("dict[str, Any]", json.loads(line)).get("resourcePreEvent")
+        if step and step["metadata"]["op"] not in _GONE:
+            state = cast("dict[str, Any]", step["metadata"]["new"])
+            found[state["urn"]] = _resource(state)
+    return [found[urn] for urn in sorted(found)]
+
+
+def _resource(state: dict[str, Any]) -> Resource:
+    inputs = cast("dict[str, Any]", _value(state.get("inputs") or {}))
+    urn = str(state["urn"])
+    return Resource(state["type"], urn, urn.rpartition("::")[2], lambda: inputs)
+
+
+def _value(value: object) -> object:
+    if isinstance(value, dict):
+        tree = cast("dict[str, object]", value)
+        if tree.get(_SIGNATURE) == _SEALED:
+            return SECRET
+        return {key: _value(item) for key, item in tree.items()}
+    if isinstance(value, list):
+        return [_value(item) for item in cast("list[object]", value)]
+    return UNKNOWN if isinstance(value, str) and value in UNKNOWN_MARKS else value

@@ -1,0 +1,281 @@
+"""What happens to machines: added, removed, renamed, moved, resized, given other disks, labels, taints or files."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from changes.change import Change, Kind, Level, Phase
+from changes.side import Machine, Quorum, Side
+from contract import POOL, SERVER
+from policy.wording import join_names, pluralize
+
+_PLACES = frozenset({SERVER, POOL})
+"""Labels whose change is told as a move."""
+_OF_THE_NODE = frozenset({"node.yaml", "kubelet.yaml", "domain.xml"})
+"""Files that repeat what the machine's own properties say."""
+
+
+@dataclass(frozen=True)
+class Renaming:
+    """A machine that is the same under another name."""
+
+    before: Machine
+    after: Machine
+
+
+def machine_changes(before: Side, after: Side) -> Iterator[Change]:
+    """Everything that machines of one pool have in common is one change."""
+    renamed = renamings(before, after)
+    gone = {each.before.name for each in renamed}
+    come = {each.after.name for each in renamed}
+    yield from _added(after, before, come)
+    yield from _removed(before, after, gone)
+    for each in renamed:
+        yield _renaming(each, before)
+    pairs = [(before.machines[name], after.machines[name]) for name in before.machines if name in after.machines]
+    for (kind, pool, detail), those in _alike(pairs).items():
+        yield _change(kind, pool, detail, those, before)
+
+
+def renamings(before: Side, after: Side) -> list[Renaming]:
+    """Machines that went, and came back under another name with all the rest the same."""
+    gone = [each for name, each in before.machines.items() if name not in after.machines]
+    come = {name: each for name, each in after.machines.items() if name not in before.machines}
+    found: list[Renaming] = []
+    for machine in gone:
+        twin = next((each for each in come.values() if _is_same(machine, each)), None)
+        if twin:
+            found.append(Renaming(machine, come.pop(twin.name)))
+    return found
+
+
+def bare_disks(before: Side, after: Side) -> frozenset[str]:
+    """Machines that stay and lose the data on their disks."""
+    both = before.machines.keys() & after.machines.keys()
+    return frozenset(name for name in both if _loses_disk(before.machines[name], after.machines[name]))
+
+
+def one_at_a_time(what: str, names: Iterable[str], quorums: Iterable[Quorum]) -> tuple[str, ...]:
+    """Steps of something that takes a node from its quorums for a while."""
+    ordered = sorted(names)
+    whole = [f"Wait until it is back: {each.whole}." for each in quorums]
+    if len(ordered) == 1:
+        return (f"{what} {ordered[0]}.", *whole)
+    return (
+        f"{what} one machine at a time: {join_names(ordered, most=12)}.",
+        *(f"Between two, {_small(w)}" for w in whole),
+    )
+
+
+def _small(text: str) -> str:
+    return text[:1].lower() + text[1:]
+
+
+def _is_same(one: Machine, other: Machine) -> bool:
+    if one.place and other.place:
+        return one.pool == other.pool and one.place.get("address", "") == other.place.get("address")
+    return not one.place and not other.place and one.renamed(other.name) == other.props
+
+
+def _loses_disk(one: Machine, other: Machine) -> bool:
+    if one.is_virtual and one.server != other.server:
+        return True
+    return any(other.disks.get(device) != where for device, where in one.disks.items())
+
+
+def _added(after: Side, before: Side, renamed: set[str]) -> Iterator[Change]:
+    for pool, those in _by_pool(after, before, renamed):
+        names = [each.name for each in those]
+        join = "Join them to the cluster" if len(names) > 1 else "Join it to the cluster"
+        if pool == "master":
+            join += " as master and etcd member, one at a time"
+        yield Change(
+            Kind.MACHINE_ADDED,
+            Phase.ADD,
+            f"adds {pluralize(len(names), 'machine')} to pool {pool}: {join_names(names)}",
+            _resources(those),
+            steps=(
+                f"Install {join_names(names)} with the files that are rendered for {_them(names)}.",
+                f"{join}, and wait until {'all are' if len(names) > 1 else 'it is'} Ready.",
+                "Only then let services move there, or other machines go.",
+            ),
+        )
+
+
+def _removed(before: Side, after: Side, renamed: set[str]) -> Iterator[Change]:
+    for pool, those in _by_pool(before, after, renamed):
+        names = [each.name for each in those]
+        quorums = before.quorums_on(names)
+        users = " Instances of users on them must have left before." if pool == "compute" else ""
+        yield Change(
+            Kind.MACHINE_REMOVED,
+            Phase.REMOVE,
+            f"removes {pluralize(len(names), 'machine')} from pool {pool}: {join_names(names)}",
+            _resources(those),
+            steps=(
+                *one_at_a_time("Cordon and drain", names, quorums),
+                f"Delete {_them(names)} from the cluster, then switch {_them(names)} off.",
+            ),
+            checks=tuple(each.whole for each in quorums),
+            risk=f"What lies on {'their disks' if len(names) > 1 else 'its disk'} is lost.{users}",
+            level=Level.RISKY,
+        )
+
+
+def _renaming(each: Renaming, before: Side) -> Change:
+    quorums = before.quorums_on([each.before.name])
+    return Change(
+        Kind.MACHINE_RENAMED,
+        Phase.REMOVE,
+        f"renames machine {each.before.name} to {each.after.name}",
+        _resources([each.after, each.before]),
+        steps=(
+            *one_at_a_time("Cordon and drain", [each.before.name], ()),
+            f"Delete node {each.before.name}, and join the machine again as {each.after.name}.",
+            *(f"Wait until {quorum.whole}." for quorum in quorums),
+        ),
+        checks=tuple(quorum.whole for quorum in quorums),
+        risk="To Kubernetes it is another node: volumes that are bound to the old name do not follow.",
+        level=Level.RISKY,
+    )
+
+
+Alike = dict[tuple[Kind, str, str], list[Machine]]
+
+
+def _alike(pairs: Iterable[tuple[Machine, Machine]]) -> Alike:
+    found: Alike = defaultdict(list)
+    for one, other in pairs:
+        for kind, detail in _differences(one, other):
+            found[kind, other.pool, detail].append(other)
+    return found
+
+
+def _differences(one: Machine, other: Machine) -> Iterator[tuple[Kind, str]]:
+    if one.pool != other.pool:
+        yield Kind.MACHINE_REPOOLED, f"from pool {one.pool or 'none'} to {other.pool or 'none'}"
+    if one.server != other.server:
+        yield Kind.VM_MOVED, f"from server {one.server or 'unknown'} to {other.server or 'unknown'}"
+    lost = [device for device, where in one.disks.items() if other.disks.get(device) != where]
+    if lost and one.server == other.server:
+        yield Kind.DISK_REPLACED, f"({', '.join(lost)})"
+    if one.size != other.size:
+        kind = Kind.MACHINE_RESIZED if other.is_virtual else Kind.CAPACITY_CHANGED
+        yield kind, f"from {one.size or 'an unknown size'} to {other.size or 'an unknown size'}"
+    if marks := "; ".join(_marks(one, other)):
+        yield Kind.NODE_MARKED, marks
+    if files := _other_files(one, other):
+        yield Kind.MACHINE_CONFIGURED, ", ".join(files)
+
+
+def _marks(one: Machine, other: Machine) -> Iterator[str]:
+    old, new = dict(one.node.labels), dict(other.node.labels)
+    for key in sorted(old.keys() | new.keys()):
+        if key not in _PLACES and old.get(key) != new.get(key):
+            yield _mark("label", key, old.get(key), new.get(key))
+    old_taints = {f"{each.key}={each.value}:{each.effect}" for each in one.node.taints}
+    new_taints = {f"{each.key}={each.value}:{each.effect}" for each in other.node.taints}
+    yield from (f"taint {each} goes" for each in sorted(old_taints - new_taints))
+    yield from (f"taint {each} comes" for each in sorted(new_taints - old_taints))
+
+
+def _mark(what: str, key: str, old: str | None, new: str | None) -> str:
+    if old is None:
+        return f"{what} {key}={new} comes"
+    return f"{what} {key}={old} goes" if new is None else f"{what} {key} from {old} to {new}"
+
+
+def _other_files(one: Machine, other: Machine) -> list[str]:
+    """Files that differ, without those that only repeat a difference that is told already."""
+    differing = {path for path in one.files.keys() | other.files.keys() if one.files.get(path) != other.files.get(path)}
+    told = any(
+        (one.pool != other.pool, one.server != other.server, one.size != other.size, one.disks != other.disks)
+    ) or any(_marks(one, other))
+    places = {"addresses"} if one.place.get("address") != other.place.get("address") else set[str]()
+    return sorted((differing - _OF_THE_NODE if told else differing) | places)
+
+
+def _change(kind: Kind, pool: str, detail: str, those: list[Machine], before: Side) -> Change:
+    names = [each.name for each in those]
+    quorums = before.quorums_on(names)
+    them = join_names(names)
+    machines = f"{'machine' if len(names) == 1 else 'machines'} {them}"
+    told = _TELLING[kind]
+    lost = _FOR_DATA if kind in (Kind.DISK_REPLACED, Kind.VM_MOVED) else ""
+    risk = " ".join(part for part in (lost or told.risk, _together(names, quorums)) if part)
+    return Change(
+        kind,
+        told.phase,
+        told.says.format(machines=machines, pool=pool, detail=detail),
+        tuple(dict.fromkeys((*_resources(those), *_resources(before.machines[name] for name in names)))),
+        steps=one_at_a_time(told.step, names, quorums) if told.takes_down else (f"{told.step} {them}.",),
+        checks=tuple(each.whole for each in quorums) if told.takes_down else (),
+        risk=risk if told.takes_down else told.risk,
+        level=Level.RISKY if lost or (quorums and told.takes_down) else Level.PLAIN,
+    )
+
+
+def _together(names: list[str], quorums: list[Quorum]) -> str:
+    """What two machines at once would do to a quorum."""
+    for each in quorums:
+        if len(each.nodes & set(names)) > each.size - each.majority:
+            return f"All at once, {each.title} loses its majority ({each.majority} of {each.size})."
+    return f"While one is away, {quorums[0].title} has one member less." if quorums else ""
+
+
+@dataclass(frozen=True)
+class _Telling:
+    """How a type of change is told."""
+
+    phase: Phase
+    says: str
+    step: str
+    takes_down: bool = True
+    risk: str = ""
+
+
+_FOR_DATA = "The data on the disk is lost: its members must be rebuilt from the others."
+_TELLING: Mapping[Kind, _Telling] = {
+    Kind.MACHINE_REPOOLED: _Telling(Phase.MOVE, "moves {machines} {detail}", "Drain, label, taint and uncordon"),
+    Kind.VM_MOVED: _Telling(Phase.MOVE, "moves {machines} {detail}", "Drain, make anew on the other server and join"),
+    Kind.DISK_REPLACED: _Telling(Phase.ROLL, "replaces a disk {detail} of {machines}", "Drain, replace the disk of"),
+    Kind.MACHINE_RESIZED: _Telling(Phase.ROLL, "resizes {machines} {detail}", "Drain, restart with its new size"),
+    Kind.CAPACITY_CHANGED: _Telling(
+        Phase.ROLL,
+        "changes what pods may use of {machines} {detail}",
+        "Apply, and restart kubelet, on",
+        takes_down=False,
+        risk="Where pods ask for more than is left, kubelet ends some of them.",
+    ),
+    Kind.MACHINE_CONFIGURED: _Telling(
+        Phase.ROLL,
+        "changes files of {machines} (pool {pool}): {detail}",
+        "Apply, and restart what reads them, on",
+    ),
+    Kind.NODE_MARKED: _Telling(
+        Phase.MARK,
+        "marks {machines}: {detail}",
+        "Set the marks before what relies on them moves:",
+        takes_down=False,
+        risk="A NoExecute taint ends pods at once; any other mark only steers new ones.",
+    ),
+}
+
+
+def _by_pool(side: Side, other: Side, but: set[str]) -> Iterator[tuple[str, list[Machine]]]:
+    """Machines that only one side has."""
+    pools: dict[str, list[Machine]] = defaultdict(list)
+    for name, machine in side.machines.items():
+        if name not in other.machines and name not in but:
+            pools[machine.pool or "none"].append(machine)
+    yield from sorted(pools.items())
+
+
+def _resources(machines: Iterable[Machine]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(each.resource for each in machines))
+
+
+def _them(names: list[str]) -> str:
+    return "them" if len(names) > 1 else "it"

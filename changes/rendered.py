@@ -1,0 +1,91 @@
+"""The two rendered trees' difference as a patch: what a reviewer reads below the words.
+
+Files are what the render target writes: an object as YAML below manifests/, a machine's files below machines/. Workers
+that share a resource share their templates here. Beside the files stands resource.yaml: what the resource says.
+Secret objects are never shown, not even that they differ in a value.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, cast
+
+import yaml
+
+from policy.facts.kubernetes.node import is_machine
+from policy.facts.kubernetes.workload import kubernetes_kind
+from policy.facts.properties import UNKNOWN
+from policy.facts.resource import Resource
+
+Files = dict[str, object]
+"""Contents by path: text, or data that is written as YAML if it differs."""
+
+_HIDDEN = ("pulumi:pulumi:", "pulumi:providers:", "quorate:")
+
+
+def patch(before: Iterable[Resource], after: Iterable[Resource]) -> str:
+    """A unified difference of all files, in the order of their paths; empty where the trees are the same."""
+    old, new = files(before), files(after)
+    differing = (path for path in sorted(old.keys() | new.keys()) if old.get(path) != new.get(path))
+    return "".join(line for path in differing for line in _difference(path, old.get(path), new.get(path)))
+
+
+def files(resources: Iterable[Resource]) -> Files:
+    """Everything that is rendered, by its path."""
+    found: Files = {}
+    for resource in resources:
+        kind = kubernetes_kind(resource)
+        if resource.type.startswith(_HIDDEN) or kind == "Secret":
+            continue
+        plain = resource.plain()
+        if kind:
+            found[f"manifests/{_object_path(kind, resource, plain)}"] = plain
+        elif is_machine(resource):
+            found |= _machine(plain)
+        else:
+            known = {key: value for key, value in plain.items() if not key.startswith("__")}
+            found[f"resources/{resource.type.replace(':', '/')}/{resource.name}.yaml"] = known
+    return found
+
+
+def _object_path(kind: str, resource: Resource, plain: Mapping[str, Any]) -> str:
+    given: object = plain.get("metadata")
+    metadata = cast("dict[str, Any]", given) if isinstance(given, dict) else {}
+    folder = str(metadata.get("namespace") or "cluster")
+    return f"{folder}/{kind.lower()}-{metadata.get('name', resource.name)}.yaml"
+
+
+def _machine(plain: Mapping[str, Any]) -> Files:
+    texts = cast("dict[str, str]", plain.get("files") or {})
+    nodes = cast("list[dict[str, str]]", plain.get("nodes") or [])
+    # A pool's folder is named after its first node: the resource is named after its size, which may be what changes.
+    folder = f"machines/{nodes[0]['node']} and all of its kind" if nodes else f"machines/{plain['node']}"
+    found: Files = {f"{folder}/{path}": text for path, text in texts.items()}
+    facts = {key: value for key, value in plain.items() if key not in ("files", "root", "digest", "__provider")}
+    return {**found, f"{folder}/resource.yaml": facts}
+
+
+def _difference(path: str, old: object, new: object) -> Iterator[str]:
+    names = ("/dev/null" if old is None else f"base/{path}", "/dev/null" if new is None else f"head/{path}")
+    for line in difflib.unified_diff(_lines(old), _lines(new), *names):
+        yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+
+
+def _lines(content: object) -> list[str]:
+    if content is None:
+        return []
+    text = (
+        content if isinstance(content, str) else yaml.safe_dump(_writable(content), sort_keys=True, allow_unicode=True)
+    )
+    return text.splitlines(keepends=True)
+
+
+def _writable(value: object) -> object:
+    if value is UNKNOWN:
+        return "(known after the update)"
+    if isinstance(value, dict):
+        return {key: _writable(item) for key, item in cast("dict[str, object]", value).items()}
+    if isinstance(value, list):
+        return [_writable(item) for item in cast("list[object]", value)]
+    return int(value) if isinstance(value, float) and value.is_integer() else value

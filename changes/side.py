@@ -1,0 +1,212 @@
+"""One of the two previews: its machines, workloads and quorums, each under the name that it keeps across previews.
+
+A machine is known by its node's name and a workload by kind, namespace and name, for that is what stands in the
+cluster. Names of Pulumi resources may change beside them, and that is a change of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, cast
+from xml.etree import ElementTree
+
+from policy.facts.kubernetes.node import Node
+from policy.facts.kubernetes.workload import Workload
+from policy.facts.quorums import Group, groups, is_member, majority
+from policy.facts.resource import Resource
+from policy.facts.stack import Facts, NoNodes
+
+Props = dict[str, Any]
+
+_ENGINE_S_OWN = frozenset({"__provider", "__internal", "__defaults", "digest"})
+"""Properties that say nothing of the stack: the provider's pickled code, what was written last."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A machine that is a node, with what its resource says of it."""
+
+    node: Node
+    props: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        return self.node.name
+
+    @property
+    def resource(self) -> str:
+        """URN of its resource, which identical workers share."""
+        return self.node.resource.urn
+
+    @property
+    def server(self) -> str:
+        return self.node.server or ""
+
+    @property
+    def pool(self) -> str:
+        return self.node.pool or ""
+
+    @property
+    def is_virtual(self) -> bool:
+        return bool(self.props.get("virtual"))
+
+    @cached_property
+    def size(self) -> str:
+        """Cores and memory; empty where they are not said."""
+        cpu, memory = self.props.get("cpu"), self.props.get("memory")
+        return "" if cpu is None and memory is None else f"{_whole(cpu)} cores, {_whole(memory)} GiB"
+
+    @property
+    def files(self) -> Mapping[str, str]:
+        """Text of its files; templates where workers share a resource."""
+        return cast("Mapping[str, str]", self.props.get("files") or {})
+
+    @cached_property
+    def place(self) -> Mapping[str, str]:
+        """What only this one of its pool has: address, server, rack."""
+        nodes = cast("list[Mapping[str, str]]", self.props.get("nodes") or [])
+        mine = [each for each in nodes if each.get("node") == self.name]
+        return mine[0] if mine else {}
+
+    @cached_property
+    def disks(self) -> Mapping[str, str]:
+        """Its virtual disks: where each device's data lies."""
+        text = self.files.get("domain.xml")
+        if text is None:
+            return {}
+        try:
+            # It was written by a program that has just run on this machine.
+            domain = ElementTree.fromstring(text)  # noqa: S314
+        except ElementTree.ParseError:
+            return {"domain.xml": text}
+        found: dict[str, str] = {}
+        for disk in domain.iterfind("./devices/disk[@device='disk']"):
+            target, source = disk.find("target"), disk.find("source")
+            device = "" if target is None else target.get("dev", "")
+            found[device] = "" if source is None else " ".join(f"{key}={source.attrib[key]}" for key in source.attrib)
+        return found
+
+    def renamed(self, name: str) -> Mapping[str, Any]:
+        """Its properties as they would be under another name."""
+        return cast("Mapping[str, Any]", _renamed(self.props, self.name, name))
+
+
+@dataclass(frozen=True)
+class Quorum:
+    """Members that decide by majority, and the nodes that carry them."""
+
+    key: str
+    """The same in both previews."""
+    title: str
+    size: int
+    nodes: frozenset[str]
+    """Nodes of its members; where there are more than members, any of them may carry one."""
+    resource: str
+    workloads: tuple[Workload, ...]
+    """Whose pods its members are; none where they are machines."""
+
+    @property
+    def majority(self) -> int:
+        return majority(self.size)
+
+    @property
+    def whole(self) -> str:
+        """What must be so before a member is touched."""
+        return f"{self.title}: all {self.size} members up (a majority is {self.majority})"
+
+
+class Side:
+    """A preview's resources as facts, and as plain data by URN."""
+
+    def __init__(self, facts: Facts) -> None:
+        self.facts = facts
+        self.plain = {each.urn: _without(each.plain()) for each in facts.resources}
+        self.resources = {each.urn: each for each in facts.resources}
+
+    @cached_property
+    def machines(self) -> Mapping[str, Machine]:
+        """Machines by the name of their node."""
+        return {node.name: Machine(node, self.plain[node.resource.urn]) for node in self.facts.nodes}
+
+    @cached_property
+    def workloads(self) -> Mapping[str, Workload]:
+        """Workloads by kind, namespace and name."""
+        return {identity(each): each for each in self.facts.workloads}
+
+    def pools(self, workload: Workload) -> tuple[str, ...]:
+        """Pools whose nodes take the workload's pods; none where the stack describes no node."""
+        return tuple(sorted({node.pool or node.name for node in self._eligible(workload)}))
+
+    @cached_property
+    def quorums(self) -> Mapping[str, Quorum]:
+        """Every quorum by its key."""
+        found: dict[str, Quorum] = {}
+        for number, group in enumerate(groups(self.facts)):
+            if group.etcd:
+                # By its place: nearly every stack has one, whatever its component is called.
+                nodes = frozenset(each.node for each in group.etcd.members)
+                found[f"etcd {number}"] = Quorum(f"etcd {number}", "etcd", len(nodes), nodes, group.resource.urn, ())
+            elif any(is_member(self.facts, each) for each in group.workloads):
+                quorum = self._of_pods(group)
+                found[quorum.key] = quorum
+        return found
+
+    def _of_pods(self, group: Group) -> Quorum:
+        first, *others = group.workloads
+        # A quorum of several workloads, one for each member, stays the same when one of them comes or goes.
+        key = f"{group.kind} {first.namespace}" if others else identity(first)
+        eligible = {each: frozenset(node.name for node in self._eligible(each)) for each in group.workloads}
+        size = sum(len(eligible[each]) if each.replicas is None else each.replicas for each in group.workloads)
+        title = group.title if others else title_of(first)
+        nodes = frozenset(name for names in eligible.values() for name in names)
+        return Quorum(key, title, size, nodes, group.resource.urn, group.workloads)
+
+    def quorum_of(self, workload: Workload) -> Quorum | None:
+        """The quorum whose members are the workload's pods."""
+        return next((each for each in self.quorums.values() if workload in each.workloads), None)
+
+    def quorums_on(self, names: Iterable[str]) -> list[Quorum]:
+        """Quorums that have a member, or may have one, on these nodes."""
+        asked = frozenset(names)
+        return [each for _, each in sorted(self.quorums.items()) if each.nodes & asked]
+
+    def _eligible(self, workload: Workload) -> tuple[Node, ...]:
+        try:
+            return self.facts.eligible(workload)
+        except NoNodes:
+            return ()
+
+
+def identity(workload: Workload) -> str:
+    """What a cluster knows a workload by."""
+    return f"{workload.kind} {workload.namespace}/{object_name(workload.resource)}"
+
+
+def title_of(workload: Workload) -> str:
+    """What a sentence calls a workload."""
+    return f"{workload.kind} {object_name(workload.resource)}"
+
+
+def object_name(resource: Resource) -> str:
+    """The object's own name; one that the engine is to make up is known by its resource's."""
+    return resource.props.at("metadata", "name").text(resource.name)
+
+
+def _without(props: Props) -> Props:
+    return {key: value for key, value in props.items() if key not in _ENGINE_S_OWN}
+
+
+def _whole(value: object) -> str:
+    return "?" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _renamed(value: object, old: str, new: str) -> object:
+    if isinstance(value, str):
+        return value.replace(old, new)
+    if isinstance(value, dict):
+        return {key: _renamed(item, old, new) for key, item in cast("Props", value).items()}
+    if isinstance(value, list):
+        return [_renamed(item, old, new) for item in cast("list[object]", value)]
+    return value

@@ -1,0 +1,122 @@
+"""A comparison as documents: for programs, for a pull request, for the screen."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from changes.change import Change, Level, worst
+from policy.wording import pluralize
+
+VERSION = 1
+"""Of changes.json; a change that a reader could trip over raises it."""
+
+MOST = 60_000
+"""Characters of changes.md: GitHub cuts comments at 65,536."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two previews of a stack, compared."""
+
+    stack: str
+    base: str
+    """The reference that was asked for."""
+    commit: str
+    head: str
+    """The commit of the working tree, and whether it has more than that."""
+    changes: tuple[Change, ...]
+    is_new: bool = False
+    """The base has no such stack, so that all of it is new and nothing is listed."""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def level(self) -> Level:
+        """The gravest change."""
+        return worst(self.changes)
+
+    @property
+    def verdict(self) -> str:
+        """In a sentence."""
+        if self.is_new:
+            return f"{self.stack} is a new stack: {self.base} has no file of it."
+        if not self.changes:
+            return f"{self.stack}: nothing changes."
+        said = [f"{sum(each.level is level for each in self.changes)} {level}" for level in reversed(Level)]
+        counts = ", ".join(text for text in said if not text.startswith("0 "))
+        return f"{self.stack}: {pluralize(len(self.changes), 'change')} ({counts})."
+
+
+def to_json(done: Comparison) -> str:
+    """As schemas/changes.schema.json has it."""
+    document: dict[str, Any] = {
+        "version": VERSION,
+        "stack": done.stack,
+        "base": {"ref": done.base, "commit": done.commit},
+        "head": done.head,
+        "new": done.is_new,
+        "level": done.level,
+        "notes": list(done.notes),
+        "changes": [each.to_json() for each in done.changes],
+    }
+    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+
+
+def to_text(done: Comparison) -> str:
+    """For the screen: everything, in the order in which it must happen."""
+    lines = [done.verdict, *(f"note: {note}" for note in done.notes)]
+    for title, those in _phases(done.changes):
+        lines += ["", title]
+        for change in those:
+            lines.append(f"  {_MARKS[change.level]}{change.says}")
+            lines += [f"      {text}" for text in _told(change)]
+    return "\n".join(lines) + "\n"
+
+
+def to_markdown(done: Comparison, most: int = MOST) -> str:
+    """For a comment: each change in a line, its order and risk folded away. What does not fit is counted."""
+    head = [f"## Changes of `{done.stack}` against `{done.base}`", "", _escaped(done.verdict)]
+    head += ["", *(f"- {_escaped(note)}" for note in done.notes)] if done.notes else []
+    text, left = "\n".join(head), len(done.changes)
+    for title, those in _phases(done.changes):
+        heading = f"\n\n### {title}"
+        for change in those:
+            section = f"{heading}\n\n{_section(change)}"
+            if len(text) + len(section) > most - 100:
+                return f"{text}\n\n{pluralize(left, 'more change')} in changes.json.\n"
+            text, heading, left = text + section, "", left - 1
+    return text + "\n"
+
+
+_MARKS = {Level.PLAIN: "", Level.RISKY: "[risky] ", Level.FORBIDDEN: "[forbidden] "}
+
+
+def _phases(changes: Sequence[Change]) -> Iterator[tuple[str, list[Change]]]:
+    for phase, those in groupby(changes, key=lambda each: each.phase):
+        yield f"{phase.value}. {phase.title}", list(those)
+
+
+def _told(change: Change) -> Iterator[str]:
+    if change.row:
+        yield f"from: {change.row}"
+    yield from (f"before: {check}" for check in change.checks)
+    yield from (f"{number}. {step}" for number, step in enumerate(change.steps, start=1))
+    if change.risk:
+        yield f"risk: {change.risk}"
+
+
+def _section(change: Change) -> str:
+    summary = f"{'' if change.level is Level.PLAIN else f'<b>{change.level}</b>: '}{_escaped(change.says)}"
+    told = [f"- {_escaped(text)}" for text in _told(change)]
+    if not told:
+        return f"- {summary}"
+    return "\n".join([f"<details><summary>{summary}</summary>", "", *told, "", "</details>"])
+
+
+def _escaped(text: str) -> str:
+    """Text that is not taken for markup."""
+    plain = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("`", "'")
+    return " ".join(plain.split())

@@ -1,0 +1,258 @@
+"""What happens to workloads: added, removed, renamed, counted anew, moved between pools, replaced, rolled."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, cast
+
+from changes.change import Change, Kind, Level, Phase
+from changes.side import Quorum, Side, object_name, title_of
+from changes.template import parts
+from policy.facts.kubernetes.workload import Workload
+from policy.wording import join_names
+
+_MUTABLE = {
+    "StatefulSet": frozenset(
+        {
+            *("replicas", "template", "updateStrategy", "minReadySeconds", "revisionHistoryLimit", "ordinals"),
+            "persistentVolumeClaimRetentionPolicy",
+        }
+    ),
+    "Job": frozenset({"parallelism", "suspend", "ttlSecondsAfterFinished", "activeDeadlineSeconds", "backoffLimit"}),
+}
+"""Fields of a spec that the API lets change; of other kinds all but the selector."""
+_ROLLOUT = ("strategy", "updateStrategy", "minReadySeconds", "progressDeadlineSeconds", "partition")
+
+Pairs = dict[str, tuple[Workload, Workload]]
+
+
+def workload_changes(before: Side, after: Side) -> Iterator[Change]:
+    """Everything about workloads, those that stay first."""
+    for key, new in after.workloads.items():
+        old = before.workloads.get(key)
+        if old is not None:
+            yield from _of_pair(old, new, before, after)
+    renamed = renamings(before, after)
+    for old, new in renamed.items():
+        yield _renamed(before.workloads[old], after.workloads[new], before.quorum_of(before.workloads[old]))
+    for key, new in after.workloads.items():
+        if key not in before.workloads and key not in renamed.values():
+            yield _added(new, after)
+    for key, old in before.workloads.items():
+        # A quorum that goes is told with its members.
+        if key not in after.workloads and key not in renamed and before.quorum_of(before.workloads[key]) is None:
+            yield _removed(old)
+
+
+def renamings(before: Side, after: Side) -> Mapping[str, str]:
+    """Workloads that went and came back under another name: the same row, or the same pods."""
+    come = {key: each for key, each in after.workloads.items() if key not in before.workloads}
+    found: dict[str, str] = {}
+    for key, old in before.workloads.items():
+        if key in after.workloads:
+            continue
+        twin = next((name for name, new in come.items() if _is_same(old, new)), None)
+        if twin is not None:
+            found[key] = twin
+            del come[twin]
+    return found
+
+
+def _is_same(old: Workload, new: Workload) -> bool:
+    if old.kind != new.kind or old.row != new.row:
+        return False
+    if old.row is not None:
+        return True
+    one, other = object_name(old.resource), object_name(new.resource)
+    text = json.dumps(_spec(old), sort_keys=True, default=str)
+    return text.replace(json.dumps(one)[1:-1], other) == json.dumps(_spec(new), sort_keys=True, default=str)
+
+
+def _of_pair(old: Workload, new: Workload, before: Side, after: Side) -> Iterator[Change]:
+    quorum = before.quorum_of(old)
+    if reason := _replaced_because(old, new):
+        yield _replaced(new, reason, quorum)
+    elif not new.is_long_running:
+        if _spec(old) != _spec(new):
+            yield _runs_again(new)
+        return
+    if old.replicas != new.replicas:
+        yield _counted(old, new, after)
+    pools = before.pools(old), after.pools(new)
+    if pools[0] != pools[1] and all(pools):
+        yield _moved(new, *pools, quorum)
+    if rollout := sorted(key for key in _ROLLOUT if _spec(old).get(key) != _spec(new).get(key)):
+        yield _strategy(new, rollout)
+    if _template(old) != _template(new):
+        yield _rolled(old, new, quorum)
+
+
+def _replaced_because(old: Workload, new: Workload) -> str:
+    """Why the engine deletes the object and makes it anew; empty if it does not."""
+    if old.resource.urn != new.resource.urn:
+        return "its resource has another name, so that the engine takes it for another object"
+    spec, other = _spec(old), _spec(new)
+    mutable = _MUTABLE.get(new.kind)
+    changed = sorted(key for key in spec.keys() | other.keys() if spec.get(key) != other.get(key))
+    fixed = [key for key in changed if (key not in mutable if mutable else key == "selector")]
+    if new.kind == "Job":
+        return ""
+    return f"{', '.join(fixed)} cannot be changed in place" if fixed else ""
+
+
+def _replaced(new: Workload, reason: str, quorum: Quorum | None) -> Change:
+    return Change(
+        Kind.SERVICE_REPLACED,
+        Phase.ROLL,
+        f"deletes {title_of(new)} and makes it anew: {reason}",
+        (new.resource.urn,),
+        steps=(
+            "Give the resource an alias of its old name, or make the new object beside the old one.",
+            "Where neither will do: delete it with --cascade=orphan, so that its pods stay, and apply again.",
+        ),
+        checks=(quorum.whole,) if quorum else (),
+        risk=f"All {quorum.size} members go at once." if quorum else "All its pods go at once.",
+        level=Level.FORBIDDEN if quorum else Level.RISKY,
+    )
+
+
+def _counted(old: Workload, new: Workload, after: Side) -> Change:
+    was, will = old.replicas, new.replicas
+    grows = will is None or (was is not None and will > was)
+    each_node = "one on each node"
+    return Change(
+        Kind.COUNT_CHANGED,
+        Phase.ADD if grows else Phase.SHRINK,
+        f"{title_of(new)}: {each_node if was is None else was} to {each_node if will is None else will} instances",
+        (new.resource.urn,),
+        steps=("Have the nodes for them first.", "Then raise the count.") if grows else ("Lower the count.",),
+        row=_row(new, after),
+    )
+
+
+def _row(workload: Workload, after: Side) -> str:
+    """Where its count comes from."""
+    row = after.facts.row(workload)
+    if row is None:
+        return ""
+    norm = "one on each node" if row.instances is None else str(row.instances)
+    source = "; ".join(str(each) for each in row.sources)
+    ours = workload.replicas == row.instances
+    return f"row {row.row} says {norm} ({source})" + ("" if ours else "; the stack file overrides it")
+
+
+def _moved(new: Workload, was: tuple[str, ...], will: tuple[str, ...], quorum: Quorum | None) -> Change:
+    return Change(
+        Kind.SERVICE_MOVED,
+        Phase.MOVE,
+        f"moves {title_of(new)} from {_pools(was)} to {_pools(will)}",
+        (new.resource.urn,),
+        steps=(
+            f"Have the nodes of {_pools(will)} Ready, labelled and tainted.",
+            "Let the rollout move it pod by pod; where it keeps data on its node, copy that or let it sync.",
+            f"Only then drain or take away nodes of {_pools(was)}.",
+        ),
+        checks=(quorum.whole,) if quorum else (),
+        risk="Local volumes stay on the old nodes." if quorum or _keeps_data(new) else "",
+        level=Level.RISKY if quorum or _keeps_data(new) else Level.PLAIN,
+    )
+
+
+def _rolled(old: Workload, new: Workload, quorum: Quorum | None) -> Change:
+    why = join_names(parts(_template(old), _template(new)), most=6)
+    if quorum is None:
+        return Change(
+            Kind.SERVICE_ROLLED,
+            Phase.ROLL,
+            f"rolls {title_of(new)}: {why}",
+            (new.resource.urn,),
+            steps=("Kubernetes replaces its pods by the rollout's own rules.",),
+        )
+    by_hand = new.strategy.at("type").text("RollingUpdate") == "OnDelete"
+    who = "Delete its pods yourself" if by_hand else "Kubernetes replaces its pods"
+    return Change(
+        Kind.MEMBERS_ROLLED,
+        Phase.ROLL,
+        f"rolls quorum {quorum.title}, {quorum.size} members: {why}",
+        (new.resource.urn,),
+        steps=(
+            "Roll this quorum alone: no other quorum and no drain meanwhile.",
+            f"{who} one after another; each is Ready, and has all the data, before the next.",
+        ),
+        checks=(quorum.whole,),
+        risk=f"While one restarts, {quorum.size - 1} of {quorum.size} are up; a majority is {quorum.majority}.",
+        level=Level.RISKY,
+    )
+
+
+def _strategy(new: Workload, keys: list[str]) -> Change:
+    says = f"{title_of(new)} rolls by other rules: {', '.join(keys)}"
+    return Change(Kind.STRATEGY_CHANGED, Phase.PREPARE, says, (new.resource.urn,))
+
+
+def _runs_again(new: Workload) -> Change:
+    says = f"{title_of(new)} is made anew and runs again" if new.kind == "Job" else f"{title_of(new)} runs otherwise"
+    return Change(Kind.JOB_RUNS, Phase.ROLL, says, (new.resource.urn,))
+
+
+def _added(new: Workload, after: Side) -> Change:
+    pools = after.pools(new)
+    where = f" on {_pools(pools)}" if pools else ""
+    count = "one on each node" if new.replicas is None else f"{new.replicas} instances"
+    return Change(
+        Kind.SERVICE_ADDED,
+        Phase.ADD,
+        f"adds {title_of(new)}{where}, {count}" if new.is_long_running else f"adds {title_of(new)}",
+        (new.resource.urn,),
+        row=_row(new, after),
+    )
+
+
+def _removed(old: Workload) -> Change:
+    return Change(
+        Kind.SERVICE_REMOVED,
+        Phase.SHRINK,
+        f"removes {title_of(old)}",
+        (old.resource.urn,),
+        steps=("Take away what calls it.", "Then take it away."),
+        risk="What it kept on its nodes stays there until somebody clears it." if _keeps_data(old) else "",
+        level=Level.RISKY if _keeps_data(old) else Level.PLAIN,
+    )
+
+
+def _renamed(old: Workload, new: Workload, quorum: Quorum | None) -> Change:
+    data = quorum is not None or _keeps_data(old)
+    return Change(
+        Kind.SERVICE_RENAMED,
+        Phase.MOVE,
+        f"renames {title_of(old)} to {object_name(new.resource)}",
+        (new.resource.urn, old.resource.urn),
+        steps=(
+            "Make the new one beside the old one.",
+            *(("Copy the data, or let new members join the old quorum one at a time.",) if data else ()),
+            "Lead its clients to the new name.",
+            "Take the old one away in a later change.",
+        ),
+        checks=(quorum.whole,) if quorum else (),
+        risk="The data stays under the old name; the new quorum begins empty." if quorum else "",
+        level=Level.FORBIDDEN if quorum else Level.RISKY,
+    )
+
+
+def _keeps_data(workload: Workload) -> bool:
+    return bool(_spec(workload).get("volumeClaimTemplates"))
+
+
+def _pools(names: tuple[str, ...]) -> str:
+    return f"pool{'s' if len(names) > 1 else ''} {join_names(names)}"
+
+
+def _spec(workload: Workload) -> Mapping[str, Any]:
+    plain = workload.resource.plain()
+    return cast("Mapping[str, Any]", plain if workload.kind == "Pod" else plain.get("spec") or {})
+
+
+def _template(workload: Workload) -> Mapping[str, Any]:
+    spec = _spec(workload)
+    return spec if workload.kind == "Pod" else cast("Mapping[str, Any]", spec.get("template") or {})

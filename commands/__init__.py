@@ -1,0 +1,1 @@
+"""The commands that users and make targets run."""

@@ -1,0 +1,83 @@
+"""What a command costs: its wall and processor time, and the most memory that it and its children held at a moment."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from toolchain.progress import UserError
+
+EVERY = 0.05
+"""Seconds between two looks at the processes."""
+
+PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Seconds, and MiB of resident memory summed over the process tree (shared pages count once per process)."""
+
+    seconds: float
+    processor: float
+    """Seconds of processor time of the whole tree: what else the machine does weighs less on it than on the wall's."""
+    memory: float
+
+
+def measured(command: Sequence[str | Path], directory: Path, environment: Mapping[str, str]) -> Cost:
+    """Runs a command to its end. Raises UserError with its last words if it fails."""
+    peak = 0
+    done = threading.Event()
+    started, used = time.monotonic(), _processor()
+    with subprocess.Popen(
+        command, cwd=directory, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as child:
+
+        def watch() -> None:
+            nonlocal peak
+            while not done.wait(EVERY):
+                peak = max(peak, _resident(child.pid))
+
+        watcher = threading.Thread(target=watch, daemon=True)
+        watcher.start()
+        output, _ = child.communicate()
+        seconds = time.monotonic() - started
+        done.set()
+        watcher.join()
+    if child.returncode:
+        raise UserError(f"{output[-3000:]}\n`{' '.join(map(str, command))}` failed.")
+    return Cost(seconds, _processor() - used, peak / 1024**2)
+
+
+def _processor() -> float:
+    """Of all children that have ended; a descendant counts once its own parent has waited for it."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def _resident(root: int) -> int:
+    """Bytes that a process and its descendants hold. A process that ends meanwhile counts for nothing."""
+    children: dict[int, list[int]] = defaultdict(list)
+    held: dict[int, int] = {}
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            # The name in parentheses may hold anything; what follows it is plain.
+            after_name = (entry / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+        except OSError:
+            continue
+        children[int(after_name[1])].append(int(entry.name))
+        held[int(entry.name)] = int(after_name[21]) * PAGE
+    total, waiting = 0, [root]
+    while waiting:
+        process = waiting.pop()
+        total += held.get(process, 0)
+        waiting += children[process]
+    return total

@@ -1,0 +1,55 @@
+"""Names that the program, the policy pack, the audit and the proof share: type tokens, labels, annotations, taints.
+
+A leaf: it imports nothing, and every other module may import it. A name is spelled here and nowhere else, so that a
+program and the rules that evaluate it cannot drift apart.
+"""
+
+# Type tokens, `package:module:Name`. A token is part of every URN below it: changing one replaces resources.
+CLOUD = "quorate:index:Cloud"
+PREVIOUS = "quorate:index:Previous"
+VIRT_HOST = "quorate:virt:VirtHost"
+MASTER_TIER = "quorate:k8s:MasterTier"
+ETCD = "quorate:k8s:Etcd"
+CALICO = "quorate:k8s:Calico"
+OPENSTACK_SERVICE = "quorate:openstack:OpenStackService"
+
+MACHINE = "pulumi-python:dynamic/quorate:Machine"
+MACHINE_POOL = "pulumi-python:dynamic/quorate:MachinePool"
+"""Dynamic resources: the engine prefixes theirs. A policy may as well go by the input `kind`."""
+
+# Labels of nodes.
+SERVER = "quorate.io/server"
+"""The physical host: the failure domain that two members of one quorum must not share."""
+RACK = "quorate.io/rack"
+ZONE = "topology.kubernetes.io/zone"
+POOL = "quorate.io/pool"
+HOSTNAME = "kubernetes.io/hostname"
+COMPUTE_NODE = "openstack-compute-node"
+CONTROL_PLANE_NODE = "openstack-control-plane"
+"""These two have the value `enabled`, as in the clusters that OpenStack-Helm and its relatives label."""
+
+# Taints of nodes.
+DEDICATED = "quorate.io/dedicated"
+"""Keeps every pod off a pool's nodes but those that the pool admits; its value is the pool."""
+CONTROL_PLANE_TAINT = "node-role.kubernetes.io/control-plane"
+
+# Labels of pods and of everything that belongs to a workload.
+NAME = "app.kubernetes.io/name"
+COMPONENT = "app.kubernetes.io/component"
+PART_OF = "app.kubernetes.io/part-of"
+MANAGED_BY = "app.kubernetes.io/managed-by"
+
+# Annotations of workloads.
+ROW = "quorate.io/row"
+"""The row of the reference architecture that the workload stands for, as the table writes it."""
+REPLACES = "quorate.io/replaces"
+"""Retired rows whose work this workload does."""
+CONFIG = "quorate.io/config"
+"""A digest of the pod's configuration, so that a change of it rolls the pods."""
+
+# Pools of nodes that no service owns; every other pool has the name of the service that owns it.
+MASTER_POOL, COMPUTE_POOL, STORAGE_POOL = "master", "compute", "storage"
+MONITORING_POOL, CONTROLLER_POOL = "monitoring", "controller"
+
+QUORUM_STATE_OUTPUT = "standing"
+"""The stack output that holds the members of each quorum, for the next deployment to compare with."""

@@ -1,0 +1,134 @@
+"""How the pack answers the engine: the SDK's own server, with three answers of ours.
+
+1. `ConfigureStack` hands over the stack's configuration, which the SDK drops. The profile in it decides, before the
+   engine asks for the policies, whether they are mandatory (docs/adr/0003-policy-enforcement.md).
+2. `AnalyzeStack` reads the resources once for all rules. The SDK would decode every resource again for each policy.
+3. `Analyze` and `Remediate`, called for every single resource, have nothing to say: all policies judge the whole stack.
+
+All verdicts go to the engine's log as debug messages (record.py); violations as the SDK reports them.
+"""
+# ruff: noqa: N802, ARG002 - names and arguments are the protocol's
+
+from __future__ import annotations
+
+import threading
+from importlib import import_module
+from typing import Any
+
+import grpc
+from pulumi.runtime.proto import analyzer_pb2 as messages
+from pulumi.runtime.proto import engine_pb2, engine_pb2_grpc
+from pulumi_policy import EnforcementLevel, Policy, ReportViolation
+from pulumi_policy import policy as sdk
+
+from policy.catalogue import WAIVABLE
+from policy.engine import record
+from policy.engine.decode import from_message
+from policy.engine.pack import RulePolicy, reason_not_applicable, tell
+from policy.facts import placement_map, stack_waivers
+from policy.facts.stack import PRODUCTION, Facts
+from policy.findings import Enforcement
+from policy.rule import evaluate
+
+PROFILE, ARCHITECTURE = "quorate:profile", "quorate:architecture"
+LARGEST_MESSAGE = 400 * 1024 * 1024  # the SDK's own limit
+
+
+class Analyzer(sdk._PolicyAnalyzerServicer):  # pyright: ignore[reportPrivateUsage] - the SDK has no public way in
+    """The SDK's server, and what it lacks."""
+
+    def __init__(self, name: str, version: str, policies: list[Policy], *more: Any) -> None:
+        super().__init__(name, version, policies, *more)
+        self._rules = [policy for policy in policies if isinstance(policy, RulePolicy)]
+        self._profile = PRODUCTION
+        self._architecture: str | None = None
+        self._waivers: str | None = None
+        self._engine: str | None = None
+
+    def Handshake(
+        self, request: messages.AnalyzerHandshakeRequest, context: grpc.ServicerContext
+    ) -> messages.AnalyzerHandshakeResponse:
+        """Keeps the engine's address."""
+        self._engine = request.engine_address
+        return messages.AnalyzerHandshakeResponse()
+
+    def ConfigureStack(
+        self, request: messages.AnalyzerStackConfigureRequest, context: grpc.ServicerContext
+    ) -> messages.AnalyzerStackConfigureResponse:
+        """Takes the profile; a stack that names none is judged as production."""
+        self._profile = request.config.get(PROFILE, PRODUCTION)
+        self._architecture = request.config.get(ARCHITECTURE)
+        self._waivers = request.config.get(stack_waivers.KEY)
+        for policy in self._rules:
+            policy.enforce(self._profile)
+        # While the program runs; at its end everybody would wait for it.
+        threading.Thread(target=import_module, args=("blueprint.architecture.model",), daemon=True).start()
+        return super().ConfigureStack(request, context)  # pyright: ignore[reportUnknownMemberType]
+
+    def Analyze(self, request: messages.AnalyzeRequest, context: grpc.ServicerContext) -> messages.AnalyzeResponse:
+        """Nothing: there are no policies of single resources."""
+        return messages.AnalyzeResponse()
+
+    def Remediate(self, request: messages.AnalyzeRequest, context: grpc.ServicerContext) -> messages.RemediateResponse:
+        """Nothing: no policy changes a resource."""
+        return messages.RemediateResponse()
+
+    def AnalyzeStack(
+        self, request: messages.AnalyzeStackRequest, context: grpc.ServicerContext
+    ) -> messages.AnalyzeResponse:
+        """Evaluates every rule over one set of facts."""
+        resources = (
+            from_message(
+                each.type,
+                each.urn,
+                each.name,
+                each.properties,
+                protected=each.options.protect,
+                after=tuple(each.dependencies),
+            )
+            for each in request.resources
+        )
+        facts = Facts(resources, self._profile, self._architecture, stack_waivers.read(self._waivers, WAIVABLE))
+        response = messages.AnalyzeResponse()
+        log: list[str] = []
+        for policy in self._rules:
+            level = self._get_enforcement_level(policy)
+            if level is EnforcementLevel.DISABLED:
+                continue
+            enforcement = Enforcement.ADVISORY if level is EnforcementLevel.ADVISORY else Enforcement.MANDATORY
+            findings = facts.waivers.apply(evaluate(policy.rule, facts, enforcement))
+            tell(findings, lambda at, policy=policy: self._reporter(response, policy, at))
+            if reason := reason_not_applicable(findings):
+                response.not_applicable.append(messages.PolicyNotApplicable(policy_name=policy.name, reason=reason))
+            log.append(record.written_rule(policy.name, enforcement, findings))
+        end = record.EndRecord(len(log), len(facts.resources), *_named(facts), facts.waivers.on.isoformat())
+        log += [record.written_placement(placement_map.read(facts)), record.written_end(end)]
+        self._write(log)
+        return response
+
+    def _reporter(self, response: messages.AnalyzeResponse, policy: RulePolicy, at: Enforcement) -> ReportViolation:
+        level = EnforcementLevel(at.value)
+        return self._create_report_violation(response, policy.name, policy.description, level, policy.severity)
+
+    def _write(self, lines: list[str]) -> None:
+        if self._engine is None:
+            return
+        limits = [("grpc.max_send_message_length", LARGEST_MESSAGE)]
+        with grpc.insecure_channel(self._engine, limits) as channel:
+            engine = engine_pb2_grpc.EngineStub(channel)
+            for line in lines:
+                entry = engine_pb2.LogRequest(severity=engine_pb2.DEBUG, message=line)
+                engine.Log(entry)  # pyright: ignore[reportUnknownMemberType]
+
+
+def _named(facts: Facts) -> tuple[str, str]:
+    """Profile and architecture, as far as they can be read; a rule says it where they cannot."""
+    try:
+        return facts.profile, facts.required_architecture.name
+    except Exception:  # whatever is wrong with them
+        return PRODUCTION, ""
+
+
+def install() -> None:
+    """Has `PolicyPack` serve with this class."""
+    sdk._PolicyAnalyzerServicer = Analyzer  # pyright: ignore[reportPrivateUsage]

@@ -1,0 +1,103 @@
+"""Resources out of what the engine sends, with UNKNOWN where it has no value yet.
+
+Two sources, one form: the engine's own message (analyzer.py, quick) and the policy SDK's proxies (a policy that the SDK
+runs by itself, and the tests).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from pulumi_policy import proxy
+
+from policy.facts.properties import SEALED_UNKNOWN, UNKNOWN, Sealed
+from policy.facts.resource import Resource
+
+if TYPE_CHECKING:
+    from google.protobuf.struct_pb2 import Struct, Value
+    from pulumi_policy import PolicyResource
+
+UNKNOWN_MARKS = frozenset(value for name, value in vars(proxy).items() if name.startswith("UNKNOWN_"))
+_SIGNATURE = "4dabf18193072939515e22adb298388d"
+"""Key under which Pulumi's wire format marks secrets and assets."""
+_SECRET = "1b47061264138c4ac30d75fd1eb44270"  # noqa: S105 - the mark of one
+
+
+def from_message(  # noqa: PLR0913 - as Resource has them
+    type_: str, urn: str, name: str, properties: Struct, *, protected: bool = False, after: Collection[str] = ()
+) -> Resource:
+    """A resource out of the engine's request."""
+    return Resource(
+        type_,
+        urn,
+        name,
+        lambda: {key: _value(value) for key, value in properties.fields.items()},
+        protected=protected,
+        after=after,
+    )
+
+
+def from_sdk(resource: PolicyResource) -> Resource:
+    """A resource out of the policy SDK's proxies, which raise on every touch of an unknown value.
+
+    The SDK takes secrets out of their wrapping: here they cannot be told from clear text.
+    """
+    props = resource.props
+    return Resource(
+        resource.resource_type,
+        resource.urn,
+        resource.name,
+        lambda: _unwrap_mapping(props),
+        protected=resource.opts.protect,
+        after=tuple(each.urn for each in resource.dependencies),
+    )
+
+
+def _value(value: Value) -> object:
+    kind = value.WhichOneof("kind")
+    if kind == "struct_value":
+        return _struct(value.struct_value)
+    if kind == "list_value":
+        return [_value(item) for item in value.list_value.values]
+    if kind == "string_value":
+        return UNKNOWN if value.string_value in UNKNOWN_MARKS else value.string_value
+    return None if kind in (None, "null_value") else getattr(value, kind)
+
+
+def _struct(struct: Struct) -> object:
+    fields = struct.fields
+    if _SIGNATURE in fields:
+        value = _value(fields["value"]) if "value" in fields else None
+        return _sealed(value) if fields[_SIGNATURE].string_value == _SECRET else value
+    return {key: _value(item) for key, item in fields.items()}
+
+
+def _sealed(value: object) -> object:
+    """A secret, every text in it marked as one."""
+    if value is UNKNOWN:
+        return SEALED_UNKNOWN
+    if isinstance(value, str):
+        return Sealed(value)
+    if isinstance(value, dict):
+        return {key: _sealed(item) for key, item in cast("dict[str, object]", value).items()}
+    if isinstance(value, list):
+        return [_sealed(item) for item in cast("list[object]", value)]
+    return value
+
+
+def _unwrap_mapping(proxy: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: _unwrap(lambda key=key: proxy[key]) for key in proxy}
+
+
+def _unwrap(touch: Callable[[], object]) -> object:
+    try:
+        value = touch()
+    except proxy.UnknownValueError:
+        return UNKNOWN
+    if isinstance(value, Mapping):
+        return _unwrap_mapping(cast("Mapping[str, Any]", value))
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        several = cast("Sequence[Any]", value)
+        return [_unwrap(lambda index=index: several[index]) for index in range(len(several))]
+    return value

@@ -1,0 +1,85 @@
+"""The rules as policies of Pulumi's policy SDK: one stack policy for each rule, under the rule's own id.
+
+A policy can be run by the SDK alone; analyzer.py evaluates all of them over one set of facts, which is what keeps the
+pack's share of a preview small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from pulumi_policy import (
+    EnforcementLevel,
+    PolicyComplianceFramework,
+    ReportViolation,
+    Severity,
+    StackValidationArgs,
+    StackValidationPolicy,
+)
+
+from policy.catalogue import RULES
+from policy.engine.decode import from_sdk
+from policy.facts.stack import PRODUCTION, Facts
+from policy.findings import Enforcement, Finding, Verdict
+from policy.rule import AnyRule, evaluate
+
+NAME = "quorate"
+DESCRIPTION = "Placement and quorum rules of the reference architectures, judged by the resources alone"
+PAGE = "docs/rules.md"
+
+
+class RulePolicy(StackValidationPolicy):
+    """One rule as a policy, at the level of a production stack until a profile is known."""
+
+    def __init__(self, rule: AnyRule) -> None:
+        first = rule.sources[0]
+        super().__init__(  # pyright: ignore[reportUnknownMemberType]
+            name=rule.id,
+            description=rule.title,
+            validate=self._validate,
+            enforcement_level=_level(rule, PRODUCTION),
+            display_name=rule.title,
+            severity=Severity(rule.severity.value),
+            framework=PolicyComplianceFramework(
+                name="Fuel-CCP reference architectures", reference=rule.source, specification=first.says
+            ),
+            remediation_steps=rule.remediation,
+            url=f"{PAGE}#{rule.id}",
+        )
+        self.rule = rule
+
+    def enforce(self, profile: str) -> None:
+        """Takes the level that the rule has under the stack's profile."""
+        self.enforcement_level = _level(self.rule, profile)
+
+    def _validate(self, args: StackValidationArgs, report: ReportViolation) -> None:
+        facts = Facts(from_sdk(resource) for resource in args.resources)
+        findings = evaluate(self.rule, facts, Enforcement.MANDATORY)
+        tell(findings, lambda _level: report)
+        if not_applicable := reason_not_applicable(findings):
+            args.not_applicable(not_applicable)
+
+
+def _level(rule: AnyRule, profile: str) -> EnforcementLevel:
+    return EnforcementLevel(rule.enforced(profile).value)
+
+
+def tell(findings: Sequence[Finding], at: Callable[[Enforcement], ReportViolation]) -> None:
+    """Reports what was seen, what was expected, what to do, and who says so; a waived failure only as advice."""
+    for finding in findings:
+        if finding.verdict.told:
+            waived = finding.verdict is Verdict.WAIVED
+            report = at(Enforcement.ADVISORY if waived else finding.enforcement)
+            lines = (finding.wording, f"Fix: {finding.remediation}", f"Source: {finding.source}")
+            report("\n".join(lines), finding.resource or None)
+
+
+def reason_not_applicable(findings: Sequence[Finding]) -> str | None:
+    """Why a rule does not apply, if it does not."""
+    reasons = [finding.message for finding in findings if finding.verdict is Verdict.NOT_APPLICABLE]
+    return reasons[0] if reasons else None
+
+
+def policies() -> list[RulePolicy]:
+    """The whole pack."""
+    return [RulePolicy(rule) for rule in RULES]

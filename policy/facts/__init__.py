@@ -1,0 +1,1 @@
+"""What rules evaluate, read from the resources of a stack."""

@@ -1,0 +1,181 @@
+"""What our own components say about themselves, as their registered outputs have it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import contract
+from policy.facts.properties import Properties
+from policy.facts.resource import Resource
+
+
+@dataclass(frozen=True)
+class Component:
+    """A component resource and its facts."""
+
+    resource: Resource
+
+    @property
+    def title(self) -> str:
+        """What a message calls it."""
+        return f"{self.resource.type.rpartition(':')[2]} {self.resource.name}"
+
+    @property
+    def _facts(self) -> Properties:
+        return self.resource.props
+
+
+class Cloud(Component):
+    """The whole cloud."""
+
+    TYPE: ClassVar[str] = contract.CLOUD
+
+    @property
+    def profile(self) -> str:
+        return self._facts.at("profile").text()
+
+    @property
+    def architecture(self) -> str:
+        """A name, or the path of a user's own file."""
+        return self._facts.at("architecture").text()
+
+    @property
+    def computes(self) -> int:
+        return self._facts.at("computes").number(0)
+
+    @property
+    def target(self) -> str:
+        """render or live."""
+        return self._facts.at("target").text()
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """What the stack asks for beyond the architecture."""
+        return self._facts.at("features").words()
+
+    @property
+    def acknowledged(self) -> tuple[str, ...]:
+        """Disclaimers that a person has read."""
+        return self._facts.at("acknowledged").words()
+
+
+@dataclass(frozen=True)
+class Member:
+    """A machine that a component relies on."""
+
+    node: str
+    server: str
+    address: str
+
+
+class Etcd(Component):
+    """An etcd cluster on machines."""
+
+    TYPE: ClassVar[str] = contract.ETCD
+
+    @property
+    def members(self) -> tuple[Member, ...]:
+        return _members(self._facts.at("members"))
+
+
+class MasterTier(Component):
+    """The masters of a Kubernetes cluster."""
+
+    TYPE: ClassVar[str] = contract.MASTER_TIER
+
+    @property
+    def masters(self) -> tuple[Member, ...]:
+        return _members(self._facts.at("masters"))
+
+
+@dataclass(frozen=True)
+class Guest:
+    """A virtual machine on a virt host."""
+
+    node: str
+    cpu: int
+    memory: int
+    """GiB."""
+
+
+class VirtHost(Component):
+    """A physical server that carries virtual machines."""
+
+    TYPE: ClassVar[str] = contract.VIRT_HOST
+
+    @property
+    def server(self) -> str:
+        return self._facts.at("server").text()
+
+    @property
+    def guests(self) -> tuple[str, ...]:
+        """Names of the virtual machines on it."""
+        return tuple(each.at("node").text() for each in self._facts.at("vms").items())
+
+    @property
+    def vms(self) -> tuple[Guest, ...]:
+        """The virtual machines on it, with what they take."""
+        return tuple(
+            Guest(each.at("node").text(), each.at("cpu").number(0), each.at("memory").number(0))
+            for each in self._facts.at("vms").items()
+        )
+
+    @property
+    def hypervisor(self) -> str:
+        """What carries them."""
+        return self._facts.at("hypervisor").text()
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """Roles of the server itself."""
+        return self._facts.at("hostRoles").words()
+
+    @property
+    def cpu(self) -> int:
+        """Its cores."""
+        return self._facts.at("hostCpu").number(0)
+
+    @property
+    def memory(self) -> int:
+        """GiB."""
+        return self._facts.at("hostMemory").number(0)
+
+
+@dataclass(frozen=True)
+class QuorumState:
+    """A quorum as it stood, or as it will."""
+
+    members: int
+    nodes: Mapping[str, str]
+    """The nodes that may carry members, each with its physical host."""
+
+
+class Previous(Component):
+    """What the stack's last deployment left behind."""
+
+    TYPE: ClassVar[str] = contract.PREVIOUS
+
+    @property
+    def known(self) -> bool:
+        """Whether there was a deployment that left anything: not before a stack's first."""
+        return self._facts.at("stood").given()
+
+    def quorums(self) -> Iterator[tuple[str, QuorumState]]:
+        """By the name of the service."""
+        quorums = self._facts.at("stood", "quorums")
+        for name in quorums.keys():  # noqa: SIM118 - a Properties is no mapping
+            each = quorums.at(name)
+            yield name, QuorumState(each.at("members").number(0), dict(each.at("nodes").texts()))
+
+    @property
+    def storage(self) -> Mapping[str, str]:
+        """Nodes with the cloud's data, and the physical host of each."""
+        return dict(self._facts.at("stood", "storage").texts())
+
+
+def _members(tree: Properties) -> tuple[Member, ...]:
+    return tuple(
+        Member(each.at("node").text(), each.at("server").text(), each.at("address").text()) for each in tree.items()
+    )

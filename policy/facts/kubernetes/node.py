@@ -1,0 +1,163 @@
+"""Nodes, as machines of the stack describe them: labels, taints, the physical host below.
+
+They are read from the inputs of Machine and MachinePool resources and from hand-written Node objects, never from the
+plan. What is said here of a node is what kubelet will register it with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+
+from contract import DEDICATED, HOSTNAME, POOL, RACK, SERVER, ZONE
+from policy.facts.kubernetes.quantity import GIB, Resources, resources
+from policy.facts.kubernetes.selectors import Labels
+from policy.facts.properties import Malformed, Properties
+from policy.facts.resource import Resource
+
+KEEPS_OUT = frozenset({"NoSchedule", "NoExecute"})
+"""Effects that keep a pod off a node; PreferNoSchedule only advises."""
+
+
+@dataclass(frozen=True)
+class Taint:
+    """A mark on a node that pods must tolerate."""
+
+    key: str
+    value: str
+    effect: str
+
+
+@dataclass(frozen=True)
+class Node:
+    """A machine as Kubernetes will know it."""
+
+    name: str
+    resource: Resource
+    """The machine, the pool of machines or the Node object that it is read from."""
+    common_labels: Properties
+    written_taints: Properties
+    own_labels: Mapping[str, str]
+    """Labels that only this node of its pool has."""
+
+    @property
+    def title(self) -> str:
+        """What a message calls it."""
+        return f"node {self.name}"
+
+    @cached_property
+    def labels(self) -> Labels:
+        """Labels that it registers with, kubelet's own hostname among them."""
+        return _Layered({HOSTNAME: self.name, **self.own_labels}, self.common_labels.texts())
+
+    @cached_property
+    def taints(self) -> tuple[Taint, ...]:
+        """Taints that it registers with."""
+        return tuple(_taint(each) for each in self.written_taints.items())
+
+    @cached_property
+    def barriers(self) -> frozenset[Taint]:
+        """The taints that keep pods out."""
+        return frozenset(taint for taint in self.taints if taint.effect in KEEPS_OUT)
+
+    @property
+    def server(self) -> str | None:
+        """The physical host, by the label that the scheduler goes by."""
+        return self.labels.get(SERVER)
+
+    @property
+    def pool(self) -> str | None:
+        """Its pool, by its label."""
+        return self.labels.get(POOL)
+
+    @property
+    def rack(self) -> str | None:
+        """Its rack, by its label."""
+        return self.labels.get(RACK)
+
+    @cached_property
+    def room(self) -> Resources | None:
+        """What it has for pods, as far as it says so: a machine in cores and GiB, a Node in its status."""
+        props = self.resource.props
+        if not is_machine(self.resource):
+            status = props.at("status")
+            told = next((each for key in ("allocatable", "capacity") if (each := status.at(key)).given()), None)
+            return resources(told) if told else None
+        if not props.at("cpu").given() or not props.at("memory").given():
+            return None
+        return Resources(Decimal(str(props.at("cpu").real())), Decimal(str(props.at("memory").real())) * GIB)
+
+    @property
+    def dedicated_to(self) -> tuple[str, ...]:
+        """Owners whom a taint keeps it for."""
+        return tuple(taint.value for taint in self.barriers if taint.key == DEDICATED)
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """Roles of the machine; a hand-written Node has none."""
+        return self.resource.props.at("roles").words()
+
+
+class _Layered(Mapping[str, str]):
+    """A node's own labels over those of its pool, without touching a value before it is asked for."""
+
+    def __init__(self, own: Mapping[str, str], common: Mapping[str, str]) -> None:
+        self._own = own
+        self._common = common
+
+    def __getitem__(self, key: str) -> str:
+        return self._own[key] if key in self._own else self._common[key]
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._own or key in self._common
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._own
+        yield from (key for key in self._common if key not in self._own)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+def nodes(those: Iterable[Resource]) -> tuple[Node, ...]:
+    """Every node that these resources describe."""
+    return tuple(node for resource in those for node in _of(resource))
+
+
+def _of(resource: Resource) -> Iterator[Node]:
+    if resource.type == "kubernetes:core/v1:Node":
+        props = resource.props
+        labels, taints = props.at("metadata", "labels"), props.at("spec", "taints")
+        yield Node(props.at("metadata", "name").text(resource.name), resource, labels, taints, {})
+    elif is_machine(resource):
+        props = resource.props
+        labels, taints = props.at("labels"), props.at("taints")
+        if props.at("kind").text() == "MachinePool":
+            for each in props.at("nodes").items():
+                yield Node(each.at("node").text(), resource, labels, taints, _labels_of_member(each))
+        elif props.at("pool").text():
+            yield Node(props.at("node").text(), resource, labels, taints, {})
+
+
+def is_machine(resource: Resource) -> bool:
+    """Whether the resource is one of our machines: dynamic resources share their types, so their `kind` says it."""
+    dynamic = resource.type.startswith("pulumi-python:dynamic")
+    return dynamic and resource.props.at("kind").text() in ("Machine", "MachinePool")
+
+
+def _labels_of_member(member: Properties) -> dict[str, str]:
+    rack = member.at("rack").text()
+    labels = {SERVER: member.at("server").text()}
+    return {**labels, RACK: rack, ZONE: rack} if rack else labels
+
+
+def _taint(tree: Properties) -> Taint:
+    if not tree.is_text():
+        return Taint(tree.at("key").text(), tree.at("value").text(), tree.at("effect").text())
+    mark, colon, effect = tree.text().rpartition(":")
+    if not colon:
+        raise Malformed(f"taint '{tree.text()}' is not key=value:effect")
+    key, _, value = mark.partition("=")
+    return Taint(key, value, effect)

@@ -1,0 +1,73 @@
+"""Kubernetes' quantities: "500m" cores, "2Gi" of memory."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+
+from policy.facts.properties import Malformed, Properties
+
+_WRITTEN = re.compile(r"([+-]?[0-9.]+)(?:[eE]([+-]?[0-9]+)|([numkMGTPE]|[KMGTPE]i)?)")
+_SUFFIX = {
+    "": Decimal(1),
+    **{suffix: Decimal(1000) ** power for power, suffix in enumerate(("n", "u", "m"), start=-3)},
+    **{suffix: Decimal(1000) ** power for power, suffix in enumerate("kMGTPE", start=1)},
+    **{f"{suffix}i": Decimal(1024) ** power for power, suffix in enumerate("KMGTPE", start=1)},
+}
+GIB = 1024**3
+
+
+@dataclass(frozen=True)
+class Resources:
+    """What a pod asks for, or a node has for pods: cores and bytes."""
+
+    cpu: Decimal = Decimal(0)
+    memory: Decimal = Decimal(0)
+
+    def __add__(self, other: Resources) -> Resources:
+        return Resources(self.cpu + other.cpu, self.memory + other.memory)
+
+    def __sub__(self, other: Resources) -> Resources:
+        return Resources(self.cpu - other.cpu, self.memory - other.memory)
+
+    def times(self, count: int) -> Resources:
+        """So many of them."""
+        return Resources(self.cpu * count, self.memory * count)
+
+    def most(self, other: Resources) -> Resources:
+        """The larger of each."""
+        return Resources(max(self.cpu, other.cpu), max(self.memory, other.memory))
+
+    def fits(self, room: Resources) -> bool:
+        """Whether the room is enough for it, in both."""
+        return self.cpu <= room.cpu and self.memory <= room.memory
+
+    def __str__(self) -> str:
+        return f"{_short(self.cpu)} cores and {_short(self.memory / GIB)} GiB"
+
+
+def resources(tree: Properties) -> Resources:
+    """A mapping with `cpu` and `memory`; what is absent is nothing."""
+    return Resources(quantity(tree.at("cpu")), quantity(tree.at("memory")))
+
+
+def quantity(tree: Properties) -> Decimal:
+    """A quantity, in its unit: cores, bytes. Malformed for a text that is none."""
+    if not tree.given():
+        return Decimal(0)
+    if not tree.is_text():
+        return Decimal(str(tree.real()))
+    text = tree.text()
+    match = _WRITTEN.fullmatch(text)
+    if not match:
+        raise Malformed(f"'{text}' is no quantity")
+    number, exponent, suffix = match.groups()
+    try:
+        return Decimal(number) * (Decimal(10) ** int(exponent) if exponent else _SUFFIX[suffix or ""])
+    except ArithmeticError:
+        raise Malformed(f"'{text}' is no quantity") from None
+
+
+def _short(value: Decimal) -> str:
+    return f"{value:.1f}".removesuffix(".0")

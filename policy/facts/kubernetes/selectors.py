@@ -1,0 +1,90 @@
+"""Labels and the two selectors that Kubernetes has for them: of pods and of nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from policy.facts.properties import Malformed, Properties
+
+Labels = Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """One expression of a selector: all of a selector's requirements must hold."""
+
+    key: str
+    operator: str
+    values: tuple[str, ...] = ()
+
+    def met_by(self, labels: Labels) -> bool:
+        """Whether these labels meet it, as Kubernetes' own label requirements decide."""
+        return _OPERATORS[self.operator](labels, self)
+
+
+@dataclass(frozen=True)
+class Selector:
+    """A selector that is there; an absent one is None and selects nothing."""
+
+    requirements: tuple[Requirement, ...] = ()
+    """None of them: every object."""
+
+    def selects(self, labels: Labels) -> bool:
+        """Whether an object with these labels is selected."""
+        return all(requirement.met_by(labels) for requirement in self.requirements)
+
+
+def label_selector(tree: Properties) -> Selector | None:
+    """A LabelSelector (matchLabels, matchExpressions)."""
+    if not tree.given():
+        return None
+    equal = label_map(tree.at("matchLabels")).requirements
+    return Selector((*equal, *(requirement(each) for each in tree.at("matchExpressions").items())))
+
+
+def label_map(tree: Properties) -> Selector:
+    """A plain map of labels, as in a Service's selector or a nodeSelector."""
+    return Selector(tuple(Requirement(key, "In", (value,)) for key, value in tree.texts().items()))
+
+
+def requirement(tree: Properties) -> Requirement:
+    """One of matchExpressions or matchFields."""
+    operator = tree.at("operator").text()
+    if operator not in _OPERATORS:
+        raise Malformed(f"operator '{operator}' is none of {', '.join(_OPERATORS)}")
+    return Requirement(tree.at("key").text(), operator, tree.at("values").words())
+
+
+def _greater(labels: Labels, requirement: Requirement) -> bool:
+    return _whole(labels.get(requirement.key, "")) > _whole(requirement.values[0])
+
+
+def _less(labels: Labels, requirement: Requirement) -> bool:
+    return _whole(labels.get(requirement.key, "")) < _whole(requirement.values[0])
+
+
+def _whole(text: str) -> int:
+    return int(text)
+
+
+def _numbers(compare: Callable[[Labels, Requirement], bool]) -> Callable[[Labels, Requirement], bool]:
+    """Gt and Lt: whatever is no whole number never matches."""
+
+    def met(labels: Labels, requirement: Requirement) -> bool:
+        try:
+            return len(requirement.values) == 1 and compare(labels, requirement)
+        except ValueError:
+            return False
+
+    return met
+
+
+_OPERATORS: dict[str, Callable[[Labels, Requirement], bool]] = {
+    "In": lambda labels, each: each.key in labels and labels[each.key] in each.values,
+    "NotIn": lambda labels, each: each.key not in labels or labels[each.key] not in each.values,
+    "Exists": lambda labels, each: each.key in labels,
+    "DoesNotExist": lambda labels, each: each.key not in labels,
+    "Gt": _numbers(_greater),
+    "Lt": _numbers(_less),
+}

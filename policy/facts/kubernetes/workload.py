@@ -1,0 +1,243 @@
+"""Workloads: whatever puts pods on nodes, read from the Kubernetes object as it was written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+from contract import ROW
+from policy.facts.kubernetes.quantity import Resources, resources
+from policy.facts.kubernetes.selectors import Labels, Selector, label_map, label_selector, requirement
+from policy.facts.properties import Properties
+from policy.facts.resource import Resource
+
+SYSTEM_NAMESPACES = ("kube-system", "calico-system", "calico-apiserver", "tigera-operator")
+NODE_CRITICAL = "system-node-critical"
+
+REPLICATED = ("Deployment", "StatefulSet", "ReplicaSet", "ReplicationController")
+_TEMPLATE = {
+    **dict.fromkeys((*REPLICATED, "DaemonSet", "Job"), ("spec", "template")),
+    "CronJob": ("spec", "jobTemplate", "spec", "template"),
+    "Pod": (),
+}
+"""Where a kind keeps the pods that it makes."""
+
+
+@dataclass(frozen=True)
+class Toleration:
+    """A taint that pods put up with."""
+
+    key: str
+    operator: str
+    value: str
+    effect: str
+
+
+@dataclass(frozen=True)
+class NodeTerm:
+    """One alternative of a required node affinity: all of it must hold; an empty one holds nowhere."""
+
+    labels: Selector
+    fields: Selector
+
+    @property
+    def empty(self) -> bool:
+        return not self.labels.requirements and not self.fields.requirements
+
+
+@dataclass(frozen=True)
+class AntiAffinityTerm:
+    """A required pod anti-affinity: no pod that it selects in the same topology domain."""
+
+    topology: str
+    selector: Selector | None
+    namespaces: tuple[str, ...]
+    namespace_selector: Selector | None
+    narrowed: bool
+    """It also compares labels that differ between revisions, so that it does not hold during a rollout."""
+
+
+class Workload:
+    """A Kubernetes object that makes pods."""
+
+    def __init__(self, resource: Resource, kind: str) -> None:
+        self.resource = resource
+        self.kind = kind
+        self._object = resource.props
+        self._template = self._object.at(*_TEMPLATE[kind])
+        self.pod = self._template.at("spec")
+
+    @property
+    def title(self) -> str:
+        """What a message calls it."""
+        return f"{self.kind} {self.resource.name}"
+
+    @cached_property
+    def namespace(self) -> str:
+        """Its namespace."""
+        return self._object.at("metadata", "namespace").text("default")
+
+    @cached_property
+    def labels(self) -> Labels:
+        """Labels of its pods."""
+        return self._template.at("metadata", "labels").texts()
+
+    @cached_property
+    def row(self) -> str | None:
+        """The row of the reference architecture that it says it is, by its own name in the table."""
+        for holder in (self._object, self._template):
+            metadata = holder.at("metadata")
+            for kept in (metadata.at("annotations"), metadata.at("labels")):
+                if ROW in kept.keys():  # noqa: SIM118 - a Properties is no mapping
+                    return kept.at(ROW).text()
+        return None
+
+    @cached_property
+    def replicas(self) -> int | None:
+        """Pods that it keeps; None for one on every node."""
+        if self.kind == "DaemonSet":
+            return None
+        if self.kind == "Job":
+            return self._object.at("spec", "parallelism").number(1)
+        if self.kind == "CronJob":
+            return self._object.at("spec", "jobTemplate", "spec", "parallelism").number(1)
+        return self._object.at("spec", "replicas").number(1)
+
+    @cached_property
+    def images(self) -> tuple[str, ...]:
+        """Images of its containers, init containers apart."""
+        return tuple(each.at("image").text() for each in self.pod.at("containers").items())
+
+    @cached_property
+    def requests(self) -> Resources:
+        """What the scheduler keeps for one of its pods: all containers, or the largest init container if that is more.
+
+        A container with a limit and no request requests its limit.
+        """
+        running = [_requests(each) for each in self.pod.at("containers").items()]
+        starting = [_requests(each) for each in self.pod.at("initContainers").items()]
+        total = sum(running, Resources())
+        for each in starting:
+            total = total.most(each)
+        return total
+
+    @cached_property
+    def config_maps(self) -> frozenset[str]:
+        """Names of the ConfigMaps that its pods mount."""
+        volumes = list(self.pod.at("volumes").items())
+        sources = [*volumes, *(source for each in volumes for source in each.at("projected", "sources").items())]
+        return frozenset(name for each in sources if (name := each.at("configMap", "name").text()))
+
+    @property
+    def keeps_data(self) -> bool:
+        """Whether its pods have a volume that outlives them: claimed, or a directory of their node."""
+        if any(True for _ in self._object.at("spec", "volumeClaimTemplates").items()):
+            return True
+        volumes = self.pod.at("volumes").items()
+        return any(each.at(kind).given() for each in volumes for kind in ("persistentVolumeClaim", "hostPath"))
+
+    @property
+    def spec(self) -> Properties:
+        """Its own specification."""
+        return self._object.at("spec")
+
+    @property
+    def strategy(self) -> Properties:
+        """How a Deployment or DaemonSet replaces its pods."""
+        return self._object.at("spec", "strategy" if self.kind == "Deployment" else "updateStrategy")
+
+    @property
+    def is_long_running(self) -> bool:
+        """Whether it keeps its pods running, as opposed to a job."""
+        return self.kind not in ("Job", "CronJob")
+
+    @property
+    def node_agent(self) -> bool:
+        """Whether it belongs to the nodes themselves: calico-node, kube-proxy."""
+        if self.kind != "DaemonSet":
+            return False
+        return self.namespace in SYSTEM_NAMESPACES or self.pod.at("priorityClassName").text() == NODE_CRITICAL
+
+    @cached_property
+    def node_selector(self) -> Selector:
+        """Labels that its nodes must have."""
+        return label_map(self.pod.at("nodeSelector"))
+
+    @cached_property
+    def node_terms(self) -> tuple[NodeTerm, ...] | None:
+        """Alternatives of its required node affinity; None where it has none."""
+        required = self.pod.at("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
+        if not required.given():
+            return None
+        return tuple(
+            NodeTerm(
+                Selector(tuple(requirement(each) for each in term.at("matchExpressions").items())),
+                Selector(tuple(requirement(each) for each in term.at("matchFields").items())),
+            )
+            for term in required.at("nodeSelectorTerms").items()
+        )
+
+    @cached_property
+    def tolerations(self) -> tuple[Toleration, ...]:
+        """Taints that its pods put up with."""
+        return tuple(
+            Toleration(
+                each.at("key").text(),
+                each.at("operator").text("Equal"),
+                each.at("value").text(),
+                each.at("effect").text(),
+            )
+            for each in self.pod.at("tolerations").items()
+        )
+
+    @cached_property
+    def apart(self) -> tuple[AntiAffinityTerm, ...]:
+        """Its required pod anti-affinities."""
+        required = self.pod.at("affinity", "podAntiAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
+        return tuple(
+            AntiAffinityTerm(
+                term.at("topologyKey").text(),
+                label_selector(term.at("labelSelector")),
+                term.at("namespaces").words(),
+                label_selector(term.at("namespaceSelector")),
+                self._narrowed(term),
+            )
+            for term in required.items()
+        )
+
+    @cached_property
+    def host_ports(self) -> bool:
+        """Whether its pods take ports of their node, which no second pod can take there."""
+        on_host = self.pod.at("hostNetwork").flag()
+        ports = (port for each in self.pod.at("containers").items() for port in each.at("ports").items())
+        return any(on_host or port.at("hostPort").number(0) > 0 for port in ports)
+
+    def _narrowed(self, term: Properties) -> bool:
+        if term.at("mismatchLabelKeys").words():
+            return True
+        return any(key not in self.labels for key in term.at("matchLabelKeys").words())
+
+
+def _requests(container: Properties) -> Resources:
+    written, limits = container.at("resources", "requests"), container.at("resources", "limits")
+    asked, most = resources(written), resources(limits)
+    return Resources(
+        asked.cpu if written.at("cpu").given() else most.cpu,
+        asked.memory if written.at("memory").given() else most.memory,
+    )
+
+
+def workloads(those: Iterable[Resource]) -> tuple[Workload, ...]:
+    """Every workload among these resources."""
+    found: list[Workload] = []
+    for resource in those:
+        kind = kubernetes_kind(resource)
+        if kind in _TEMPLATE:
+            found.append(Workload(resource, kind))
+    return tuple(found)
+
+
+def kubernetes_kind(resource: Resource) -> str:
+    """The kind of a Kubernetes object, from its type token; empty for any other resource."""
+    return resource.type.rpartition(":")[2] if resource.type.startswith("kubernetes:") else ""

@@ -1,0 +1,32 @@
+"""Virtual machines that somebody wrote by hand: libvirt's own resources."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from policy.facts.resource import Resource
+
+TYPE = "libvirt:index/domain:Domain"
+
+
+@dataclass(frozen=True)
+class Domain:
+    """A libvirt domain."""
+
+    resource: Resource
+
+    @property
+    def title(self) -> str:
+        """What a message calls it."""
+        return f"libvirt domain {self.resource.name}"
+
+    @property
+    def hypervisor(self) -> str:
+        """The domain's type; the provider makes kvm where none is written."""
+        return self.resource.props.at("type").text("kvm")
+
+
+def domains(resources: Iterable[Resource]) -> tuple[Domain, ...]:
+    """Every libvirt domain among these resources."""
+    return tuple(Domain(resource) for resource in resources if resource.type == TYPE)

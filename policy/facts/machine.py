@@ -1,0 +1,86 @@
+"""The machines that the stack describes: what they are, and the files that they will have.
+
+One resource is one machine, or a pool of identical workers, whose files are templates. A file that cannot be known yet
+stops only the rule that needs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from typing import Any, cast
+
+import yaml
+
+from policy.facts.kubernetes.node import is_machine
+from policy.facts.properties import Malformed
+from policy.facts.resource import Resource
+
+MASTER = "master"
+_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class Machine:
+    """A machine, or a pool of machines that are alike."""
+
+    def __init__(self, resource: Resource) -> None:
+        self.resource = resource
+
+    @property
+    def title(self) -> str:
+        """What a message calls it."""
+        return f"machine {self.resource.name}" if self.single else f"pool of machines {self.resource.name}"
+
+    @property
+    def single(self) -> bool:
+        """Whether it is one machine."""
+        return self.resource.props.at("kind").text() == "Machine"
+
+    @property
+    def node(self) -> str:
+        """Its name in the cluster; empty for a pool."""
+        return self.resource.props.at("node").text()
+
+    @property
+    def server(self) -> str:
+        """The physical host; empty for a pool."""
+        return self.resource.props.at("server").text()
+
+    @cached_property
+    def roles(self) -> tuple[str, ...]:
+        """Roles of the machine."""
+        return self.resource.props.at("roles").words()
+
+    @property
+    def is_master(self) -> bool:
+        """Whether it runs the API server and what belongs to it."""
+        return MASTER in self.roles
+
+    @cached_property
+    def files(self) -> Mapping[str, str]:
+        """Its files' texts by their paths; which there are is known, a text may not be."""
+        return self.resource.props.at("files").texts()
+
+    @cached_property
+    def documents(self) -> tuple[dict[str, Any], ...]:
+        """Every YAML document of its files: kubeadm's configuration, manifests, Calico's resources."""
+        return tuple(self._documents())
+
+    def of_kind(self, kind: str) -> Iterator[dict[str, Any]]:
+        """Its documents of a kind."""
+        return (each for each in self.documents if each.get("kind") == kind)
+
+    def _documents(self) -> Iterator[dict[str, Any]]:
+        for path in self.files:
+            if not path.endswith((".yaml", ".yml", ".manifest")):
+                continue
+            try:
+                documents = cast("list[object]", list(yaml.load_all(self.files[path], _Loader)))
+            except yaml.YAMLError:
+                raise Malformed(f"file {path} of {self.resource.name} is no YAML") from None
+            yield from (cast("dict[str, Any]", each) for each in documents if isinstance(each, dict))
+
+
+def machines(resources: Iterable[Resource]) -> tuple[Machine, ...]:
+    """Every machine among these resources."""
+    return tuple(Machine(resource) for resource in resources if is_machine(resource))

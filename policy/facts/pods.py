@@ -1,0 +1,60 @@
+"""Pods, wherever they are described: by workloads of the stack, and by manifests among a machine's files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from policy.facts.kubernetes.workload import Workload
+from policy.facts.properties import Properties
+from policy.facts.resource import Resource
+from policy.facts.stack import Facts
+
+
+@dataclass(frozen=True)
+class Pods:
+    """A workload, or a static pod among a machine's files."""
+
+    resource: Resource
+    title: str
+    name: str
+    namespace: str
+    spec: Properties
+    workload: Workload | None
+    """None for a static pod."""
+
+    def containers(self) -> Iterator[Properties]:
+        """Its containers, those that run before the others with them."""
+        yield from self.spec.at("initContainers").items()
+        yield from self.spec.at("containers").items()
+
+    @property
+    def images(self) -> tuple[str, ...]:
+        """Images of all its containers."""
+        return tuple(each.at("image").text() for each in self.containers())
+
+    @property
+    def names(self) -> set[str]:
+        """What its containers run, by their images."""
+        return {program(image) for image in self.images}
+
+
+def program(image: str) -> str:
+    """The last part of an image's name: what runs in it."""
+    return image.partition("@")[0].rpartition("/")[2].partition(":")[0]
+
+
+def pods(facts: Facts) -> Iterator[Pods]:
+    """Everything that puts pods on nodes, static pods of machines with it."""
+    for workload in facts.workloads:
+        yield Pods(
+            workload.resource, workload.title, workload.resource.name, workload.namespace, workload.pod, workload
+        )
+    for machine in facts.machines:
+        for manifest in machine.of_kind("Pod"):
+            tree = Properties(manifest, machine.resource.name)
+            name = tree.at("metadata", "name").text()
+            namespace = tree.at("metadata", "namespace").text("default")
+            yield Pods(
+                machine.resource, f"static pod {name} of {machine.title}", name, namespace, tree.at("spec"), None
+            )

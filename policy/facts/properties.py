@@ -1,0 +1,174 @@
+"""Reading a resource's properties without ever mistaking "not known yet" for a value.
+
+In a preview, whatever depends on a resource that does not exist yet is unknown. `Properties` raises `NotKnown`, naming
+resource and property, as soon as a rule needs such a value; a rule that needs it is then "not evaluated". Properties
+that no rule touches may be unknown without harm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, cast
+
+
+class _Unknown:
+    def __init__(self, *, sealed: bool) -> None:
+        self.sealed = sealed
+
+    def __repr__(self) -> str:
+        return "UNKNOWN"
+
+
+UNKNOWN: Final = _Unknown(sealed=False)
+"""Stands where the engine has no value yet."""
+SEALED_UNKNOWN: Final = _Unknown(sealed=True)
+"""The same, where it is known that the value will be a secret."""
+
+
+class Sealed(str):
+    """Text that travels as a secret: the engine keeps it encrypted and never shows it. Only its being one matters."""
+
+    __slots__ = ()
+
+
+class NotKnown(Exception):
+    """A rule needs a value that this preview cannot know."""
+
+    def __init__(self, resource: str, path: str) -> None:
+        super().__init__(f"{path or 'its properties'} of {resource} cannot be known in this preview")
+
+
+class Malformed(Exception):
+    """A property has a form that its kind of resource cannot have."""
+
+
+class Properties:
+    """A value somewhere in a resource's properties; absent ones read as empty."""
+
+    __slots__ = ("_path", "_resource", "_value")
+
+    def __init__(self, value: object, resource: str, path: str = "") -> None:
+        self._value = value
+        self._resource = resource
+        self._path = path
+
+    def at(self, *keys: str) -> Properties:
+        """The value below these keys."""
+        here = self
+        for key in keys:
+            path = f"{here._path}.{key}" if here._path else key
+            here = Properties(here._mapping().get(key), here._resource, path)
+        return here
+
+    def items(self) -> Iterator[Properties]:
+        """The values of a list."""
+        value = self._known()
+        if value is None:
+            return
+        if not isinstance(value, list):
+            raise self._malformed("a list")
+        for index, item in enumerate(cast("list[object]", value)):
+            yield Properties(item, self._resource, f"{self._path}[{index}]")
+
+    def given(self) -> bool:
+        """Whether there is a value at all."""
+        return self._known() is not None
+
+    def keys(self) -> list[str]:
+        """The keys of a mapping; their values may be unknown."""
+        return list(self._mapping())
+
+    def texts(self) -> Mapping[str, str]:
+        """A mapping of texts, such as labels, that refuses only the values it is asked for."""
+        return Texts(self._mapping(), self._resource, self._path)
+
+    def words(self) -> tuple[str, ...]:
+        """A list of texts."""
+        return tuple(item.text() for item in self.items())
+
+    def text(self, default: str = "") -> str:
+        """A text."""
+        value = self._known()
+        if value is None:
+            return default
+        if not isinstance(value, str):
+            raise self._malformed("a text")
+        return value
+
+    def sealed(self) -> bool:
+        """Whether it travels as a secret, known or not."""
+        if isinstance(self._value, _Unknown):
+            return self._value.sealed
+        return isinstance(self._value, Sealed)
+
+    def is_list(self) -> bool:
+        """Whether it is a list."""
+        return isinstance(self._known(), list)
+
+    def is_text(self) -> bool:
+        """Whether it is a text."""
+        return isinstance(self._known(), str)
+
+    def number(self, default: int) -> int:
+        """A whole number. They arrive as floats."""
+        value = self._known()
+        if value is None:
+            return default
+        if isinstance(value, bool) or not isinstance(value, int | float) or value != int(value):
+            raise self._malformed("a whole number")
+        return int(value)
+
+    def real(self) -> float:
+        """A number of any kind."""
+        value = self._known()
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise self._malformed("a number")
+        return value
+
+    def quantity(self) -> int | str | None:
+        """A whole number or a text such as "25%": Kubernetes' IntOrString."""
+        value = self._known()
+        return value if value is None or isinstance(value, str) else self.number(0)
+
+    def flag(self) -> bool:
+        """A boolean; false where it is absent."""
+        return self._known() is True
+
+    def _mapping(self) -> Mapping[str, object]:
+        value = self._known()
+        if value is None:
+            return {}
+        if not isinstance(value, dict):
+            raise self._malformed("a mapping")
+        return cast("dict[str, object]", value)
+
+    def _known(self) -> object:
+        if isinstance(self._value, _Unknown):
+            raise NotKnown(self._resource, self._path)
+        return self._value
+
+    def _malformed(self, wanted: str) -> Malformed:
+        return Malformed(f"{self._path} of {self._resource} is {type(self._value).__name__}, not {wanted}")
+
+
+class Texts(Mapping[str, str]):
+    """Labels, annotations, selectors: which keys there are is known, a value may not be."""
+
+    __slots__ = ("_path", "_resource", "_values")
+
+    def __init__(self, values: Mapping[str, Any], resource: str, path: str) -> None:
+        self._values = values
+        self._resource = resource
+        self._path = path
+
+    def __getitem__(self, key: str) -> str:
+        return Properties(self._values[key], self._resource, f"{self._path}.{key}").text()
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._values
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)

@@ -1,0 +1,207 @@
+"""What the rules judge: the resources of a stack, read as nodes, workloads, quorums and the stack's own facts.
+
+Built once for all rules of a stack validation. Nothing here comes from the plan. The reference architecture is the
+norm that rules judge by: it is named by the Cloud component, and its table is data of the blueprint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from contract import NAME
+from policy.facts.components import Cloud, Etcd, MasterTier, VirtHost
+from policy.facts.kubernetes import scheduling
+from policy.facts.kubernetes.budgets_and_services import Budget, Service, budgets, services
+from policy.facts.kubernetes.configuration import ConfigMap, config_maps
+from policy.facts.kubernetes.node import Node, nodes
+from policy.facts.kubernetes.selectors import Labels
+from policy.facts.kubernetes.workload import Workload, workloads
+from policy.facts.machine import Machine, machines
+from policy.facts.resource import Resource
+from policy.facts.stack_waivers import Waivers, today
+
+if TYPE_CHECKING:
+    from blueprint.architecture.model import Architecture, Row
+
+PRODUCTION, LAB = "production", "lab"
+
+_ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+class NoNodes(Exception):
+    """A rule needs to know where pods may run, and the stack has no machines."""
+
+    def __init__(self) -> None:
+        super().__init__("the stack describes no node (Machine, MachinePool or Node), so where it may run is not known")
+
+
+class Facts:
+    """A stack, as far as rules may see it."""
+
+    def __init__(
+        self,
+        resources: Iterable[Resource],
+        profile: str = PRODUCTION,
+        architecture_file: str | None = None,
+        waivers: Waivers | None = None,
+    ) -> None:
+        """All but the resources is what the stack's configuration says, where that is known."""
+        self.resources = tuple(resources)
+        self._profile = profile
+        self._architecture_file = architecture_file
+        self.waivers = waivers or Waivers(on=today())
+        self._eligible: dict[Workload, tuple[Node, ...]] = {}
+        self._rows: dict[Workload, Row | None] = {}
+
+    @cached_property
+    def stack_urn(self) -> str:
+        """The stack's own resource: what a finding names that is about the whole."""
+        for resource in self.resources:
+            if resource.type == "pulumi:pulumi:Stack":
+                return resource.urn
+        return self.resources[0].urn if self.resources else ""
+
+    @cached_property
+    def clouds(self) -> tuple[Cloud, ...]:
+        """The Cloud component, if the stack has one."""
+        return tuple(Cloud(each) for each in self.resources if each.type == Cloud.TYPE)
+
+    @property
+    def profile(self) -> str:
+        """lab or production: the Cloud's own, else what the stack's configuration says, else production."""
+        return self.clouds[0].profile if self.clouds else self._profile
+
+    @property
+    def architecture(self) -> Architecture | None:
+        """The norm to judge by; None in a stack without a Cloud.
+
+        The Cloud names it. One of ours is ours, whatever file of that name a stack has; only another is a stack's own.
+        """
+        if isinstance(self._architecture, Exception):
+            raise self._architecture
+        return self._architecture
+
+    @cached_property
+    def _architecture(self) -> Architecture | Exception | None:
+        """Loaded once, and refused once: many rules ask for it."""
+        try:
+            return self._load_architecture(self.clouds[0].architecture) if self.clouds else None
+        except Exception as reason:  # a bad file, an unknown name
+            return reason
+
+    def _load_architecture(self, name: str) -> Architecture:
+        from blueprint.architecture.model import NAMES, load_architecture  # noqa: PLC0415 - pydantic, when it is needed
+
+        if name in NAMES:
+            return load_architecture(name)
+        if self._architecture_file is None:
+            raise LookupError(
+                f"architecture '{name}' is none of ours, and the stack's configuration has no file for it"
+            )
+        own = load_architecture(str(_ROOT / self._architecture_file))
+        if own.name != name:
+            raise LookupError(f"the Cloud names architecture '{name}', the stack's own file is '{own.name}'")
+        return own
+
+    @property
+    def required_architecture(self) -> Architecture:
+        """The norm, for a rule that has nothing to say without one."""
+        if self.architecture is None:
+            raise LookupError("the stack names no reference architecture")
+        return self.architecture
+
+    def row(self, workload: Workload) -> Row | None:
+        """The workload's row: by its own annotation, else by the service that its pods are named after."""
+        if workload not in self._rows:
+            self._rows[workload] = self._find_row(workload)
+        return self._rows[workload]
+
+    def known_row(self, workload: Workload) -> Row:
+        """The row of a workload that has one."""
+        row = self.row(workload)
+        if row is None:
+            raise LookupError(f"{workload.title} has no row")
+        return row
+
+    def _find_row(self, workload: Workload) -> Row | None:
+        rows = self.architecture.rows if self.architecture else ()
+        said = workload.row
+        if said is None and NAME in workload.labels:
+            name = workload.labels[NAME]
+            return next((row for row in rows if row.service == name), None)
+        return next((row for row in rows if row.row == said), None)
+
+    def service(self, workload: Workload) -> str | None:
+        """The service that it is an instance of: its row's, or the one that its pods are named after."""
+        row = self.row(workload)
+        return row.service if row else workload.labels.get(NAME)
+
+    @cached_property
+    def nodes(self) -> tuple[Node, ...]:
+        """Every node that a machine of the stack will be."""
+        return nodes(self.resources)
+
+    @cached_property
+    def machines(self) -> tuple[Machine, ...]:
+        """Machines and pools of machines, with their files."""
+        return machines(self.resources)
+
+    @cached_property
+    def workloads(self) -> tuple[Workload, ...]:
+        """Everything that puts pods on nodes."""
+        return workloads(self.resources)
+
+    @cached_property
+    def budgets(self) -> tuple[Budget, ...]:
+        """Disruption budgets."""
+        return budgets(self.resources)
+
+    @cached_property
+    def services(self) -> tuple[Service, ...]:
+        """Kubernetes Services."""
+        return services(self.resources)
+
+    @cached_property
+    def config_maps(self) -> tuple[ConfigMap, ...]:
+        """ConfigMaps."""
+        return config_maps(self.resources)
+
+    @cached_property
+    def namespaces(self) -> Mapping[str, Labels]:
+        """Labels of the namespaces that the stack makes."""
+        metadata = [each.props.at("metadata") for each in self.resources if each.type == "kubernetes:core/v1:Namespace"]
+        return {each.at("name").text(): each.at("labels").texts() for each in metadata}
+
+    @cached_property
+    def etcds(self) -> tuple[Etcd, ...]:
+        """etcd clusters on machines."""
+        return tuple(Etcd(each) for each in self.resources if each.type == Etcd.TYPE)
+
+    @cached_property
+    def master_tiers(self) -> tuple[MasterTier, ...]:
+        """Kubernetes master tiers."""
+        return tuple(MasterTier(each) for each in self.resources if each.type == MasterTier.TYPE)
+
+    @cached_property
+    def virt_hosts(self) -> tuple[VirtHost, ...]:
+        """Servers that carry virtual machines."""
+        return tuple(VirtHost(each) for each in self.resources if each.type == VirtHost.TYPE)
+
+    def eligible(self, workload: Workload) -> tuple[Node, ...]:
+        """The nodes that the workload's pods may be put on, by the scheduler's own rules.
+
+        Raises NoNodes where the stack describes none: then nobody can say.
+        """
+        if not self.nodes:
+            raise NoNodes
+        if workload not in self._eligible:
+            self._eligible[workload] = scheduling.eligible(workload, self.nodes)
+        return self._eligible[workload]
+
+    def is_anti_affine(self, one: Workload, other: Workload, topology: str) -> bool:
+        """Whether pods of the two never share a domain; the scheduler honours either side's refusal."""
+        pairs = {(one, other), (other, one)}
+        return any(scheduling.is_anti_affine(this, that, topology, self.namespaces) for this, that in pairs)

@@ -1,0 +1,111 @@
+"""Services that must not meet, and services that must go together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from contract import HOSTNAME
+from policy.facts.kubernetes.workload import Workload
+from policy.facts.stack import Facts
+from policy.findings import Severity
+from policy.rule import Problem, Source, rule
+from policy.wording import join_names
+
+_APART_ANYWAY = {"horizon": ("keystone",), "keystone": ("horizon",)}
+"""For a stack that names no architecture."""
+
+L2_AGENT = "neutron-l2-agent"
+NEEDS_L2 = ("nova-compute", "neutron-l3-agent", "neutron-dhcp-agent")
+OSD = "ceph-osd"
+
+
+def _rivals(facts: Facts, workload: Workload) -> tuple[str, ...]:
+    if not workload.is_long_running:
+        return ()
+    row = facts.row(workload)
+    return row.apart_from if row else _APART_ANYWAY.get(facts.service(workload) or "", ())
+
+
+@rule(
+    id="services-apart",
+    title="Keystone and Horizon never share a node",
+    severity=Severity.MEDIUM,
+    rationale="Horizon can generate significant load, and one Apache server must not wrap both: keystone answers for "
+    "every request of every service.",
+    sources=(
+        Source("004", "5.4.6", "it is not recommended to co-locate Horizon with Keystone"),
+        Source("004", "5.4.11", "for security reasons not the same Apache server for Horizon and Keystone"),
+    ),
+    remediation="Let them run on different pools (node affinity on quorate.io/pool), or add a required podAntiAffinity "
+    "over kubernetes.io/hostname that selects the other's pods.",
+    subjects=lambda facts: facts.workloads,
+    applies=lambda facts, workload: bool(_rivals(facts, workload)),
+    not_applicable_reason="the stack has no service that another must be apart from",
+    parameters={"pairs": "apart_from of the architecture's rows; keystone and horizon without one"},
+)
+def services_apart(facts: Facts, workload: Workload) -> Iterator[Problem]:
+    """A refusal on either side is enough: the scheduler honours both."""
+    rivals = _rivals(facts, workload)
+    here = {node.name for node in facts.eligible(workload)}
+    for other in facts.workloads:
+        if other is workload or not other.is_long_running or facts.service(other) not in rivals:
+            continue
+        shared = here & {node.name for node in facts.eligible(other)}
+        if shared and not facts.is_anti_affine(workload, other, HOSTNAME):
+            yield Problem(
+                f"it may share {join_names(shared)} with {other.title}",
+                "different nodes, or an anti-affinity between them",
+            )
+
+
+@rule(
+    id="l2-agent-goes-along",
+    title="The L2 agent runs wherever computes, L3 and DHCP agents may run",
+    severity=Severity.HIGH,
+    rationale="It wires the ports of virtual machines, routers and DHCP servers: an L3 agent that lands on a node "
+    "without one has routers that reach nobody.",
+    sources=(
+        Source("004", "5.4.8", "it has to run on any host that runs nova-compute, an L3 agent or a DHCP agent"),
+        Source("004", "5.3.8", "it has to run on any host that runs nova-compute, an L3 agent or a DHCP agent"),
+    ),
+    remediation="Extend the L2 agent's node affinity and tolerations to these nodes, or keep the agents off them.",
+    subjects=lambda facts: facts.workloads,
+    applies=lambda facts, workload: workload.is_long_running and facts.service(workload) in NEEDS_L2,
+    not_applicable_reason=f"the stack has none of {', '.join(NEEDS_L2)}",
+)
+def l2_agent_goes_along(facts: Facts, workload: Workload) -> Iterator[Problem]:
+    """Only a DaemonSet is on every node that it may be on."""
+    agents = [each for each in facts.workloads if each.kind == "DaemonSet" and facts.service(each) == L2_AGENT]
+    served = {node.name for agent in agents for node in facts.eligible(agent)}
+    alone = {node.name for node in facts.eligible(workload)} - served
+    if alone:
+        yield Problem(
+            f"it may run on {join_names(alone)}, where no {L2_AGENT} runs",
+            f"a DaemonSet {L2_AGENT} on each node that it may run on",
+        )
+
+
+@rule(
+    id="nothing-beside-osd",
+    title="Nothing runs beside a Ceph OSD",
+    severity=Severity.HIGH,
+    rationale="OSDs are resource-intensive while they recover, which is when the cluster has lost something already.",
+    sources=(
+        Source("004", "5.4.14", "it is recommended that no other services are placed to the OSD nodes"),
+        Source("004", "5.3.14", "it is recommended that no other services are placed to the OSD nodes"),
+    ),
+    remediation="Taint the storage nodes (quorate.io/dedicated=storage:NoSchedule) and let ceph-osd alone tolerate it.",
+    subjects=lambda facts: facts.workloads,
+    applies=lambda facts, workload: (
+        not workload.node_agent
+        and facts.service(workload) != OSD
+        and any(facts.service(each) == OSD for each in facts.workloads)
+    ),
+    not_applicable_reason="the stack has no ceph-osd, or nothing else",
+)
+def nothing_beside_osd(facts: Facts, workload: Workload) -> Iterator[Problem]:
+    """Jobs count as well: a backup that lands there competes just the same."""
+    osd = {node.name for each in facts.workloads if facts.service(each) == OSD for node in facts.eligible(each)}
+    shared = osd & {node.name for node in facts.eligible(workload)}
+    if shared:
+        yield Problem(f"its pods may run on {join_names(shared)}, which carry OSDs", "no other service on these nodes")

@@ -1,0 +1,118 @@
+"""proof.json: what a proof saw, as a versioned document. proof.md is a view of it (report.py)."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from proof.checks import kept
+from proof.expected import Expected
+from proof.prove import TRIALS, Proof
+
+VERSION = 1
+"""Rises when a reader of the old form would misread the new one."""
+
+Document = dict[str, Any]
+
+
+def document(proof: Proof, kubernetes: str) -> Document:
+    """The proof as plain data, in a stable order."""
+    cluster, norm = proof.cluster, proof.norm
+    pools = kept(norm, cluster)
+    return {
+        "version": VERSION,
+        "stack": proof.stack,
+        "architecture": norm.architecture.name,
+        "kubernetes": kubernetes,
+        "verdict": "pass" if proof.holds else "fail",
+        "trials": {trial: "done" if trial in proof.trials else "not done" for trial in TRIALS},
+        "counts": {
+            "servers": len({node.server for node in cluster.nodes.values()}),
+            "nodes": len(cluster.nodes),
+            "pods": len(cluster.pods),
+            "objects": proof.objects,
+        },
+        "dedicated": {"expected": norm.dedicated_total, "seen": sum(len(nodes) for nodes in pools.values())},
+        "rows": [_row(proof, expected, len(pools.get(expected.row.service, ()))) for expected in norm.rows],
+        "losses": [_loss(proof, index) for index in range(len(proof.losses))],
+        "rollouts": [
+            {
+                "workload": each.workload,
+                "row": each.row,
+                "instances": each.members,
+                "mostDown": each.most_down,
+                "ended": each.ended,
+                "seconds": round(each.seconds, 1),
+            }
+            for each in proof.rollouts
+        ],
+        "drains": [
+            {"node": each.node, "evicted": each.evicted, "secondMemberRefused": list(each.refused)}
+            for each in proof.drains
+        ],
+        "overreaches": [
+            {
+                "row": each.row,
+                "asked": each.asked,
+                "eligible": each.eligible,
+                "pending": each.pending,
+                "plan": each.plan,
+            }
+            for each in proof.overreaches
+        ],
+        "findings": [
+            {"check": each.check, "subject": each.subject, "message": each.message} for each in proof.findings
+        ],
+        "seconds": {what: round(seconds, 1) for what, seconds in proof.seconds.items()},
+        "controlPlaneMemory": proof.memory,
+    }
+
+
+def write(directory: Path, name: str, text: str) -> Path:
+    """Writes a report whole or not at all."""
+    directory.mkdir(parents=True, exist_ok=True)
+    path = directory / name
+    unfinished = path.with_name(f".{name}.{os.getpid()}")
+    unfinished.write_text(text, encoding="utf-8")
+    unfinished.replace(path)
+    return path
+
+
+def to_json(document: Document) -> str:
+    """The document as text."""
+    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+
+
+def _row(proof: Proof, expected: Expected, dedicated: int) -> Document:
+    pods = proof.cluster.of_row(expected.name)
+    pools = Counter(node.pool for node in proof.cluster.nodes.values())
+    everywhere = sum(pools[pool] for pool in expected.pools)
+    return {
+        "row": expected.name,
+        "service": expected.row.service,
+        "expected": everywhere if expected.instances is None else expected.instances,
+        "seen": sum(pod.ready for pod in pods),
+        "everywhere": expected.instances is None,
+        "quorum": expected.quorum,
+        "dedicatedExpected": expected.dedicated_nodes,
+        "dedicatedSeen": dedicated,
+        "nodes": [] if expected.instances is None else sorted({pod.node or "" for pod in pods}),
+        "servers": [] if expected.instances is None else sorted({proof.cluster.server_of(pod) or "" for pod in pods}),
+    }
+
+
+def _loss(proof: Proof, index: int) -> Document:
+    loss = proof.losses[index]
+    return {
+        "servers": list(loss.servers),
+        "nodes": list(loss.nodes),
+        "pods": loss.pods,
+        "quorums": [
+            {"row": held.row, "members": held.members, "left": held.left, "holds": held.holds} for held in loss.quorums
+        ],
+        "below": [{"row": row, "left": left, "wanted": wanted} for row, left, wanted in loss.below],
+        "elsewhere": [{"row": row, "node": node} for row, node in loss.elsewhere],
+    }

@@ -1,0 +1,163 @@
+"""The nodes of a rendered stack, registered as their kubelets would do it.
+
+Labels and taints are those of kubeadm's and kubelet's own configuration files, for these are what a machine starts
+with; node.yaml adds the sizes, and must say the same. The registration goes through the API server as the node itself,
+so that NodeRestriction refuses what it would refuse a kubelet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import yaml
+
+from proof.api import STRATEGIC, Api, ApiError, Unreachable, refused
+from proof.objects import Object, listed, texts
+from proof.violations import Finding
+
+PODS = "110"
+"""kubelet's own limit, where its configuration names no other."""
+MARK_CONTROL_PLANE = {
+    "node-role.kubernetes.io/control-plane": "",
+    "node.kubernetes.io/exclude-from-external-load-balancers": "",
+}
+"""Labels that kubeadm gives a master once it has joined; a kubelet may not give itself such."""
+_PLATFORM = {
+    f"{prefix}kubernetes.io/{key}": value
+    for prefix in ("", "beta.")
+    for key, value in (("os", "linux"), ("arch", "amd64"))
+}
+"""What kubelet says of the machine by itself."""
+_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A machine's files, as far as its kubelet reads them."""
+
+    name: str
+    address: str
+    capacity: dict[str, str]
+    allocatable: dict[str, str]
+    labels: dict[str, str]
+    taints: list[dict[str, str]]
+    is_master: bool
+
+    def node(self) -> Object:
+        """The Node object that its kubelet registers."""
+        own = {"kubernetes.io/hostname": self.name, **_PLATFORM}
+        addresses = [{"type": "InternalIP", "address": self.address}, {"type": "Hostname", "address": self.name}]
+        return {
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": {"name": self.name, "labels": {**own, **self.labels}},
+            "spec": {"taints": self.taints},
+            "status": {
+                "capacity": self.capacity,
+                "allocatable": self.allocatable,
+                "addresses": addresses,
+                "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady"}],
+            },
+        }
+
+
+def read_machines(directory: Path) -> tuple[list[Machine], list[Finding]]:
+    """The machines below a rendered tree, and what their files say against each other."""
+    machines: list[Machine] = []
+    findings: list[Finding] = []
+    for place in sorted(path for path in directory.iterdir() if path.is_dir() and not path.name.startswith(".")):
+        if (place / "node.yaml").exists():
+            machine, wrong = _read(place)
+            machines.append(machine)
+            findings += wrong
+    return machines, findings
+
+
+def _read(place: Path) -> tuple[Machine, list[Finding]]:
+    facts = next(_documents(place / "node.yaml"))
+    join = _registration(place)
+    none: Object = {}
+    kubelet = next((each for each in _documents(place / "kubelet.yaml")), none)
+    arguments = {each["name"]: each["value"] for each in listed(join, "kubeletExtraArgs")}
+    pairs = [pair.partition("=") for pair in arguments.get("node-labels", "").split(",") if pair]
+    labels = {key: value for key, _, value in pairs}
+    taints = cast("list[dict[str, str]]", join.get("taints") or [])
+    findings = [
+        Finding("node-files-agree", f"node {place.name}", f"{what} of {file} are not those of node.yaml")
+        for what, file, one, other in (
+            ("labels", "kubeadm's configuration", labels, facts["labels"]),
+            ("taints", "kubeadm's configuration", taints, facts["taints"]),
+            ("taints", "kubelet.yaml", kubelet.get("registerWithTaints", facts["taints"]), facts["taints"]),
+        )
+        if one != other
+    ]
+    capacity = {**facts["capacity"], "pods": str(kubelet.get("maxPods", PODS))}
+    allocatable = _allocatable(capacity, kubelet)
+    is_master = any(taint["key"] == "node-role.kubernetes.io/control-plane" for taint in taints)
+    name, address = join.get("name", facts["name"]), arguments.get("node-ip", facts["address"])
+    return Machine(name, address, capacity, allocatable, labels, taints, is_master), findings
+
+
+def _registration(place: Path) -> Object:
+    """The part of kubeadm's configuration that makes the node: of the first master, or of one that joins."""
+    for file in ("kubeadm.yaml", "kubeadm-join.yaml"):
+        for document in _documents(place / file):
+            if document["kind"] in ("InitConfiguration", "JoinConfiguration"):
+                return cast("Object", document["nodeRegistration"])
+    return {}
+
+
+def _documents(file: Path) -> Iterator[Object]:
+    if file.exists():
+        with file.open(encoding="utf-8") as stream:
+            yield from (each for each in yaml.load_all(stream, _Loader) if each)
+
+
+def _allocatable(capacity: dict[str, str], kubelet: Object) -> dict[str, str]:
+    """What is left for pods when kubelet has put the system's share aside."""
+    left = dict(capacity)
+    for key in ("systemReserved", "kubeReserved"):
+        reserved = texts(kubelet, key)
+        if "cpu" in reserved:
+            left["cpu"] = f"{_milli(left['cpu']) - _milli(reserved['cpu'])}m"
+        if "memory" in reserved:
+            left["memory"] = f"{_kibi(left['memory']) - _kibi(reserved['memory'])}Ki"
+    return left
+
+
+def _milli(quantity: str) -> int:
+    return int(quantity[:-1]) if quantity.endswith("m") else int(float(quantity) * 1000)
+
+
+def _kibi(quantity: str) -> int:
+    units = {"Ki": 1, "Mi": 1024, "Gi": 1024**2, "Ti": 1024**3}
+    return int(float(quantity[:-2]) * units[quantity[-2:]])
+
+
+def register(api: Api, machine: Machine) -> None:
+    """Registers a node as its kubelet does; kubeadm then marks a master. Raises api.Refused."""
+    identity = {"Impersonate-User": f"system:node:{machine.name}", "Impersonate-Group": "system:nodes"}
+    reply = api.call("POST", "/api/v1/nodes", machine.node(), headers=identity)
+    if reply.status >= 300:
+        raise refused(reply)
+    if machine.is_master:
+        labels = {"metadata": {"labels": MARK_CONTROL_PLANE}}
+        api.ask("PATCH", f"/api/v1/nodes/{machine.name}", labels, content=STRATEGIC)
+
+
+def register_all(api: Api, machines: Iterable[Machine]) -> list[Finding]:
+    """Registers nodes, several at a time; what the API server refuses is a finding."""
+
+    def one(machine: Machine) -> Finding | None:
+        try:
+            register(api, machine)
+        except (ApiError, Unreachable) as error:
+            return Finding("node-registers", f"node {machine.name}", str(error))
+        return None
+
+    with ThreadPoolExecutor(8) as pool:
+        return [finding for finding in pool.map(one, machines) if finding]

@@ -1,0 +1,72 @@
+"""How the control plane's programs are pinned, named and kept: complete or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.commands.fakes import script
+from toolchain import cluster_programs
+from toolchain.go_build import Go
+from toolchain.progress import Reporter, UserError
+
+BUILDS = """\
+while [ "$1" != -o ]; do shift; done
+echo "k8s.io/some/package"
+touch "$2"
+"""
+
+
+@pytest.fixture
+def with_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
+    """A Go that is a script, and a cache of its own."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+    def set_up(body: str) -> Path:
+        go = Go(script(tmp_path / "bin", "go", body), (1, 26), "linux/amd64")
+
+        def bring_go(*_arguments: object) -> Go:
+            return go
+
+        monkeypatch.setattr(cluster_programs, "bring_go", bring_go)
+        return tmp_path / "cache" / "quorate"
+
+    return set_up
+
+
+def test_versions_are_those_of_the_module_files() -> None:
+    assert {program.name for program in cluster_programs.PROGRAMS} >= {
+        "etcd",
+        "kube-apiserver",
+        "kube-scheduler",
+        "kwok",
+    }
+    assert all(cluster_programs.pinned(program).startswith("v") for program in cluster_programs.PROGRAMS)
+    assert cluster_programs.kubernetes_version() == cluster_programs.pinned(cluster_programs.PROGRAMS[2])
+
+
+def test_a_build_is_named_after_what_made_it() -> None:
+    one = Go(Path("go"), (1, 26, 8), "linux/amd64")
+    assert cluster_programs.digest(one) == cluster_programs.digest(Go(Path("/elsewhere/go"), (1, 26, 8), "linux/amd64"))
+    assert cluster_programs.digest(one) != cluster_programs.digest(Go(Path("go"), (1, 27), "linux/amd64"))
+    assert cluster_programs.digest(one) != cluster_programs.digest(Go(Path("go"), (1, 26, 8), "linux/arm64"))
+
+
+def test_it_is_built_once(with_go: Callable[[str], Path], capsys: pytest.CaptureFixture[str]) -> None:
+    cache = with_go(BUILDS)
+    home = cluster_programs.bring(Reporter())
+    assert home.parent == cache
+    assert {path.name for path in home.iterdir()} == {program.name for program in cluster_programs.PROGRAMS}
+    assert "once for all clones" in capsys.readouterr().err
+    with_go("exit 1")
+    assert cluster_programs.bring(Reporter()) == home
+    assert capsys.readouterr().err == ""
+
+
+def test_a_failed_build_leaves_nothing(with_go: Callable[[str], Path]) -> None:
+    cache = with_go('echo "dial tcp: lookup: no such host"; exit 1')
+    with pytest.raises(UserError, match="No network: the Go modules of etcd"):
+        cluster_programs.bring(Reporter())
+    assert not list(cache.glob("cluster-*"))

@@ -1,0 +1,107 @@
+"""What activation sets and leaving takes back, and how the lock file is read."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.commands.fakes import ROOT, run
+from toolchain import environment
+from toolchain.environment import hook, hooked, locked_version, pip_trouble
+from toolchain.progress import ProgramError, UserError
+
+SHELL = "/bin/sh"
+ACTIVATE = """\
+deactivate () {
+    unset VIRTUAL_ENV
+}
+deactivate nondestructive
+VIRTUAL_ENV='%s'
+export VIRTUAL_ENV
+"""
+
+
+def activate(venv: Path, settings: dict[str, str]) -> Path:
+    """An `activate` with the hook, as a set-up leaves it."""
+    (venv / "bin").mkdir(parents=True)
+    script = venv / "bin" / "activate"
+    script.write_text(ACTIVATE % venv, encoding="utf-8")
+    environment.tie(venv, venv / "engine" / "pulumi", venv / "host.py", settings)
+    return script
+
+
+def shell(script: str, tmp_path: Path, **variables: str) -> str:
+    result = run([SHELL, "-c", script], {"PATH": "/usr/bin:/bin", **variables}, tmp_path)
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+def test_activation_sets_and_leaving_restores(tmp_path: Path) -> None:
+    script = activate(tmp_path / "venv", {"PULUMI_HOME": "/engine's home", "PULUMI_SKIP_UPDATE_CHECK": "true"})
+    show = 'echo "${PULUMI_HOME-unset} ${PULUMI_SKIP_UPDATE_CHECK-unset}"'
+    said = shell(f". {script}; {show}; deactivate; {show}", tmp_path, PULUMI_HOME="mine")
+    assert said == "/engine's home true\nmine unset\n"
+
+
+def test_a_state_of_the_users_own_is_kept(tmp_path: Path) -> None:
+    script = activate(tmp_path / "venv", {"PULUMI_BACKEND_URL": "file:///clone/state"})
+    show = 'echo "${PULUMI_BACKEND_URL-unset}"'
+    assert shell(f". {script}; {show}", tmp_path, PULUMI_BACKEND_URL="s3://team") == "s3://team\n"
+    assert shell(f". {script}; {show}; deactivate; {show}", tmp_path) == "file:///clone/state\nunset\n"
+
+
+def test_changing_from_clone_to_clone_leaves_the_first_ones_state(tmp_path: Path) -> None:
+    first = activate(tmp_path / "first", {"PULUMI_BACKEND_URL": "file:///first"})
+    second = activate(tmp_path / "second", {"PULUMI_BACKEND_URL": "file:///second"})
+    assert shell(f'. {first}; . {second}; echo "$PULUMI_BACKEND_URL"', tmp_path) == "file:///second\n"
+
+
+def test_the_hook_is_put_in_once() -> None:
+    once = hooked(ACTIVATE)
+    assert hooked(once) == once
+    assert once.count("quorate_leave") == 2  # one line: asked for, then called
+    assert once.count(environment.HOOK) == 1
+
+
+def test_the_hook_quotes_what_a_shell_would_read() -> None:
+    assert "export PULUMI_HOME='/a b/$c'" in hook({"PULUMI_HOME": "/a b/$c"})
+
+
+def test_engine_and_provider_follow_the_lock_file() -> None:
+    """The Go modules and the SDKs must be of one version, or the engine would speak another protocol."""
+    lock = ROOT / "requirements.lock"
+    cli = (ROOT / "toolchain" / "engine" / "pulumi" / "go.mod").read_text(encoding="utf-8")
+    pinned = re.findall(r"github\.com/pulumi/pulumi/(?:pkg|sdk)/v3 v(\S+)", cli)
+    assert pinned
+    assert set(pinned) == {locked_version(lock, "pulumi")}
+    provider = (ROOT / "toolchain" / "engine" / "kubernetes" / "go.mod").read_text(encoding="utf-8")
+    tagged = re.search(r"pulumi-kubernetes/provider/v4 \S+ // tag v(\S+)", provider)
+    assert tagged
+    assert tagged[1] == locked_version(lock, "pulumi-kubernetes")
+
+
+def test_a_package_that_is_not_pinned_is_missed(tmp_path: Path) -> None:
+    lock = tmp_path / "requirements.lock"
+    lock.write_text("pulumi-kubernetes==4.25.0 \\\n    --hash=sha256:0\n", encoding="utf-8")
+    assert locked_version(lock, "pulumi-kubernetes") == "4.25.0"
+    with pytest.raises(UserError, match="pins no pulumi;"):
+        locked_version(lock, "pulumi")
+
+
+def test_a_wrong_hash_is_not_taken_for_a_network_fault() -> None:
+    failure = ProgramError(
+        ["pip"], 1, ["THESE PACKAGES DO NOT MATCH THE HASHES FROM THE REQUIREMENTS FILE", "timed out"]
+    )
+    assert "not what the lock file names" in str(pip_trouble(failure, "it"))
+
+
+def test_a_python_without_venv_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def packaged_apart(name: str) -> object:
+        return None if name == "ensurepip" else object()
+
+    monkeypatch.setattr(environment, "find_spec", packaged_apart)
+    with pytest.raises(UserError, match="apt install python3-venv"):
+        environment.bring(tmp_path / ".venv", ROOT / "requirements.lock", environment.Reporter())
+    assert not (tmp_path / ".venv").exists()

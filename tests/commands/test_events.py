@@ -1,0 +1,117 @@
+"""What is kept of the engine's events, and above all what is not."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from commands.events import Account, listening
+from policy.engine import record
+
+URN = "urn:pulumi:dev::quorate::kubernetes:apps/v1:StatefulSet::galera"
+
+
+def line(sequence: int, **event: Any) -> bytes:
+    return json.dumps({"sequence": sequence, "timestamp": 1, **event}).encode() + b"\n"
+
+
+def diagnostic(severity: str, message: str) -> dict[str, Any]:
+    return {"diagnosticEvent": {"severity": severity, "message": message, "color": "never"}}
+
+
+def summary(*, preview: bool, **changes: int) -> dict[str, Any]:
+    return {"summaryEvent": {"resourceChanges": changes, "isPreview": preview, "durationSeconds": 1}}
+
+
+def violation(level: str) -> dict[str, Any]:
+    return {"policyEvent": {"resourceUrn": URN, "policyName": "majority", "enforcementLevel": level}}
+
+
+def account(events: Iterable[bytes]) -> Account:
+    result = Account()
+    for event in events:
+        result.take(event)
+    return result
+
+
+def test_debug_messages_are_not_kept_for_they_hold_secrets(tmp_path: Path) -> None:
+    kept = account(
+        [
+            line(0, policyLoadEvent={}),
+            line(1, **diagnostic("debug", 'props={"password": "hunter2"}')),
+            line(2, **diagnostic("warning", "low on disk")),
+            line(3, **diagnostic("debug", record.written_end(record.EndRecord(27, 174, "lab", "100", "2026-11-21")))),
+            line(4, **violation("advisory")),
+        ]
+    )
+    kept.write(tmp_path / "audit" / "events.jsonl")
+    text = (tmp_path / "audit" / "events.jsonl").read_text(encoding="utf-8")
+    assert "hunter2" not in text
+    assert [next(key for key in json.loads(event) if key.endswith("Event")) for event in text.splitlines()] == [
+        "policyLoadEvent",
+        "diagnosticEvent",
+        "diagnosticEvent",
+        "policyEvent",
+    ]
+    assert "quorate-verdicts" in text
+
+
+def test_of_an_up_the_second_phase_counts() -> None:
+    both = account(
+        [
+            line(0, policyLoadEvent={}),
+            line(1, **violation("mandatory")),
+            line(2, **summary(preview=True, create=7)),
+            line(0, policyLoadEvent={}),
+            line(1, **summary(preview=False, create=5, same=2)),
+        ]
+    )
+    assert both.changes == {"create": 5, "same": 2}
+    assert both.changed == {"create": 5}
+    assert not both.is_preview
+    assert both.violations == 0
+    assert len(both.lines) == 2
+
+
+@pytest.mark.parametrize(
+    ("events", "stopped"),
+    [
+        ([violation("mandatory"), diagnostic("error", "preview failed\n")], True),
+        ([violation("advisory"), diagnostic("error", "preview failed\n")], False),
+        ([violation("mandatory"), diagnostic("error", "Program failed with an unhandled exception")], False),
+        ([diagnostic("error", "the stack is refused")], False),
+        ([], False),
+    ],
+)
+def test_a_policys_verdict_is_told_from_a_broken_program(events: list[dict[str, Any]], stopped: bool) -> None:
+    lines = [line(number, **event) for number, event in enumerate(events)]
+    assert account(lines).stopped_by_policy is stopped
+
+
+def test_what_is_no_event_is_passed_over() -> None:
+    assert account([b"not json\n", b"\n"]).lines == []
+
+
+def test_a_writer_that_opens_the_log_twice_is_heard_to_the_end() -> None:
+    """`up` opens its log once for the preview and once for the update, truncating it as if it were a file."""
+    with listening() as (pipe, heard):
+        for preview in (True, False):
+            handle = os.open(pipe, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o666)
+            os.write(handle, line(0, **summary(preview=preview, create=1000)))
+            for number in range(1, 500):
+                os.write(handle, line(number, **violation("advisory")))
+            os.close(handle)
+    assert len(heard.lines) == 500
+    assert not heard.is_preview
+    assert not pipe.exists()
+
+
+def test_an_engine_that_never_opens_the_log_is_not_waited_for() -> None:
+    with listening() as (_, heard):
+        pass
+    assert heard.lines == []

@@ -1,0 +1,119 @@
+"""The review of several stacks, with previews that only pretend: what is written, for whom, and the exit code."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from changes.change import Change, Kind, Level, Phase
+from changes.summary import Comparison
+from commands import difference, review
+from commands.base import Base
+from commands.difference import Previewed, Sides
+from commands.events import Account
+from toolchain.engine import Engine
+from toolchain.progress import UserError
+
+BASE = Base("main", "0123456789ab")
+ENGINE = cast("Engine", None)
+"""Nobody starts it here."""
+ROLLS = Change(Kind.MEMBERS_ROLLED, Phase.ROLL, "rolls quorum rabbitmq", ("urn",), level=Level.RISKY)
+GONE = Change(Kind.MEMBERS_LEAVE, Phase.REMOVE, "takes away the whole quorum", ("urn",), level=Level.FORBIDDEN)
+
+
+def sides(stack: str, change: Change) -> Sides:
+    before, after = Previewed(Account(lines=["base"])), Previewed(Account(lines=["head"]))
+    return Sides(before, after, Comparison(stack, "main", BASE.commit, "head", (change,)), "--- a\n+++ b\n")
+
+
+def finding(rule: str, verdict: str, message: str) -> dict[str, Any]:
+    return {"rule": rule, "resource": "urn", "verdict": verdict, "message": message}
+
+
+FINDINGS = {
+    "base": [finding("old-rule", "fail", "was wrong"), finding("both-rule", "fail", "still wrong")],
+    "head": [finding("new-rule", "notEvaluated", "<b>broke</b>"), finding("both-rule", "fail", "still wrong")],
+}
+
+
+def report(_name: str, account: Account, directory: Path) -> int:
+    """An audit that fails where it is the head's."""
+    (side,) = account.lines
+    directory.mkdir(parents=True, exist_ok=True)
+    document = {"summary": {"verdict": "fail"}, "findings": FINDINGS[side]}
+    (directory / "findings.json").write_text(json.dumps(document), encoding="utf-8")
+    return 1 if side == "head" else 0
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A place where `good` and `grave` can be previewed, and nothing else can."""
+    known = {"good": ROLLS, "grave": GONE}
+
+    def compare(_root: Path, _engine: Engine, _base: Base, name: str, pack: str | None = None) -> Sides:
+        assert pack == str(tmp_path / "policy")
+        if name not in known:
+            raise UserError(f"The base (main) of {name} cannot be previewed:\n  it is broken")
+        return sides(name, known[name])
+
+    monkeypatch.setattr(difference, "compare", compare)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_every_stack_is_reviewed_though_one_cannot_be(root: Path) -> None:
+    assert review.review(root, ENGINE, BASE, ["broken", "good"], report) == 1
+    text = (root / "build" / "review.md").read_text(encoding="utf-8")
+    assert text.splitlines()[0] == "<!-- quorate review of broken -->"
+    assert "## `broken` was not reviewed" in text
+    assert "it is broken" in text
+    assert "<b>risky</b>: rolls quorum rabbitmq" in text
+    own = (root / "build" / "good" / "review.md").read_text(encoding="utf-8")
+    assert own.startswith("<!-- quorate review of good -->\n")
+    assert own in text
+
+
+def test_what_the_change_breaks_stands_apart_from_what_was_broken(root: Path) -> None:
+    review.review(root, ENGINE, BASE, ["good"], report)
+    text = (root / "build" / "good" / "review.md").read_text(encoding="utf-8")
+    rules = text[text.index("### Rules: audit failed") :]
+    assert rules.splitlines()[1:] == [
+        "",
+        "Newly broken:",
+        "",
+        "- `new-rule`: &lt;b&gt;broke&lt;/b&gt;",
+        "",
+        "No longer broken:",
+        "",
+        "- `old-rule`: was wrong",
+        "",
+        "Broken before, and still:",
+        "",
+        "- `both-rule`: still wrong",
+    ]
+
+
+def test_a_forbidden_change_is_the_gravest_end(root: Path) -> None:
+    assert review.review(root, ENGINE, BASE, ["grave", "broken", "good"], report) == 3
+    assert (root / "build" / "grave" / "diff" / "tree.diff").read_text(encoding="utf-8") == "--- a\n+++ b\n"
+
+
+def test_a_stack_s_part_fits_a_comment(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    many = [Change(Kind.OTHER, Phase.ROLL, f"changes {'x' * 300} {number}", ("urn",)) for number in range(500)]
+    monkeypatch.setitem(FINDINGS, "head", [finding(f"rule-{number}", "fail", "y" * 300) for number in range(500)])
+    full = Sides(
+        Previewed(None), Previewed(Account(lines=["head"])), Comparison("good", "main", "0", "h", tuple(many)), ""
+    )
+
+    def compare(*_: object) -> Sides:
+        return full
+
+    monkeypatch.setattr(difference, "compare", compare)
+    review.review(root, ENGINE, BASE, ["good"], report)
+    text = (root / "build" / "good" / "review.md").read_text(encoding="utf-8")
+    assert len(text) < 65_536
+    assert "more changes in changes.json" in text
+    assert "more in findings.json" in text

@@ -1,0 +1,107 @@
+"""Which file is a stack's, and what its working copy holds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from commands import stack
+from commands.stack import Workspace, without_secrets
+from toolchain.progress import UserError
+
+SALT = "v1:salt"
+SEALED = {"secure": "v1:sealed"}
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "examples").mkdir()
+    (tmp_path / "Pulumi.yaml").write_text("name: quorate\nruntime: python\n", encoding="utf-8")
+    (tmp_path / "Pulumi.dev.yaml").write_text("config:\n  quorate:profile: lab\n", encoding="utf-8")
+    (tmp_path / "examples" / "ra100.yaml").write_text("config: {}\n", encoding="utf-8")
+    return tmp_path
+
+
+def test_a_stack_is_at_the_top_or_an_example(root: Path) -> None:
+    assert stack.find(root, "dev") == root / "Pulumi.dev.yaml"
+    assert stack.find(root, "ra100") == root / "examples" / "ra100.yaml"
+
+
+def test_a_missing_stack_is_answered_with_those_that_are_there(root: Path) -> None:
+    with pytest.raises(UserError, match=r"neither Pulumi\.prod\.yaml nor examples/prod\.yaml") as refusal:
+        stack.find(root, "prod")
+    assert "Stacks: dev, ra100." in str(refusal.value)
+
+
+@pytest.mark.parametrize("name", ["", "../dev", "a b", "-x", "dev/../../etc"])
+def test_a_name_that_could_lead_elsewhere_is_refused(root: Path, name: str) -> None:
+    with pytest.raises(UserError, match="is no name for a stack"):
+        stack.find(root, name)
+
+
+def test_the_stack_file_is_not_written_to(root: Path) -> None:
+    source = root / "Pulumi.dev.yaml"
+    before = source.read_text(encoding="utf-8")
+    workspace = stack.main_workspace(root, "dev", {})
+    workspace.prepare(source, keep_secrets=True)
+    with workspace.stack_file.open("a", encoding="utf-8") as copy:
+        copy.write(f"encryptionsalt: {SALT}\n")
+    assert source.read_text(encoding="utf-8") == before
+
+
+@pytest.mark.parametrize(
+    ("config", "kept"),
+    [({"quorate:profile": "lab"}, False), ({"quorate:profile": "lab", "quorate:rootSecret": SEALED}, True)],
+)
+def test_a_salt_is_kept_for_what_is_sealed_under_it(root: Path, config: dict[str, object], kept: bool) -> None:
+    """Plain `pulumi`, run with any passphrase, leaves its salt in the stack file; the state has its own."""
+    source = root / "Pulumi.dev.yaml"
+    source.write_text(yaml.safe_dump({"config": config, "encryptionsalt": SALT}), encoding="utf-8")
+    workspace = stack.main_workspace(root, "dev", {})
+    workspace.prepare(source, keep_secrets=True)
+    expected = {"config": config, "encryptionsalt": SALT} if kept else {"config": config}
+    assert yaml.safe_load(workspace.stack_file.read_text(encoding="utf-8")) == expected
+
+
+def test_what_an_earlier_run_left_in_the_working_copy_is_gone(root: Path) -> None:
+    workspace = stack.main_workspace(root, "dev", {})
+    workspace.prepare(root / "Pulumi.dev.yaml", keep_secrets=True)
+    workspace.stack_file.write_text(f"config:\n  quorate:old: 1\nencryptionsalt: {SALT}\n", encoding="utf-8")
+    workspace.prepare(root / "Pulumi.dev.yaml", keep_secrets=True)
+    assert yaml.safe_load(workspace.stack_file.read_text(encoding="utf-8")) == {"config": {"quorate:profile": "lab"}}
+
+
+def test_without_its_secrets_a_stack_file_needs_no_passphrase() -> None:
+    document = {
+        "encryptionsalt": SALT,
+        "secretsprovider": "awskms://key",
+        "encryptedkey": "key",
+        "config": {"quorate:rootSecret": SEALED, "quorate:servers": [{"name": "a"}], "quorate:profile": "lab"},
+    }
+    assert without_secrets(document) == {"config": {"quorate:servers": [{"name": "a"}], "quorate:profile": "lab"}}
+
+
+def test_a_scratch_workspace_is_gone_afterwards(root: Path) -> None:
+    with stack.scratch_workspace(root, "dev") as workspace:
+        workspace.prepare(root / "Pulumi.dev.yaml", keep_secrets=False)
+        assert workspace.stack_file.exists()
+        assert workspace.state_file
+        assert not workspace.has_state
+    assert list((root / "build").iterdir()) == []
+
+
+def test_a_clone_in_a_directory_with_a_space_finds_its_state(tmp_path: Path) -> None:
+    root = tmp_path / "my clone"
+    root.mkdir()
+    (root / "Pulumi.yaml").write_text("name: quorate\n", encoding="utf-8")
+    workspace = stack.main_workspace(root, "dev", {})
+    assert workspace.state_directory == root / "build" / "state"
+    assert workspace.state_file == root / "build" / "state" / ".pulumi" / "stacks" / "quorate" / "dev.json"
+
+
+def test_the_state_of_another_backend_is_not_looked_for(root: Path) -> None:
+    workspace = stack.main_workspace(root, "dev", {"PULUMI_BACKEND_URL": "s3://team"})
+    assert workspace == Workspace(root, "dev", root / "build" / "dev", "s3://team")
+    assert workspace.state_file is None

@@ -1,0 +1,81 @@
+"""The workflows: what their linters say of them, and what must hold whatever linters say."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from toolchain import workflows
+from toolchain.progress import ProgramError, Reporter, UserError
+
+FILES = sorted(workflows.WORKFLOWS.glob("*.yml"))
+PINNED = re.compile(r"uses: [\w.-]+/[\w./-]+@[0-9a-f]{40} # v\d+(\.\d+){2}$")
+
+
+@pytest.fixture(scope="module")
+def actionlint() -> Path:
+    try:
+        return workflows.bring(Reporter())
+    except (UserError, ProgramError) as trouble:
+        pytest.skip(f"actionlint cannot be had here: {trouble}")
+
+
+def test_both_are_content_with_our_workflows(actionlint: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert workflows.check(actionlint, FILES) == 0, capfd.readouterr()
+
+
+def test_both_complain_of_a_broken_one(actionlint: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """A misspelt context for actionlint; a title run as shell code and a tag that may move for zizmor."""
+    broken = tmp_path / ".github" / "workflows" / "broken.yml"
+    broken.parent.mkdir(parents=True)
+    shutil.copyfile(workflows.WORKFLOWS / "preview.yml", broken)
+    text = broken.read_text(encoding="utf-8")
+    text = text.replace("download-artifact@634f93cb2916e3fdff6788551b99b062d0335ce0", "download-artifact@v5").replace(
+        "matrix.stack }}", "matrix.stak }}"
+    )
+    text = text.replace("run: bash .ci/run", 'run: echo "${{ github.event.pull_request.title }}"')
+    broken.write_text(text, encoding="utf-8")
+    assert workflows.check(actionlint, [broken]) == 1
+    lint_alone = capfd.readouterr().out
+    assert 'property "stak" is not defined' in lint_alone
+    assert workflows.check(None, [broken]) == 1
+    audit = capfd.readouterr().out
+    assert "template-injection" in audit
+    assert "unpinned-uses" in audit
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_no_right_is_given_that_no_job_asks_for(file: Path) -> None:
+    document: dict[Any, Any] = yaml.safe_load(file.read_text(encoding="utf-8"))
+    triggers = document[True]  # YAML 1.1 reads the key `on` so
+    assert document["permissions"] == {}
+    assert "pull_request_target" not in triggers
+    assert "secrets." not in file.read_text(encoding="utf-8")
+    for name, job in document["jobs"].items():
+        writes = {right for right, level in job["permissions"].items() if level == "write"}
+        assert writes == {"comment": {"pull-requests"}, "code-scanning": {"security-events"}}.get(name, set())
+        # Whoever may write runs nothing of the pull request.
+        assert not (writes and any("run" in step or "checkout" in step.get("uses", "") for step in job["steps"]))
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_every_action_is_pinned_by_its_commit(file: Path) -> None:
+    uses = [
+        line.strip().removeprefix("- ") for line in file.read_text(encoding="utf-8").splitlines() if "uses:" in line
+    ]
+    assert uses
+    assert [line for line in uses if not PINNED.fullmatch(line)] == []
+
+
+def test_every_stack_of_the_repository_is_reviewed() -> None:
+    document = yaml.safe_load((workflows.WORKFLOWS / "preview.yml").read_text(encoding="utf-8"))
+    root = workflows.ROOT
+    stacks = {path.name.split(".")[1] for path in root.glob("Pulumi.*.yaml")}
+    stacks |= {path.stem for path in (root / "examples").glob("*.yaml")}
+    for job in ("review", "comment", "code-scanning"):
+        assert set(document["jobs"][job]["strategy"]["matrix"]["stack"]) == stacks

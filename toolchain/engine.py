@@ -1,0 +1,232 @@
+"""Which Pulumi engine serves this clone, and where it comes from.
+
+Three sources, the first that works: a fitting `pulumi` on PATH, the official release through the SDK's own installer,
+a build from Go modules. The last two stand in the user's cache, complete or not at all, and serve every clone that
+pins the same versions. What was found is written into the environment, where the commands read it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shutil
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal
+
+from toolchain import go_build
+from toolchain.environment import locked_version
+from toolchain.progress import ProgramError, Reporter, UserError, run
+
+Source = Literal["path", "release", "build"]
+MANIFEST = "quorate-engine.json"
+DOWNLOAD_LIMIT = 300  # seconds for the release and its provider; a build takes over after that
+PATIENCE = 5  # seconds for the download site's first answer
+
+# The SDK's installer knows where releases are; this only keeps it from waiting long for a site that is out of reach.
+INSTALL = """
+import socket, sys
+from pulumi.automation import PulumiCommand
+from semver import VersionInfo
+socket.setdefaulttimeout(float(sys.argv[3]))
+PulumiCommand.install(root=sys.argv[1], version=VersionInfo.parse(sys.argv[2]))
+"""
+
+
+@dataclass(frozen=True)
+class Engine:
+    """A usable engine: where its commands are, and how it finds its providers."""
+
+    source: Source
+    version: str
+    binaries: str
+    home: str | None
+    """PULUMI_HOME; none where the engine is the user's own, which keeps its own."""
+    recipe: str = ""
+    """What the clone wanted when this engine was brought to it."""
+
+    @property
+    def pulumi(self) -> Path:
+        return Path(self.binaries) / "pulumi"
+
+    @property
+    def is_there(self) -> bool:
+        return self.pulumi.exists() and (self.home is None or Path(self.home).is_dir())
+
+    def settings(self) -> dict[str, str]:
+        """The variables under which this engine runs."""
+        settings = {"PULUMI_SKIP_UPDATE_CHECK": "true"}
+        if self.home:
+            settings["PULUMI_HOME"] = self.home
+        if self.source == "build":
+            # There is no place to download providers from, and asking takes a minute each time.
+            settings["PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION"] = "true"
+        return settings
+
+    def keep_no_logs(self) -> None:
+        """Has this engine write no log of every run, by a file in the place of its directory of logs.
+
+        Pulumi logs whatever it handles, property by property, sealed and compressed: half of its processor time and up
+        to half a gigabyte, and it has no switch for it. Without the directory it does without the log.
+        """
+        if self.home is None:
+            return  # the user's own engine keeps its own ways
+        logs = Path(self.home) / "logs"
+        if logs.is_dir():
+            shutil.rmtree(logs, ignore_errors=True)
+        with suppress(OSError):  # another run has just made it again: the next set-up finds it
+            logs.touch()
+
+    def save(self, path: Path) -> None:
+        path.write_text(json.dumps(asdict(self), indent=2) + "\n", encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: Path) -> Engine | None:
+        """The engine that a manifest describes, where there is one and it still stands."""
+        try:
+            engine = cls(**json.loads(path.read_text(encoding="utf-8")))
+        except (OSError, ValueError, TypeError):
+            return None
+        return engine if engine.is_there else None
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What an engine must be, and the places to bring it from and to."""
+
+    venv: Path
+    lock: Path
+    modules: Path
+    cache: Path
+
+    @property
+    def pulumi(self) -> str:
+        return locked_version(self.lock, "pulumi")
+
+    @property
+    def kubernetes(self) -> str:
+        return locked_version(self.lock, "pulumi-kubernetes")
+
+    @property
+    def sources(self) -> go_build.Sources:
+        return go_build.Sources(self.modules, self.pulumi, self.kubernetes)
+
+
+def cache_directory(environment: Mapping[str, str]) -> Path:
+    """Where engines are kept for all clones of a user."""
+    base = environment.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(base) / "quorate"
+
+
+def fits(found: str, pinned: str) -> bool:
+    """Whether an engine of one version runs programs of the pinned SDK: same minor release, or a newer 3.x."""
+    have, want = go_build.version_of(found), go_build.version_of(pinned)
+    return have[:1] == want[:1] and (have >= want or have[:2] == want[:2])
+
+
+def bring(wanted: Wanted, sources: Iterable[Source], reporter: Reporter) -> Engine:
+    """The first engine that can be had."""
+    ways: dict[Source, Callable[[Wanted, Reporter], Engine | None]] = {
+        "path": from_path,
+        "release": from_release,
+        "build": from_modules,
+    }
+    for source in sources:
+        engine = ways[source](wanted, reporter)
+        if engine:
+            return engine
+    raise UserError("No engine could be brought: none of the sources that QUORATE_ENGINE names has one.")
+
+
+def from_path(wanted: Wanted, reporter: Reporter) -> Engine | None:
+    """The user's own Pulumi, where it fits and can have the Kubernetes provider."""
+    ours = {str(wanted.venv / "bin")}
+    places = [place for place in os.get_exec_path() if place not in ours]
+    found = shutil.which("pulumi", path=os.pathsep.join(places))
+    if not found or wanted.cache in Path(found).resolve().parents:
+        return None
+    pulumi = Path(found)
+    try:
+        version = run([pulumi, "version"], environment=_plain(), timeout=120)[-1].lstrip("v")
+    except (ProgramError, IndexError):
+        return None
+    if not fits(version, wanted.pulumi):
+        reporter.say(f"The Pulumi on PATH is {version}; this project needs {wanted.pulumi} or a newer 3.x.")
+        return None
+    if not any((each.parent / "pulumi-language-python").exists() for each in (pulumi, pulumi.resolve())):
+        reporter.say("The Pulumi on PATH comes without its Python language host.")
+        return None
+    if not _has_provider(pulumi, None, wanted.kubernetes, reporter):
+        return None
+    reporter.say(f"Using the Pulumi {version} on PATH.")
+    return Engine("path", version, str(pulumi.parent), None)
+
+
+def from_release(wanted: Wanted, reporter: Reporter) -> Engine | None:
+    """The official release, kept in the cache."""
+    system = f"{sys.platform}-{platform.machine()}"
+    home = wanted.cache / f"release-{wanted.pulumi}-{wanted.kubernetes}-{system}"
+    engine = Engine("release", wanted.pulumi, str(home / "bin"), str(home / "home"))
+    if not engine.is_there:
+        reporter.begin(f"Downloading Pulumi {wanted.pulumi}", "a minute or two")
+        with Unfinished(home) as partial:
+            try:
+                python = wanted.venv / "bin" / "python"
+                arguments = [python, "-c", INSTALL, partial, wanted.pulumi, str(PATIENCE)]
+                run(arguments, environment=_plain(), timeout=DOWNLOAD_LIMIT)
+            except ProgramError:
+                reporter.end("the download site is out of reach, found out")
+                return None
+            (partial / "home").mkdir(exist_ok=True)
+            if not _has_provider(partial / "bin" / "pulumi", partial / "home", wanted.kubernetes, reporter):
+                return None
+            partial.rename(home)
+        reporter.end()
+    return engine
+
+
+def from_modules(wanted: Wanted, reporter: Reporter) -> Engine:
+    """The engine built from Go modules, kept in the cache."""
+    sources = wanted.sources
+    go = go_build.bring_go(wanted.cache, wanted.modules / "go.lock", wanted.venv, sources.needed_go, reporter)
+    home = wanted.cache / f"engine-{sources.digest(go)}"
+    engine = Engine("build", wanted.pulumi, str(home / "bin"), str(home / "home"))
+    if not engine.is_there:
+        reporter.say("Building the engine, once for all clones: about 10 minutes on two cores, less with a warm cache.")
+        with Unfinished(home) as partial:
+            go_build.build(sources, go, partial, reporter)
+            partial.rename(home)
+    return engine
+
+
+class Unfinished:
+    """A directory that becomes `final` by one rename or not at all; what is left of it on the way out is removed."""
+
+    def __init__(self, final: Path) -> None:
+        self._partial = final.with_name(final.name + ".partial")
+
+    def __enter__(self) -> Path:
+        shutil.rmtree(self._partial, ignore_errors=True)
+        self._partial.mkdir(parents=True)
+        return self._partial
+
+    def __exit__(self, *_: object) -> None:
+        shutil.rmtree(self._partial, ignore_errors=True)
+
+
+def _has_provider(pulumi: Path, home: Path | None, version: str, reporter: Reporter) -> bool:
+    try:
+        go_build.install_provider(pulumi, home, "kubernetes", version)
+    except ProgramError as failure:
+        reporter.say(f"  Pulumi cannot fetch its Kubernetes provider {version} here ({failure}).")
+        return False
+    return True
+
+
+def _plain() -> dict[str, str]:
+    """The user's environment, without asking for updates on the way."""
+    return {**os.environ, "PULUMI_SKIP_UPDATE_CHECK": "true"}

@@ -1,0 +1,111 @@
+"""The set-up: environment first, engine second, each brought once and found again by every later run.
+
+Run as often as you like: what is complete costs nothing, what was interrupted goes on where it can. One set-up works at
+a time, for several clones share what is built.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from types import FrameType
+from typing import cast, get_args
+
+from toolchain import engine, environment
+from toolchain.engine import Engine, Source, Wanted
+from toolchain.progress import ProgramError, Reporter, UserError, duration
+
+ROOT = Path(__file__).resolve().parent.parent
+VENV = ROOT / ".venv"
+LOCK = ROOT / "requirements.lock"
+STATE = ROOT / "build" / "state"
+
+
+def main(*, with_engine: bool = True) -> int:
+    """Brings everything, or the environment alone; 0 when it is there, 1 with a message if not, 130 if interrupted."""
+    reporter = Reporter()
+    for number in (signal.SIGTERM, signal.SIGHUP):  # a cancelled job, a closed terminal
+        signal.signal(number, _interrupt)
+    try:
+        sources = chosen_sources(os.environ.get("QUORATE_ENGINE", ""))
+        ready = is_ready(sources) if with_engine else environment.is_ready(VENV, LOCK)
+        if not ready:
+            started = time.monotonic()
+            with alone(engine.cache_directory(os.environ), reporter):
+                if with_engine:
+                    bring(sources, reporter)
+                else:
+                    environment.bring(VENV, LOCK, reporter)
+            reporter.say(f"Set up in {duration(time.monotonic() - started)}.")
+    except KeyboardInterrupt:
+        reporter.say("\nInterrupted. Nothing half made is in use; the same command goes on from what is done.")
+        return 130
+    except (UserError, ProgramError) as trouble:
+        reporter.say(str(trouble))
+        return 1
+    return 0
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def chosen_sources(choice: str) -> tuple[Source, ...]:
+    """Where to look for an engine: everywhere, or only where QUORATE_ENGINE says."""
+    known = cast("tuple[Source, ...]", get_args(Source))
+    if not choice:
+        return known
+    if choice not in known:
+        raise UserError(f"QUORATE_ENGINE is {choice!r}; it may be one of {', '.join(known)}, or unset.")
+    return tuple(source for source in known if source == choice)
+
+
+def is_ready(sources: tuple[Source, ...]) -> bool:
+    """Whether an earlier run has left nothing to do."""
+    found = Engine.load(VENV / engine.MANIFEST)
+    return (
+        found is not None
+        and found.source in sources
+        and environment.is_ready(VENV, LOCK)
+        and found.recipe == wanted().sources.recipe
+    )
+
+
+def bring(sources: tuple[Source, ...], reporter: Reporter) -> None:
+    """Brings what is missing, in the order in which one needs the other."""
+    if not environment.is_ready(VENV, LOCK):
+        environment.bring(VENV, LOCK, reporter)
+    found = engine.bring(wanted(), sources, reporter)
+    found.keep_no_logs()
+    STATE.mkdir(parents=True, exist_ok=True)
+    settings = {
+        **found.settings(),
+        "PULUMI_BACKEND_URL": STATE.as_uri(),
+        "PULUMI_FALLBACK_TO_STATE_SECRETS_MANAGER": "true",
+    }
+    environment.tie(VENV, found.pulumi, ROOT / "toolchain" / "language_host.py", settings)
+    replace(found, recipe=wanted().sources.recipe).save(VENV / engine.MANIFEST)
+
+
+def wanted() -> Wanted:
+    """What this clone needs, and where it is kept."""
+    return Wanted(VENV, LOCK, ROOT / "toolchain" / "engine", engine.cache_directory(os.environ))
+
+
+@contextmanager
+def alone(cache: Path, reporter: Reporter) -> Generator[None]:
+    """Holds the set-up's lock; the system lets go of it with the process, however that ends."""
+    cache.mkdir(parents=True, exist_ok=True)
+    with (cache / "setup.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            reporter.say("Another set-up is at work; waiting for it …")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield

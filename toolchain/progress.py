@@ -1,0 +1,168 @@
+"""What a long set-up says while it works, and how its steps are run and fail.
+
+A step that is silent for minutes looks dead, so every long command is watched line by line. A step that fails does so
+as UserError: one message that says what to do, never a traceback.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TextIO
+
+NETWORK_SIGNS = (
+    "dial tcp",
+    "no such host",
+    "name resolution",
+    "name or service not known",
+    "nodename nor servname",
+    "network is unreachable",
+    "no route to host",
+    "connection refused",
+    "connection reset",
+    "failed to establish a new connection",
+    "connecttimeout",
+    "timed out",
+    "i/o timeout",
+    "tls handshake",
+    "proxyerror",
+    "proxyconnect",
+    "cannot connect to proxy",
+    "bad gateway",
+    "unexpected eof",
+)
+"""What pip, Go and the operating system say when the network, not the request, is at fault; in lower case."""
+
+
+class UserError(Exception):
+    """Why the set-up cannot go on, in words for the person who started it."""
+
+
+class ProgramError(Exception):
+    """A command that ended with an error; whoever started it knows what that means for the set-up."""
+
+    def __init__(self, command: Sequence[str], code: int, output: Sequence[str]) -> None:
+        self.code = code
+        self.output = tuple(output)
+        super().__init__(f"{Path(command[0]).name} ended with code {code}")
+
+    @property
+    def is_network(self) -> bool:
+        """Whether the command's own words blame the network."""
+        text = "\n".join(self.output).lower()
+        return any(sign in text for sign in NETWORK_SIGNS)
+
+    def tail(self, lines: int = 12) -> str:
+        """The command's last words, indented, for a message that has no better explanation."""
+        return "\n".join(f"    {line}" for line in self.output[-lines:])
+
+
+def duration(seconds: float) -> str:
+    """A duration as a person says it: `4.2 s`, `38 s`, `3 min 05 s`."""
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest:02d} s"
+
+
+class Reporter:
+    """Says what is being done: rewritten in place on a terminal, now and then a line elsewhere."""
+
+    def __init__(self, out: TextIO | None = None, quiet_for: float = 20.0) -> None:
+        self._out = out or sys.stderr
+        self._rewrites = self._out.isatty()
+        self._quiet_for = quiet_for
+        self._started = 0.0
+        self._spoke = 0.0
+        self._what = ""
+
+    def say(self, text: str) -> None:
+        print(text, file=self._out, flush=True)
+
+    def begin(self, what: str, expectation: str = "") -> None:
+        """Announces a step, and how long it may take where that is worth knowing."""
+        self._what = what
+        self._started = self._spoke = time.monotonic()
+        self.say(f"{what} …" + (f" ({expectation})" if expectation else ""))
+
+    def tick(self, detail: str) -> None:
+        """Tells how far the step is, if the last word was long enough ago."""
+        now = time.monotonic()
+        pause = 0.5 if self._rewrites else self._quiet_for
+        if now - self._spoke < pause:
+            return
+        self._spoke = now
+        line = f"  {detail}, {duration(now - self._started)}"
+        if self._rewrites:
+            self._out.write(f"\r\x1b[K{line}")
+            self._out.flush()
+        else:
+            self.say(line)
+
+    def end(self, result: str = "done") -> None:
+        if self._rewrites:
+            self._out.write("\r\x1b[K")
+        self.say(f"  {result} in {duration(time.monotonic() - self._started)}")
+
+
+def run(
+    command: Sequence[str | Path],
+    *,
+    environment: Mapping[str, str] | None = None,
+    directory: Path | None = None,
+    on_line: Callable[[str], None] | None = None,
+    timeout: float | None = None,
+) -> list[str]:
+    """Runs a command to its end and returns the last of its output, standard error included.
+
+    Raises ProgramError where it ends with an error, is not there, or takes longer than `timeout`. An
+    interrupt ends the command first, so that no build continues unseen.
+    """
+    words = [str(word) for word in command]
+    kept: deque[str] = deque(maxlen=400)
+    try:
+        child = subprocess.Popen(
+            words,
+            cwd=directory,
+            env=None if environment is None else dict(environment),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+        )
+    except OSError as error:
+        raise ProgramError(words, 127, [f"{words[0]}: {error.strerror}"]) from None
+    try:
+        if timeout is None:
+            for line in child.stdout or ():
+                kept.append(line.rstrip("\n"))
+                if on_line:
+                    on_line(kept[-1])
+            child.wait()
+        else:
+            text, _ = child.communicate(timeout=timeout)
+            kept.extend(text.splitlines())
+    except subprocess.TimeoutExpired:
+        raise ProgramError(words, 124, [f"{words[0]} timed out"]) from None
+    finally:
+        _end(child)
+    if child.returncode != 0:
+        raise ProgramError(words, child.returncode, kept)
+    return list(kept)
+
+
+def _end(child: subprocess.Popen[str]) -> None:
+    if child.poll() is None:
+        child.terminate()
+        try:
+            child.wait(5)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            child.wait()

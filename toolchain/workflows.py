@@ -1,0 +1,82 @@
+"""`python -m toolchain.workflows`: checks .github/workflows, as a part of `make lint`.
+
+actionlint finds what GitHub would refuse or misread, zizmor what somebody could do who should not. zizmor comes with
+the Python environment. actionlint's package of the same index fetches a program from elsewhere when it is installed; so
+it is built here from its Go module, in seconds, and kept in the user's cache. Where the module cannot be had, that is
+said, and zizmor judges alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from toolchain.engine import Unfinished, cache_directory
+from toolchain.go_build import Go, bring_go, build_trouble, go_environment, version_of
+from toolchain.install import ROOT, VENV, alone
+from toolchain.progress import ProgramError, Reporter, UserError, run
+
+MODULE = ROOT / "toolchain" / "actionlint"
+PACKAGE = "github.com/rhysd/actionlint/cmd/actionlint"
+GO_LOCK = ROOT / "toolchain" / "engine" / "go.lock"
+WORKFLOWS = ROOT / ".github" / "workflows"
+
+
+def bring(reporter: Reporter) -> Path:
+    """actionlint, built if this is the first time on the machine."""
+    cache = cache_directory(os.environ)
+    with alone(cache / "actionlint", reporter):
+        text = (MODULE / "go.mod").read_text(encoding="utf-8")
+        go = bring_go(cache, GO_LOCK, VENV, version_of(re.findall(r"^go (\S+)", text, re.MULTILINE)[0]), reporter)
+        home = cache / f"actionlint-{_digest(go)}"
+        if not home.is_dir():
+            with Unfinished(home) as partial:
+                _build(go, partial / "actionlint", reporter)
+                partial.rename(home)
+    return home / "actionlint"
+
+
+def check(actionlint: Path | None, files: Sequence[Path]) -> int:
+    """Has both judge workflows; 0 if neither complains."""
+    # Its own helpers are switched off: whether a machine has them must not decide.
+    lint = [[actionlint, "-shellcheck=", "-pyflakes=", *files]] if actionlint else []
+    audit = [VENV / "bin" / "zizmor", "--offline", "--no-progress", "--quiet", *files]
+    codes = [subprocess.run(command, cwd=ROOT, check=False).returncode for command in (*lint, audit)]
+    return 1 if any(codes) else 0
+
+
+def _digest(go: Go) -> str:
+    made_from = hashlib.sha256(f"{go.name} {go.system}".encode())
+    for path in sorted(MODULE.iterdir()):
+        made_from.update(path.read_bytes())
+    return made_from.hexdigest()[:16]
+
+
+def _build(go: Go, output: Path, reporter: Reporter) -> None:
+    reporter.begin("Building actionlint from Go modules", "half a minute, once for all clones")
+    command = [go.command, "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", output, PACKAGE]
+    try:
+        run(command, directory=MODULE, environment=go_environment(os.environ))
+    except ProgramError as failure:
+        raise build_trouble(failure, "actionlint") from None
+    reporter.end()
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Checks the files that are named, or all workflows."""
+    reporter = Reporter()
+    actionlint: Path | None = None
+    try:
+        actionlint = bring(reporter)
+    except (UserError, ProgramError) as trouble:
+        reporter.say(f"{trouble}\nWithout actionlint, zizmor judges the workflows alone.")
+    return check(actionlint, [Path(each) for each in arguments] or sorted(WORKFLOWS.glob("*.yml")))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
