@@ -6,12 +6,9 @@ the plan's nodes (blueprint/plan/nodes.py), so that they cannot disagree.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
-from blueprint.inventory import Machine
-from blueprint.plan.nodes import Node
-from blueprint.plan.planner import Plan
+from blueprint.plan.nodes import Capacity, Node
 from components import documents
 from components.documents import Place, template
 from contract import RACK, SERVER, ZONE
@@ -24,11 +21,11 @@ KUBEADM = "kubeadm.k8s.io/v1beta4"
 API_PORT = 6443
 
 
-def files(plan: Plan, node: Node) -> dict[str, str]:
+def files(node: Node) -> dict[str, str]:
     """Templates that every machine has, whatever else it is."""
     return {
-        "kubelet.yaml": template(kubelet_configuration(node, reserved(plan, node))),
-        "node.yaml": template(facts(plan, node)),
+        "kubelet.yaml": template(kubelet_configuration(node)),
+        "node.yaml": template(facts(node)),
     }
 
 
@@ -53,26 +50,23 @@ def taints(node: Node) -> list[dict[str, str]]:
     return found
 
 
-def server(plan: Plan, node: Node) -> Machine:
-    """The machine as it is. A virt host's node is only what its virtual machines leave of it."""
-    return next((host for host in plan.hosts if host.name == node.name), node)
+def quantities(capacity: Capacity) -> dict[str, str]:
+    """A capacity as Kubernetes writes them."""
+    return {"cpu": str(capacity.cpu), "memory": f"{capacity.memory}Gi"}
 
 
-def reserved(plan: Plan, node: Node) -> dict[str, str]:
-    """What a virt host's virtual machines and its own system take: kubelet must not promise it to pods."""
-    host = server(plan, node)
-    if (host.cpu, host.memory) == (node.cpu, node.memory):
-        return {}
-    return {"cpu": str(host.cpu - node.cpu), "memory": f"{host.memory - node.memory}Gi"}
+def kubelet_configuration(node: Node) -> dict[str, Any]:
+    """The machine's own part of kubelet's configuration.
 
-
-def kubelet_configuration(node: Node, kept: Mapping[str, str]) -> dict[str, Any]:
-    """The machine's own part of kubelet's configuration. Without the taints it would be open for a moment at birth."""
+    It includes the taints, so that a new node is never schedulable without them, and reserves what a virt host's
+    virtual machines take.
+    """
+    kept = node.reserved
     return {
         "apiVersion": "kubelet.config.k8s.io/v1beta1",
         "kind": "KubeletConfiguration",
         "registerWithTaints": taints(node),
-        **({"systemReserved": dict(kept)} if kept else {}),
+        **({"systemReserved": quantities(kept)} if kept != Capacity(0, 0) else {}),
     }
 
 
@@ -101,14 +95,13 @@ def join_configuration(node: Node) -> dict[str, Any]:
     }
 
 
-def facts(plan: Plan, node: Node) -> dict[str, Any]:
+def facts(node: Node) -> dict[str, Any]:
     """The node as the API server will show it, for whoever makes or checks one without the machine."""
-    host = server(plan, node)
     return {
         "name": documents.NODE,
         "address": documents.ADDRESS,
-        "capacity": {"cpu": str(host.cpu), "memory": f"{host.memory}Gi"},
-        "allocatable": {"cpu": str(node.cpu), "memory": f"{node.memory}Gi"},
+        "capacity": quantities(Capacity(node.machine.cpu, node.machine.memory)),
+        "allocatable": quantities(node.allocatable),
         "labels": labels(node),
         "taints": taints(node),
     }

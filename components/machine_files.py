@@ -16,7 +16,7 @@ from contract import MASTER_POOL
 
 def templates(plan: Plan, node: Node) -> dict[str, str]:
     """What the node has as a member of the Kubernetes cluster."""
-    common = kubelet.files(plan, node) | directories.files(plan, node)
+    common = kubelet.files(node) | directories.files(plan, node)
     if node.pool == MASTER_POOL:
         return common | k8s_master.master_files(plan, node)
     return common | kubelet.join(node) | k8s_master.worker_files(plan)

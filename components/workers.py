@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from blueprint.inventory import Machine
-from blueprint.plan.nodes import Node
+from blueprint.plan.nodes import Capacity, Node
 from blueprint.plan.planner import Plan
-from components import kubelet
 from contract import COMPUTE_POOL, STORAGE_POOL
 
 WORKERS = (COMPUTE_POOL, STORAGE_POOL)
@@ -17,7 +15,7 @@ def pools(plan: Plan) -> dict[str, list[Node]]:
     found: dict[str, list[Node]] = {}
     for node in plan.nodes:
         if node.pool in WORKERS and not node.virtual:
-            found.setdefault(_name(node, kubelet.server(plan, node)), []).append(node)
+            found.setdefault(_name(node), []).append(node)
     return found
 
 
@@ -26,11 +24,12 @@ def alone(plan: Plan) -> list[Node]:
     return [node for node in plan.nodes if node.pool not in WORKERS and not node.virtual and node not in plan.masters]
 
 
-def _name(node: Node, host: Machine) -> str:
+def _name(node: Node) -> str:
     """The pool, the server's size, and what else sets these workers apart: so a new kind renames no other."""
-    parts = [node.pool, f"{host.cpu}c-{host.memory}g", *sorted(set(node.roles) - {node.pool})]
-    if (node.cpu, node.memory) != (host.cpu, host.memory):
-        parts.append(f"{host.cpu - node.cpu}c-{host.memory - node.memory}g")
+    machine, kept = node.machine, node.reserved
+    parts = [node.pool, f"{machine.cpu}c-{machine.memory}g", *sorted(set(node.roles) - {node.pool})]
+    if kept != Capacity(0, 0):
+        parts.append(f"{kept.cpu}c-{kept.memory}g")
     if not node.rack:
         parts.append("no-rack")
     return "-".join(parts)

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from blueprint.architecture.model import Architecture, Row, for_computes, load_architecture
+from blueprint.architecture.loader import for_computes, load_architecture
+from blueprint.architecture.model import Architecture, Row
 from blueprint.inventory import machines
 from blueprint.plan.quorum_limits import majority
 from blueprint.stackfile.settings import Override, Settings

@@ -9,16 +9,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import yaml
 from pydantic_core import ErrorDetails
 
+from blueprint.architecture.model import Architecture, Row
 from blueprint.problems import Problem
 from blueprint.stackfile.explain import did_you_mean
-
-if TYPE_CHECKING:
-    from blueprint.architecture.model import Architecture, Row
 
 COMMON_POOLS = ("controller", "monitoring", "compute", "storage")
 """Pools that no service owns: spare controllers, monitoring nodes, computes, storage nodes."""

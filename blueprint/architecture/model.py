@@ -1,35 +1,17 @@
-"""The reference architectures: their model and their loader.
+"""The reference architectures as models: how many instances each service has, and who may share its nodes.
 
-A reference architecture says for every OpenStack service how many instances it has, which nodes are kept for it, who
-may share them, and where the seed says so. This module owns the form of those files; what a file must not contradict
-is in architecture_checks.py, what the servers at hand can carry in placement.py.
+This module owns the form of an architecture file. loader.py reads one, checks.py says what it must not contradict, and
+the planner what the servers of a stack can carry.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cache
-from pathlib import Path
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Literal
 
-import yaml
-from pydantic import Field, StringConstraints, ValidationError
-from pydantic_core import ErrorDetails
+from pydantic import Field, StringConstraints
 
-from blueprint.architecture import checks
 from blueprint.architecture.hardware import Hardware
-from blueprint.problems import InvalidStackError, Problem
 from blueprint.source import Count, Facts, Source, Text
-from blueprint.stackfile import explain, reader
-
-NAMES = ("100", "300", "500", "1000")
-"""The architectures that come with Quorate, smallest first."""
-
-FOLDER = Path(__file__).parent
-
-
-class ArchitectureError(InvalidStackError):
-    """An architecture that cannot be used as written; `problems` has every reason."""
 
 
 class Row(Facts):
@@ -121,78 +103,3 @@ class Architecture(Facts):
     def owners(self) -> tuple[Row, ...]:
         """The rows that nodes are kept for."""
         return tuple(row for row in self.rows if row.owner)
-
-
-def for_computes(computes: int) -> str:
-    """The name of the smallest architecture that is not smaller than so many computes."""
-    sizes = {name: load_architecture(name).computes for name in NAMES}
-    for name, size in sizes.items():
-        if computes <= size:
-            return name
-    raise _error(
-        "quorate:architecture",
-        f"{computes} computes are more than the largest reference architecture has ({max(sizes.values())}); "
-        "divide them over several stacks, or write the path of an architecture of your own",
-    )
-
-
-def load_architecture(name_or_path: str) -> Architecture:
-    """An architecture by its name ("100", "300", "500", "1000"), or a user's own file of the same form.
-
-    Raises ArchitectureError with every problem of the file.
-    """
-    if name_or_path in NAMES:
-        return _load_ours(name_or_path)
-    return _load(Path(name_or_path))
-
-
-@cache
-def _load_ours(name: str) -> Architecture:
-    return _load(FOLDER / f"{name}.yaml")
-
-
-def _load(path: Path) -> Architecture:
-    data = _read(path)
-    architecture, errors = _parse(data)
-    problems = checks.shape(str(path), data, errors)
-    if architecture is not None:
-        problems += checks.sense(str(path), architecture)
-    else:
-        # What stands beside a broken row is judged as well: one run, all problems.
-        rest, _ = _parse(explain.without_broken(data, errors))
-        problems += checks.sense(str(path), rest, whole=False) if rest is not None else []
-    if architecture is None or problems:
-        raise ArchitectureError(problems)
-    return architecture
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        loader = reader.LOADER(path.read_text(encoding="utf-8"))
-        node = loader.get_single_node()
-        # Of two equal keys YAML takes the last in silence.
-        problems = checks.twins(str(path), node)
-        data: object = loader.construct_document(node) if node else None  # pyright: ignore[reportUnknownMemberType]
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "is no text"
-        names = ", ".join(f'"{name}"' for name in NAMES)
-        raise _error(str(path), f"cannot be read: {reason}; write {names} or the path of a YAML file") from None
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise _error(str(path), f"is no YAML: {error}; mend it there") from None
-    if not isinstance(data, dict):
-        raise _error(str(path), f"is no mapping; write it in the form of {FOLDER / '100.yaml'}")
-    if problems:
-        raise ArchitectureError(problems)
-    return cast("dict[str, Any]", data)
-
-
-def _parse(data: dict[str, Any]) -> tuple[Architecture | None, Sequence[ErrorDetails]]:
-    try:
-        # Through JSON: strict mode takes a list for a tuple only from there.
-        return Architecture.model_validate_json(reader.to_json(data)), ()
-    except ValidationError as error:
-        return None, error.errors(include_url=False)
-
-
-def _error(key: str, message: str) -> ArchitectureError:
-    return ArchitectureError([Problem(key, message)])

@@ -47,15 +47,17 @@ def _missing(node: Node, crowd: Sequence[Demand], sizes: Mapping[str, Resources]
     if not crowd:
         return 0
     cpu, memory = _requested(crowd, sizes)
-    return max(cpu / (node.cpu * 1000), memory / (node.memory * 1024)) - 1
+    has = node.allocatable
+    return max(cpu / (has.cpu * 1000), memory / (has.memory * 1024)) - 1
 
 
 def _problem(node: Node, crowd: Sequence[Demand], sizes: Mapping[str, Resources], concerned: Sequence[str]) -> Problem:
     cpu, memory = _requested(crowd, sizes)
+    has = node.allocatable
     return Problem(
         f"quorate:servers ({node.name})",
         f"pool {node.pool}: all that may run on one node would request {cpu / 1000:g} cores and {memory / 1024:.1f} "
-        f"GiB with the system's share, it has {node.cpu} cores and {node.memory} GiB for pods; the scheduler takes "
+        f"GiB with the system's share, it has {has.cpu} cores and {has.memory} GiB for pods; the scheduler takes "
         f"pods in an order of its own and may leave out an instance of {', '.join(concerned)}; give the pool's nodes "
         "more",
     )

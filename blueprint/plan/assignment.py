@@ -63,7 +63,8 @@ class _Load:
 
     def share(self, node: Node) -> float:
         """The larger of the node's shares of cpu and memory that are taken."""
-        return max(self.cpu[node.name] / (node.cpu * 1000), self.memory[node.name] / (node.memory * 1024))
+        has = node.allocatable
+        return max(self.cpu[node.name] / (has.cpu * 1000), self.memory[node.name] / (has.memory * 1024))
 
 
 def find(
@@ -124,13 +125,14 @@ def _too_few(service: Demand, eligible: Sequence[Node], chosen: Sequence[Node]) 
 
 def _overload(node: Node, load: _Load) -> list[Problem]:
     cpu, memory = load.cpu[node.name] + SYSTEM_CPU, load.memory[node.name] + SYSTEM_MEMORY
-    if not load.services[node.name] or (cpu <= node.cpu * 1000 and memory <= node.memory * 1024):
+    has = node.allocatable
+    if not load.services[node.name] or (cpu <= has.cpu * 1000 and memory <= has.memory * 1024):
         return []
     return [
         Problem(
             f"quorate:servers ({node.name})",
             f"its services request {cpu / 1000:g} cores and {memory / 1024:.1f} GiB with the system's share "
-            f"({', '.join(sorted(load.services[node.name]))}), it has {node.cpu} cores and {node.memory} GiB for pods; "
+            f"({', '.join(sorted(load.services[node.name]))}), it has {has.cpu} cores and {has.memory} GiB for pods; "
             "give it more, or add nodes to its pool",
         )
     ]

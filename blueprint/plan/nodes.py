@@ -1,24 +1,72 @@
-"""A machine as Kubernetes knows it: its pool, its labels, its taints. The one place that makes them.
+"""A machine as a Kubernetes node: its pool, what pods may take of it, its labels, its taints. Nothing else makes them.
 
-Keys are design.md's ("Components"); beside Quorate's own stand those that existing clusters know.
+`contract` has the keys; beside Quorate's own there are those that existing clusters know.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import contract
 from blueprint.inventory import HOST_RESERVE, Machine
 from contract import COMPUTE_POOL, DEDICATED, MASTER_POOL, POOL, RACK, SERVER, STORAGE_POOL, ZONE
 
 
+@dataclass(frozen=True)
+class Capacity:
+    """What a machine has, or a part of it."""
+
+    cpu: int
+    """Cores."""
+    memory: int
+    """GiB."""
+
+
 @dataclass(frozen=True, kw_only=True)
-class Node(Machine):
+class Node:
     """A machine that runs workloads, and the one pool that it belongs to."""
 
+    machine: Machine
     pool: str
+    allocatable: Capacity
+    """What pods may request together: all of the machine, less what its virtual machines and its host system take."""
     dedicated_to: str | None = None
-    """The service that the node is kept for; None where no row of the architecture dedicates it."""
+    """The service that the node is dedicated to; None where no row of the architecture dedicates it."""
+
+    @property
+    def name(self) -> str:
+        """The machine's name."""
+        return self.machine.name
+
+    @property
+    def server(self) -> str:
+        """The physical host: the failure domain."""
+        return self.machine.server
+
+    @property
+    def rack(self) -> str | None:
+        """The rack of the physical host."""
+        return self.machine.rack
+
+    @property
+    def address(self) -> str:
+        """The machine's address in the management network."""
+        return self.machine.address
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """The machine's roles."""
+        return self.machine.roles
+
+    @property
+    def virtual(self) -> bool:
+        """Whether the machine is a virtual machine."""
+        return self.machine.virtual
+
+    @property
+    def reserved(self) -> Capacity:
+        """What is not for pods: the share of virtual machines and of the system that carries them; often nothing."""
+        return Capacity(self.machine.cpu - self.allocatable.cpu, self.machine.memory - self.allocatable.memory)
 
     @property
     def labels(self) -> dict[str, str]:
@@ -41,9 +89,9 @@ class Node(Machine):
 
 
 def node(machine: Machine, pool: str, dedicated_to: str | None = None, *, guests: tuple[Machine, ...] = ()) -> Node:
-    """A machine put into a pool. What its virtual machines (`guests`) take is not there for pods."""
-    facts = {item.name: getattr(machine, item.name) for item in fields(machine)}
+    """Puts a machine into a pool. What its virtual machines (`guests`) take is not there for pods."""
+    cpu, memory = machine.cpu, machine.memory
     if guests:
-        facts["memory"] = max(1, machine.memory - HOST_RESERVE - sum(guest.memory for guest in guests))
-        facts["cpu"] = max(1, machine.cpu - sum(guest.cpu for guest in guests))
-    return Node(**facts, pool=pool, dedicated_to=dedicated_to)
+        cpu = max(1, cpu - sum(guest.cpu for guest in guests))
+        memory = max(1, memory - HOST_RESERVE - sum(guest.memory for guest in guests))
+    return Node(machine=machine, pool=pool, allocatable=Capacity(cpu, memory), dedicated_to=dedicated_to)

@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from blueprint.architecture.model import Architecture, ArchitectureError, Row, for_computes, load_architecture
+from blueprint.architecture.loader import ArchitectureError, for_computes, load_architecture
+from blueprint.architecture.model import Architecture, Row
 from blueprint.inventory import FEATURE, Machine, machines
 from blueprint.plan import any_order, assignment, quorum_limits
 from blueprint.plan.assignment import Assignment

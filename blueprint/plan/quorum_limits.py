@@ -71,7 +71,7 @@ def problems(settings: Settings, architecture: Architecture, machines: Sequence[
 
 def warnings(settings: Settings, nodes: Sequence[Node]) -> Iterator[str]:
     """What a lab may do, and ought to know."""
-    masters = [node for node in nodes if node.pool == MASTER_POOL]
+    masters = [node.machine for node in nodes if node.pool == MASTER_POOL]
     if len(masters) == 1:
         yield f"one master, {masters[0].name}: no quorum, its loss stops the control plane (004, 5.5.3 wants three)"
     if settings.profile == "lab":

@@ -33,7 +33,10 @@ class VirtHost(Component[VirtHostArgs]):
 
     @staticmethod
     def facts(args: VirtHostArgs) -> Facts:
-        vms = [{"node": vm.name, "cpu": vm.cpu, "memory": vm.memory, "roles": vm.roles} for vm in args.guests]
+        vms = [
+            {"node": vm.name, "cpu": vm.machine.cpu, "memory": vm.machine.memory, "roles": vm.roles}
+            for vm in args.guests
+        ]
         return plain(
             server=args.host.name,
             hypervisor=args.host.hypervisor,

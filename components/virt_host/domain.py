@@ -29,22 +29,27 @@ Values = Mapping[str, str | int | float | bool]
 
 def files(node: Node, template: str | None) -> dict[str, str]:
     """The files that make the virtual machine; none for a physical server. `template`: a person's own domain."""
-    if node.vm is None:
+    if node.machine.vm is None:
         return {}
     given = values(node)
-    if node.hypervisor == "container":
+    if node.machine.hypervisor == "container":
         return {name: fill(_own(name), given, str) for name in CONTAINER}
-    text = _read(template) if template else _own(DOMAINS[node.hypervisor or "kvm"])
+    text = _read(template) if template else _own(DOMAINS[node.machine.hypervisor or "kvm"])
     return {"domain.xml": fill(text, given, xml)}
 
 
 def values(node: Node) -> Values:
     """What a template may use: whatever the stack says of the machine, and what it is known by."""
-    if node.vm is None:
+    if node.machine.vm is None:
         raise ValueError(f"{node.name} is no virtual machine")
-    said = node.vm.model_dump(mode="json", exclude={"values", "roles", "name"})
-    known = {"name": node.name, "server": node.server, "address": node.address, "type": node.hypervisor or "kvm"}
-    return {**node.vm.values, **said, **known}
+    said = node.machine.vm.model_dump(mode="json", exclude={"values", "roles", "name"})
+    known = {
+        "name": node.name,
+        "server": node.server,
+        "address": node.address,
+        "type": node.machine.hypervisor or "kvm",
+    }
+    return {**node.machine.vm.values, **said, **known}
 
 
 def fill(template: str, given: Values, quote: Callable[[str], str]) -> str:

@@ -62,7 +62,7 @@ class Analyzer(sdk._PolicyAnalyzerServicer):  # pyright: ignore[reportPrivateUsa
         for policy in self._rules:
             policy.enforce(self._profile)
         # While the program runs; at its end everybody would wait for it.
-        threading.Thread(target=import_module, args=("blueprint.architecture.model",), daemon=True).start()
+        threading.Thread(target=import_module, args=("blueprint.architecture.loader",), daemon=True).start()
         return super().ConfigureStack(request, context)  # pyright: ignore[reportUnknownMemberType]
 
     def Analyze(self, request: messages.AnalyzeRequest, context: grpc.ServicerContext) -> messages.AnalyzeResponse:

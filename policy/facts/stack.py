@@ -93,7 +93,7 @@ class Facts:
             return reason
 
     def _load_architecture(self, name: str) -> Architecture:
-        from blueprint.architecture.model import NAMES, load_architecture  # noqa: PLC0415 - pydantic, when it is needed
+        from blueprint.architecture.loader import NAMES, load_architecture  # noqa: PLC0415 - pydantic, when it is needed
 
         if name in NAMES:
             return load_architecture(name)

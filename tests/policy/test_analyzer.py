@@ -67,7 +67,7 @@ def test_the_norm_is_read_while_the_program_runs() -> None:
     code = f"""
 import sys, threading
 from tests.policy.test_analyzer import *
-loaded = [name for name in sys.modules if name.startswith({"blueprint.architecture.model"!r})]
+loaded = [name for name in sys.modules if name.startswith({"blueprint.architecture.loader"!r})]
 for name in loaded:
     del sys.modules[name]
 analyzer().ConfigureStack(messages.AnalyzerStackConfigureRequest(config={{}}), CONTEXT)

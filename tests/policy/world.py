@@ -20,7 +20,7 @@ from pulumi_policy import (
     proxy,
 )
 
-from blueprint.architecture.model import load_architecture
+from blueprint.architecture.loader import load_architecture
 from policy.engine.decode import from_message
 from policy.facts.stack import Facts
 from policy.facts.stack_waivers import Waivers

@@ -13,7 +13,8 @@ import pytest
 import yaml
 from pydantic import ValidationError
 
-from blueprint.architecture.model import NAMES, Architecture, ArchitectureError, Row, for_computes, load_architecture
+from blueprint.architecture.loader import NAMES, ArchitectureError, for_computes, load_architecture
+from blueprint.architecture.model import Architecture, Row
 
 Table = dict[str, list[str]]
 

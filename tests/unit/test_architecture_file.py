@@ -11,7 +11,8 @@ import pytest
 import yaml
 from pydantic import BaseModel
 
-from blueprint.architecture.model import FOLDER, Architecture, ArchitectureError, Row, load_architecture
+from blueprint.architecture.loader import FOLDER, ArchitectureError, load_architecture
+from blueprint.architecture.model import Architecture, Row
 
 Data = dict[str, Any]
 Write = Callable[[Data], str]

@@ -10,7 +10,8 @@ from itertools import pairwise
 
 import pytest
 
-from blueprint.architecture.model import NAMES, Architecture, load_architecture
+from blueprint.architecture.loader import NAMES, load_architecture
+from blueprint.architecture.model import Architecture
 
 NETWORK = {"neutron-server", "neutron-dhcp-agent", "neutron-l3-agent", "neutron-metadata-agent"}
 """On one pool: 5.3.8 puts the agents on neutron-server's own nodes."""

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from blueprint.architecture.model import NAMES, load_architecture
+from blueprint.architecture.loader import NAMES, load_architecture
 from blueprint.plan.sizing import load_sizing
 from blueprint.problems import InvalidStackError
 from blueprint.stackfile.settings import Images, Override, Settings

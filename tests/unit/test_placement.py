@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from blueprint.architecture.model import load_architecture
+from blueprint.architecture.loader import load_architecture
 from blueprint.plan.planner import Plan, plan
 from blueprint.plan.quorum_limits import majority
 from blueprint.problems import InvalidStackError
@@ -263,7 +263,7 @@ def test_too_few_monitoring_nodes_is_an_error_that_counts() -> None:
 def test_what_virtual_machines_take_is_not_there_for_pods() -> None:
     result = plan(load_file(STACKS["dev"]))
     host = next(node for node in result.nodes if node.name == "virt1")
-    assert (host.cpu, host.memory) == (32 - 4 - 8 - 8 - 4, 128 - 4 - 8 - 16 - 16 - 8)
+    assert (host.allocatable.cpu, host.allocatable.memory) == (32 - 4 - 8 - 8 - 4, 128 - 4 - 8 - 16 - 16 - 8)
 
 
 def test_requests_beyond_a_node_are_an_error() -> None:

@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 import yaml
 
-from commands.check import schema
+from blueprint.stackfile.schema import schema
 from tests.stacks import ROOT, STACKS
 
 PUBLISHED = ROOT / "schemas" / "stack.schema.json"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from blueprint.architecture.model import NAMES, Architecture, Row, load_architecture
+from blueprint.architecture.loader import NAMES, load_architecture
+from blueprint.architecture.model import Architecture, Row
 from blueprint.plan.sizing import Resources, load_sizing
 
 SYSTEM = (500, 1024)

@@ -1,0 +1,41 @@
+"""The plan as text: one line of summary, or a table of pools and rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from blueprint.plan.planner import Plan
+
+
+def summary(result: Plan) -> str:
+    """One line: size, profile, nodes by pool."""
+    pools = Counter(node.pool for node in result.nodes)
+    nodes = ", ".join(f"{pool} {count}" for pool, count in pools.items())
+    return f"architecture {result.architecture.name}, {result.settings.profile}; nodes: {nodes}"
+
+
+def table(result: Plan) -> str:
+    """The plan for a reader: pools with their nodes, then every row with its assignment."""
+    lines = [summary(result), "", "pool  nodes"]
+    width = max(len(node.pool) for node in result.nodes)
+    for pool in dict.fromkeys(node.pool for node in result.nodes):
+        names = [node.name if node.name == node.server else f"{node.name}@{node.server}" for node in result.pool(pool)]
+        lines.append(f"{pool:{width}}  {_shortened(names)}")
+    lines += ["", f"{'row':24} {'instances':>9} {'dedicated':>9}  runs on, for example"]
+    for service in result.services:
+        if service.replaced_by:
+            lines.append(f"{service.row:24} {'-':>9} {'-':>9}  retired: {service.replaced_by}")
+            continue
+        names = [a.node for a in result.assignment if a.service == service.name]
+        dedicated = service.dedicated_nodes or "-"
+        lines.append(f"{service.row:24} {service.instances:>9} {dedicated:>9}  {_shortened(names)}")
+    if result.warnings:
+        lines += ["", *(f"warning: {warning}" for warning in result.warnings)]
+    return "\n".join(lines) + "\n"
+
+
+def _shortened(names: Sequence[str], most: int = 9) -> str:
+    if len(names) <= most:
+        return " ".join(names) or "-"
+    return f"{' '.join(names[: most - 2])} … {names[-1]} ({len(names)})"
