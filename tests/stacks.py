@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,23 @@ STACKS = {
     "prod": ROOT / "Pulumi.prod.yaml",
     **{f"ra{size}": ROOT / "examples" / f"ra{size}.yaml" for size in ("100", "500", "1000")},
 }
+
+
+SOURCES = (
+    "Pulumi.yaml",
+    *sorted(path.name for path in ROOT.glob("*.py")),
+    *sorted(path.parent.name for path in ROOT.glob("*/__init__.py") if path.parent.name != "tests"),
+)
+"""What a copy of the project needs to run: its top-level modules and packages, without the tests."""
+
+
+def copy_sources(into: Path) -> None:
+    """Copies what the project needs to run into a directory."""
+    for name in SOURCES:
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, into / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(ROOT / name, into)
 
 
 def server(name: str, roles: Sequence[str], address: str, **facts: Any) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from policy.facts.stack import PRODUCTION
 from policy.findings import Enforcement
 from tests.broken.broken import Broken
 from tests.broken.cases import BY_NAME
-from tests.stacks import ROOT, STACKS
+from tests.stacks import ROOT, STACKS, copy_sources
 
 OWN = Path(__file__).parent / "stacks"
 """Stacks that stand nowhere else."""
@@ -54,9 +54,8 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     if shutil.which("pulumi") is None:
         pytest.skip("the engine is not on PATH: `make setup`, then `. .venv/bin/activate`")
     copy = Project(tmp_path_factory.mktemp("broken"))
-    for folder in ("blueprint", "components", "policy", "tests"):
-        shutil.copytree(ROOT / folder, copy.path / folder, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(ROOT / "Pulumi.yaml", copy.path)
+    copy_sources(copy.path)
+    shutil.copytree(ROOT / "tests", copy.path / "tests", ignore=shutil.ignore_patterns("__pycache__"))
     stacks = sorted({broken.stack for broken in BY_NAME.values()})
     for stack in stacks:
         shutil.copy(STACKS.get(stack, OWN / f"{stack}.yaml"), copy.path / f"Pulumi.{stack}.yaml")

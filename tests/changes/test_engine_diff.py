@@ -23,11 +23,8 @@ from changes.inputs import resources
 from changes.rendered import files
 from components.tree import contents
 from tests.engine.conftest import Projects
-from tests.stacks import ROOT
+from tests.stacks import ROOT, copy_sources
 from toolchain.engine import MANIFEST, Engine
-
-PARTS = ("blueprint", "components", "policy", "tools", "__main__.py", "Pulumi.yaml", "Pulumi.dev.yaml")
-IGNORED = shutil.ignore_patterns("__pycache__")
 
 
 @dataclass(frozen=True)
@@ -93,12 +90,9 @@ def repository(tmp_path: Path) -> Repository:
         pytest.skip("there is no engine: `make setup` brings it")
     root = tmp_path / "clone"
     root.mkdir()
-    for part in PARTS:
-        if (ROOT / part).is_dir():
-            shutil.copytree(ROOT / part, root / part, ignore=IGNORED)
-        else:
-            shutil.copyfile(ROOT / part, root / part)
-    shutil.copyfile(ROOT / "requirements.lock", root / "requirements.lock")
+    copy_sources(root)
+    for name in ("Pulumi.dev.yaml", "requirements.lock"):
+        shutil.copyfile(ROOT / name, root / name)
     (root / ".gitignore").write_text(".venv\nbuild/\n__pycache__/\n", encoding="utf-8")
     (root / ".venv").symlink_to(ROOT / ".venv", target_is_directory=True)
     made = Repository(root)

@@ -14,7 +14,7 @@ from proof.expected import norm_of
 from proof.prove import Subject
 from proof.render import rendered
 from proof.simulation import Rendered, Stand, read, standing
-from tests.stacks import ROOT, full_size, write
+from tests.stacks import ROOT, SOURCES, full_size, write
 from toolchain import cluster_programs
 from toolchain.engine import MANIFEST, Engine
 from toolchain.progress import Reporter
@@ -24,7 +24,7 @@ Standing = Callable[[Rendered], AbstractContextManager[Stand]]
 
 @pytest.fixture(scope="session")
 def binaries() -> Path:
-    """The programs of a control plane: what a developer points to, or what `tools.cluster` brings."""
+    """The programs of a control plane: what a developer points to, or what the set-up builds."""
     given = os.environ.get("QUORATE_CLUSTER")
     return Path(given) if given else cluster_programs.bring(Reporter())
 
@@ -35,7 +35,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Generator[Subject]:
     if Engine.load(ROOT / ".venv" / MANIFEST) is None:
         pytest.skip("the engine is not set up: `make setup`")
     root = tmp_path_factory.mktemp("small")
-    for name in ("Pulumi.yaml", "__main__.py", "blueprint", "components", "policy", "tools", ".venv"):
+    for name in (*SOURCES, ".venv"):
         (root / name).symlink_to(ROOT / name)
     file = write(root, full_size("100"), "Pulumi.small.yaml")
     with rendered(root, "small") as tree:

@@ -21,10 +21,8 @@ import yaml
 from blueprint.plan.planner import Plan, plan
 from blueprint.stackfile.loader import load_file
 from components.tree import OWNERS
-from tests.stacks import ROOT, STACKS
+from tests.stacks import ROOT, SOURCES, STACKS
 from toolchain.engine import MANIFEST, Engine
-
-PROGRAM = ("__main__.py", "blueprint", "components")
 
 
 @dataclass(frozen=True)
@@ -138,9 +136,8 @@ def engine() -> dict[str, str]:
 def open_project(directory: Path, stack: str, engine: dict[str, str], source: Path) -> Project:
     """A project of the program as it stands here, with a copy of a stack file: the engine writes into it."""
     (directory / "state").mkdir(parents=True)
-    for part in PROGRAM:
-        (directory / part).symlink_to(ROOT / part)
-    shutil.copy(ROOT / "Pulumi.yaml", directory)
+    for name in SOURCES:
+        (directory / name).symlink_to(ROOT / name)
     environment = engine | {"PULUMI_BACKEND_URL": (directory / "state").as_uri()}
     project = Project(directory, stack, environment)
     shutil.copy(source, project.stack_file)
