@@ -31,11 +31,13 @@ S = TypeVar("S", bound=Subject)
 
 @dataclass(frozen=True)
 class Source:
-    """Where a rule comes from: a seed and its section, or ours with the document that says why."""
+    """Where a rule comes from: a source document and its section, or a requirement of the project itself."""
 
     seed: str
+    """The number of the document, or "project" for what Quorate requires beyond the documents."""
     section: str
     says: str
+    """A paraphrase of one sentence of that section."""
 
     def __str__(self) -> str:
         return f"{self.seed}, {self.section}"

@@ -33,8 +33,12 @@ def _rivals(facts: Facts, workload: Workload) -> tuple[str, ...]:
     rationale="Horizon can generate significant load, and one Apache server must not wrap both: keystone answers for "
     "every request of every service.",
     sources=(
-        Source("004", "5.4.6", "it is not recommended to co-locate Horizon with Keystone"),
-        Source("004", "5.4.11", "for security reasons not the same Apache server for Horizon and Keystone"),
+        Source(
+            "004",
+            "5.4.6",
+            "since Horizon can generate significant load, it is not recommended to co-locate it with Keystone",
+        ),
+        Source("004", "5.4.11", "it is not recommended to use the same Apache2 server for both Horizon and Keystone"),
     ),
     remediation="Let them run on different pools (node affinity on quorate.io/pool), or add a required podAntiAffinity "
     "over kubernetes.io/hostname that selects the other's pods.",
@@ -65,8 +69,12 @@ def services_apart(facts: Facts, workload: Workload) -> Iterator[Problem]:
     rationale="It wires the ports of virtual machines, routers and DHCP servers: an L3 agent that lands on a node "
     "without one has routers that reach nobody.",
     sources=(
-        Source("004", "5.4.8", "it has to run on any host that runs nova-compute, an L3 agent or a DHCP agent"),
-        Source("004", "5.3.8", "it has to run on any host that runs nova-compute, an L3 agent or a DHCP agent"),
+        Source(
+            "004", "5.4.8", "it has to run on any host that runs nova-compute, neutron-l3-agent or neutron-dhcp-agent"
+        ),
+        Source(
+            "004", "5.3.8", "it has to run on any host that runs nova-compute, neutron-l3-agent or neutron-dhcp-agent"
+        ),
     ),
     remediation="Extend the L2 agent's node affinity and tolerations to these nodes, or keep the agents off them.",
     subjects=lambda facts: facts.workloads,

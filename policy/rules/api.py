@@ -90,8 +90,9 @@ def _reaches_api(facts: Facts, machine: Machine) -> bool:
     rationale="A worker that knows one API server stands still with it. A single proxy for all of them is one more "
     "thing to fail; one on each worker fails with that worker alone.",
     sources=(
-        Source("004", "5.5.5", "a static pod with the proxy server on every minion; it forwards to alive backends"),
-        Source("004", "5.5.9", "the node being deleted is not present in any service's configuration"),
+        Source("004", "5.5.5", "a single static pod with Proxy Server runs on every Minion node"),
+        Source("004", "5.5.5", "services on Minion nodes connect to the API via the local instance of Proxy Server"),
+        Source("004", "5.5.9", "make sure that the node being deleted is not present in any service's configuration"),
     ),
     remediation="Give every machine but the masters an nginx.conf whose upstream names the address of each master with "
     "port 6443, and the static pod that runs it.",
@@ -123,7 +124,7 @@ def api_proxy_knows_all_masters(facts: Facts, machine: Machine) -> Iterator[Prob
     severity=Severity.HIGH,
     rationale="kubelet and kube-proxy hold long connections that are silent most of the time. A proxy that cuts them "
     "makes every client connect and shake hands again: at 1000 nodes that cost 20 cores of the API servers.",
-    sources=(Source("004", "5.5.8", "proxy_timeout 3s -> 10m: CPU usage of kube-apiserver dropped 10 times"),),
+    sources=(Source("004", "5.5.8", "the default value (3s) was changed to the more appropriate value of 10m"),),
     remediation="Write `proxy_timeout 10m;` into the server block that passes to port 6443.",
     subjects=proxies,
     not_applicable_reason="the stack has no nginx in front of API servers",
@@ -162,7 +163,7 @@ def _arguments(configuration: Mapping[str, Any], component: str) -> dict[str, st
     severity=Severity.HIGH,
     rationale="With the default of 400 the API servers answer 429 long before the top load of 1000 nodes, and kubelets "
     "that cannot report are taken for dead.",
-    sources=(Source("004", "5.5.8", "--max-requests-inflight has to be adjusted from 400 to 2000"),),
+    sources=(Source("004", "5.5.8", "the default is 400; it has to be adjusted to 2000 at the given scale"),),
     remediation="Set apiServer.extraArgs max-requests-inflight to 2000 in kubeadm's ClusterConfiguration.",
     subjects=_configured,
     applies=lambda facts, _machine: large(facts),
@@ -184,7 +185,10 @@ def api_requests_in_flight(_facts: Facts, machine: Machine) -> Iterator[Problem]
     severity=Severity.CRITICAL,
     rationale="Three run, one works, two stand by. Without the election all three work at the same time, on the same "
     "pods.",
-    sources=(Source("004", "5.5.4", "leader election parameter must be 'true' for scheduler and controller manager"),),
+    sources=(
+        Source("004", "5.5.4", "leader election parameter for scheduler must be true"),
+        Source("004", "5.5.4", "leader election parameter for controller manager must be true"),
+    ),
     remediation="Set extraArgs leader-elect to true for scheduler and controllerManager in kubeadm's "
     "ClusterConfiguration.",
     subjects=_configured,
@@ -231,7 +235,9 @@ def _is_dns(image: str) -> bool:
     title="A cluster of 1000 nodes has at least 6 instances of its DNS",
     severity=Severity.MEDIUM,
     rationale="Every pod of every node resolves names through it. kubeadm's two instances are for a small cluster.",
-    sources=(Source("004", "5.5.8", "kubedns was increased to 6 instances to handle the load of this size"),),
+    sources=(
+        Source("004", "5.5.8", "the number of instances of the kubedns pod was increased to 6 to handle the load"),
+    ),
     remediation="Give CoreDNS 6 replicas (file dns/coredns.yaml of the first master, applied over kubeadm's own).",
     subjects=_dns,
     applies=lambda facts, _dns: large(facts),
@@ -256,8 +262,14 @@ def _with_bgp(facts: Facts) -> Iterator[Machine]:
     rationale="In a full mesh every node talks to every other: half a million connections at 1000 nodes, and starting "
     "one node takes long. A single reflector would be what the whole network depends on.",
     sources=(
-        Source("004", "5.5.8", "recommended to configure route reflectors in all cases at the scale of 1000 nodes"),
-        Source("004", "5.5.7", "disable node-to-node mesh and configure route reflectors, for large deployments"),
+        Source(
+            "004",
+            "5.5.8",
+            "it is recommended to configure route reflectors for BGP daemons in all cases at scale of 1000 nodes",
+        ),
+        Source(
+            "004", "5.5.7", "it may be required to disable node-to-node mesh and configure route reflectors instead"
+        ),
     ),
     remediation="Set nodeToNodeMeshEnabled to false in the BGPConfiguration, give three nodes a "
     "routeReflectorClusterID, and write a BGPPeer from all nodes to them.",

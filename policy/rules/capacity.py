@@ -52,10 +52,7 @@ def _one_each(facts: Facts, workload: Workload) -> bool:
     title="Every pod fits the nodes that it may run on",
     severity=Severity.HIGH,
     rationale="A pod that requests more than any of its nodes has stays Pending for ever, whatever else is free.",
-    sources=(
-        Source("004", "5.4.16", "guarantee availability of certain amount of resources to services on the same node"),
-        Source("ours", "design.md", "what does not fit is an error that counts"),
-    ),
+    sources=(Source("project", "Capacity", "every pod fits the nodes that it may run on"),),
     remediation="Lower the requests of its containers, or give it larger nodes.",
     subjects=lambda facts: facts.workloads,
     applies=_sized,
@@ -124,9 +121,7 @@ def _weight(workload: Workload) -> tuple[Decimal, Decimal, str]:
     rationale="Instances of a lost host start again on what is left of their nodes. Where that is too small, some stay "
     "Pending until the host is back: the architecture's counts hold in fair weather only.",
     sources=(
-        Source("004", "5.4.16", "guarantee availability of certain amount of resources to services on the same node"),
-        Source("000", "Problem description", "full HA with 3 physical nodes"),
-        Source("ours", "design.md", "what does not fit is an error that counts"),
+        Source("project", "Capacity", "requests fit the nodes that remain after the loss of any one physical host"),
     ),
     remediation="Add a node to the pools, on a physical host of its own, or lower the requests of what runs there.",
     subjects=_rooms,
@@ -236,11 +231,7 @@ def _at_once(facts: Facts, workloads: Sequence[Workload]) -> Resources:
     severity=Severity.MEDIUM,
     rationale="The scheduler takes pods in an order of its own and moves none afterwards. A service is sure of its "
     "place only on nodes that hold everything which may run there at once.",
-    sources=(
-        Source("004", "5.4.16", "guarantee availability of certain amount of resources to services on the same node"),
-        Source("000", "Problem description", "full HA with 3 physical nodes"),
-        Source("ours", "blueprint/plan/any_order.py", "found by the proof: an unlucky order left nova-api Pending"),
-    ),
+    sources=(Source("project", "Capacity", "every instance finds a node in whatever order pods are scheduled"),),
     remediation="Give the nodes more cores and memory, lower requests, or let fewer services run there.",
     subjects=_crowds,
     not_applicable_reason="no workload runs on nodes that say what they have",

@@ -42,7 +42,11 @@ def _beside(service: str, *others: str) -> Callable[[Facts, Workload], bool]:
     rationale="A scheduler is light and goes beside API servers; nodes kept for it are missing elsewhere.",
     sources=(
         Source("004", "5.3.7", "schedulers can be placed to nodes running other Nova control plane services"),
-        Source("004", "5.4.7", "between the said dedicated nodes and/or nodes dedicated to other components"),
+        Source(
+            "004",
+            "5.4.7",
+            "8 instances of Scheduler are distributed between the said dedicated nodes and/or nodes dedicated to other components",
+        ),
     ),
     remediation="Let nova-scheduler run on the nodes of nova-api (node affinity and toleration of their taint), and "
     "keep no node for it.",
@@ -68,9 +72,13 @@ def scheduler_beside_nova(facts: Facts, workload: Workload) -> Iterator[Problem]
     rationale="The agents come with their server's nodes, which are sized and wired for networks. A metadata agent "
     "answers the routers of its own node.",
     sources=(
-        Source("004", "5.4.8", "L3 and DHCP agents are co-located with Neutron Server on the same physical nodes"),
-        Source("004", "5.3.8", "metadata agents can share a node with other Neutron or control plane services"),
-        Source("ours", "components/openstack/neutron.py", "the metadata agent listens for the routers of its node"),
+        Source(
+            "004",
+            "5.4.8",
+            "L3 and DHCP agents are co-located with instances of Neutron Server on the same physical nodes",
+        ),
+        Source("004", "5.3.8", "they can share a node with other Neutron or control plane services"),
+        Source("project", "Placement", "a metadata agent runs wherever an L3 or a DHCP agent runs"),
     ),
     remediation="Give the agents the node affinity and the tolerations of neutron-server.",
     subjects=lambda facts: facts.workloads,

@@ -25,8 +25,13 @@ def _commands(facts: Facts) -> tuple[Command, ...]:
     "command is the last to know.",
     sources=(
         Source("004", "5.5.9", "check that quorum for etcd cluster is satisfied"),
-        Source("004", "5.5.9", "disable scheduling to the node being deleted, move workloads away from it"),
-        Source("ours", "design.md", "every step is idempotent, ordered one machine at a time, and checks quorum"),
+        Source("004", "5.5.9", "disable scheduling to the minion being deleted"),
+        Source(
+            "004",
+            "5.5.10",
+            "Kubernetes has to be notified that Kubelet is under maintenance, prior to restarting Kubelet",
+        ),
+        Source("project", "Quorums", "a command that stops a quorum member checks the quorum first"),
     ),
     remediation="Ask before, and stop where the answer is no: `etcdctl endpoint health --cluster`, "
     "`rabbitmq-diagnostics check_if_node_is_quorum_critical`, `ceph mon ok-to-stop`, wsrep_cluster_status, "
@@ -49,7 +54,11 @@ def command_asks_quorum(_facts: Facts, command: Command) -> Iterator[Problem]:
     rationale="The engine runs whatever does not depend on each other at the same time. Two restarts without an order "
     "are two members down at once.",
     sources=(
-        Source("004", "5.5.10", "nodes are updated one by one, without restarting services on all of them at once"),
+        Source(
+            "004",
+            "5.5.10",
+            "nodes has to be updated one-by-one, without restarting services on all nodes simultaneously",
+        ),
     ),
     remediation="Give each command depends_on the one of the machine before, and one machine to each command.",
     subjects=_commands,
@@ -82,8 +91,12 @@ def commands_one_machine_at_a_time(facts: Facts, command: Command) -> Iterator[P
     severity=Severity.HIGH,
     rationale="An upgrade changes what etcd keeps, and some have no way back but the copy from before.",
     sources=(
-        Source("004", "5.5.10", "first action prior to update is backup of Kubernetes related stateful services"),
-        Source("004", "5.5.10", "some of the operations are impossible to roll back"),
+        Source(
+            "004",
+            "5.5.10",
+            "first action which has to be run prior to update is backup of Kubernetes related stateful services (etcd)",
+        ),
+        Source("004", "5.5.10", "some of the operations are impossible to rollback"),
     ),
     remediation="Run `etcdctl snapshot save` first, in the same command or in one that it depends on.",
     subjects=_commands,

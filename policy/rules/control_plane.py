@@ -40,7 +40,7 @@ def _is_control_plane(_facts: Facts, each: Pods) -> bool:
     rationale="Who may touch pods is decided for a namespace. Control plane among other pods is open to whoever may "
     "change those.",
     sources=(
-        Source("004", "5.5.7", "all control-plane related pods must be started in the separate namespace kube-system"),
+        Source("004", "5.5.7", "all control-plane related Pods must be started in separate namespace kube-system"),
     ),
     remediation="Set metadata.namespace to kube-system.",
     subjects=pods,
@@ -71,7 +71,10 @@ def _guarded(each: Pods) -> dict[str, str]:
     severity=Severity.HIGH,
     rationale="Whoever can write a certificate authority or a static pod's manifest is the master of the cluster. A "
     "container that is broken into must not be.",
-    sources=(Source("004", "5.5.7", "certificates, secrets and manifests of static pods should be mounted read only"),),
+    sources=(
+        Source("004", "5.5.7", "manifests for static Pods should be mounted (read only) from host system"),
+        Source("004", "5.5.7", "SSL certificates and any secrets should be mounted (read only) from host system"),
+    ),
     remediation="Write readOnly: true in each volumeMount of such a hostPath.",
     subjects=pods,
     applies=lambda _facts, each: bool(_guarded(each)),
@@ -98,8 +101,8 @@ def certificates_read_only(_facts: Facts, each: Pods) -> Iterator[Problem]:
     severity=Severity.CRITICAL,
     rationale="Without etcd there is no Kubernetes API; a master tier that names none has one that nobody judges.",
     sources=(
-        Source("004", "5.5.9", "check that there are nodes with master related services"),
-        Source("004", "5.5.3", "etcd runs on the masters, or its members on dedicated nodes"),
+        Source("004", "5.5.9", "check that there are nodes with Master related services"),
+        Source("004", "5.5.3", "it may be required to install etcd cluster members to dedicated nodes"),
     ),
     remediation="Name the members of etcd in the stack: on the masters, on nodes of their own, or as a StatefulSet.",
     subjects=lambda facts: facts.master_tiers,
@@ -129,7 +132,11 @@ def _machines_of(facts: Facts, etcd: Etcd) -> list[Machine]:
     rationale="etcd holds all of Kubernetes. The first action before any update is a backup, and the one that is there "
     "when something breaks unannounced is the one that a timer made.",
     sources=(
-        Source("004", "5.5.10", "first action prior to update is backup of Kubernetes related stateful services"),
+        Source(
+            "004",
+            "5.5.10",
+            "first action which has to be run prior to update is backup of Kubernetes related stateful services (etcd)",
+        ),
     ),
     remediation="Give each member a systemd service with a timer, or the cluster a CronJob, that runs "
     "`etcdctl snapshot save`.",

@@ -13,8 +13,8 @@ from policy.rule import Problem, Source, rule
 from policy.wording import join_names, pluralize
 
 _TABLES = (
-    Source("004", "5.3.16", "dedicated nodes: 6 for 100, 9 for 300, 11 for 500 nodes"),
-    Source("004", "5.4.16", "dedicated nodes: 30 for 1000 nodes"),
+    Source("004", "5.3.16", "table: Number Of Dedicated Nodes"),
+    Source("004", "5.4.16", "total number of nodes for control plane is 30"),
 )
 
 
@@ -26,7 +26,7 @@ _TABLES = (
     "node. A node is dedicated when a taint keeps every other pod out, not when a label says so.",
     sources=(
         *_TABLES,
-        Source("004", "5.3.12", "RabbitMQ servers are to be installed on dedicated nodes"),
+        Source("004", "5.3.12", "RabbitMQ servers are to be installed on the dedicated nodes"),
         Source("004", "5.3.5", "MySQL is recommended to run on dedicated nodes"),
     ),
     remediation=f"Taint as many nodes as the row dedicates with {DEDICATED}=<service>:NoSchedule: give more servers "
@@ -62,10 +62,18 @@ def dedicated_nodes_are_there(facts: Facts, _cloud: Cloud) -> Iterator[Problem]:
     "light services beside nova-api, radosgw beside the monitors, nobody beside the conductor.",
     sources=(
         *_TABLES,
-        Source("004", "5.4.6", "keystone's nodes can host low-footprint services, no resource-intensive ones"),
-        Source("004", "5.4.7", "nova-api beside lightweight services; nova-conductor should not be co-located"),
-        Source("004", "5.4.12", "co-locating RabbitMQ has negative impact on its performance and stability"),
-        Source("004", "5.4.13", "Galera must run on dedicated physical servers"),
+        Source("004", "5.4.6", "these nodes can be used to host other low footprint services"),
+        Source("004", "5.4.6", "resource intensive services should not run on those nodes"),
+        Source("004", "5.4.7", "it can co-locate with more lightweight services"),
+        Source(
+            "004", "5.4.7", "conductor is resources-intensive service and should not be co-located with other services"
+        ),
+        Source(
+            "004",
+            "5.4.12",
+            "co-locating RabbitMQ with other services has negative impact on its performance and stability",
+        ),
+        Source("004", "5.4.13", "servers forming the Galera cluster must run on dedicated physical servers"),
     ),
     remediation="Remove the toleration of that pool's taint, or require node affinity to other pools "
     "(quorate.io/pool).",
@@ -104,9 +112,11 @@ def _shares_with_nobody(facts: Facts, workload: Workload) -> bool:
     "meets there whom it was to be kept from.",
     sources=(
         *_TABLES,
-        Source("004", "5.4.7", "conductor should not be co-located with other services; it runs on dedicated nodes"),
-        Source("004", "5.4.13", "Galera must run on dedicated physical servers"),
-        Source("004", "5.4.15", "InfluxDB and Elasticsearch should run on dedicated servers"),
+        Source(
+            "004", "5.4.7", "conductor is resources-intensive service and should not be co-located with other services"
+        ),
+        Source("004", "5.4.13", "servers forming the Galera cluster must run on dedicated physical servers"),
+        Source("004", "5.4.15", "InfluxDB and Elasticsearch subsystems should run on dedicated servers"),
     ),
     remediation="Require node affinity to the service's own pool (quorate.io/pool) and to no other.",
     subjects=lambda facts: facts.workloads,

@@ -12,8 +12,10 @@ from policy.findings import Severity
 from policy.rule import Problem, Source, rule
 from policy.wording import join_names, pluralize
 
-_DRAIN = Source("004", "5.5.9", "scale down: disable scheduling to the node, move workloads away from it")
-_ONE_BY_ONE = Source("004", "5.5.10", "nodes are updated one by one, without stopping services on all of them")
+_DRAIN = Source("004", "5.5.9", "move workloads away from the minion")
+_ONE_BY_ONE = Source(
+    "004", "5.5.10", "nodes has to be updated one-by-one, without restarting services on all nodes simultaneously"
+)
 
 
 def _guards(facts: Facts, group: Group) -> dict[str, list[Budget]]:
@@ -32,7 +34,7 @@ def _evictable(facts: Facts, group: Group) -> bool:
     severity=Severity.CRITICAL,
     rationale="A drain evicts pods as fast as it can. Only a PodDisruptionBudget makes the second drain wait until the "
     "first member is back. Under two budgets the eviction of a pod is refused altogether.",
-    sources=(_ONE_BY_ONE, Source("004", "5.5.9", "check that quorum is satisfied before a node is decommissioned")),
+    sources=(_ONE_BY_ONE, Source("project", "Quorums", "a PodDisruptionBudget preserves the majority of every quorum")),
     remediation="Add one PodDisruptionBudget with maxUnavailable: 1 in the quorum's namespace whose selector matches "
     "the labels of all members' pods.",
     subjects=pod_groups,
@@ -61,8 +63,8 @@ def quorum_has_budget(facts: Facts, group: Group) -> Iterator[Problem]:
     rationale="A budget that allows half of the members to be evicted at once allows an orderly drain to end the "
     "quorum.",
     sources=(
-        Source("004", "5.5.9", "check that quorum is satisfied; a node's decommissioning must not cause data loss"),
-        Source("004", "5.3.12", "preserve a quorum"),
+        Source("004", "5.5.9", "check that quorum for etcd cluster is satisfied"),
+        Source("project", "Quorums", "a PodDisruptionBudget preserves the majority of every quorum"),
     ),
     remediation="Set maxUnavailable: 1, or minAvailable to half of the members rounded down plus one.",
     subjects=pod_groups,
@@ -115,7 +117,7 @@ def drain_can_finish(facts: Facts, budget: Budget) -> Iterator[Problem]:
     severity=Severity.HIGH,
     rationale="A budget that selects nothing protects nothing and looks as if it did. One that counts the pods of "
     "another workload, a job's among them, lets that workload's loss or presence decide about the quorum.",
-    sources=(_DRAIN, Source("ours", "design.md", "a PodDisruptionBudget that keeps the majority")),
+    sources=(_DRAIN, Source("project", "Quorums", "a PodDisruptionBudget preserves the majority of every quorum")),
     remediation="Make the budget's selector equal to the pod labels of one workload in its namespace, with a label "
     "that no other pod there has.",
     subjects=lambda facts: facts.budgets,

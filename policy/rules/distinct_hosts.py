@@ -23,9 +23,18 @@ from policy.wording import join_names, pluralize
     rationale="Two virtual machines on one physical host are one failure domain. Members on different nodes of one "
     "host are lost together, and the quorum with them.",
     sources=(
-        Source("000", "Problem description", "full HA with 3 physical nodes, each controller on another one"),
-        Source("004", "5.4.14", "each monitor on a separate host, for resilience of the cluster"),
-        Source("004", "5.5.9", "the quorum must be satisfied; validate it before a change is promoted"),
+        Source(
+            "000",
+            "Problem description",
+            "full working HA will be possible with 3 physical nodes (each controller located on other physical server)",
+        ),
+        Source(
+            "004",
+            "5.4.14",
+            "proper resilience by using 3 or 5 instances of Ceph Monitor, each running on separate host",
+        ),
+        Source("004", "5.5.9", "check that quorum for etcd cluster is satisfied"),
+        Source("project", "Failure domains", "members of a quorum run on distinct physical hosts"),
     ),
     remediation="Add a required podAntiAffinity with topologyKey quorate.io/server that selects the workload's own "
     "pods, label every node that may run it with quorate.io/server, and spread its pool over as many physical hosts "
@@ -73,8 +82,12 @@ def _guest(facts: Facts, node: Node) -> bool:
     rationale="Everything that keeps members on different physical hosts goes by the label quorate.io/server. A "
     "virtual machine whose label names another host than its own makes those rules pass while members share a host.",
     sources=(
-        Source("000", "Problem description", "each controller located on another physical server"),
-        Source("ours", "design.md", "two virtual machines of one physical host are one failure domain"),
+        Source(
+            "000",
+            "Problem description",
+            "full working HA will be possible with 3 physical nodes (each controller located on other physical server)",
+        ),
+        Source("project", "Failure domains", "virtual machines of one physical host are one failure domain"),
     ),
     remediation="Set the node's label quorate.io/server to the server whose VirtHost lists the virtual machine.",
     subjects=lambda facts: facts.nodes,

@@ -109,10 +109,18 @@ def _members(facts: Facts, group: Group) -> bool:
     rationale="A physical host takes all its virtual machines with it. A quorum of which half may stand on one host is "
     "a single point of failure with the costs of a cluster.",
     sources=(
-        Source("000", "Problem description", "full HA with 3 physical nodes, each controller on another one"),
-        Source("004", "5.4.14", "resilience of the cluster: each instance running on a separate host"),
-        Source("004", "5.5.9", "check that quorum is satisfied before a node is decommissioned"),
-        Source("ours", "design.md", "losing any one physical host loses no quorum"),
+        Source(
+            "000",
+            "Problem description",
+            "full working HA will be possible with 3 physical nodes (each controller located on other physical server)",
+        ),
+        Source(
+            "004",
+            "5.4.14",
+            "proper resilience by using 3 or 5 instances of Ceph Monitor, each running on separate host",
+        ),
+        Source("004", "5.5.9", "check that quorum for etcd cluster is satisfied"),
+        Source("project", "Failure domains", "the loss of any one physical host leaves every quorum its majority"),
     ),
     remediation="Keep members apart over quorate.io/server (required podAntiAffinity), and spread the nodes that may "
     "run them over more physical hosts.",
@@ -150,10 +158,18 @@ def _several_instances(facts: Facts, workload: Workload) -> bool:
     severity=Severity.HIGH,
     rationale="Instances on different nodes of one physical host are counted as several and lost as one.",
     sources=(
-        Source("004", "5.3.7", "scaled by adding instances of it running on different physical servers"),
-        Source("004", "5.4.10", "instances of scheduler should be distributed between different physical servers"),
-        Source("004", "5.4.14", "multiple radosgw daemons should be used to provide redundancy"),
-        Source("000", "Problem description", "each controller located on another physical server"),
+        Source("004", "5.3.7", "scaled horizontally by adding instances of it running on different physical servers"),
+        Source(
+            "004",
+            "5.4.10",
+            "the instances of scheduler service should be distributed between different physical servers",
+        ),
+        Source("004", "5.4.14", "multiple radosgw daemons should be used to provide redundancy of the service"),
+        Source(
+            "000",
+            "Problem description",
+            "full working HA will be possible with 3 physical nodes (each controller located on other physical server)",
+        ),
     ),
     remediation="Let it run on nodes of further physical hosts, or add a required podAntiAffinity over "
     "quorate.io/server that selects its own pods.",
@@ -187,9 +203,9 @@ def _in_racks(facts: Facts, group: Group) -> bool:
     rationale="A rack shares its switches and its power. The reference architectures stand in nine and thirty-five "
     "racks: members of a quorum have room to stand in different ones.",
     sources=(
-        Source("004", "5.3.3", "servers are installed in 9 racks connected by ToR switches"),
-        Source("004", "5.4.3", "servers are installed in 35 racks connected by ToR switches"),
-        Source("ours", "design.md", "failure domains: node, physical host, rack"),
+        Source("004", "5.3.3", "servers are installed in 9 racks connected by ToR switches to spine switches"),
+        Source("004", "5.4.3", "servers are installed in 35 racks connected by ToR switches to spine switches"),
+        Source("project", "Failure domains", "the loss of any one rack leaves every quorum its majority"),
     ),
     remediation="Give the quorum nodes in different racks, or keep its members apart over quorate.io/rack.",
     subjects=groups,

@@ -34,8 +34,10 @@ def tag(image: str) -> str:
     rationale="Without a tag, or with `latest`, an image is whatever was pushed last. Members of one quorum that start "
     "on different days run different versions.",
     sources=(
-        Source("ours", "kolla.md", "tags are moving: pin by digest"),
-        Source("004", "5.5.10", "files with pod description contain a specific version"),
+        Source("project", "Images", "images carry a version tag or a digest, and production images a digest"),
+        Source(
+            "004", "5.5.10", "update is done by ensuring of files with Pod description which contain specific version"
+        ),
     ),
     remediation="Write the version as the image's tag, best with its digest.",
     subjects=pods,
@@ -65,8 +67,10 @@ def _will_pull(facts: Facts, _each: Pods) -> bool:
     rationale="A registry may give another image under the same tag tomorrow, by a publishing job or by an intruder. A "
     "digest is the image.",
     sources=(
-        Source("ours", "kolla.md", "tags are moving (series tag, periodic publishing jobs): pin by digest"),
-        Source("004", "5.5.10", "files with pod description contain a specific version"),
+        Source("project", "Images", "images carry a version tag or a digest, and production images a digest"),
+        Source(
+            "004", "5.5.10", "update is done by ensuring of files with Pod description which contain specific version"
+        ),
     ),
     remediation="Write the digests under quorate:images.digests, by the image's name (`skopeo inspect --format "
     "'{{.Digest}}' docker://<image>` tells one), or a whole reference under quorate:services.<name>.image.",
@@ -95,8 +99,8 @@ def _using(facts: Facts) -> Iterator[Cloud | Pods]:
     rationale="Kolla publishes there for testing: the tags move with every job, old images go, and the registry limits "
     "who pulls how much. A cloud of a thousand nodes must not depend on it.",
     sources=(
-        Source("ours", "kolla.md", "quay.io/openstack.kolla: tags are moving; pin by digest"),
-        Source("004", "5.5.7", "installation: use external registry"),
+        Source("project", "Images", "images of Kolla's public namespace are mirrored or pinned by digest"),
+        Source("004", "5.5.7", "use external registry"),
     ),
     remediation="Mirror the images and name the mirror (quorate:images.registry and namespace), and pin them "
     "(quorate:images.digests).",

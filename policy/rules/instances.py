@@ -14,8 +14,8 @@ from policy.rule import Problem, Source, rule
 from policy.wording import join_names, pluralize
 
 _TABLES = (
-    Source("004", "5.3.16", "Services Placement Summary: instances of each service for 100, 300 and 500 nodes"),
-    Source("004", "5.4.16", "Services Placement Summary: instances of each service for 1000 nodes"),
+    Source("004", "5.3.16", "table: Number Of Instances"),
+    Source("004", "5.4.16", "table: Number Of Instances"),
 )
 _NO_ROW = "no workload of the stack has a row in its reference architecture"
 
@@ -59,9 +59,9 @@ def instances_match_row(facts: Facts, workload: Workload) -> Iterator[Problem]:
     rationale="nova-compute and the L2 agent have no count: a hypervisor without them carries no virtual machine, a "
     "storage node without ceph-osd no data. Replicas leave nodes out as the cloud grows.",
     sources=(
-        Source("004", "5.4.7", "one instance of nova-compute on every hypervisor"),
-        Source("004", "5.4.8", "the L2 agent works on every compute and wherever an L3 or DHCP agent runs"),
-        Source("004", "5.4.14", "an OSD daemon for every storage device"),
+        Source("004", "5.4.7", "one instance of Compute service runs per a hypervisor"),
+        Source("004", "5.4.8", "L2 agent works on every Compute node and on every node that runs L3 and/or DHCP agent"),
+        Source("project", "Placement", "a storage node runs one pod with its Ceph OSD daemons"),
     ),
     remediation="Make it a DaemonSet whose node affinity and tolerations reach every node of the row's pools.",
     subjects=lambda facts: facts.workloads,

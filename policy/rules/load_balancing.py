@@ -26,9 +26,9 @@ def _balanced(facts: Facts, workload: Workload) -> bool:
     rationale="Without one, clients hold the address of a single instance and fail with it; the other instances carry "
     "nothing. A headless Service only names pods, it balances nothing.",
     sources=(
-        Source("004", "5.3.16", "column Requires a Load Balancer"),
-        Source("004", "5.4.16", "column Requires a Load Balancer"),
-        Source("004", "5.4.8", "a load balancer should be placed in front of the Neutron Server"),
+        Source("004", "5.3.16", "table: Requires a Load Balancer"),
+        Source("004", "5.4.16", "table: Requires a Load Balancer"),
+        Source("004", "5.4.8", "load balancer should be placed in front of the Neutron Server"),
     ),
     remediation="Add a Service (ClusterIP, not headless) in the workload's namespace whose selector matches its pod "
     "labels.",
@@ -66,9 +66,8 @@ def _balanced_database(facts: Facts, workload: Workload) -> bool:
     rationale="Galera takes writes on every member and rejects one of two that meet: spread over all members, "
     "transactions of OpenStack end in deadlocks. A plain Service also knows nothing of a member's state.",
     sources=(
-        Source("004", "5.3.13", "the load balancer redirects write requests to the appropriate instance"),
-        Source("004", "5.4.13", "the load balancer redirects write requests to the appropriate instance"),
-        Source("004", "5.4.16", "mysqld might require a specialized load balancer (proxysql)"),
+        Source("project", "Database", "clients reach Galera through a proxy instead of a member"),
+        Source("004", "5.4.16", "this service might require specialized load balancer (proxysql)"),
     ),
     remediation="Let the Service's targetPort be that of a ProxySQL container, and have ProxySQL know the members.",
     subjects=lambda facts: facts.workloads,

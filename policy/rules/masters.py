@@ -29,8 +29,8 @@ def _tiers(facts: Facts) -> Iterator[Component]:
     rationale="API server, scheduler, controller manager and etcd run on the masters. With fewer than three, "
     "maintenance of one leaves no quorum.",
     sources=(
-        Source("004", "5.5.3", "the proposed architecture includes 3 master nodes"),
-        Source("004", "5.5.9", "check that there are nodes with master related services"),
+        Source("004", "5.5.3", "the proposed architecture includes 3 Master nodes with similar set of components"),
+        Source("004", "5.5.9", "check that there are nodes with Master related services"),
     ),
     remediation="Give the role master to three servers (or virtual machines on three physical hosts).",
     subjects=_tiers,
@@ -61,8 +61,13 @@ def _members(component: Component) -> Sequence[Member]:
     rationale="Masters that are virtual machines on one physical host are lost together. A member that is listed twice "
     "counts once, and the quorum is smaller than it looks.",
     sources=(
-        Source("000", "Problem description", "each controller located on another physical server"),
-        Source("004", "5.5.4", "3 API server pods on 3 different nodes; three instances of etcd ensure the quorum"),
+        Source(
+            "000",
+            "Problem description",
+            "full working HA will be possible with 3 physical nodes (each controller located on other physical server)",
+        ),
+        Source("004", "5.5.4", "3 API server pods running on 3 different nodes for redundancy"),
+        Source("004", "5.5.4", "three instances of etcd running in full mode on Master nodes"),
         Source("004", "5.5.9", "check that quorum for etcd cluster is satisfied"),
     ),
     remediation="Put each master on a physical host of its own, and list each of them once.",
@@ -109,7 +114,9 @@ def _clusters(facts: Facts, etcd: Etcd) -> dict[str, set[str]]:
     rationale="Members that start with different lists form clusters of their own, or none: each list is a quorum of "
     "its own size.",
     sources=(
-        Source("004", "5.5.7", "configuration files of etcd are generated for each node"),
+        Source(
+            "004", "5.5.7", "generates configuration files, systemd units and services for Etcd, Calico and Kubelet"
+        ),
         Source("004", "5.5.9", "check that quorum for etcd cluster is satisfied"),
     ),
     remediation="Write the same ETCD_INITIAL_CLUSTER on every master, with each member once.",

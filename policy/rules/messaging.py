@@ -42,8 +42,8 @@ def _configured(facts: Facts, workload: Workload) -> bool:
     rationale="By its own default RabbitMQ ignores partitions: both sides go on, and what they took apart is lost when "
     "they meet again. With pause_minority the side without the majority stops.",
     sources=(
-        Source("004", "5.3.12", "proper fencing to exclude split brain and preserve a quorum: pause_minority"),
-        Source("004", "5.4.12", "proper fencing to exclude split brain and preserve a quorum: pause_minority"),
+        Source("004", "5.3.12", "proposed solution is using pause_minority partition mode"),
+        Source("004", "5.4.12", "proposed solution is using pause_minority partition mode"),
     ),
     remediation="Write cluster_partition_handling = pause_minority into rabbitmq.conf "
     "(quorate:services.rabbitmq.config).",
@@ -82,7 +82,7 @@ def _speaks_of_queues(facts: Facts, config: ConfigMap) -> bool:
     "broke the cluster under load, and are no more since RabbitMQ 4. Quorum queues survive with the majority.",
     sources=(
         Source("004", "5.3.12", "using mirroring actually reduces the availability of queues"),
-        Source("ours", "design.md", "peer discovery by Kubernetes, pause_minority, quorum queues"),
+        Source("project", "Messaging", "all queues are quorum queues"),
     ),
     remediation="Write default_queue_type = quorum into rabbitmq.conf, rabbit_quorum_queue = true into section "
     "[oslo_messaging_rabbit] of every service, and no policy with ha-mode.",

@@ -91,8 +91,8 @@ def _monitors(facts: Facts, workload: Workload) -> bool:
     severity=Severity.LOW,
     rationale="A log store that is short of memory loses the lines that would have told why.",
     sources=(
-        Source("004", "5.3.15", "at least requires a quad-core server with 8 GB of RAM"),
-        Source("004", "5.4.15", "at least requires a quad-core server with 8 GB of RAM"),
+        Source("004", "5.3.15", "a typical setup at least requires a quad-core server with 8 GB of RAM"),
+        Source("004", "5.4.15", "a typical setup at least requires a quad-core server with 8 GB of RAM"),
     ),
     remediation="Put monitoring on larger machines, or give these more cores and memory (cpu and memory of the server, "
     "cpu and ram of the virtual machine).",

@@ -66,10 +66,17 @@ def _names(facts: Facts, each: Pods) -> set[str]:
     rationale="A privileged container, the host's network, its processes or its files make whoever breaks into the "
     "process the owner of the node, and of every instance beside it.",
     sources=(
-        Source("004", "5.5.2", "DKMS modules and kernel parameters: containers in privileged mode"),
-        Source("004", "5.5.11", "debugging tools, privileged with host networking, are not installed by default"),
-        Source("002", "Security Impact", "a service that is compromised must not compromise the instance"),
-        Source("003", "Security Impact", "a service that is compromised must not compromise the instance"),
+        Source("project", "Security", "only services that need the host have access to it"),
+        Source(
+            "002",
+            "Security Impact",
+            "it should not be possible to compromise the instance if an individual service is compromised",
+        ),
+        Source(
+            "003",
+            "Security Impact",
+            "it should not be possible to compromise the instance if an individual service is compromised",
+        ),
     ),
     remediation="Take privileged, hostNetwork, hostPID, hostIPC and hostPath away; data of a StatefulSet belongs on a "
     "PersistentVolume, settings into a ConfigMap.",

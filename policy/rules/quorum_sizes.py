@@ -35,9 +35,9 @@ def _wrong_size(members: int, *, least: int = 3, most: int | None = None, odd: b
     rationale="etcd holds the state of Kubernetes. It serves while a majority of its members is up: an even number "
     "adds a member that can fail and no failure that it survives, more than seven slow every write.",
     sources=(
-        Source("004", "5.5.4", "three instances of etcd on master nodes ensure the quorum"),
+        Source("004", "5.5.4", "three instances of etcd running in full mode on Master nodes"),
         Source("004", "5.5.9", "check that quorum for etcd cluster is satisfied"),
-        Source("004", "5.5.3", "a single-node installation should be possible"),
+        Source("004", "5.5.3", "it should be possible to have a single-node installation"),
     ),
     remediation="Give the role master to three, five or seven servers (replicas, where etcd is a StatefulSet).",
     subjects=groups,
@@ -59,8 +59,9 @@ def etcd_size(facts: Facts, group: Group) -> Iterator[Problem]:
     rationale="Galera stops serving on the side of a partition that has no majority. Every member acknowledges each "
     "write, so that more than five cost more than they save.",
     sources=(
-        Source("004", "5.3.13", "Galera synchronously duplicates each write to the other members"),
-        Source("004", "5.4.16", "3 instances of mysqld-server"),
+        Source("004", "2.2.5", "cluster size should be an odd number"),
+        Source("004", "2.2.5", "cluster size with more than 5 nodes will lead to big latency for write operations"),
+        Source("004", "5.4.16", "mysqld-server 3 3"),
     ),
     remediation="Set the database's replicas to 3 or 5 (quorate:services.mysqld.replicas).",
     subjects=groups,
@@ -80,8 +81,12 @@ def galera_size(facts: Facts, group: Group) -> Iterator[Problem]:
     rationale="With pause_minority the side of a partition without a majority pauses: two halves of an even cluster "
     "pause both. Quorum queues need a majority as well.",
     sources=(
-        Source("004", "5.3.12", "pause_minority preserves the quorum; 3 dedicated nodes"),
-        Source("004", "5.4.16", "3 instances of rabbitmq-server"),
+        Source(
+            "004",
+            "5.3.12",
+            "the RabbitMQ cluster also needs proper fencing mechanism to exclude split brain conditions and preserve a quorum",
+        ),
+        Source("004", "5.4.16", "rabbitmq-server 3 3"),
     ),
     remediation="Set the message queue's replicas to an odd number from 3 (quorate:services.rabbitmq.replicas).",
     subjects=groups,
@@ -100,8 +105,14 @@ def rabbitmq_size(facts: Facts, group: Group) -> Iterator[Problem]:
     severity=Severity.CRITICAL,
     rationale="Monitors agree on the cluster map by majority. Without one, no client reaches its data.",
     sources=(
-        Source("004", "5.4.14", "3 or 5 instances of Ceph Monitor, each on a separate host"),
-        Source("004", "5.3.14", "3 instances of Ceph Monitor on different hosts"),
+        Source(
+            "004",
+            "5.4.14",
+            "proper resilience by using 3 or 5 instances of Ceph Monitor, each running on separate host",
+        ),
+        Source(
+            "004", "5.3.14", "proper resilience by using 3 instances of Ceph Monitor, each running on different hosts"
+        ),
     ),
     remediation="Set the monitors' replicas to 3 or 5 (quorate:services.ceph-mon.replicas).",
     subjects=groups,
@@ -137,7 +148,7 @@ def metrics_store_size(facts: Facts, group: Group) -> Iterator[Problem]:
     severity=Severity.HIGH,
     rationale="Its members elect a manager by majority and hold copies of each other's shards: two cannot do without "
     "one.",
-    sources=(Source("004", "5.3.15", "at least three instances of Elasticsearch, each on a separate node"),),
+    sources=(Source("004", "5.3.15", "at least three instances of Elasticsearch are recommended"),),
     remediation="Set its replicas to 3 or more (quorate:services.elasticsearch-kibana.replicas).",
     subjects=groups,
     applies=_is(Quorum.LOGS),

@@ -34,8 +34,16 @@ def _exclusive_deployment(facts: Facts, workload: Workload) -> bool:
     "node. Where every node has its instance already the new pod stays Pending, and with the default of three "
     "replicas (maxSurge 1, maxUnavailable 0) the rollout never moves.",
     sources=(
-        Source("004", "5.5.10", "updates go node by node without stopping services on all nodes at once"),
-        Source("004", "5.5.9", "rollout and its abort must leave a working system"),
+        Source(
+            "004",
+            "5.5.10",
+            "nodes has to be updated one-by-one, without restarting services on all nodes simultaneously",
+        ),
+        Source(
+            "004",
+            "5.5.9",
+            "verify that updating single service or a set of thereof doesn't degrade functions of the cluster",
+        ),
     ),
     remediation="Set strategy.rollingUpdate to maxSurge: 0 and maxUnavailable: 1, or give it one more node.",
     subjects=lambda facts: facts.workloads,
@@ -78,8 +86,12 @@ def _several(facts: Facts, workload: Workload) -> bool:
     rationale="A rollout that ends all instances before the new ones are ready is an outage with a name. Strategy "
     "Recreate does so by definition, maxUnavailable of 100% by permission.",
     sources=(
-        Source("004", "5.5.10", "updates go node by node without stopping services on all nodes at once"),
-        Source("004", "5.4.7", "at least 3 instances of the API server at any time"),
+        Source(
+            "004",
+            "5.5.10",
+            "nodes has to be updated one-by-one, without restarting services on all nodes simultaneously",
+        ),
+        Source("004", "5.4.7", "it is recommended to run at least 3 instances of API server at any time"),
     ),
     remediation="Set the strategy to RollingUpdate with maxUnavailable: 1 (a DaemonSet may have a percentage).",
     subjects=lambda facts: facts.workloads,
@@ -112,7 +124,7 @@ def rollout_keeps_service(facts: Facts, workload: Workload) -> Iterator[Problem]
     severity=Severity.MEDIUM,
     rationale="A StatefulSet with a partition, a strategy OnDelete or a paused Deployment leaves instances on the old "
     "revision: members of two versions, and an update that says it is done.",
-    sources=(Source("004", "5.5.10", "updates go node by node, each of them updated before the next"),),
+    sources=(Source("004", "5.5.10", "new version has to be rolled out to all thousands of minions"),),
     remediation="Remove rollingUpdate.partition, paused and OnDelete once the update is to go on.",
     subjects=lambda facts: facts.workloads,
     applies=lambda facts, workload: (

@@ -110,8 +110,8 @@ def _in_text(value: Properties, where: str) -> Iterator[str]:
     rationale="What stands in an object in clear text is in the state, in the rendered tree, in every preview that "
     "somebody pastes, and readable for whoever may list the object.",
     sources=(
-        Source("004", "5.5.7", "certificates and any secrets should have appropriate permissions"),
-        Source("ours", "design.md", "secrets travel as Pulumi secrets; no object, no artifact and no report shows one"),
+        Source("004", "5.5.7", "SSL certificates and any secrets should have appropriate permissions"),
+        Source("project", "Security", "no object, file or command holds a secret in clear text"),
     ),
     remediation="Give the value as a Pulumi secret (`pulumi config set --secret`, `config.require_secret`) in a "
     "Kubernetes Secret, and name that with secretKeyRef or a mounted file; on machines, have the file brought by "

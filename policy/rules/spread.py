@@ -40,9 +40,11 @@ def _several(facts: Facts, workload: Workload) -> bool:
     rationale="Instances are counted for availability: two on one node are lost together, and the scheduler puts them "
     "there unless it must not. A preference is no guarantee.",
     sources=(
-        Source("004", "5.4.7", "instances run on different physical servers, one per node"),
-        Source("004", "5.4.14", "each Ceph monitor on a separate host"),
-        Source("004", "5.4.15", "Elasticsearch instances each on a separate node"),
+        Source("004", "5.4.7", "one instance of Conductor service should be running per physical node"),
+        Source("004", "5.4.14", "Ceph Monitors should be placed to different physical nodes"),
+        Source(
+            "004", "5.4.15", "Elasticsearch scales horizontally by adding instances, each running on a separate node"
+        ),
     ),
     remediation="Add a required podAntiAffinity with topologyKey kubernetes.io/hostname whose labelSelector selects "
     "the workload's own pod labels.",
@@ -74,8 +76,8 @@ def one_instance_per_node(facts: Facts, workload: Workload) -> Iterator[Problem]
     rationale="With one instance per node, a workload with more replicas than nodes that may run it stays Pending for "
     "ever, and a quorum that was counted on is smaller than it looks.",
     sources=(
-        Source("004", "5.4.16", "so many instances, on so many nodes"),
-        Source("ours", "design.md", "what does not fit is an error that counts"),
+        Source("004", "5.4.16", "table: Number Of Instances"),
+        Source("project", "Capacity", "every instance has a node to run on"),
     ),
     remediation="Add nodes to its pools, let it run on further pools (node affinity and tolerations), or lower "
     "spec.replicas.",

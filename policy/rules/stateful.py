@@ -20,7 +20,9 @@ from policy.rule import Problem, Source, rule
     sources=(
         Source("004", "5.3.5", "containers that run stateful services must have persistent storage attached to them"),
         Source("004", "5.3.13", "all DB servers work with the local disk storage"),
-        Source("004", "5.4.17", "database files are kept on the local storage devices of nodes"),
+        Source(
+            "004", "5.4.17", "database files are kept on the local storage devices of nodes that run database servers"
+        ),
     ),
     remediation="Add a volumeClaimTemplate to the StatefulSet (or a volume of a claim or of a directory of the node).",
     subjects=lambda facts: facts.workloads,

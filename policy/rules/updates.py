@@ -18,7 +18,7 @@ from policy.rule import Problem, Source, rule
 from policy.wording import join_names, pluralize
 
 NOTHING_STOOD = "no earlier deployment of this stack is known: it is its first, or its state was not opened"
-VALIDATION = Source("004", "5.5.9", "scale down or node decommissioning does not cause data loss: a static validation")
+VALIDATION = Source("004", "5.5.9", "check that scale down or node decommissioning does not cause data lose")
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,11 @@ def _standing(facts: Facts, name: str) -> tuple[Resource, QuorumState] | None:
     "before the next one goes.",
     sources=(
         VALIDATION,
-        Source("004", "5.5.10", "nodes are updated one by one, without restarting services on all of them at once"),
+        Source(
+            "004",
+            "5.5.10",
+            "nodes has to be updated one-by-one, without restarting services on all nodes simultaneously",
+        ),
     ),
     remediation="Make two changes of it: take one member away (one replica, or one server with another in its place), "
     "run `make up`, wait until its successor has joined, and take the next. Where the size between is an even one, "
@@ -119,7 +123,7 @@ def one_member_at_a_time(_facts: Facts, change: Change) -> Iterator[Problem]:
     sources=(
         VALIDATION,
         Source("004", "5.5.9", "check that quorum for etcd cluster is satisfied"),
-        Source("004", "5.5.10", "update of masters with minimal downtime: HA mode, minimum 3 nodes"),
+        Source("project", "Quorums", "an update keeps a majority of the existing members of every quorum"),
     ),
     remediation="Add members first, with an update of its own, and take others away once these have joined. A quorum "
     "that is to go for good goes with `make destroy`, or under a waiver that says where its data went.",
@@ -168,8 +172,8 @@ def carriers(facts: Facts) -> Iterator[Carrier]:
     rationale="A virt host's virtual machines go with it. Fuel asked for a warning before such a node is deleted; "
     "where a quorum's member is on it, a warning is too little.",
     sources=(
-        Source("000", "Acceptance criteria", "show warning before delete of a node with the role virt"),
-        Source("ours", "design.md", "deleting a virt host is refused until its members have left every quorum"),
+        Source("000", "Acceptance criteria", "show warning before delete node with virt role"),
+        Source("project", "Quorums", "a virt host is removed only after its members have left every quorum"),
         VALIDATION,
     ),
     remediation="Leave the server in quorate:servers, move its virtual machines to another virt host one at a time (an "
@@ -194,7 +198,11 @@ def virt_host_leaves_empty(facts: Facts, carrier: Carrier) -> Iterator[Problem]:
     "together can take every copy of an object along.",
     sources=(
         VALIDATION,
-        Source("004", "5.5.2", "Node Decommissioning: services are removed from the cluster and workload is migrated"),
+        Source(
+            "004",
+            "5.5.2",
+            "a sequence of actions has to be performed to gracefully remove services from cluster and migrate workload",
+        ),
     ),
     remediation="Take one storage node out of quorate:servers, run `make up`, wait until Ceph has all copies again "
     "(`ceph -s` says HEALTH_OK), and take the next.",

@@ -23,7 +23,7 @@ DISCLAIMERS = ("performance", "security")
 ISOLATION = "isolation"
 """Acknowledged where the hypervisor shares its kernel with its guests."""
 
-FOOTPRINT = Source("000", "Proposed change", "additional virtual machines on a physical server of the role virt")
+FOOTPRINT = Source("000", "Proposed change", "create additional virtual machines (KVM) on single physical machine")
 
 
 @rule(
@@ -33,8 +33,12 @@ FOOTPRINT = Source("000", "Proposed change", "additional virtual machines on a p
     rationale="Virtual machines keep the control plane's resources apart from what else a server does. A controller or "
     "a master on the virt host itself takes that away again.",
     sources=(
-        Source("000", "Proposed change", "the new virt role can be mixed with the compute role"),
-        Source("000", "Alternatives", "compute and controller on one machine: no possibility to separate resources"),
+        Source("000", "Proposed change", "new virt role can be mixed with compute role"),
+        Source(
+            "000",
+            "Alternatives",
+            "no possibility to easy separate resources used by controller processes from compute processes",
+        ),
     ),
     remediation="Give the server the roles virt and compute, and put each other role into a virtual machine on it.",
     subjects=lambda facts: facts.virt_hosts,
@@ -59,8 +63,12 @@ def virt_mixes_with_compute_only(facts: Facts, host: VirtHost) -> Iterator[Probl
     rationale="Tenants' machines and the control plane in one operating system take each other's memory and CPU, and "
     "whoever breaks out of a tenant's machine is in the control plane.",
     sources=(
-        Source("000", "Alternatives", "compute and controller on one machine: no possibility to separate resources"),
-        Source("000", "Security impact", "controllers beside tenants' machines can lead to unknown vulnerabilities"),
+        Source(
+            "000",
+            "Alternatives",
+            "no possibility to easy separate resources used by controller processes from compute processes",
+        ),
+        Source("000", "Security impact", "this can lead to unknown security vulnerabilities"),
     ),
     remediation="Give each machine one role; carry the other one in a virtual machine (roles: [virt, compute]).",
     subjects=lambda facts: facts.machines,
@@ -85,7 +93,7 @@ def _clouds_with_guests(facts: Facts) -> Iterable[Cloud]:
     title="Virtual machines as nodes come only where the feature is asked for",
     severity=Severity.MEDIUM,
     rationale="The reduced footprint is for advanced users. Nobody shall have it by a mistake in a list of roles.",
-    sources=(Source("000", "Proposed change", "a new feature group, with reduced-footprint inside"),),
+    sources=(Source("000", "Proposed change", "we will introduce new feature group and put reduced-footprint inside"),),
     remediation="Write quorate:features: [reduced-footprint], or take the virt hosts away.",
     subjects=_clouds_with_guests,
     not_applicable_reason="the stack has no Cloud, or no virtual machine is a node of it",
@@ -105,11 +113,27 @@ def virt_is_asked_for(_facts: Facts, cloud: Cloud) -> Iterator[Problem]:
     rationale="Everything on few servers performs badly, tenants' machines take from the control plane's, and "
     "controllers stand beside the machines of strangers. Containers share a kernel with all of it.",
     sources=(
-        Source("000", "Performance Impact", "all components on a single physical machine: bad performance"),
-        Source("000", "Security impact", "controllers beside tenants' machines can lead to unknown vulnerabilities"),
-        Source("000", "Documentation Impact", "a BIG disclaimer; the user should be aware of all limitations"),
-        Source("002", "Security Impact", "kvm is much more secure than container based hypervisors"),
-        Source("003", "Security Impact", "kvm is much more secure than container based hypervisors"),
+        Source(
+            "000",
+            "Performance Impact",
+            "running all OpenStack components on single physical machine in KVM will lead to bad performance",
+        ),
+        Source("000", "Security impact", "this can lead to unknown security vulnerabilities"),
+        Source(
+            "000",
+            "Documentation Impact",
+            "we will put BIG disclaimer about performance impact in case of using reduced-footprint",
+        ),
+        Source(
+            "002",
+            "Security Impact",
+            "libvirt+kvm uses virtualization and is much more secure then container based hypervisors",
+        ),
+        Source(
+            "003",
+            "Security Impact",
+            "libvirt+kvm uses virtualization and is much more secure then container based hypervisors",
+        ),
     ),
     remediation="Read what docs/rules.md says here, then write quorate:acknowledged: [performance, security], with "
     "isolation as well where a virt host's hypervisor is lxc or container.",
@@ -141,9 +165,13 @@ def _carriers(facts: Facts) -> Iterator[VirtHost | Domain]:
     rationale="kvm, lxc and a container with a full init are what was designed for. Plain qemu emulates every "
     "instruction: a quorum's member on it misses its deadlines.",
     sources=(
-        Source("000", "Proposed change", "additional virtual machines (KVM) on a single physical machine"),
-        Source("002", "Proposed Change", "libvirt+lxc, Docker, libvirt+kvm; a full init stack such as systemd"),
-        Source("003", "Proposed Change", "libvirt+lxc, Docker, libvirt+kvm; a full init stack such as systemd"),
+        Source("000", "Proposed change", "create additional virtual machines (KVM) on single physical machine"),
+        Source(
+            "002", "Proposed Change", "alt-hypervisor could be substituted with libvirt+lxc, Docker, libvirt+kvm, etc."
+        ),
+        Source(
+            "003", "Proposed Change", "alt-hypervisor could be substituted with libvirt+lxc, Docker, libvirt+kvm, etc."
+        ),
     ),
     remediation="Write hypervisor: kvm (or lxc, or container) at the server, type='kvm' in a libvirt domain.",
     subjects=_carriers,
@@ -168,8 +196,8 @@ def hypervisor_known(facts: Facts, carrier: VirtHost | Domain) -> Iterator[Probl
     severity=Severity.HIGH,
     rationale="A virt host that leaves the stack file takes every virtual machine on it along.",
     sources=(
-        Source("000", "Acceptance criteria", "show warning before delete of a node with the role virt"),
-        Source("ours", "design.md", "deleting a virt host is refused until its members have left every quorum"),
+        Source("000", "Acceptance criteria", "show warning before delete node with virt role"),
+        Source("project", "Quorums", "a virt host is removed only after its members have left every quorum"),
     ),
     remediation="Make the resource with protect=True. To let it go on purpose, when nothing is on it any more: "
     "`pulumi state unprotect <urn>`.",
@@ -190,7 +218,13 @@ def virt_host_is_protected(_facts: Facts, carrier: VirtHost | Domain) -> Iterato
     severity=Severity.CRITICAL,
     rationale="The nodes of a pool carry the instances of the same services. Two of them on one server are lost with "
     "it, and with them what three of them were for.",
-    sources=(Source("000", "Problem description", "full HA with 3 physical nodes, each controller on another one"),),
+    sources=(
+        Source(
+            "000",
+            "Problem description",
+            "full working HA will be possible with 3 physical nodes (each controller located on other physical server)",
+        ),
+    ),
     remediation="Spread the virtual machines of a pool over as many servers as it has nodes.",
     subjects=lambda facts: facts.virt_hosts,
     applies=lambda _facts, host: bool(host.guests),
@@ -215,8 +249,8 @@ def controllers_on_different_servers(facts: Facts, host: VirtHost) -> Iterator[P
     rationale="A host that promises more memory than it has kills a virtual machine when all of them want theirs; one "
     "that promises more CPUs makes the control plane wait for tenants.",
     sources=(
-        Source("000", "Performance Impact", "tenants' machines can affect the performance of those of the footprint"),
-        Source("ours", "design.md", "virtual machines fit their host with its own reserve"),
+        Source("000", "Performance Impact", "tenants VMs can affect reduced-footprint VMs performance"),
+        Source("project", "Capacity", "virtual machines fit their host beside its own reserve"),
     ),
     remediation="Take virtual machines away, make them smaller, or write a larger server.",
     subjects=lambda facts: facts.virt_hosts,
@@ -261,8 +295,12 @@ _GIB = {"b": 2**-30, "kib": 2**-20, "mib": 2**-10, "gib": 1, "tib": 2**10, "k": 
     rationale="Everything is placed by the sizes that the stack says. A template that leaves one out makes a machine "
     "of libvirt's own idea: what fits in the plan does not fit in the machine.",
     sources=(
-        Source("000", "Data model impact", "details of the node are used inside the libvirt XML template"),
-        Source("000", "Data model impact", "a value used inside the template that was not passed is left empty"),
+        Source("000", "Data model impact", "details from nodes attributes will be used inside libvirt XML template"),
+        Source(
+            "000",
+            "Data model impact",
+            "when user dont pass in node attribute value which is used inside libvirt template, template will be generated with empty value",
+        ),
     ),
     remediation="Use {name}, {cpu} and {ram} in the template that quorate:template names.",
     subjects=lambda facts: facts.machines,

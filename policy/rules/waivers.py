@@ -16,8 +16,8 @@ ADVISORY = {PRODUCTION: Enforcement.ADVISORY, LAB: Enforcement.ADVISORY}
 """What is left of a waiver stops nobody by itself: the failure that an expired one was for does."""
 
 _NONE = "the stack file has no waiver"
-_OURS = Source("ours", "docs/auditing.md, Waivers", "a waiver names a rule, a resource, a reason, an owner and a day")
-_WHY = Source("004", "5.5.9", "gates validate each change; their configuration says which of them may block it")
+_PROJECT = Source("project", "Waivers", "a waiver names a rule, a resource, a reason, an owner and an expiry date")
+_WHY = Source("004", "5.5.9", "based on gates configuration they may or may not block the patch for promotion")
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def _names_rule(facts: Facts, written: Written) -> bool:
     severity=Severity.MEDIUM,
     rationale="A waiver of a rule that does not exist waives nothing, and its author believes that it does. The rules "
     "about waivers cannot be waived themselves.",
-    sources=(_WHY, _OURS),
+    sources=(_WHY, _PROJECT),
     remediation="Write the rule's id as docs/rules.md has it, or take the waiver out of quorate:waivers.",
     subjects=_written,
     not_applicable_reason=_NONE,
@@ -68,7 +68,7 @@ def waiver_names_rule(facts: Facts, written: Written) -> Iterator[Problem]:
     severity=Severity.MEDIUM,
     rationale="The failure was accepted until a day that has passed. It counts as a failure again; the waiver that is "
     "left only looks as if somebody still answered for it.",
-    sources=(_WHY, _OURS),
+    sources=(_WHY, _PROJECT),
     remediation="Mend what the waiver was for and take it out of quorate:waivers, or have its owner set a new day.",
     subjects=_written,
     applies=_names_rule,
@@ -87,7 +87,7 @@ def waiver_not_expired(facts: Facts, written: Written) -> Iterator[Problem]:
     title="A waiver waives a failure that is there",
     severity=Severity.LOW,
     rationale="A waiver without its failure lies in wait for the next one, which nobody has accepted.",
-    sources=(_WHY, _OURS),
+    sources=(_WHY, _PROJECT),
     remediation="Take the waiver out of quorate:waivers, or mend its resource pattern.",
     subjects=_written,
     applies=lambda facts, written: _names_rule(facts, written) and facts.waivers.holds(written.waiver),
