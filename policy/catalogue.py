@@ -97,7 +97,7 @@ def _lines() -> Iterator[str]:
     yield ""
     yield f"{len(RULES)} rules. A mandatory rule stops an update, an advisory one only warns; which it is follows from"
     yield "the profile of the stack. A rule that cannot be evaluated (an unknown value, an error) counts as violated:"
-    yield 'it has not passed. Sources are cited by document number and section; "project" is a requirement of Quorate itself.'
+    yield "it has not passed. Sources are cited by document number and section; a project requirement is Quorate's own."
     yield "What the sources ask for and no rule judges stands in [rules-not-made.md](rules-not-made.md)."
     yield ""
     yield "| rule | severity | in production | in a lab | what it says |"

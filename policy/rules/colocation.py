@@ -45,7 +45,7 @@ def _beside(service: str, *others: str) -> Callable[[Facts, Workload], bool]:
         Source(
             "004",
             "5.4.7",
-            "8 instances of Scheduler are distributed between the said dedicated nodes and/or nodes dedicated to other components",
+            "8 instances are distributed between the said dedicated nodes and/or nodes dedicated to other components",
         ),
     ),
     remediation="Let nova-scheduler run on the nodes of nova-api (node affinity and toleration of their taint), and "

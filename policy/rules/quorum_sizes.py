@@ -84,7 +84,7 @@ def galera_size(facts: Facts, group: Group) -> Iterator[Problem]:
         Source(
             "004",
             "5.3.12",
-            "the RabbitMQ cluster also needs proper fencing mechanism to exclude split brain conditions and preserve a quorum",
+            "RabbitMQ needs proper fencing mechanism to exclude split brain conditions and preserve a quorum",
         ),
         Source("004", "5.4.16", "rabbitmq-server 3 3"),
     ),

@@ -299,7 +299,7 @@ _GIB = {"b": 2**-30, "kib": 2**-20, "mib": 2**-10, "gib": 1, "tib": 2**10, "k": 
         Source(
             "000",
             "Data model impact",
-            "when user dont pass in node attribute value which is used inside libvirt template, template will be generated with empty value",
+            "template will be generated with empty value when user dont pass in value",
         ),
     ),
     remediation="Use {name}, {cpu} and {ram} in the template that quorate:template names.",
