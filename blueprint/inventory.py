@@ -1,19 +1,22 @@
 """Servers, their virtual machines and the roles they carry.
 
 A virtual machine counts as a server (seed 000, Proposed change), but shares its physical host's fate: `Machine.server`
-names the host, and that name is the failure domain everywhere in Quorate. Order is the stack file's; nothing here or
-later sorts by name, so that renaming a machine changes nothing but its name.
+names the host, and that name is the failure domain everywhere in Quorate.
+
+Identity: address and rack follow the number in a server's name, those of its virtual machines as well. So a server that
+leaves a pattern, or joins it, changes no other. Machines are ordered by address, so the order of entries in the stack
+file does not matter.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address
 from itertools import pairwise
 
-from blueprint.patterns import check_name, expand
+from blueprint.patterns import check_name, expand, expand_numbered
 from blueprint.problems import Problem
 from blueprint.stackfile.settings import Disk, Hypervisor, Server, Settings, VirtualMachine
 
@@ -42,6 +45,8 @@ class Machine:
     disks: tuple[Disk, ...] = ()
     vms: tuple[str, ...] = field(default=())
     """Names of the virtual machines that this server carries."""
+    pin: str | None = None
+    """The pool that the stack file writes beside it."""
 
     @property
     def virtual(self) -> bool:
@@ -50,8 +55,9 @@ class Machine:
 
 
 def machines(settings: Settings) -> tuple[Machine, ...]:
-    """Every server and virtual machine, each host before its own virtual machines. Settings must be sound."""
-    return tuple(machine for server in settings.servers for machine in _machines_of(server))
+    """Every server and virtual machine, by address. Settings must be sound."""
+    found = (machine for server in settings.servers for machine in _machines_of(server))
+    return tuple(sorted(found, key=lambda machine: IPv4Address(machine.address)))
 
 
 def problems(settings: Settings) -> list[Problem]:
@@ -74,46 +80,103 @@ def problems(settings: Settings) -> list[Problem]:
 
 
 def _machines_of(server: Server) -> Iterator[Machine]:
-    names = expand(server.name)
-    racks = expand(server.rack) if server.rack else [None]
-    for number, name in enumerate(names):
+    numbered = expand_numbered(server.name)
+    racks = _racks(server, numbered)
+    pins = _pins(server.pool, list(numbered))
+    guests = [_guest_names(vm, numbered) for vm in server.vms]
+    guest_pins = [_pins(vm.pool, list(names.values())) for vm, names in zip(server.vms, guests, strict=True)]
+    for name, number in numbered.items():
         check_name(name)
-        rack = racks[number % len(racks)]
-        guests = [_guest(vm, server, number, name, rack) for vm in server.vms]
+        place = _place(server, number)
         yield Machine(
             name=name,
             server=name,
-            address=str(server.address + number),
+            address=str(server.address + place),
             roles=server.roles,
             cpu=server.cpu,
             memory=server.memory,
-            rack=rack,
+            rack=racks[name],
             hypervisor=server.hypervisor if "virt" in server.roles else None,
             disks=server.disks,
-            vms=tuple(guest.name for guest in guests),
+            vms=tuple(names[name] for names in guests),
+            pin=pins.get(name),
         )
-        yield from guests
+        for vm, names, pool in zip(server.vms, guests, guest_pins, strict=True):
+            check_name(names[name])
+            yield Machine(
+                name=names[name],
+                server=name,
+                address=str(vm.address + place),
+                roles=vm.roles,
+                cpu=vm.cpu,
+                memory=vm.ram,
+                rack=racks[name],
+                hypervisor=server.hypervisor,
+                vm=vm,
+                pin=pool.get(names[name]),
+            )
 
 
-def _guest(vm: VirtualMachine, server: Server, number: int, host: str, rack: str | None) -> Machine:
-    names = expand(vm.name) if vm.name else [f"{host}-vm{vm.id}"]
-    if len(names) not in (1, len(expand(server.name))):
+def _place(server: Server, number: int | None) -> int:
+    """How far a server's address and rack are from the first; 0 for a name without a bracket."""
+    if number is None:
+        return 0
+    if number < server.count_from:
         raise ValueError(
-            f"'{vm.name}' gives {len(names)} names for {len(expand(server.name))} servers; write one for each"
+            f"'{server.name}' has the number {number}, and address and rack count from {server.count_from}; "
+            f"write countFrom: {number} and the address of that number"
         )
-    name = names[number] if len(names) > 1 else names[0]
-    check_name(name)
-    return Machine(
-        name=name,
-        server=host,
-        address=str(vm.address + number),
-        roles=vm.roles,
-        cpu=vm.cpu,
-        memory=vm.ram,
-        rack=rack,
-        hypervisor=server.hypervisor,
-        vm=vm,
-    )
+    return number - server.count_from
+
+
+def _racks(server: Server, numbered: Mapping[str, int | None]) -> dict[str, str | None]:
+    racks = expand(server.rack) if server.rack else [None]
+    if len(racks) > 1 and None in numbered.values():
+        raise ValueError(f"'{server.name}' is one server, and '{server.rack}' are {len(racks)} racks; write its own")
+    return {name: racks[_place(server, number) % len(racks)] for name, number in numbered.items()}
+
+
+def _guest_names(vm: VirtualMachine, numbered: Mapping[str, int | None]) -> dict[str, str]:
+    """Server to the name of this virtual machine on it.
+
+    In a pattern the numbers of all keep one distance from their servers' numbers, so none changes its server when
+    another server goes.
+    """
+    if vm.name is None:
+        return {server: f"{server}-vm{vm.id}" for server in numbered}
+    names = expand_numbered(vm.name)
+    if len(names) not in (1, len(numbered)):
+        raise ValueError(f"'{vm.name}' gives {len(names)} names for {len(numbered)} servers; write one for each")
+    if len(names) == 1:
+        return dict.fromkeys(numbered, next(iter(names)))
+    pairs = list(zip(numbered.items(), names.items(), strict=True))
+    distances = {(guest or 0) - (server or 0) for (_, server), (_, guest) in pairs}
+    if len(distances) > 1:
+        (server, own), (name, number) = pairs[0]
+        raise ValueError(
+            f"the numbers of '{vm.name}' do not follow those of the servers: {name} is on {server}, so the virtual "
+            f"machine of each server has its server's number {_signed((number or 0) - (own or 0))}; write these"
+        )
+    return {server: name for (server, _), (name, _) in pairs}
+
+
+def _signed(distance: int) -> str:
+    return f"plus {distance}" if distance > 0 else f"minus {-distance}" if distance else "itself"
+
+
+def _pins(pools: Mapping[str, str | None], names: Sequence[str]) -> dict[str, str]:
+    """Name to the pool that is written for it. `names` are all of the entry."""
+    pins: dict[str, str] = {}
+    for pool, pattern in pools.items():
+        for name in expand(pattern) if pattern else names:
+            if name not in names:
+                raise ValueError(
+                    f"pool: '{pattern}' names {name}, which this entry does not have; write names of the entry alone"
+                )
+            if name in pins:
+                raise ValueError(f"pool: {name} is written for {pins[name]} and for {pool}; write it once")
+            pins[name] = pool
+    return pins
 
 
 def _server_problems(server: Server, key: str, settings: Settings) -> Iterator[Problem]:

@@ -1,7 +1,7 @@
 """Names that stand for many: `cmp[0001-1000]`, `ctl[01-03,07]`, `r[1-2]s[1-4]`.
 
 Width is kept as written (`[001-100]` gives 001, 002, …). Several brackets give every combination, the last one
-turning fastest.
+turning fastest. Names of servers have one bracket at most: the number in it decides address and rack.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from math import prod
 
 _BRACKET = re.compile(r"\[([^\[\]]*)\]")
 _RANGE = re.compile(r"(\d+)(?:-(\d+))?")
+_DIGITS = re.compile(r"\d+")
 _NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 
 LARGEST = 10_000
@@ -29,6 +30,32 @@ def expand(pattern: str) -> list[str]:
     if total > LARGEST:
         raise ValueError(f"'{pattern}' stands for {total} names, more than {LARGEST}; write a smaller range")
     return [_join(literals, numbers) for numbers in itertools.product(*choices)]
+
+
+def expand_numbered(pattern: str) -> dict[str, int | None]:
+    """Every name of a pattern with the number in its bracket; None for a name that is written whole.
+
+    Raises ValueError as `expand` does, and for several brackets: two numbers cannot decide one address.
+    """
+    names = expand(pattern)
+    bodies = _BRACKET.findall(pattern)
+    if len(bodies) > 1:
+        first = "".join(_join(_BRACKET.split(pattern)[::2], (_numbers(bodies[0], pattern)[0], f"[{bodies[1]}]")))
+        raise ValueError(
+            f"'{pattern}' has {len(bodies)} brackets; a server's address and rack follow one number: write an entry "
+            f"for each, such as {first}"
+        )
+    numbers = [int(number) for body in bodies for number in _numbers(body, pattern)]
+    twice = [name for name in names if names.count(name) > 1] if len(set(names)) < len(names) else []
+    if twice:
+        raise ValueError(f"'{pattern}' names {twice[0]} twice; write each number once")
+    return dict(zip(names, numbers or [None], strict=True))
+
+
+def number_in(name: str) -> int | None:
+    """The last number in a name, None where there is no digit: 3 for `ctl03`."""
+    found = _DIGITS.findall(name)
+    return int(found[-1]) if found else None
 
 
 def check_name(name: str) -> None:

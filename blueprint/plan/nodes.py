@@ -69,6 +69,11 @@ class Node:
         return Capacity(self.machine.cpu - self.allocatable.cpu, self.machine.memory - self.allocatable.memory)
 
     @property
+    def pinned(self) -> bool:
+        """Whether the stack file alone decides its pool, by `pool:` or by its role, and not a choice of the planner."""
+        return self.dedicated_to is None or self.pin is not None
+
+    @property
     def labels(self) -> dict[str, str]:
         """Labels that kubelet registers the node with."""
         labels = {POOL: self.pool, SERVER: self.server}

@@ -1,19 +1,34 @@
-"""Deals machines out to pools: which nodes are kept for which service.
+"""Assigns machines to pools: which nodes are kept for which service.
 
 Each row of the architecture that has dedicated nodes owns a pool of its own name. Members of a quorum get nodes on
-different physical hosts, or the stack is refused; other owners get them as far apart as the servers allow, and racks
-break ties. Always taking from the host with most nodes left finds an assignment of the quorums whenever there is one
-(Gale and Ryser's construction for bipartite degree sequences).
+different physical hosts, or the stack is refused; other owners get nodes as far apart as the servers allow.
+
+The choice keeps still. In this order:
+
+1. A pool that the stack file writes beside a server (`pool:`) is what the server gets. Nothing else moves it.
+2. The numbers of the architecture's own dedicated nodes are dealt to the owners, in blocks: of nine, 1 to 3 are the
+   first owner's, 4 to 6 the second's, and so on, and 10 begins anew. A machine goes to its number's owner where that
+   one has room. The machine's number decides, so one that leaves or comes changes the place of no other.
+3. What an owner still lacks, it takes from the machines that are left, the lowest address first. If none of them will
+   do, machines change places along the shortest chain that ends at a free one. There is an assignment that keeps the
+   members of each quorum on different hosts exactly if such chains find one (augmenting paths in a bipartite graph).
+4. Replicas beyond the architecture's count come last, so they take only machines that nobody else has.
+
+Without `pool:` one thing is not certain: that a node which had taken the place of another stays when that other comes
+back. `make pin` makes it certain.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from blueprint.architecture.model import Architecture, Row
 from blueprint.inventory import Machine
+from blueprint.patterns import number_in
 from blueprint.plan.nodes import Node, node
+from blueprint.plan.pins import may_own, pin_problems
 from blueprint.problems import Problem
 from contract import COMPUTE_POOL, CONTROLLER_POOL, MASTER_POOL, MONITORING_POOL, STORAGE_POOL
 
@@ -25,21 +40,16 @@ def assign_pools(
 
     Problems count: what is needed, what there is, what to add.
     """
+    problems = [*pin_problems(machines, architecture, dedicated), *_shortage(machines, architecture, dedicated)]
+    owners = _Owners(machines, architecture, dedicated)
+    owners.take_pinned()
+    owners.take_numbered()
+    owners.fill({row.service: row.dedicated_nodes for row in architecture.owners})
+    owners.fill(dedicated)
+    if not problems:
+        problems += owners.unfilled(dedicated)
+    owner_of = owners.by_machine()
     by_name = {machine.name: machine for machine in machines}
-    free = {role: [m for m in machines if role in m.roles] for role in (CONTROLLER_POOL, MONITORING_POOL)}
-    problems = _shortage(architecture, dedicated, free)
-    owner_of: dict[str, str] = {}
-    for row in sorted(architecture.owners, key=lambda row: (not row.quorum, -dedicated[row.service])):
-        wanted = dedicated[row.service]
-        sources = [free[MONITORING_POOL], free[CONTROLLER_POOL]] if row.monitoring else [free[CONTROLLER_POOL]]
-        chosen = _pick(wanted, sources, distinct=row.quorum)
-        if len(chosen) < wanted and not problems:
-            problems.append(_too_few_hosts(row, wanted, free, chosen))
-        for machine in chosen:
-            owner_of[machine.name] = row.service
-            for source in sources:
-                if machine in source:
-                    source.remove(machine)
     nodes: list[Node] = []
     for machine in machines:
         guests = tuple(by_name[name] for name in machine.vms)
@@ -57,49 +67,142 @@ def _common_pool(machine: Machine) -> str | None:
     return None
 
 
-def _pick(wanted: int, sources: Sequence[Sequence[Machine]], *, distinct: bool) -> list[Machine]:
-    """Up to `wanted` machines, the earlier sources first, as far apart as they allow."""
-    chosen: list[Machine] = []
-    for source in sources:
-        left = list(source)
-        while left and len(chosen) < wanted:
-            on_server = Counter(machine.server for machine in chosen)
-            in_rack = Counter(machine.rack for machine in chosen)
-            still_free = Counter(machine.server for machine in left)
-            best = min(left, key=lambda m: (on_server[m.server], -still_free[m.server], in_rack[m.rack]))
-            if distinct and on_server[best.server]:
-                break
-            chosen.append(best)
-            left.remove(best)
-    return chosen
+@dataclass
+class _Owner:
+    """A service that nodes are kept for, and the machines it has so far."""
+
+    row: Row
+    has: list[Machine] = field(default_factory=list[Machine])
+
+    @property
+    def name(self) -> str:
+        return self.row.service
+
+    def may_take(self, machine: Machine, *, instead_of: Machine | None = None) -> bool:
+        """Whether the machine would do beside those it has, less the one that it gives away."""
+        servers = {one.server for one in self.has if one is not instead_of}
+        return may_own(self.row, machine) and not (self.row.quorum and machine.server in servers)
+
+    def distance(self, machine: Machine) -> tuple[int, bool, int]:
+        """The smaller, the better a machine does: apart in servers, of the right role, apart in racks."""
+        on_server = sum(one.server == machine.server for one in self.has)
+        in_rack = sum(one.rack == machine.rack for one in self.has)
+        return on_server, self.row.monitoring and MONITORING_POOL not in machine.roles, in_rack
+
+
+class _Owners:
+    """The owners of nodes, those of quorums first, and the machines that none of them has."""
+
+    def __init__(self, machines: Sequence[Machine], architecture: Architecture, dedicated: Mapping[str, int]) -> None:
+        rows = sorted(architecture.owners, key=lambda row: (not row.quorum, -row.dedicated_nodes))
+        self.all = {row.service: _Owner(row) for row in rows}
+        self.dedicated = dedicated
+        self.free = [m for m in machines if {CONTROLLER_POOL, MONITORING_POOL} & set(m.roles)]
+        self.racks = len({machine.rack for machine in self.free})
+
+    def take_pinned(self) -> None:
+        """Gives each machine to the owner that the stack file writes beside it; one kept free leaves the choice."""
+        for machine in [one for one in self.free if one.pin]:
+            self.free.remove(machine)
+            owner = self.all.get(machine.pin or "")
+            if owner and owner.may_take(machine) and len(owner.has) < self.dedicated[owner.name]:
+                owner.has.append(machine)
+
+    def take_numbered(self) -> None:
+        """Gives each machine to its number's owner, where that one has room and nothing of it in the same place."""
+        controllers = list(self.all.values())
+        monitoring = [owner for owner in controllers if owner.row.monitoring]
+        # Monitoring's own machines go first: only what they leave is taken from controllers.
+        for machine in sorted(self.free, key=lambda one: MONITORING_POOL not in one.roles):
+            turns = _turns(monitoring if MONITORING_POOL in machine.roles else controllers)
+            number = number_in(machine.name)
+            if number is None or not turns:
+                continue
+            owner = turns[(number - 1) % len(turns)]
+            base = owner.row.dedicated_nodes
+            crowded = sum(one.rack == machine.rack for one in owner.has) >= -(-base // self.racks)
+            beside = any(one.server == machine.server for one in owner.has)
+            if len(owner.has) < base and owner.may_take(machine) and not crowded and not beside:
+                self._take(owner, machine)
+
+    def fill(self, wanted: Mapping[str, int]) -> None:
+        """Gives each owner what it lacks of `wanted`, as far as there is something to give."""
+        for owner in self.all.values():
+            while len(owner.has) < wanted[owner.name] and self._grow(owner):
+                pass
+
+    def unfilled(self, wanted: Mapping[str, int]) -> Iterator[Problem]:
+        """The first owner that has too few, though there are machines enough: members of a quorum share no host."""
+        for owner in self.all.values():
+            missing = wanted[owner.name] - len(owner.has)
+            if missing:
+                hosts = len({machine.server for machine in (*self.free, *owner.has) if may_own(owner.row, machine)})
+                yield _too_few_hosts(owner.row, wanted[owner.name], hosts, missing)
+                return
+
+    def by_machine(self) -> dict[str, str]:
+        """Machine's name to its owner."""
+        return {machine.name: owner.name for owner in self.all.values() for machine in owner.has}
+
+    def _take(self, owner: _Owner, machine: Machine) -> None:
+        self.free.remove(machine)
+        owner.has.append(machine)
+
+    def _grow(self, owner: _Owner) -> bool:
+        """One machine more for the owner, by the shortest chain of changes that ends at a free machine."""
+        chains: deque[list[tuple[_Owner, Machine | None]]] = deque([[(owner, None)]])
+        seen = {owner.name}
+        while chains:
+            chain = chains.popleft()
+            last, given = chain[-1]
+            free = [machine for machine in self.free if last.may_take(machine, instead_of=given)]
+            if free:
+                self._move(chain, min(free, key=last.distance))
+                return True
+            for other in self.all.values():
+                lent = (one for one in other.has if not one.pin and last.may_take(one, instead_of=given))
+                if other.name not in seen and (machine := next(lent, None)):
+                    seen.add(other.name)
+                    chains.append([*chain, (other, machine)])
+        return False
+
+    def _move(self, chain: Sequence[tuple[_Owner, Machine | None]], machine: Machine) -> None:
+        """Each owner of the chain gives its machine to the one before it; the last takes the free one."""
+        self.free.remove(machine)
+        for owner, given in reversed(chain):
+            if given:
+                owner.has.remove(given)
+            owner.has.append(machine)
+            machine = given or machine
+
+
+def _turns(owners: Sequence[_Owner]) -> list[_Owner]:
+    """The owner of each number, from 1 on: as many numbers as it has dedicated nodes."""
+    return [owner for owner in owners for _ in range(owner.row.dedicated_nodes)]
 
 
 def _shortage(
-    architecture: Architecture, dedicated: Mapping[str, int], free: Mapping[str, Sequence[Machine]]
-) -> list[Problem]:
+    machines: Sequence[Machine], architecture: Architecture, dedicated: Mapping[str, int]
+) -> Iterator[Problem]:
+    roles = Counter(role for machine in machines for role in set(machine.roles))
     needed = sum(dedicated.values())
     monitoring = sum(dedicated[row.service] for row in architecture.owners if row.monitoring)
     # Spare monitoring nodes do not help the others: only as many count as monitoring rows can use.
-    there = len(free[CONTROLLER_POOL]) + min(len(free[MONITORING_POOL]), monitoring)
-    if there >= needed:
-        return []
-    lines = ", ".join(f"{row.row} {dedicated[row.service]}" for row in architecture.owners)
-    return [
-        Problem(
+    there = roles[CONTROLLER_POOL] + min(roles[MONITORING_POOL], monitoring)
+    if there < needed:
+        lines = ", ".join(f"{row.row} {dedicated[row.service]}" for row in architecture.owners)
+        yield Problem(
             "quorate:servers",
             f"architecture {architecture.name} dedicates {needed} nodes ({lines}; {architecture.source}), "
-            f"the stack has {len(free[CONTROLLER_POOL])} of role controller and {len(free[MONITORING_POOL])} of role "
-            "monitoring; "
-            f"add {needed - there} with role controller, or name a smaller architecture",
+            f"the stack has {roles[CONTROLLER_POOL]} of role controller and {roles[MONITORING_POOL]} of role "
+            f"monitoring; add {needed - there} with role controller, or name a smaller architecture",
         )
-    ]
 
 
-def _too_few_hosts(row: Row, wanted: int, free: Mapping[str, Sequence[Machine]], chosen: Sequence[Machine]) -> Problem:
-    hosts = len({machine.server for machine in (*free[CONTROLLER_POOL], *chosen)})
+def _too_few_hosts(row: Row, wanted: int, hosts: int, missing: int) -> Problem:
     return Problem(
         "quorate:servers",
         f"{row.row} needs {wanted} nodes on as many physical hosts, so that the loss of one costs one member; "
         f"nodes of role controller that are still free are on {hosts}; "
-        f"add {wanted - len(chosen)} on a physical host of its own",
+        f"add {missing} on a physical host of its own",
     )

@@ -10,7 +10,7 @@ from datetime import date
 from ipaddress import IPv4Address, IPv4Network
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, WithJsonSchema
 from pydantic.alias_generators import to_camel
 
 Role = Literal["master", "controller", "compute", "storage", "monitoring", "virt"]
@@ -34,8 +34,23 @@ def _as_day(value: object) -> object:
         return value  # which the model then refuses
 
 
+def _as_mapping(value: object) -> object:
+    """`pool: mysqld` is short for a mapping of that pool to every name of the entry."""
+    return {value: None} if isinstance(value, str) else value
+
+
 Text = Annotated[str, BeforeValidator(_as_written)]
 Day = Annotated[date, BeforeValidator(_as_day)]
+Pools = Annotated[
+    dict[str, str | None],
+    BeforeValidator(_as_mapping),
+    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "object", "additionalProperties": {"type": "string"}}]}),
+    Field(
+        description="the pool of its nodes, or a pattern of names for each pool, such as {mysqld: ctl[01-03]}; "
+        "left out, the planner chooses, and make pin writes what it chose"
+    ),
+]
+"""Pool to the names of the entry that belong to it; None for all of them."""
 
 
 class Strict(BaseModel):
@@ -60,8 +75,9 @@ class VirtualMachine(Strict):
     cpu: Annotated[int, Field(gt=0, description="virtual CPUs")]
     ram: Annotated[int, Field(gt=0, description="GiB")]
     disk: Annotated[int, Field(gt=0, description="GiB")] = 100
-    address: Annotated[IPv4Address, Field(description="counts up over the servers of a pattern")]
+    address: Annotated[IPv4Address, Field(description="counts up with the number of its server, as the server's does")]
     roles: Annotated[tuple[Role, ...], Field(min_length=1)]
+    pool: Pools = {}
     values: Annotated[
         dict[str, str | int | float | bool],
         Field(description="further values for the domain template; one that it does not use changes nothing"),
@@ -72,12 +88,23 @@ class Server(Strict):
     """A physical server, or many alike where its name is a pattern such as cmp[0001-1000]."""
 
     name: Annotated[str, Field(min_length=1)]
-    address: Annotated[IPv4Address, Field(description="first address; counts up over the names of a pattern")]
+    address: Annotated[
+        IPv4Address,
+        Field(
+            description="address of number 1 of a pattern (see countFrom); number n has the address n - 1 further on"
+        ),
+    ]
+    count_from: Annotated[
+        int, Field(ge=0, description="number in the name that address and the first rack belong to")
+    ] = 1
     roles: tuple[Role, ...] = ()
+    pool: Pools = {}
     cpu: Annotated[int, Field(gt=0, description="cores")]
     memory: Annotated[int, Field(gt=0, description="GiB")]
     disks: tuple[Disk, ...] = ()
-    rack: Annotated[str | None, Field(description="a pattern such as r[1-3] deals its racks out in turn")] = None
+    rack: Annotated[
+        str | None, Field(description="a pattern such as r[1-3] deals its racks out by number, in turn")
+    ] = None
     hypervisor: Annotated[Hypervisor, Field(description="what carries the virtual machines (seed 002)")] = "kvm"
     vms: tuple[VirtualMachine, ...] = ()
 
