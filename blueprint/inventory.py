@@ -27,6 +27,14 @@ FEATURE = "reduced-footprint"
 """Virtual machines as control-plane nodes come only where asked for (seed 000: 'introduce new feature group')."""
 
 
+class EntryError(ValueError):
+    """An entry of the stack file that gives no machines. `key` is the key of it that is wrong."""
+
+    def __init__(self, key: str, message: str) -> None:
+        super().__init__(message)
+        self.key = key
+
+
 @dataclass(frozen=True)
 class Machine:
     """A server or a virtual machine. `server` is the physical host it lives and dies with: itself, if physical."""
@@ -72,6 +80,8 @@ def problems(settings: Settings) -> list[Problem]:
             for machine in _machines_of(server):
                 named[machine.name].append(key)
                 addressed[machine.address].append(machine.name)
+        except EntryError as error:
+            found.append(Problem(f"{key}.{error.key}", str(error)))
         except ValueError as error:
             found.append(Problem(f"{key}.name", str(error)))
     found += _doubles(named, addressed)
@@ -122,18 +132,28 @@ def _place(server: Server, number: int | None) -> int:
     if number is None:
         return 0
     if number < server.count_from:
-        raise ValueError(
+        raise EntryError(
+            "countFrom",
             f"'{server.name}' has the number {number}, and address and rack count from {server.count_from}; "
-            f"write countFrom: {number} and the address of that number"
+            f"write countFrom: {number} and the address of that number",
         )
     return number - server.count_from
 
 
 def _racks(server: Server, numbered: Mapping[str, int | None]) -> dict[str, str | None]:
-    racks = expand(server.rack) if server.rack else [None]
+    racks = _expand("rack", server.rack) if server.rack else [None]
     if len(racks) > 1 and None in numbered.values():
-        raise ValueError(f"'{server.name}' is one server, and '{server.rack}' are {len(racks)} racks; write its own")
+        said = f"'{server.name}' is one server, and '{server.rack}' are {len(racks)} racks; write its own"
+        raise EntryError("rack", said)
     return {name: racks[_place(server, number) % len(racks)] for name, number in numbered.items()}
+
+
+def _expand(key: str, pattern: str) -> list[str]:
+    """The names of a pattern that stands under this key."""
+    try:
+        return expand(pattern)
+    except ValueError as error:
+        raise EntryError(key, str(error)) from None
 
 
 def _guest_names(vm: VirtualMachine, numbered: Mapping[str, int | None]) -> dict[str, str]:
@@ -146,16 +166,18 @@ def _guest_names(vm: VirtualMachine, numbered: Mapping[str, int | None]) -> dict
         return {server: f"{server}-vm{vm.id}" for server in numbered}
     names = expand_numbered(vm.name)
     if len(names) not in (1, len(numbered)):
-        raise ValueError(f"'{vm.name}' gives {len(names)} names for {len(numbered)} servers; write one for each")
+        said = f"'{vm.name}' gives {len(names)} names for {len(numbered)} servers; write one for each"
+        raise EntryError("vms", said)
     if len(names) == 1:
         return dict.fromkeys(numbered, next(iter(names)))
     pairs = list(zip(numbered.items(), names.items(), strict=True))
     distances = {(guest or 0) - (server or 0) for (_, server), (_, guest) in pairs}
     if len(distances) > 1:
         (server, own), (name, number) = pairs[0]
-        raise ValueError(
+        raise EntryError(
+            "vms",
             f"the numbers of '{vm.name}' do not follow those of the servers: {name} is on {server}, so the virtual "
-            f"machine of each server has its server's number {_signed((number or 0) - (own or 0))}; write these"
+            f"machine of each server has its server's number {_signed((number or 0) - (own or 0))}; write these",
         )
     return {server: name for (server, _), (name, _) in pairs}
 
@@ -168,13 +190,12 @@ def _pins(pools: Mapping[str, str | None], names: Sequence[str]) -> dict[str, st
     """Name to the pool that is written for it. `names` are all of the entry."""
     pins: dict[str, str] = {}
     for pool, pattern in pools.items():
-        for name in expand(pattern) if pattern else names:
+        for name in _expand("pool", pattern) if pattern else names:
             if name not in names:
-                raise ValueError(
-                    f"pool: '{pattern}' names {name}, which this entry does not have; write names of the entry alone"
-                )
+                said = f"'{pattern}' names {name}, which this entry does not have; write names of the entry alone"
+                raise EntryError("pool", said)
             if name in pins:
-                raise ValueError(f"pool: {name} is written for {pins[name]} and for {pool}; write it once")
+                raise EntryError("pool", f"{name} is written for {pins[name]} and for {pool}; write it once")
             pins[name] = pool
     return pins
 
@@ -182,6 +203,8 @@ def _pins(pools: Mapping[str, str | None], names: Sequence[str]) -> dict[str, st
 def _server_problems(server: Server, key: str, settings: Settings) -> Iterator[Problem]:
     if not server.roles and settings.topology is None:
         yield Problem(f"{key}.roles", "is empty; write at least one role, or name a topology that gives the roles")
+    if settings.topology and (server.pool or any(vm.pool for vm in server.vms)):
+        yield Problem(f"{key}.pool", "the topology gives the pools; take pool away")
     yield from _role_problems(server.roles, f"{key}.roles")
     virt = "virt" in server.roles
     if server.vms and not virt:

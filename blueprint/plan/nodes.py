@@ -71,7 +71,7 @@ class Node:
     @property
     def pinned(self) -> bool:
         """Whether the stack file alone decides its pool, by `pool:` or by its role, and not a choice of the planner."""
-        return self.dedicated_to is None or self.pin is not None
+        return self.dedicated_to is None or self.machine.pin is not None
 
     @property
     def labels(self) -> dict[str, str]:

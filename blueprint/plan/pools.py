@@ -98,6 +98,8 @@ class _Owners:
         self.all = {row.service: _Owner(row) for row in rows}
         self.dedicated = dedicated
         self.free = [m for m in machines if {CONTROLLER_POOL, MONITORING_POOL} & set(m.roles)]
+        self.kept: list[Machine] = []
+        """Written beside them: the pool of those that are kept for no service."""
         self.racks = len({machine.rack for machine in self.free})
 
     def take_pinned(self) -> None:
@@ -107,6 +109,8 @@ class _Owners:
             owner = self.all.get(machine.pin or "")
             if owner and owner.may_take(machine) and len(owner.has) < self.dedicated[owner.name]:
                 owner.has.append(machine)
+            elif not owner:
+                self.kept.append(machine)
 
     def take_numbered(self) -> None:
         """Gives each machine to its number's owner, where that one has room and nothing of it in the same place."""
@@ -135,6 +139,10 @@ class _Owners:
         """The first owner that has too few, though there are machines enough: members of a quorum share no host."""
         for owner in self.all.values():
             missing = wanted[owner.name] - len(owner.has)
+            kept = [one for one in self.kept if may_own(owner.row, one)]
+            if missing and kept:
+                yield _kept_away(owner.row, wanted[owner.name], wanted[owner.name] - missing, kept)
+                return
             if missing:
                 hosts = len({machine.server for machine in (*self.free, *owner.has) if may_own(owner.row, machine)})
                 yield _too_few_hosts(owner.row, wanted[owner.name], hosts, missing)
@@ -197,6 +205,16 @@ def _shortage(
             f"the stack has {roles[CONTROLLER_POOL]} of role controller and {roles[MONITORING_POOL]} of role "
             f"monitoring; add {needed - there} with role controller, or name a smaller architecture",
         )
+
+
+def _kept_away(row: Row, wanted: int, there: int, kept: Sequence[Machine]) -> Problem:
+    missing = wanted - there
+    return Problem(
+        "quorate:servers",
+        f"{row.row} needs {wanted} nodes, {there} are free or written for it; {len(kept)} are kept for pool "
+        f"{kept[0].pin} ({', '.join(machine.name for machine in kept)}): write pool {row.service} beside {missing} of "
+        f"them, or add {missing} with role controller",
+    )
 
 
 def _too_few_hosts(row: Row, wanted: int, hosts: int, missing: int) -> Problem:
