@@ -1,21 +1,17 @@
-"""The whole cloud: virt hosts with their virtual machines, the master tier, machines, and a service for each row."""
+"""The whole cloud: virt hosts with their virtual machines, the master tier, machines, and the OpenStack environment."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-import pulumi
-
 import contract
-from blueprint.plan.planner import Plan, ServicePlan
-from blueprint.plan.sizing import load_sizing
+from blueprint.plan.planner import Plan
 from components import machine_files, workers
 from components.component import Component, Facts, plain
 from components.k8s_master import MasterTier, MasterTierArgs
 from components.machine import MachineArgs, MachinePoolArgs
 from components.openstack import storage
-from components.openstack.catalogue import CATALOGUE
-from components.openstack.service import OpenStackService, OpenStackServiceArgs
+from components.openstack.environment import Environment, EnvironmentArgs
 from components.target import Target
 from components.virt_host import VirtHost, VirtHostArgs
 from contract import COMPUTE_POOL
@@ -53,7 +49,7 @@ class Cloud(Component[CloudArgs]):
         hosts = self._virt_hosts(name, args)
         masters = self._master_tier(name, args, hosts)
         self._machines(name, args)
-        self._services(name, args, masters)
+        self._environment(name, args, masters)
 
     def _virt_hosts(self, name: str, args: CloudArgs) -> list[VirtHost]:
         hosts: list[VirtHost] = []
@@ -79,20 +75,6 @@ class Cloud(Component[CloudArgs]):
             alike = MachinePoolArgs(nodes, machine_files.templates(args.plan, nodes[0]))
             args.target.machine_pool(f"{name}-{pool}", alike, self.child())
 
-    def _services(self, name: str, args: CloudArgs, masters: MasterTier) -> None:
-        foundation = storage.foundation(name, self.child(depends_on=[masters]))
-        for service in args.plan.services:
-            if not service.replaced_by:
-                OpenStackService(f"{name}-{service.name}", _service_args(args.plan, service, foundation), self.child())
-
-
-def _service_args(plan: Plan, service: ServicePlan, foundation: list[pulumi.Resource]) -> OpenStackServiceArgs:
-    return OpenStackServiceArgs(
-        service=service,
-        workload=CATALOGUE[service.name],
-        settings=plan.settings,
-        resources=load_sizing()[service.name][plan.settings.profile],
-        nodes=tuple(node for node in plan.nodes if node.pool in service.pools),
-        replaces=tuple(other.name for other in plan.services if other.replaced_by == service.name),
-        foundation=foundation,
-    )
+    def _environment(self, name: str, args: CloudArgs, masters: MasterTier) -> None:
+        environment = storage.ENVIRONMENT
+        Environment(f"{name}-{environment}", EnvironmentArgs(environment, args.plan, [masters]), self.child())

@@ -6,7 +6,7 @@ of it all is tests/engine's matter.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,6 +26,8 @@ class Recorded:
     inputs: dict[str, Any]
     outputs: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     """Each registration of outputs; a component has one."""
+    depends_on: frozenset[str] = frozenset()
+    """Names of the resources that it explicitly depends on."""
 
     @property
     def kind(self) -> str:
@@ -52,13 +54,19 @@ class _Recorder(mocks.MockMonitor):
         if request.type != "pulumi:pulumi:Stack":
             inputs = rpc.deserialize_properties(request.object)
             parent = request.parent.rpartition("::")[2]
-            self.recorded[response.urn] = Recorded(request.type, request.name, parent, inputs)
+            self.recorded[response.urn] = Recorded(
+                request.type, request.name, parent, inputs, depends_on=_names(request.dependencies)
+            )
         return response
 
     def RegisterResourceOutputs(self, request: resource_pb2.RegisterResourceOutputsRequest) -> Any:  # noqa: N802
         if request.urn in self.recorded:
             self.recorded[request.urn].outputs.append(rpc.deserialize_properties(request.outputs))
         return empty_pb2.Empty()
+
+
+def _names(urns: Iterable[str]) -> frozenset[str]:
+    return frozenset(urn.rpartition("::")[2] for urn in urns)
 
 
 def record(build: Callable[[], None], *, stack: str = "test") -> list[Recorded]:

@@ -132,7 +132,7 @@ class Waiver(Strict):
     rule: Annotated[
         str, StringConstraints(pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)+$"), Field(description="its id in docs/rules.md")
     ]
-    resource: Annotated[Said, Field(description="the resource's name, or a pattern such as cloud-nova-*")]
+    resource: Annotated[Said, Field(description="the resource's name, or a pattern such as cloud-openstack-nova-*")]
     reason: Annotated[Said, Field(description="why the failure is accepted")]
     owner: Annotated[Said, Field(description="who answers for it")]
     expires: Annotated[Day, Field(description="the last day on which it holds, such as 2027-01-31")]

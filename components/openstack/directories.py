@@ -1,19 +1,21 @@
-"""Directories that nodes need before a stateful service comes: a local volume is only a path, nobody makes it."""
+"""Creates the directories of local volumes with systemd-tmpfiles; Kubernetes does not create them."""
 
 from __future__ import annotations
 
 from blueprint.plan.nodes import Node
 from blueprint.plan.planner import Plan
 from components.documents import literal
-from components.openstack.catalogue import CATALOGUE
-from components.openstack.storage import ROOT
+from components.openstack import storage
+from components.openstack.projects import PROCESSES
 
 
 def files(plan: Plan, node: Node) -> dict[str, str]:
-    """systemd-tmpfiles' list for a node, as a template; none where no service keeps data."""
-    lines = [
-        f"d {ROOT}/{service.name} 0770 {CATALOGUE[service.name].uid} {CATALOGUE[service.name].uid} -\n"
+    """Returns systemd-tmpfiles' list for a node, as a template; nothing if no process keeps data there."""
+    processes = [
+        PROCESSES[service.name]
         for service in plan.services
-        if not service.replaced_by and node.pool in service.pools and CATALOGUE[service.name].claim
+        if not service.replaced_by and node.pool in service.pools and PROCESSES[service.name].claim
     ]
+    root = storage.root(storage.ENVIRONMENT)
+    lines = [f"d {root}/{process.name} 0770 {process.uid} {process.uid} -\n" for process in processes]
     return {"tmpfiles.conf": literal("".join(lines))} if lines else {}

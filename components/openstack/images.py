@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from blueprint.problems import InvalidStackError, Problem
 from blueprint.stackfile.settings import Override, Settings
-from components.openstack.workload import Container
+from components.openstack.definition import Container
 
 CEPH_TAG = "v19.2.3"
 """Squid: the series that Kolla's 2026.1 clients are of."""

@@ -1,7 +1,7 @@
-"""A workload's pod: its containers with probes, volumes and resources.
+"""Pod template of a process: containers with probes, volumes and resources.
 
-Kolla's start script calls sudo, so no container forbids privilege escalation; those that are not privileged keep the
-runtime's own seccomp profile. Service links are off: `RABBITMQ_PORT=tcp://…` in the environment breaks RabbitMQ.
+Kolla's start script calls sudo, so no container forbids privilege escalation; unprivileged containers keep the
+runtime's seccomp profile. Service links are off: `RABBITMQ_PORT=tcp://…` in the environment breaks RabbitMQ.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 
 from pulumi_kubernetes.core import v1 as core
 from pulumi_kubernetes.meta import v1 as meta
@@ -18,8 +19,9 @@ import contract
 from blueprint.plan.planner import ServicePlan
 from blueprint.plan.sizing import Resources
 from blueprint.stackfile.settings import Settings
-from components.openstack import affinity, config, images, labels, storage
-from components.openstack.workload import Container, Exec, HostPath, Http, Probe, Workload
+from components.openstack import affinity, images, labels, storage
+from components.openstack.config import kolla
+from components.openstack.definition import Container, Exec, HostPath, Http, Probe, ProcessDefinition
 
 PERIOD = 10
 """Seconds between two probes, Kubernetes' default."""
@@ -27,58 +29,59 @@ PERIOD = 10
 
 @dataclass(frozen=True)
 class Pod:
-    """What a pod is made of."""
+    """The parts of a pod template."""
 
-    workload: Workload
-    service: ServicePlan
+    process: ProcessDefinition
+    placement: ServicePlan
+    environment: str
     settings: Settings
     resources: Resources
     annotations: Mapping[str, str]
-    """Those that the workload itself has as well."""
+    """Annotations that the workload has as well."""
     config_map: str | None
     data: Mapping[str, str]
-    """The ConfigMap's."""
+    """The ConfigMap's content."""
 
     def template(self) -> core.PodTemplateSpecArgs:
-        """The pod template of a Deployment, StatefulSet or DaemonSet."""
+        """Returns the pod template of a Deployment, StatefulSet or DaemonSet."""
         digest = hashlib.sha256(json.dumps(self.data, sort_keys=True).encode()).hexdigest()[:16]
         return core.PodTemplateSpecArgs(
             metadata=meta.ObjectMetaArgs(
-                labels=labels.of(self.workload), annotations={**self.annotations, contract.CONFIG: digest}
+                labels=labels.of(self.process), annotations={**self.annotations, contract.CONFIG: digest}
             ),
             spec=self._spec(),
         )
 
     def _spec(self) -> core.PodSpecArgs:
-        workload = self.workload
-        shares = split(self.resources, [container.share for container in workload.containers])
+        process = self.process
+        shares = split(self.resources, [container.share for container in process.containers])
         return core.PodSpecArgs(
-            service_account_name=workload.service,
+            service_account_name=process.name,
             automount_service_account_token=False,
             enable_service_links=False,
-            priority_class_name=storage.priority(quorum=self.service.quorum),
-            host_network=workload.host_network or None,
-            host_pid=workload.host_pid or None,
-            host_ipc=workload.host_ipc or None,
-            dns_policy="ClusterFirstWithHostNet" if workload.host_network else None,
-            termination_grace_period_seconds=workload.grace,
+            priority_class_name=storage.priority(self.environment, quorum=self.placement.quorum),
+            host_network=process.host_network or None,
+            host_pid=process.host_pid or None,
+            host_ipc=process.host_ipc or None,
+            dns_policy="ClusterFirstWithHostNet" if process.host_network else None,
+            termination_grace_period_seconds=process.grace,
             security_context=core.PodSecurityContextArgs(
-                fs_group=workload.uid, fs_group_change_policy="OnRootMismatch" if workload.claim else None
+                fs_group=process.uid, fs_group_change_policy="OnRootMismatch" if process.claim else None
             ),
-            affinity=affinity.affinity(self.service),
-            tolerations=affinity.tolerations(self.service),
-            topology_spread_constraints=affinity.spread(self.service),
+            affinity=affinity.affinity(self.placement),
+            tolerations=affinity.tolerations(self.placement),
+            topology_spread_constraints=affinity.spread(self.placement),
             containers=[
-                self._container(container, share) for container, share in zip(workload.containers, shares, strict=True)
+                self._container(container, share) for container, share in zip(process.containers, shares, strict=True)
             ],
             volumes=self._volumes(),
         )
 
     def _container(self, container: Container, resources: core.ResourceRequirementsArgs) -> core.ContainerArgs:
-        main = container is self.workload.containers[0]
+        main = container is self.process.containers[0]
         return core.ContainerArgs(
             name=container.name,
-            image=images.reference(container, self.settings, self.service.override, main=main),
+            image=images.reference(container, self.settings, self.placement.override, main=main),
             image_pull_policy="IfNotPresent",
             command=None if container.kolla else ["bash", "-ec"],
             args=None if container.kolla else [container.command],
@@ -99,38 +102,41 @@ class Pod:
     def _mounts(self, container: Container) -> list[core.VolumeMountArgs] | None:
         mounts = [_host_mount(path) for path in container.host_paths]
         if self.config_map:
-            # Without Kolla's start script nothing copies files: they stand where the program looks for them.
-            path = config.DIRECTORY if container.kolla else f"/etc/{self.workload.component}"
+            # Without Kolla's start script nothing copies files: they are mounted where the program reads them.
+            path = kolla.DIRECTORY if container.kolla else f"/etc/{self.process.project}"
             mounts.append(core.VolumeMountArgs(name=_files(container), mount_path=path, read_only=True))
         if container.data:
             mounts.append(core.VolumeMountArgs(name=storage.CLAIM, mount_path=container.data))
         return mounts or None
 
     def _volumes(self) -> list[core.VolumeArgs] | None:
-        paths = {path.name: path for container in self.workload.containers for path in container.host_paths}
+        root = PurePosixPath(storage.root(self.environment))
+        paths = {path.name: path for container in self.process.containers for path in container.host_paths}
         volumes = [
             core.VolumeArgs(
-                name=name, host_path=core.HostPathVolumeSourceArgs(path=path.path, type="DirectoryOrCreate")
+                name=name,
+                # An absolute path stays as it is, a relative one lies below the environment's own directory.
+                host_path=core.HostPathVolumeSourceArgs(path=str(root / path.path), type="DirectoryOrCreate"),
             )
             for name, path in paths.items()
         ]
         if self.config_map:
-            volumes += [self._files_volume(container) for container in self.workload.containers]
+            volumes += [self._files_volume(container) for container in self.process.containers]
         return volumes or None
 
     def _files_volume(self, container: Container) -> core.VolumeArgs:
-        """The ConfigMap as one container sees it: its own config.json under Kolla's name for it, and its files."""
-        taken = config.files(self.workload, container, self.service.override.config)
+        """Returns the ConfigMap as one container sees it: its own config.json under Kolla's name, and its files."""
+        taken = kolla.files(self.process, container, self.placement.override.config)
         items = [core.KeyToPathArgs(key=file.name, path=file.name) for file in taken]
         if container.kolla:
-            items.insert(0, core.KeyToPathArgs(key=config.key(self.workload, container), path="config.json"))
+            items.insert(0, core.KeyToPathArgs(key=kolla.key(self.process, container), path="config.json"))
         return core.VolumeArgs(
             name=_files(container), config_map=core.ConfigMapVolumeSourceArgs(name=self.config_map, items=items)
         )
 
 
 def split(resources: Resources, shares: Sequence[int]) -> list[core.ResourceRequirementsArgs]:
-    """The pod's resources over its containers; together they are the pod's, to the last millicore."""
+    """Divides the pod's resources among its containers; the parts add up to the whole."""
     cpu, memory = divide(resources.cpu_m, shares), divide(resources.memory_mi, shares)
     most = divide(resources.limit_memory_mi, shares)
     most_cpu = divide(resources.limit_cpu_m, shares) if resources.limit_cpu_m else None
@@ -144,7 +150,7 @@ def split(resources: Resources, shares: Sequence[int]) -> list[core.ResourceRequ
 
 
 def divide(total: int, shares: Sequence[int]) -> list[int]:
-    """`total` in whole parts after `shares`; what does not divide goes to the first, the service itself."""
+    """Divides `total` into whole parts in proportion to `shares`; the remainder goes to the first part."""
     parts = [total * share // sum(shares) for share in shares]
     return [parts[0] + total - sum(parts), *parts[1:]]
 
@@ -164,7 +170,7 @@ def _host_mount(path: HostPath) -> core.VolumeMountArgs:
 
 def _environment(container: Container) -> list[core.EnvVarArgs]:
     if container.kolla:
-        fixed = (("KOLLA_CONFIG_STRATEGY", config.STRATEGY), *container.environment)
+        fixed = (("KOLLA_CONFIG_STRATEGY", kolla.STRATEGY), *container.environment)
         return [core.EnvVarArgs(name=name, value=value) for name, value in fixed]
     fields = {"POD_NAME": "metadata.name", "POD_IP": "status.podIP", "NODE_NAME": "spec.nodeName"}
     return [

@@ -1,7 +1,8 @@
-"""What all services share in the cluster, and where the data of the stateful ones lies.
+"""Objects that all processes of an environment share, and the volumes of the stateful ones.
 
-Data stays on the node's own disk (004, 5.3.17: 'kept on the local storage devices of nodes'): a volume for every node
-that the service may run on, named after both, so that a plan with more nodes adds volumes and moves none.
+Cluster-scoped objects and directories of nodes carry the environment's name, so that two environments fit one cluster.
+Data stays on the node's own disk (004, 5.3.17: 'kept on the local storage devices of nodes'): one volume for every node
+that a process may run on, named after both, so that further nodes add volumes and move none.
 """
 
 from __future__ import annotations
@@ -15,32 +16,46 @@ from pulumi_kubernetes.storage import v1 as storage
 import contract
 from blueprint.plan.nodes import Node
 from components.openstack import labels
-from components.openstack.workload import Claim, Workload
+from components.openstack.definition import Claim, ProcessDefinition
 from contract import HOSTNAME
 
-NAMESPACE = "openstack"
-CLASS = "quorate-local"
+ENVIRONMENT = "openstack"
+"""The environment of a stack: its namespace has the same name. A stack has one until the stack file can name more."""
 CLAIM = "data"
-ROOT = "/var/lib/quorate"
+_ROOT = "/var/lib/quorate"
 
-QUORUM, CONTROL_PLANE = "quorate-quorum", "quorate-control-plane"
-PRIORITIES = {
-    QUORUM: (1_000_000, "Members of a quorum: the last to make room."),
-    CONTROL_PLANE: (900_000, "OpenStack's other services and agents."),
+_PRIORITIES = {
+    "quorum": (1_000_000, "Members of a quorum: the last to be preempted."),
+    "control-plane": (900_000, "OpenStack's other processes and agents."),
 }
 
 
-def foundation(name: str, opts: pulumi.ResourceOptions) -> list[pulumi.Resource]:
-    """The namespace, the class of local volumes and the priorities."""
-    common = {"app.kubernetes.io/part-of": "openstack", "app.kubernetes.io/managed-by": "quorate"}
+def root(environment: str) -> str:
+    """Returns the directory of nodes that holds an environment's data."""
+    return f"{_ROOT}/{environment}"
+
+
+def storage_class(environment: str) -> str:
+    """Returns the name of the StorageClass of local volumes."""
+    return f"{environment}-local"
+
+
+def priority(environment: str, *, quorum: bool) -> str:
+    """Returns the name of the PriorityClass of a process's pods."""
+    return f"{environment}-{'quorum' if quorum else 'control-plane'}"
+
+
+def foundation(name: str, environment: str, opts: pulumi.ResourceOptions) -> list[pulumi.Resource]:
+    """Makes the namespace, the class of local volumes and the priorities."""
+    common = labels.common()
     # Agents make networks and guests on their nodes; Kubernetes admits them only where a namespace says so.
     privileged = {"pod-security.kubernetes.io/enforce": "privileged"}
     namespace = core.Namespace(
-        f"{name}-{NAMESPACE}", metadata=meta.ObjectMetaArgs(name=NAMESPACE, labels=common | privileged), opts=opts
+        name, metadata=meta.ObjectMetaArgs(name=environment, labels=common | privileged), opts=opts
     )
     local = storage.StorageClass(
-        f"{name}-{CLASS}",
-        metadata=meta.ObjectMetaArgs(name=CLASS, labels=common),
+        f"{name}-local",
+        metadata=meta.ObjectMetaArgs(name=storage_class(environment), labels=common),
         provisioner="kubernetes.io/no-provisioner",
         volume_binding_mode="WaitForFirstConsumer",
         reclaim_policy="Retain",
@@ -48,52 +63,47 @@ def foundation(name: str, opts: pulumi.ResourceOptions) -> list[pulumi.Resource]
     )
     priorities = [
         scheduling.PriorityClass(
-            f"{name}-{priority_class}",
-            metadata=meta.ObjectMetaArgs(name=priority_class, labels=common),
+            f"{name}-{kind}",
+            metadata=meta.ObjectMetaArgs(name=f"{environment}-{kind}", labels=common),
             value=value,
             description=description,
             opts=opts,
         )
-        for priority_class, (value, description) in PRIORITIES.items()
+        for kind, (value, description) in _PRIORITIES.items()
     ]
     return [namespace, local, *priorities]
 
 
-def priority(*, quorum: bool) -> str:
-    """The PriorityClass of a service's pods."""
-    return QUORUM if quorum else CONTROL_PLANE
-
-
 def size(claim: Claim, profile: str) -> str:
-    """How much a member asks for, and each volume offers."""
+    """Returns the size of each volume, which is what a member requests."""
     return f"{claim.production if profile == 'production' else claim.lab}Gi"
 
 
-def claim_template(workload: Workload, capacity: str) -> core.PersistentVolumeClaimArgs:
-    """What each member of a StatefulSet asks for: a volume of its own service, wherever the member stands."""
+def claim_template(environment: str, process: ProcessDefinition, capacity: str) -> core.PersistentVolumeClaimArgs:
+    """Returns the claim of each member of a StatefulSet: a volume of its own process on the member's node."""
     return core.PersistentVolumeClaimArgs(
-        metadata=meta.ObjectMetaArgs(name=CLAIM, labels=labels.of(workload)),
+        metadata=meta.ObjectMetaArgs(name=CLAIM, labels=labels.of(process)),
         spec=core.PersistentVolumeClaimSpecArgs(
             access_modes=["ReadWriteOnce"],
-            storage_class_name=CLASS,
-            selector=meta.LabelSelectorArgs(match_labels={contract.NAME: workload.service}),
+            storage_class_name=storage_class(environment),
+            selector=meta.LabelSelectorArgs(match_labels={contract.NAME: process.name}),
             resources=core.VolumeResourceRequirementsArgs(requests={"storage": capacity}),
         ),
     )
 
 
-def volume(workload: Workload, capacity: str, node: Node) -> core.PersistentVolumeInitArgs:
-    """The service's volume on one node."""
+def volume(environment: str, process: ProcessDefinition, capacity: str, node: Node) -> core.PersistentVolumeInitArgs:
+    """Returns the process's volume on one node."""
     on_node = core.NodeSelectorRequirementArgs(key=HOSTNAME, operator="In", values=[node.name])
     return core.PersistentVolumeInitArgs(
-        metadata=meta.ObjectMetaArgs(name=f"{workload.service}-{node.name}", labels=labels.of(workload)),
+        metadata=meta.ObjectMetaArgs(name=f"{environment}-{process.name}-{node.name}", labels=labels.of(process)),
         spec=core.PersistentVolumeSpecArgs(
             capacity={"storage": capacity},
             access_modes=["ReadWriteOnce"],
             persistent_volume_reclaim_policy="Retain",
-            storage_class_name=CLASS,
+            storage_class_name=storage_class(environment),
             volume_mode="Filesystem",
-            local=core.LocalVolumeSourceArgs(path=f"{ROOT}/{workload.service}"),
+            local=core.LocalVolumeSourceArgs(path=f"{root(environment)}/{process.name}"),
             node_affinity=core.VolumeNodeAffinityArgs(
                 required=core.NodeSelectorArgs(
                     node_selector_terms=[core.NodeSelectorTermArgs(match_expressions=[on_node])]

@@ -112,8 +112,8 @@ def test_an_edited_stack_file_in_words(repository: Repository) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     storage = "cloud-virt1-storage1 cloud-virt2-storage2 cloud-virt3-storage3"
     assert repository.told == {
-        ("count-changed", "cloud-glance-api"),
-        ("quorum-rolled", "cloud-rabbitmq"),
+        ("count-changed", "cloud-openstack-glance-api"),
+        ("quorum-rolled", "cloud-openstack-rabbitmq"),
         ("machine-resized", storage),
         # What the servers have left; the pool's resource is named after it.
         ("node-capacity-changed", "cloud-compute-32c-128g-virt-24c-52g cloud-compute-32c-128g-virt-24c-56g"),
@@ -132,14 +132,14 @@ def test_an_edited_stack_file_in_words(repository: Repository) -> None:
 
 def test_a_forbidden_change_has_an_exit_code_of_its_own(repository: Repository) -> None:
     """Every member of the quorum gets a new identity at once."""
-    repository.edit('service_name=f"{args.service.name}-members"', "service_name=args.service.name", SERVICE)
+    repository.edit('service_name=f"{args.definition.name}-members"', "service_name=args.definition.name", PROCESS)
     done = repository.diff()
     assert done.returncode == 3, done.stdout + done.stderr
-    assert ("service-replaced", "cloud-rabbitmq") in repository.told
+    assert ("service-replaced", "cloud-openstack-rabbitmq") in repository.told
     assert repository.changes["level"] == "forbidden"
 
 
-SERVICE = "components/openstack/service.py"
+PROCESS = "components/openstack/process.py"
 
 
 def test_a_base_that_fails_is_told_with_its_own_reason(repository: Repository) -> None:
@@ -174,11 +174,11 @@ def test_a_live_stack_is_compared_in_the_render_target(repository: Repository) -
     repository.edit("quorate:features", "quorate:release: '2025.2'\n  quorate:features")
     done = repository.diff()
     assert done.returncode in (0, 3), done.stderr
-    assert ("quorum-rolled", "cloud-mysqld") in repository.told
+    assert ("quorum-rolled", "cloud-openstack-mariadb-mysqld") in repository.told
 
 
 def test_a_review_says_what_is_newly_broken(repository: Repository) -> None:
-    repository.edit("max_unavailable=1, selector", "max_unavailable=3, selector", SERVICE)
+    repository.edit("max_unavailable=1, selector", "max_unavailable=3, selector", PROCESS)
     done = repository.run("review", "--base", "HEAD", "--stack", "dev")
     assert done.returncode == 0, done.stdout + done.stderr  # a lab: rules advise
     assert repository.leftovers == []

@@ -82,7 +82,12 @@ def test_a_new_compute_is_one_change_of_its_pool(standing: Projects) -> None:
     edit(prod, servers=one_more)
     changes = prod.up().changes()
     assert changes == {
-        "update": {"cloud", "cloud-compute-24c-256g", "cloud-nova-compute", "cloud-neutron-l2-agent"},
+        "update": {
+            "cloud",
+            "cloud-compute-24c-256g",
+            "cloud-openstack-nova-compute",
+            "cloud-openstack-neutron-l2-agent",
+        },
     }
     assert (prod.build / "machines" / "cmp301" / "node.yaml").exists()
 

@@ -180,7 +180,7 @@ def test_clients_and_members_find_each_other(plan: Plan, manifests: Manifests) -
 def test_data_has_a_volume_on_every_node_that_may_hold_it(plan: Plan, manifests: Manifests) -> None:
     found = {name: each["spec"] for (kind, name), each in manifests.items() if kind == "PersistentVolume"}
     homes = {
-        f"{each.name}-{node.name}": (each.name, node.name)
+        f"openstack-{each.name}-{node.name}": (each.name, node.name)
         for each in alive(plan)
         if each.name in STATEFUL
         for node in plan.nodes
@@ -191,13 +191,13 @@ def test_data_has_a_volume_on_every_node_that_may_hold_it(plan: Plan, manifests:
         service, node = homes[name]
         (term,) = spec["nodeAffinity"]["required"]["nodeSelectorTerms"]
         assert term["matchExpressions"] == [{"key": "kubernetes.io/hostname", "operator": "In", "values": [node]}]
-        assert spec["local"] == {"path": f"/var/lib/quorate/{service}"}
+        assert spec["local"] == {"path": f"/var/lib/quorate/openstack/{service}"}
         (claim,) = workload(manifests, service)["spec"]["volumeClaimTemplates"]
-        assert claim["spec"]["storageClassName"] == spec["storageClassName"] == "quorate-local"
+        assert claim["spec"]["storageClassName"] == spec["storageClassName"] == "openstack-local"
         assert claim["spec"]["resources"]["requests"] == spec["capacity"]
         assert claim["spec"]["selector"] == {"matchLabels": {"app.kubernetes.io/name": service}}
         assert manifests["PersistentVolume", name]["metadata"]["labels"]["app.kubernetes.io/name"] == service
-    storage_class = manifests["StorageClass", "quorate-local"]
+    storage_class = manifests["StorageClass", "openstack-local"]
     assert storage_class["provisioner"] == "kubernetes.io/no-provisioner"
     assert storage_class["volumeBindingMode"] == "WaitForFirstConsumer"
 

@@ -15,15 +15,17 @@ from policy.findings import Enforcement, Finding, Severity, Verdict, Waiver
 TODAY = date(2026, 11, 21)
 WRITTEN = {
     "rule": "galera-size",
-    "resource": "cloud-mysqld",
+    "resource": "cloud-openstack-mariadb-mysqld",
     "reason": "a move",
     "owner": "Ada",
     "expires": "2027-01-31",
 }
-GIVEN = Waiver("galera-size", "cloud-mysqld", "a move", "Ada", date(2027, 1, 31))
+GIVEN = Waiver("galera-size", "cloud-openstack-mariadb-mysqld", "a move", "Ada", date(2027, 1, 31))
 
 
-def finding(verdict: Verdict = Verdict.FAIL, rule: str = "galera-size", name: str = "cloud-mysqld") -> Finding:
+def finding(
+    verdict: Verdict = Verdict.FAIL, rule: str = "galera-size", name: str = "cloud-openstack-mariadb-mysqld"
+) -> Finding:
     urn = f"urn:pulumi:prod::quorate::a$b::{name}"
     return Finding(rule, Severity.HIGH, Enforcement.MANDATORY, verdict, urn, "seen", "004, 5.3.13", "mend it")
 
@@ -52,7 +54,7 @@ def test_nothing_but_a_failure_can_be_waived(verdict: Verdict) -> None:
         ("galera-size", "*-mysqld", TODAY, True),
         ("galera-size", "cloud-mysql", TODAY, False),
         ("galera-size", "Cloud-mysqld", TODAY, False),
-        ("galera-size", "*b::cloud-mysqld", TODAY, False),
+        ("galera-size", "*b::cloud-openstack-mariadb-mysqld", TODAY, False),
         ("rabbitmq-size", "*", TODAY, False),
         ("galera-size", "*", date(2026, 11, 20), False),
     ],

@@ -34,7 +34,7 @@ def with_server(extra: dict[str, Any], **more: Any) -> dict[str, Any]:
 
 WAIVER = {
     "rule": "galera-size",
-    "resource": "cloud-mysqld",
+    "resource": "cloud-openstack-mariadb-mysqld",
     "reason": "a move",
     "owner": "Ada",
     "expires": "2027-01-31",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from typing import Any
 
@@ -13,6 +14,8 @@ from blueprint.problems import InvalidStackError
 from blueprint.stackfile.loader import load_file
 from components import target
 from components.cloud import Cloud, CloudArgs
+from components.openstack.environment import Environment, EnvironmentArgs
+from components.openstack.projects import PROCESSES, PROJECTS
 from tests.recording import Recorded, record
 from tests.stacks import STACKS, full_size, parsed
 
@@ -45,7 +48,7 @@ def test_every_component_sends_its_facts_as_inputs_and_once_as_outputs(dev: list
     components = [each for each in dev if each.type.startswith("quorate:")]
     assert {each.type for each in components} == {
         contract.CLOUD, contract.VIRT_HOST, contract.MASTER_TIER, contract.ETCD, contract.CALICO,
-        contract.OPENSTACK_SERVICE,
+        contract.ENVIRONMENT, contract.PROJECT, contract.PROCESS,
     }  # fmt: skip
     for each in components:
         assert each.outputs == [each.inputs], each.name
@@ -104,13 +107,14 @@ def test_a_physical_master_is_the_tiers_and_a_virtual_one_its_hosts(dev: list[Re
     assert {each.parent for each in dev if each.inputs.get("node") == "master1"} == {"cloud-virt1"}
 
 
-def test_a_service_is_what_the_plan_says_of_it(large: list[Recorded]) -> None:
-    services = facts(large, contract.OPENSTACK_SERVICE)
-    assert services.keys() == {f"cloud-{each.name}" for each in LARGE.services if not each.replaced_by}
+def test_a_process_is_what_the_plan_says_of_it(large: list[Recorded]) -> None:
+    processes = {each["process"]: each for each in facts(large, contract.PROCESS).values()}
+    assert processes.keys() == {each.name for each in LARGE.services if not each.replaced_by}
     for each in LARGE.services:
         if not each.replaced_by:
-            assert services[f"cloud-{each.name}"] == {
-                "service": each.name,
+            assert processes[each.name] == {
+                "process": each.name,
+                "project": PROCESSES[each.name].project,
                 "row": each.row,
                 "instances": each.instances,
                 "dedicatedNodes": each.dedicated_nodes,
@@ -123,28 +127,85 @@ def test_a_service_is_what_the_plan_says_of_it(large: list[Recorded]) -> None:
             }
 
 
-def test_each_service_brings_the_objects_of_its_kind(large: list[Recorded]) -> None:
+def test_the_environment_holds_projects_and_these_their_processes(large: list[Recorded]) -> None:
+    environment = facts(large, contract.ENVIRONMENT)
+    names = [project.name for project in PROJECTS]
+    assert environment == {"cloud-openstack": {"environment": "openstack", "release": "2026.1", "projects": names}}
+    assert facts(large, contract.PROJECT)["cloud-openstack-cinder"] == {
+        "project": "cinder",
+        "environment": "openstack",
+        "needs": ["keystone", "mariadb", "rabbitmq", "ceph"],
+        "processes": ["cinder-api", "cinder-scheduler", "cinder-volume"],
+    }
+    parents = {each.name: each.parent for each in large if each.type in (contract.PROJECT, contract.PROCESS)}
+    assert {parents[f"cloud-openstack-{name}"] for name in names} <= {"cloud-openstack"} | {
+        f"cloud-openstack-{project.name}" for project in PROJECTS if project.name in PROCESSES
+    }
+    assert parents["cloud-openstack-mariadb-mysqld"] == "cloud-openstack-mariadb"
+    assert parents["cloud-openstack-nova-api"] == "cloud-openstack-nova"
+
+
+def test_a_project_waits_for_the_workloads_of_those_that_it_needs(large: list[Recorded]) -> None:
+    """In a cluster, a workload's resource is complete when its pods are ready."""
+    found = {each.name: each for each in large if each.kind in ("Deployment", "StatefulSet", "DaemonSet")}
+    waits = found["cloud-openstack-glance-api"].depends_on
+    assert {"cloud-openstack-keystone", "cloud-openstack-mariadb-mysqld", "cloud-openstack-ceph-mon"} <= waits
+    assert not {"cloud-openstack-nova-api", "cloud-openstack-horizon"} & waits
+    assert "cloud-openstack-mariadb-mysqld" not in found["cloud-openstack-rabbitmq"].depends_on
+
+
+def test_two_environments_fit_one_cluster() -> None:
+    """No Kubernetes object of one has the name of an object of the other, and none shares a directory of a node."""
+    both = [environment(LARGE, name) for name in ("blue", "green")]
+    one, two = (
+        {(each.kind, each.inputs["metadata"].get("namespace"), each.inputs["metadata"]["name"]) for each in found}
+        for found in both
+    )
+    assert not one & two
+    assert {namespace for _, namespace, _ in one} == {None, "blue"}
+    one, two = ({each.inputs["spec"]["local"]["path"] for each in found if each.kind == VOLUME} for found in both)
+    assert one
+    assert not one & two
+    texts = [json.dumps([each.inputs for each in found]) for found in both]
+    assert texts[0].replace("blue", "green") == texts[1]
+
+
+VOLUME = "PersistentVolume"
+
+
+def environment(made: Plan, name: str) -> list[Recorded]:
+    """The Kubernetes objects of one environment."""
+
+    def build() -> None:
+        Environment(f"cloud-{name}", EnvironmentArgs(name, made))
+
+    return sorted(
+        (each for each in record(build) if each.type.startswith("kubernetes:")), key=lambda each: (each.kind, each.name)
+    )
+
+
+def test_each_process_brings_the_objects_of_its_kind(large: list[Recorded]) -> None:
     kinds: dict[str, set[str]] = defaultdict(set)
     for each in large:
         if each.type.startswith("kubernetes:"):
-            kinds[each.parent].add(f"{each.kind} {each.name.removeprefix('cloud-')}")
-    assert kinds["cloud-keystone"] == {
+            kinds[each.parent].add(f"{each.kind} {each.name.removeprefix('cloud-openstack').removeprefix('-')}")
+    assert kinds["cloud-openstack-keystone"] == {
         "ServiceAccount keystone", "ConfigMap keystone-kolla", "Service keystone", "PodDisruptionBudget keystone",
         "Deployment keystone",
     }  # fmt: skip
-    assert kinds["cloud-nova-compute"] == {
+    assert kinds["cloud-openstack-nova-compute"] == {
         "ServiceAccount nova-compute", "ConfigMap nova-compute-kolla", "DaemonSet nova-compute",
     }  # fmt: skip
     volumes = {f"PersistentVolume rabbitmq-{node.name}" for node in LARGE.pool("rabbitmq")}
     assert len(volumes) == 3
-    assert kinds["cloud-rabbitmq"] == volumes | {
+    assert kinds["cloud-openstack-rabbitmq"] == volumes | {
         "ServiceAccount rabbitmq", "ConfigMap rabbitmq-kolla", "Service rabbitmq-members",
         "PodDisruptionBudget rabbitmq", "StatefulSet rabbitmq",
     }  # fmt: skip
-    assert kinds["cloud"] == {
-        "Namespace openstack", "StorageClass quorate-local", "PriorityClass quorate-quorum",
-        "PriorityClass quorate-control-plane",
+    assert kinds["cloud-openstack"] == {
+        "Namespace ", "StorageClass local", "PriorityClass quorum", "PriorityClass control-plane",
     }  # fmt: skip
+    assert not kinds["cloud"]
 
 
 def test_data_may_lie_on_every_node_that_may_carry_the_service() -> None:
@@ -153,7 +214,9 @@ def test_data_may_lie_on_every_node_that_may_carry_the_service() -> None:
     (store,) = (each for each in made.services if each.name == "influxdb-grafana")
     assert set(store.pools) == {"mysqld", "controller"}
     volumes = {each.name for each in cloud(made) if each.kind == "PersistentVolume" and store.name in each.name}
-    assert volumes == {f"cloud-influxdb-grafana-{node.name}" for node in made.nodes if node.pool in store.pools}
+    assert volumes == {
+        f"cloud-openstack-prometheus-influxdb-grafana-{node.name}" for node in made.nodes if node.pool in store.pools
+    }
     assert len(volumes) == 5
 
 
@@ -161,12 +224,12 @@ def test_given_files_stand_where_their_processes_look() -> None:
     """Through Kolla's start script, or where the program itself looks for them."""
     given = {"glance-api": {"config": {"glance-api.conf": "a"}}, "ceph-mon": {"config": {"ceph.conf": "b"}}}
     resources = {(each.kind, each.name): each.inputs for each in cloud(plan(parsed(full_size("100", services=given))))}
-    assert resources["ConfigMap", "cloud-glance-api-kolla"]["data"]["glance-api.conf"] == "a"
-    assert resources["ConfigMap", "cloud-ceph-mon-config"]["data"] == {"ceph.conf": "b"}
-    assert files(resources["Deployment", "cloud-glance-api"]) == {
+    assert resources["ConfigMap", "cloud-openstack-glance-api-kolla"]["data"]["glance-api.conf"] == "a"
+    assert resources["ConfigMap", "cloud-openstack-ceph-mon-config"]["data"] == {"ceph.conf": "b"}
+    assert files(resources["Deployment", "cloud-openstack-glance-api"]) == {
         "/var/lib/kolla/config_files": {"config.json", "glance-api.conf"},
     }
-    assert files(resources["StatefulSet", "cloud-ceph-mon"]) == {"/etc/ceph": {"ceph.conf"}}
+    assert files(resources["StatefulSet", "cloud-openstack-ceph-mon"]) == {"/etc/ceph": {"ceph.conf"}}
 
 
 def files(workload: dict[str, Any]) -> dict[str, set[str]]:
@@ -182,7 +245,7 @@ def test_a_change_of_configuration_rolls_the_pods() -> None:
         text: next(
             each.inputs["spec"]["template"]["metadata"]["annotations"]["quorate.io/config"]
             for each in cloud(plan(parsed(full_size("100", services={"horizon": {"config": {"x.py": text}}}))))
-            if each.name == "cloud-horizon" and each.kind == "Deployment"
+            if each.name == "cloud-openstack-horizon" and each.kind == "Deployment"
         )
         for text in ("a", "b")
     }
@@ -234,7 +297,7 @@ def test_a_new_compute_changes_its_pool_and_nothing_else(large: list[Recorded]) 
     changed = {name for (kind, name) in after if after[kind, name] != before[kind, name]}
     assert changed == {
         "cloud", "cloud-compute-24c-256g-no-rack",
-        "cloud-nova-compute", "cloud-neutron-l2-agent",
+        "cloud-openstack-nova-compute", "cloud-openstack-neutron-l2-agent",
     }  # fmt: skip
 
 

@@ -213,8 +213,8 @@ def test_dns_is_six_at_1000_nodes_only() -> None:
 def test_directories_of_local_volumes_belong_to_their_services() -> None:
     found = {each.name: machine_files.files(LARGE, each).get("tmpfiles.conf") for each in LARGE.nodes}
     by_pool = {each.pool: found[each.name] for each in LARGE.nodes}
-    assert by_pool["rabbitmq"] == "d /var/lib/quorate/rabbitmq 0770 42439 42439 -\n"
-    assert by_pool["ceph-mon"] == "d /var/lib/quorate/ceph-mon 0770 167 167 -\n"
+    assert by_pool["rabbitmq"] == "d /var/lib/quorate/openstack/rabbitmq 0770 42439 42439 -\n"
+    assert by_pool["ceph-mon"] == "d /var/lib/quorate/openstack/ceph-mon 0770 167 167 -\n"
     assert by_pool["compute"] is by_pool["master"] is by_pool["keystone"] is None
 
 

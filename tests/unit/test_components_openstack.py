@@ -14,10 +14,11 @@ from blueprint.architecture.loader import NAMES, load_architecture
 from blueprint.plan.sizing import load_sizing
 from blueprint.problems import InvalidStackError
 from blueprint.stackfile.settings import Images, Override, Settings
-from components.openstack import config, images
-from components.openstack.catalogue import CATALOGUE
+from components.openstack import images
+from components.openstack.config import kolla
+from components.openstack.definition import Container, Exec, Http, ProcessDefinition, Tcp
 from components.openstack.pod import divide
-from components.openstack.workload import Container, Exec, Http, Tcp, Workload
+from components.openstack.projects import PROCESSES, PROJECTS
 from tests.stacks import full_size, parsed
 
 SETTINGS = parsed(full_size("100"))
@@ -25,13 +26,27 @@ STATEFUL = {"rabbitmq", "mysqld", "ceph-mon", "influxdb-grafana", "elasticsearch
 ON_THE_HOSTS_NETWORK = {
     "nova-compute", "neutron-l2-agent", "neutron-l3-agent", "neutron-dhcp-agent", "neutron-metadata-agent", "ceph-osd",
 }  # fmt: skip
-CONTAINERS = [(workload, container) for workload in CATALOGUE.values() for container in workload.containers]
+CONTAINERS = [(process, container) for process in PROCESSES.values() for container in process.containers]
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_living_row_runs_as_something_and_no_retired_one_does(name: str) -> None:
     rows = load_architecture(name).rows
-    assert {row.service for row in rows if not row.replaced_by} == CATALOGUE.keys()
+    assert {row.service for row in rows if not row.replaced_by} == PROCESSES.keys()
+
+
+def test_a_project_comes_after_the_projects_that_it_needs() -> None:
+    """The environment builds them in this order and finds what it depends on already built; a circle cannot pass."""
+    names = [project.name for project in PROJECTS]
+    assert len(set(names)) == len(names)
+    for place, project in enumerate(PROJECTS):
+        assert set(project.needs) <= set(names[:place]), project.name
+
+
+def test_a_process_belongs_to_one_project() -> None:
+    for project in PROJECTS:
+        assert {process.project for process in project.processes} == {project.name}
+    assert len(PROCESSES) == sum(len(project.processes) for project in PROJECTS)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -39,61 +54,61 @@ def test_kinds_are_those_of_the_rows(name: str) -> None:
     for row in load_architecture(name).rows:
         if not row.replaced_by:
             kind = "DaemonSet" if row.everywhere else "StatefulSet" if row.service in STATEFUL else "Deployment"
-            assert CATALOGUE[row.service].kind == kind, row.service
+            assert PROCESSES[row.service].kind == kind, row.service
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_what_needs_a_load_balancer_has_a_port_to_balance(name: str) -> None:
     for row in load_architecture(name).rows:
         if row.load_balancer and not row.replaced_by:
-            assert CATALOGUE[row.service].exposed, row.service
+            assert PROCESSES[row.service].exposed, row.service
 
 
 def test_clients_reach_the_database_through_proxysql() -> None:
     """004, 5.3.16: 'this service might require specialized load balancer (proxysql)'."""
-    workload = CATALOGUE["mysqld"]
-    assert workload.exposed == ((3306, "proxysql"),)
-    assert [each.name for each in workload.containers] == ["mariadb", "proxysql"]
+    process = PROCESSES["mysqld"]
+    assert process.exposed == ((3306, "proxysql"),)
+    assert [each.name for each in process.containers] == ["mariadb", "proxysql"]
 
 
 def test_only_agents_are_on_the_hosts_network() -> None:
-    assert {workload.service for workload in CATALOGUE.values() if workload.host_network} == ON_THE_HOSTS_NETWORK
+    assert {process.name for process in PROCESSES.values() if process.host_network} == ON_THE_HOSTS_NETWORK
 
 
 def test_only_what_is_on_the_hosts_network_is_privileged() -> None:
-    privileged = {workload.service for workload, container in CONTAINERS if container.privileged}
+    privileged = {process.name for process, container in CONTAINERS if container.privileged}
     assert privileged == ON_THE_HOSTS_NETWORK
 
 
 def test_no_two_pods_of_one_node_want_the_same_port_of_the_host() -> None:
-    agents = [workload for workload in CATALOGUE.values() if workload.host_network]
-    ports = [port.number for workload in agents for container in workload.containers for port in container.ports]
+    agents = [process for process in PROCESSES.values() if process.host_network]
+    ports = [port.number for process in agents for container in process.containers for port in container.ports]
     assert len(ports) == len(set(ports))
 
 
 def test_only_privileged_containers_share_mounts_with_the_host() -> None:
     """The API server refuses any other."""
-    sharing = [(workload.service, each.name) for workload, each in CONTAINERS if any(p.shared for p in each.host_paths)]
-    privileged = [(workload.service, each.name) for workload, each in CONTAINERS if each.privileged]
+    sharing = [(process.name, each.name) for process, each in CONTAINERS if any(p.shared for p in each.host_paths)]
+    privileged = [(process.name, each.name) for process, each in CONTAINERS if each.privileged]
     assert set(sharing) <= set(privileged)
 
 
-@pytest.mark.parametrize("workload", CATALOGUE.values(), ids=lambda workload: workload.service)
-def test_a_workload_fits_together(workload: Workload) -> None:
-    ports = {port.name for container in workload.containers for port in container.ports}
-    numbers = [port.number for container in workload.containers for port in container.ports]
+@pytest.mark.parametrize("process", PROCESSES.values(), ids=lambda process: process.name)
+def test_a_process_fits_together(process: ProcessDefinition) -> None:
+    ports = {port.name for container in process.containers for port in container.ports}
+    numbers = [port.number for container in process.containers for port in container.ports]
     assert all(re.fullmatch(r"[a-z0-9-]{1,15}", port) for port in ports)
     assert len(numbers) == len(set(numbers)) == len(ports), "a pod's containers share its network"
-    assert {target for _, target in workload.exposed} <= ports
-    assert len({container.name for container in workload.containers}) == len(workload.containers)
-    assert (workload.claim is not None) == (workload.kind == "StatefulSet")
-    assert any(container.data for container in workload.containers) == (workload.claim is not None)
-    paths = {(path.name, path.path) for container in workload.containers for path in container.host_paths}
+    assert {target for _, target in process.exposed} <= ports
+    assert len({container.name for container in process.containers}) == len(process.containers)
+    assert (process.claim is not None) == (process.kind == "StatefulSet")
+    assert any(container.data for container in process.containers) == (process.claim is not None)
+    paths = {(path.name, path.path) for container in process.containers for path in container.host_paths}
     assert len({name for name, _ in paths}) == len(paths), "one name, one directory"
 
 
-@pytest.mark.parametrize(("workload", "container"), CONTAINERS, ids=lambda each: getattr(each, "name", ""))
-def test_probes_ask_what_is_there(workload: Workload, container: Container) -> None:
+@pytest.mark.parametrize(("process", "container"), CONTAINERS, ids=lambda each: getattr(each, "name", ""))
+def test_probes_ask_what_is_there(process: ProcessDefinition, container: Container) -> None:
     ports = {port.name for port in container.ports}
     for probe in (container.ready, container.alive):
         match probe:
@@ -146,7 +161,7 @@ def test_a_digest_pins_an_image_wherever_it_comes_from() -> None:
 
 
 def test_an_image_of_ones_own_is_the_services_and_not_its_companions() -> None:
-    mariadb, proxysql = CATALOGUE["mysqld"].containers
+    mariadb, proxysql = PROCESSES["mysqld"].containers
     own = Override(image="mine/db@sha256:1")
     assert images.reference(mariadb, SETTINGS, own, main=True) == "mine/db@sha256:1"
     assert images.reference(proxysql, SETTINGS, own, main=False).startswith("quay.io/openstack.kolla/proxysql:")
@@ -160,11 +175,11 @@ def test_a_release_without_images_is_refused_by_name() -> None:
 def reference(service: str, **stack: Any) -> str:
     settings: Settings = parsed(full_size("100", **stack))
     assert isinstance(settings.images, Images)
-    return images.reference(CATALOGUE[service].containers[0], settings, Override(), main=True)
+    return images.reference(PROCESSES[service].containers[0], settings, Override(), main=True)
 
 
 def test_every_kolla_container_has_its_config_json() -> None:
-    found = config.data(CATALOGUE["neutron-l2-agent"], {})
+    found = kolla.data(PROCESSES["neutron-l2-agent"], {})
     assert found.keys() == {
         "config.json",
         "openvswitch-vswitchd.config.json",
@@ -174,7 +189,7 @@ def test_every_kolla_container_has_its_config_json() -> None:
 
 
 def test_a_given_file_goes_where_its_processes_look_for_it() -> None:
-    found = config.data(CATALOGUE["neutron-server"], {"ml2_conf.ini": "[ml2]\n"})
+    found = kolla.data(PROCESSES["neutron-server"], {"ml2_conf.ini": "[ml2]\n"})
     place = {
         "source": "/var/lib/kolla/config_files/ml2_conf.ini",
         "dest": "/etc/neutron/plugins/ml2/ml2_conf.ini",
@@ -187,31 +202,31 @@ def test_a_given_file_goes_where_its_processes_look_for_it() -> None:
 
 
 def test_a_file_that_nobody_knows_goes_to_the_service_itself() -> None:
-    found = config.data(CATALOGUE["mysqld"], {"tuning.cnf": ""})
+    found = kolla.data(PROCESSES["mysqld"], {"tuning.cnf": ""})
     assert [file["dest"] for file in json.loads(found["config.json"])["config_files"]] == ["/etc/mariadb/tuning.cnf"]
     assert json.loads(found["proxysql.config.json"])["config_files"] == []
 
 
 def test_no_file_is_promised_that_is_not_there() -> None:
     """Kolla's start script refuses to start over one."""
-    for workload in CATALOGUE.values():
-        found = config.data(workload, {})
+    for process in PROCESSES.values():
+        found = kolla.data(process, {})
         for key in (key for key in found if key.endswith("config.json")):
             promised = {file["source"].rpartition("/")[2] for file in json.loads(found[key])["config_files"]}
-            assert promised == {name for name, _ in workload.written}, (workload.service, key)
+            assert promised == {file.name for file in process.written}, (process.name, key)
             assert promised <= found.keys()
 
 
 def test_rabbitmq_keeps_its_majority_whoever_configures_it() -> None:
-    found = config.data(CATALOGUE["rabbitmq"], {})
+    found = kolla.data(PROCESSES["rabbitmq"], {})
     assert "cluster_partition_handling = pause_minority" in found["rabbitmq.conf"]
     assert "default_queue_type = quorum" in found["rabbitmq.conf"]
-    own = config.data(CATALOGUE["rabbitmq"], {"rabbitmq.conf": "log.console = true\n"})
+    own = kolla.data(PROCESSES["rabbitmq"], {"rabbitmq.conf": "log.console = true\n"})
     assert own["rabbitmq.conf"] == "log.console = true\n"
 
 
 def test_services_own_their_data_and_logs() -> None:
-    permissions = json.loads(config.data(CATALOGUE["rabbitmq"], {})["config.json"])["permissions"]
+    permissions = json.loads(kolla.data(PROCESSES["rabbitmq"], {})["config.json"])["permissions"]
     assert permissions == [
         {"path": "/var/log/kolla", "owner": "rabbitmq:kolla", "recurse": True},
         {"path": "/var/lib/rabbitmq", "owner": "rabbitmq:kolla", "recurse": True},
@@ -221,13 +236,13 @@ def test_services_own_their_data_and_logs() -> None:
 @pytest.mark.parametrize("name", ["a/b", "../x", "with space", "", "config.json", "proxysql.config.json"])
 def test_a_name_that_no_file_can_have_is_refused(name: str) -> None:
     with pytest.raises(InvalidStackError, match=r"quorate:services\.mysqld\.config\.") as refused:
-        config.data(CATALOGUE["mysqld"], {name: "x"})
+        kolla.data(PROCESSES["mysqld"], {name: "x"})
     assert "is no name for a file here" in str(refused.value)
 
 
 def test_ceph_has_no_kolla_configuration() -> None:
-    assert config.data(CATALOGUE["ceph-mon"], {}) == {}
-    assert config.data(CATALOGUE["ceph-mon"], {"ceph.conf": "[global]\n"}) == {"ceph.conf": "[global]\n"}
+    assert kolla.data(PROCESSES["ceph-mon"], {}) == {}
+    assert kolla.data(PROCESSES["ceph-mon"], {"ceph.conf": "[global]\n"}) == {"ceph.conf": "[global]\n"}
 
 
 @settings(deadline=None)
@@ -239,9 +254,9 @@ def test_parts_of_a_pod_are_the_pod(total: int, shares: list[int]) -> None:
 
 
 def test_every_container_gets_something_of_every_size() -> None:
-    for service, workload in CATALOGUE.items():
+    for service, process in PROCESSES.items():
         for profile, resources in load_sizing()[service].items():
-            shares = [container.share for container in workload.containers]
+            shares = [container.share for container in process.containers]
             for total in (resources.cpu_m, resources.memory_mi, resources.limit_memory_mi):
                 assert min(divide(total, shares)) >= 30, (service, profile)
             requests, limits = divide(resources.memory_mi, shares), divide(resources.limit_memory_mi, shares)

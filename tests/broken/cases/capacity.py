@@ -13,16 +13,16 @@ def _another(props: Props) -> None:
 CASES = [
     Broken(
         "a pod that fits no node",
-        (("Deployment", "cloud-keystone", requesting("2", "300Gi")),),
-        {"pod-fits-node": {"cloud-keystone"}},
+        (("Deployment", "cloud-openstack-keystone", requesting("2", "300Gi")),),
+        {"pod-fits-node": {"cloud-openstack-keystone"}},
     ),
     Broken(
         "room in fair weather only",
         (
-            ("Deployment", "cloud-nova-api", requesting("16", "8Gi")),
-            ("Deployment", "cloud-nova-conductor", requesting("16", "8Gi")),
+            ("Deployment", "cloud-openstack-nova-api", requesting("16", "8Gi")),
+            ("Deployment", "cloud-openstack-nova-conductor", requesting("16", "8Gi")),
         ),
-        {"requests-fit-after-loss": {"cloud-nova-api"}, "room-in-any-order": {"cloud-ctl04", "cloud-ctl07"}},
+        {"requests-fit-after-loss": {"cloud-openstack-nova-api"}, "room-in-any-order": {"cloud-ctl04", "cloud-ctl07"}},
     ),
     Broken(
         "more computes than the architecture is for",

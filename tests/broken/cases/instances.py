@@ -5,15 +5,15 @@ from tests.broken.broken import Broken, moved_to, replicas
 CASES = [
     Broken(
         "an instance less than the row",
-        (("Deployment", "cloud-glance-api", replicas(2)),),
-        {"instances-match-row": {"cloud-glance-api"}},
+        (("Deployment", "cloud-openstack-glance-api", replicas(2)),),
+        {"instances-match-row": {"cloud-openstack-glance-api"}},
     ),
     Broken(
         "the L2 agent away from computes",
-        (("DaemonSet", "cloud-neutron-l2-agent", moved_to("keystone")),),
+        (("DaemonSet", "cloud-openstack-neutron-l2-agent", moved_to("keystone")),),
         {
-            "everywhere-rows-are-daemons": {"cloud-neutron-l2-agent"},
-            "l2-agent-goes-along": {"cloud-nova-compute"},
+            "everywhere-rows-are-daemons": {"cloud-openstack-neutron-l2-agent"},
+            "l2-agent-goes-along": {"cloud-openstack-nova-compute"},
         },
     ),
 ]

@@ -39,13 +39,13 @@ def with_token(props: Props) -> None:
 CASES = [
     Broken(
         "a password in the environment",
-        (("Deployment", "cloud-keystone", container(env=[{"name": "DB_PASSWORD", "value": "hunter2"}])),),
-        {"no-clear-secrets": {"cloud-keystone"}},
+        (("Deployment", "cloud-openstack-keystone", container(env=[{"name": "DB_PASSWORD", "value": "hunter2"}])),),
+        {"no-clear-secrets": {"cloud-openstack-keystone"}},
     ),
     Broken(
         "a password in a ConfigMap",
-        (("ConfigMap", "cloud-keystone-kolla", with_password),),
-        {"no-clear-secrets": {"cloud-keystone-kolla"}},
+        (("ConfigMap", "cloud-openstack-keystone-kolla", with_password),),
+        {"no-clear-secrets": {"cloud-openstack-keystone-kolla"}},
     ),
     Broken(
         "a token among a machine's files",
@@ -54,22 +54,22 @@ CASES = [
     ),
     Broken(
         "an image that may be any version",
-        (("Deployment", "cloud-horizon", container(image="mirror.example/kolla/horizon:latest")),),
-        {"no-floating-tag": {"cloud-horizon"}},
+        (("Deployment", "cloud-openstack-horizon", container(image="mirror.example/kolla/horizon:latest")),),
+        {"no-floating-tag": {"cloud-openstack-horizon"}},
     ),
     Broken(
         "a privileged API",
-        (("Deployment", "cloud-glance-api", container(securityContext={"privileged": True})),),
-        {"host-access-where-needed": {"cloud-glance-api"}},
+        (("Deployment", "cloud-openstack-glance-api", container(securityContext={"privileged": True})),),
+        {"host-access-where-needed": {"cloud-openstack-glance-api"}},
     ),
     Broken(
         "a database on a directory of the host",
-        (("StatefulSet", "cloud-mysqld", with_host_path),),
-        {"host-access-where-needed": {"cloud-mysqld"}},
+        (("StatefulSet", "cloud-openstack-mariadb-mysqld", with_host_path),),
+        {"host-access-where-needed": {"cloud-openstack-mariadb-mysqld"}},
     ),
     Broken(
         "an agent that sees all processes of its host",
-        (("DaemonSet", "cloud-neutron-l2-agent", with_host_pids),),
-        {"host-access-where-needed": {"cloud-neutron-l2-agent"}},
+        (("DaemonSet", "cloud-openstack-neutron-l2-agent", with_host_pids),),
+        {"host-access-where-needed": {"cloud-openstack-neutron-l2-agent"}},
     ),
 ]

@@ -1,10 +1,10 @@
 """Glance: images, kept in Ceph (004, 5.3.17). glance-registry is gone from Glance: the API does its work."""
 
-from components.openstack.workload import Container, File, Http, Port, Tcp, Workload
+from components.openstack.definition import Container, File, Http, Port, ProcessDefinition, ProjectDefinition, Tcp
 
-API = Workload(
-    service="glance-api",
-    component="glance",
+API = ProcessDefinition(
+    name="glance-api",
+    project="glance",
     kind="Deployment",
     uid=42415,
     exposed=((9292, "api"),),
@@ -26,4 +26,8 @@ API = Workload(
     ),
 )
 
-WORKLOADS = (API,)
+PROJECT = ProjectDefinition(
+    name="glance",
+    needs=("keystone", "mariadb", "ceph"),
+    processes=(API,),
+)

@@ -1,13 +1,24 @@
 """Cinder: volumes, kept in Ceph (004, 5.3.17), so that cinder-volume needs no device of its node and no privilege."""
 
-from components.openstack.workload import AMQP, Container, File, Http, Port, Tcp, Workload, port_check, runs
+from components.openstack.definition import (
+    AMQP,
+    Container,
+    File,
+    Http,
+    Port,
+    ProcessDefinition,
+    ProjectDefinition,
+    Tcp,
+    port_check,
+    runs,
+)
 
 UID = 42407
 CONFIGURATION = File("cinder.conf", "/etc/cinder/cinder.conf")
 
-API = Workload(
-    service="cinder-api",
-    component="cinder",
+API = ProcessDefinition(
+    name="cinder-api",
+    project="cinder",
     kind="Deployment",
     uid=UID,
     exposed=((8776, "api"),),
@@ -26,7 +37,7 @@ API = Workload(
 )
 
 
-def _worker(service: str, extra: tuple[File, ...] = ()) -> Workload:
+def _worker(service: str, extra: tuple[File, ...] = ()) -> ProcessDefinition:
     process = Container(
         name=service,
         image=service,
@@ -37,10 +48,14 @@ def _worker(service: str, extra: tuple[File, ...] = ()) -> Workload:
         files=(CONFIGURATION, *extra),
         owns=("/var/lib/cinder",),
     )
-    return Workload(service=service, component="cinder", kind="Deployment", uid=UID, containers=(process,))
+    return ProcessDefinition(name=service, project="cinder", kind="Deployment", uid=UID, containers=(process,))
 
 
 SCHEDULER = _worker("cinder-scheduler")
 VOLUME = _worker("cinder-volume", extra=(File("ceph.conf", "/etc/ceph/ceph.conf"),))
 
-WORKLOADS = (API, SCHEDULER, VOLUME)
+PROJECT = ProjectDefinition(
+    name="cinder",
+    needs=("keystone", "mariadb", "rabbitmq", "ceph"),
+    processes=(API, SCHEDULER, VOLUME),
+)

@@ -1,10 +1,10 @@
 """Prometheus and Grafana, where the seed has InfluxDB and Grafana (004, 5.3.15); Kolla dropped influxdb with 2026.1."""
 
-from components.openstack.workload import Claim, Container, File, Http, Port, Workload
+from components.openstack.definition import Claim, Container, File, Http, Port, ProcessDefinition, ProjectDefinition
 
-PROMETHEUS = Workload(
-    service="influxdb-grafana",
-    component="prometheus",
+PROMETHEUS = ProcessDefinition(
+    name="influxdb-grafana",
+    project="prometheus",
     kind="StatefulSet",
     uid=42472,
     claim=Claim(production=500, lab=20),
@@ -38,4 +38,7 @@ PROMETHEUS = Workload(
     ),
 )
 
-WORKLOADS = (PROMETHEUS,)
+PROJECT = ProjectDefinition(
+    name="prometheus",
+    processes=(PROMETHEUS,),
+)

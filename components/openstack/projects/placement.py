@@ -1,10 +1,10 @@
 """Placement: what nova-scheduler asks. In no table of the seed, which calls it 'work in progress' (004, 5.4.5)."""
 
-from components.openstack.workload import Container, File, Http, Port, Tcp, Workload
+from components.openstack.definition import Container, File, Http, Port, ProcessDefinition, ProjectDefinition, Tcp
 
-API = Workload(
-    service="placement-api",
-    component="placement",
+API = ProcessDefinition(
+    name="placement-api",
+    project="placement",
     kind="Deployment",
     uid=42482,
     exposed=((8780, "api"),),
@@ -25,4 +25,8 @@ API = Workload(
     ),
 )
 
-WORKLOADS = (API,)
+PROJECT = ProjectDefinition(
+    name="placement",
+    needs=("keystone", "mariadb"),
+    processes=(API,),
+)

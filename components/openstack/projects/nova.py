@@ -5,7 +5,7 @@ host's network as in Kolla and Fuel-CCP. Guests belong to systemd-machined's sli
 outside of the pod's own group, so that the pod's limits do not touch them.
 """
 
-from components.openstack.workload import (
+from components.openstack.definition import (
     AMQP,
     Container,
     Exec,
@@ -13,8 +13,9 @@ from components.openstack.workload import (
     HostPath,
     Http,
     Port,
+    ProcessDefinition,
+    ProjectDefinition,
     Tcp,
-    Workload,
     port_check,
     runs,
 )
@@ -22,9 +23,9 @@ from components.openstack.workload import (
 UID = 42436
 CONFIGURATION = File("nova.conf", "/etc/nova/nova.conf")
 
-API = Workload(
-    service="nova-api",
-    component="nova",
+API = ProcessDefinition(
+    name="nova-api",
+    project="nova",
     kind="Deployment",
     uid=UID,
     exposed=((8774, "api"), (8775, "metadata")),
@@ -54,7 +55,7 @@ API = Workload(
 )
 
 
-def _worker(service: str) -> Workload:
+def _worker(service: str) -> ProcessDefinition:
     process = Container(
         name=service,
         image=service,
@@ -64,7 +65,7 @@ def _worker(service: str) -> Workload:
         alive=runs(service),
         files=(CONFIGURATION,),
     )
-    return Workload(service=service, component="nova", kind="Deployment", uid=UID, containers=(process,))
+    return ProcessDefinition(name=service, project="nova", kind="Deployment", uid=UID, containers=(process,))
 
 
 SCHEDULER = _worker("nova-scheduler")
@@ -78,9 +79,9 @@ _SHARED_WITH_LIBVIRT = (
     HostPath(name="libvirt", path="/var/lib/libvirt"),
 )
 
-COMPUTE = Workload(
-    service="nova-compute",
-    component="nova",
+COMPUTE = ProcessDefinition(
+    name="nova-compute",
+    project="nova",
     kind="DaemonSet",
     uid=UID,
     host_network=True,
@@ -112,11 +113,15 @@ COMPUTE = Workload(
             host_paths=(
                 *_SHARED_WITH_LIBVIRT,
                 HostPath(name="cgroup", path="/sys/fs/cgroup"),
-                HostPath(name="libvirt-qemu", path="/var/lib/quorate/libvirt-qemu", mount="/etc/libvirt/qemu"),
+                HostPath(name="libvirt-qemu", path="libvirt-qemu", mount="/etc/libvirt/qemu"),
             ),
             privileged=True,
         ),
     ),
 )
 
-WORKLOADS = (API, SCHEDULER, CONDUCTOR, COMPUTE)
+PROJECT = ProjectDefinition(
+    name="nova",
+    needs=("keystone", "mariadb", "rabbitmq", "glance", "placement", "neutron"),
+    processes=(API, SCHEDULER, CONDUCTOR, COMPUTE),
+)

@@ -1,10 +1,19 @@
 """OpenSearch and its dashboards, where the seed has Elasticsearch and Kibana (004, 5.3.15)."""
 
-from components.openstack.workload import Claim, Container, File, Http, Port, Tcp, Workload
+from components.openstack.definition import (
+    Claim,
+    Container,
+    File,
+    Http,
+    Port,
+    ProcessDefinition,
+    ProjectDefinition,
+    Tcp,
+)
 
-OPENSEARCH = Workload(
-    service="elasticsearch-kibana",
-    component="opensearch",
+OPENSEARCH = ProcessDefinition(
+    name="elasticsearch-kibana",
+    project="opensearch",
     kind="StatefulSet",
     uid=42490,
     claim=Claim(production=500, lab=20),
@@ -38,4 +47,7 @@ OPENSEARCH = Workload(
     ),
 )
 
-WORKLOADS = (OPENSEARCH,)
+PROJECT = ProjectDefinition(
+    name="opensearch",
+    processes=(OPENSEARCH,),
+)

@@ -4,7 +4,7 @@ Agents are privileged and on the host's network, as in Kolla and Fuel-CCP: they 
 L2 agent brings Open vSwitch itself along; other agents reach its database over the node's loopback.
 """
 
-from components.openstack.workload import (
+from components.openstack.definition import (
     AMQP,
     MYSQL,
     Container,
@@ -13,8 +13,9 @@ from components.openstack.workload import (
     HostPath,
     Http,
     Port,
+    ProcessDefinition,
+    ProjectDefinition,
     Tcp,
-    Workload,
     port_check,
     runs,
 )
@@ -24,15 +25,15 @@ CONFIGURATION = File("neutron.conf", "/etc/neutron/neutron.conf")
 ML2 = File("ml2_conf.ini", "/etc/neutron/plugins/ml2/ml2_conf.ini")
 WITH_CONFIGURATION = "--config-file /etc/neutron/neutron.conf"
 
-METADATA_SOCKET = HostPath(name="metadata-socket", path="/var/lib/quorate/neutron", mount="/var/lib/neutron/kolla")
+METADATA_SOCKET = HostPath(name="metadata-socket", path="neutron", mount="/var/lib/neutron/kolla")
 """Where the metadata agent listens for the routers of its node."""
 NAMESPACES = HostPath(name="netns", path="/run/netns", shared=True)
 MODULES = HostPath(name="modules", path="/lib/modules", read_only=True)
 OPENVSWITCH = HostPath(name="openvswitch", path="/run/openvswitch")
 
-SERVER = Workload(
-    service="neutron-server",
-    component="neutron",
+SERVER = ProcessDefinition(
+    name="neutron-server",
+    project="neutron",
     kind="Deployment",
     uid=UID,
     exposed=((9696, "api"),),
@@ -73,7 +74,7 @@ SERVER = Workload(
 
 def _agent(
     service: str, *, configuration: str, host_paths: tuple[HostPath, ...], extra: tuple[File, ...] = ()
-) -> Workload:
+) -> ProcessDefinition:
     own = File(configuration, f"/etc/neutron/{configuration}")
     process = Container(
         name=service,
@@ -87,8 +88,8 @@ def _agent(
         owns=(METADATA_SOCKET.mount or METADATA_SOCKET.path,),
         privileged=True,
     )
-    return Workload(
-        service=service, component="neutron", kind="Deployment", uid=UID, host_network=True, containers=(process,)
+    return ProcessDefinition(
+        name=service, project="neutron", kind="Deployment", uid=UID, host_network=True, containers=(process,)
     )
 
 
@@ -103,9 +104,9 @@ METADATA_AGENT = _agent("neutron-metadata-agent", configuration="metadata_agent.
 
 _OVS_LOGS = "-vconsole:emer -vsyslog:err -vfile:info"
 
-L2_AGENT = Workload(
-    service="neutron-l2-agent",
-    component="neutron",
+L2_AGENT = ProcessDefinition(
+    name="neutron-l2-agent",
+    project="neutron",
     kind="DaemonSet",
     uid=UID,
     host_network=True,
@@ -147,10 +148,14 @@ L2_AGENT = Workload(
             alive=Exec(("ovsdb-client", "list-dbs")),
             host_paths=(
                 OPENVSWITCH,
-                HostPath(name="openvswitch-db", path="/var/lib/quorate/openvswitch", mount="/var/lib/openvswitch"),
+                HostPath(name="openvswitch-db", path="openvswitch", mount="/var/lib/openvswitch"),
             ),
         ),
     ),
 )
 
-WORKLOADS = (SERVER, DHCP_AGENT, L2_AGENT, L3_AGENT, METADATA_AGENT)
+PROJECT = ProjectDefinition(
+    name="neutron",
+    needs=("keystone", "mariadb", "rabbitmq"),
+    processes=(SERVER, DHCP_AGENT, L2_AGENT, L3_AGENT, METADATA_AGENT),
+)

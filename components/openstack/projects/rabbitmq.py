@@ -1,21 +1,35 @@
 """RabbitMQ: messages, in quorum queues. Its tables say no load balancer: clients know every member."""
 
-from components.openstack.workload import AMQP, Claim, Container, Exec, File, Port, Workload
+from components.openstack.config.layers import ConfigFile, Layer, Level
+from components.openstack.definition import (
+    AMQP,
+    Claim,
+    Container,
+    Exec,
+    File,
+    Port,
+    ProcessDefinition,
+    ProjectDefinition,
+)
 
-CONFIGURATION = """\
-# A partition's side without the majority pauses (004, 5.3.12); by default both sides would go on.
-cluster_partition_handling = pause_minority
-# Queues live with the majority of members, not with the one that they were declared on.
-default_queue_type = quorum
-"""
+CONFIGURATION = ConfigFile(
+    "rabbitmq.conf",
+    "flat",
+    (
+        # On the minority side of a partition, RabbitMQ stops; by default both sides would continue.
+        Layer(Level.PROJECT, "004, 5.3.12", {"": {"cluster_partition_handling": "pause_minority"}}),
+        # A quorum queue lives on a majority of the members, a classic one on the member that it was declared on.
+        Layer(Level.PROJECT, "https://www.rabbitmq.com/docs/quorum-queues", {"": {"default_queue_type": "quorum"}}),
+    ),
+)
 
-RABBITMQ = Workload(
-    service="rabbitmq",
-    component="rabbitmq",
+RABBITMQ = ProcessDefinition(
+    name="rabbitmq",
+    project="rabbitmq",
     kind="StatefulSet",
     uid=42439,
     claim=Claim(production=50, lab=5),
-    written=(("rabbitmq.conf", CONFIGURATION),),
+    written=(CONFIGURATION,),
     grace=120,
     containers=(
         Container(
@@ -43,4 +57,7 @@ RABBITMQ = Workload(
     ),
 )
 
-WORKLOADS = (RABBITMQ,)
+PROJECT = ProjectDefinition(
+    name="rabbitmq",
+    processes=(RABBITMQ,),
+)

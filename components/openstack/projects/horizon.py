@@ -1,10 +1,10 @@
 """Horizon: the dashboard. Django answers a probe that names the pod's address with 400, hence TCP."""
 
-from components.openstack.workload import Container, File, Port, Tcp, Workload
+from components.openstack.definition import Container, File, Port, ProcessDefinition, ProjectDefinition, Tcp
 
-HORIZON = Workload(
-    service="horizon",
-    component="horizon",
+HORIZON = ProcessDefinition(
+    name="horizon",
+    project="horizon",
     kind="Deployment",
     uid=42420,
     exposed=((80, "http"),),
@@ -25,4 +25,8 @@ HORIZON = Workload(
     ),
 )
 
-WORKLOADS = (HORIZON,)
+PROJECT = ProjectDefinition(
+    name="horizon",
+    needs=("keystone",),
+    processes=(HORIZON,),
+)

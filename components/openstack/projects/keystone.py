@@ -1,10 +1,10 @@
 """Keystone: identity. `healthcheck` is oslo.middleware's, in Keystone's own pipeline."""
 
-from components.openstack.workload import Container, File, Http, Port, Tcp, Workload
+from components.openstack.definition import Container, File, Http, Port, ProcessDefinition, ProjectDefinition, Tcp
 
-KEYSTONE = Workload(
-    service="keystone",
-    component="keystone",
+KEYSTONE = ProcessDefinition(
+    name="keystone",
+    project="keystone",
     kind="Deployment",
     uid=42425,
     exposed=((5000, "api"),),
@@ -26,4 +26,8 @@ KEYSTONE = Workload(
     ),
 )
 
-WORKLOADS = (KEYSTONE,)
+PROJECT = ProjectDefinition(
+    name="keystone",
+    needs=("mariadb",),
+    processes=(KEYSTONE,),
+)

@@ -1,10 +1,10 @@
 """Fluentd: it gathers what the nodes' collectors send, as the seed's StackLight aggregator did (004, 5.3.15)."""
 
-from components.openstack.workload import Container, File, Port, Tcp, Workload
+from components.openstack.definition import Container, File, Port, ProcessDefinition, ProjectDefinition, Tcp
 
-AGGREGATOR = Workload(
-    service="lma-aggregator",
-    component="fluentd",
+AGGREGATOR = ProcessDefinition(
+    name="lma-aggregator",
+    project="fluentd",
     kind="Deployment",
     uid=42474,
     containers=(
@@ -21,4 +21,8 @@ AGGREGATOR = Workload(
     ),
 )
 
-WORKLOADS = (AGGREGATOR,)
+PROJECT = ProjectDefinition(
+    name="fluentd",
+    needs=("opensearch",),
+    processes=(AGGREGATOR,),
+)

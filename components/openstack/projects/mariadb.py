@@ -2,13 +2,23 @@
 (proxysql)' (004, 5.3.16). Clients reach ProxySQL; members reach each other by their own names.
 """
 
-from components.openstack.workload import MYSQL, Claim, Container, Exec, File, Port, Tcp, Workload
+from components.openstack.definition import (
+    MYSQL,
+    Claim,
+    Container,
+    Exec,
+    File,
+    Port,
+    ProcessDefinition,
+    ProjectDefinition,
+    Tcp,
+)
 
 HEALTHCHECK = "/etc/mysql/healthcheck.cnf"
 
-MYSQLD = Workload(
-    service="mysqld",
-    component="mariadb",
+MYSQLD = ProcessDefinition(
+    name="mysqld",
+    project="mariadb",
     kind="StatefulSet",
     uid=42434,
     exposed=((MYSQL, "proxysql"),),
@@ -41,4 +51,7 @@ MYSQLD = Workload(
     ),
 )
 
-WORKLOADS = (MYSQLD,)
+PROJECT = ProjectDefinition(
+    name="mariadb",
+    processes=(MYSQLD,),
+)

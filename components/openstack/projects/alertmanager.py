@@ -1,10 +1,10 @@
 """Alertmanager, where the seed has Nagios: it checks nothing itself, it sends what others found (004, 5.3.15)."""
 
-from components.openstack.workload import Container, File, Http, Port, Workload
+from components.openstack.definition import Container, File, Http, Port, ProcessDefinition, ProjectDefinition
 
-ALERTMANAGER = Workload(
-    service="nagios",
-    component="alertmanager",
+ALERTMANAGER = ProcessDefinition(
+    name="nagios",
+    project="alertmanager",
     kind="Deployment",
     uid=42472,
     containers=(
@@ -23,4 +23,7 @@ ALERTMANAGER = Workload(
     ),
 )
 
-WORKLOADS = (ALERTMANAGER,)
+PROJECT = ProjectDefinition(
+    name="alertmanager",
+    processes=(ALERTMANAGER,),
+)

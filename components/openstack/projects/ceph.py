@@ -4,7 +4,17 @@ Monitors stand on different physical nodes, nothing else runs beside OSDs, and t
 (004, 5.4.14). An OSD pod carries every prepared disk of its node.
 """
 
-from components.openstack.workload import Claim, Container, Exec, HostPath, Http, Port, Tcp, Workload
+from components.openstack.definition import (
+    Claim,
+    Container,
+    Exec,
+    HostPath,
+    Http,
+    Port,
+    ProcessDefinition,
+    ProjectDefinition,
+    Tcp,
+)
 
 UID = 167
 DAEMON = "--foreground --setuser ceph --setgroup ceph --default-log-to-file=false --default-log-to-stderr=true"
@@ -17,9 +27,9 @@ done
 wait -n
 """
 
-MON = Workload(
-    service="ceph-mon",
-    component="ceph",
+MON = ProcessDefinition(
+    name="ceph-mon",
+    project="ceph",
     kind="StatefulSet",
     uid=UID,
     claim=Claim(production=100, lab=10),
@@ -40,9 +50,9 @@ MON = Workload(
     ),
 )
 
-OSD = Workload(
-    service="ceph-osd",
-    component="ceph",
+OSD = ProcessDefinition(
+    name="ceph-osd",
+    project="ceph",
     kind="DaemonSet",
     uid=UID,
     host_network=True,
@@ -67,9 +77,9 @@ OSD = Workload(
     ),
 )
 
-RADOSGW = Workload(
-    service="radosgw",
-    component="ceph",
+RADOSGW = ProcessDefinition(
+    name="radosgw",
+    project="ceph",
     kind="Deployment",
     uid=UID,
     exposed=((7480, "http"),),
@@ -87,4 +97,7 @@ RADOSGW = Workload(
     ),
 )
 
-WORKLOADS = (MON, OSD, RADOSGW)
+PROJECT = ProjectDefinition(
+    name="ceph",
+    processes=(MON, OSD, RADOSGW),
+)

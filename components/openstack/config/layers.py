@@ -1,0 +1,94 @@
+"""Configuration in layers: documents of section, option and value, merged by option.
+
+A later layer overrides single options of an earlier one; a list replaces the earlier list. Each value keeps the layer
+and the place that it was written in, so that a reader can ask where it comes from. Pure Python, without Pulumi.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Literal
+
+Scalar = str | int | float | bool
+
+
+@dataclass(frozen=True)
+class Repeated:
+    """An option that is written once for each value (oslo.config's MultiOpt)."""
+
+    values: tuple[Scalar, ...]
+
+
+Value = Scalar | tuple[Scalar, ...] | Repeated
+"""A tuple is one option with a list of values (oslo.config's ListOpt)."""
+
+Section = Mapping[str, Value]
+
+
+class Level(IntEnum):
+    """Where a value may be written. A higher level overrides a lower one."""
+
+    RELEASE = 1
+    """Defaults of the OpenStack release."""
+    PROJECT = 2
+    """What Quorate sets for the project or the process."""
+    ARCHITECTURE = 3
+    """What follows from the size of the reference architecture."""
+    STACK = 4
+    """The stack file, for a project or a process."""
+    NODE = 5
+    """The stack file, for single nodes."""
+
+
+@dataclass(frozen=True)
+class Layer:
+    """Values that are written in one place."""
+
+    level: Level
+    source: str
+    """Section of a seed document, page of a manual, or key of the stack file."""
+    sections: Mapping[str, Section]
+    """Options by section. Formats without sections use the section ''."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A value of the result, with its origin."""
+
+    value: Value
+    level: Level
+    source: str
+
+
+Document = Mapping[str, Mapping[str, Setting]]
+"""The result: settings by section and option, both in alphabetical order."""
+
+
+def merge(layers: Iterable[Layer]) -> Document:
+    """Returns the settings that result from all layers. Of two layers of one level, the later one overrides."""
+    found: dict[str, dict[str, Setting]] = {}
+    for layer in sorted(layers, key=lambda each: each.level):
+        for section, options in layer.sections.items():
+            settings = {option: Setting(value, layer.level, layer.source) for option, value in options.items()}
+            found.setdefault(section, {}).update(settings)
+    return {section: dict(sorted(options.items())) for section, options in sorted(found.items()) if options}
+
+
+@dataclass(frozen=True)
+class ConfigFile:
+    """A configuration file of a process: its name, its format, and the layers that its values come from."""
+
+    name: str
+    format: Literal["ini", "flat"]
+    """ini: sections and options (oslo.config). flat: options without sections (rabbitmq.conf)."""
+    layers: tuple[Layer, ...]
+
+    def with_layers(self, *layers: Layer) -> ConfigFile:
+        """Returns the file with further layers."""
+        return ConfigFile(self.name, self.format, (*self.layers, *layers))
+
+    def document(self) -> Document:
+        """Returns the merged values."""
+        return merge(self.layers)

@@ -1,0 +1,58 @@
+"""An OpenStack environment: a namespace with its shared objects, and the projects of the plan in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pulumi
+
+import contract
+from blueprint.plan.layout import ServicePlan
+from blueprint.plan.planner import Plan
+from components.component import Component, Facts, plain
+from components.openstack import storage
+from components.openstack.definition import ProcessDefinition, ProjectDefinition
+from components.openstack.project import Project, ProjectArgs
+from components.openstack.projects import PROJECTS
+
+
+@dataclass(frozen=True)
+class EnvironmentArgs:
+    """A finished plan, and the name of the environment that it describes."""
+
+    name: str
+    """Name of the namespace, and part of the name of every cluster-scoped object."""
+    plan: Plan
+    needs: Sequence[pulumi.Resource] = ()
+    """What must exist first: the Kubernetes cluster."""
+
+
+class Environment(Component[EnvironmentArgs]):
+    """One OpenStack cloud in a Kubernetes cluster; several fit one cluster."""
+
+    token = contract.ENVIRONMENT
+
+    @staticmethod
+    def facts(args: EnvironmentArgs) -> Facts:
+        return plain(
+            environment=args.name,
+            release=args.plan.settings.release,
+            projects=[project.name for project in PROJECTS if _placements(args.plan, project)],
+        )
+
+    def build(self, name: str, args: EnvironmentArgs) -> None:
+        foundation = storage.foundation(name, args.name, self.child(depends_on=args.needs))
+        built: dict[str, Project] = {}
+        for project in PROJECTS:
+            placements = _placements(args.plan, project)
+            if placements:
+                needs = [each for other in project.needs if other in built for each in built[other].workloads]
+                arguments = ProjectArgs(project, args.plan, placements, args.name, foundation, needs)
+                built[project.name] = Project(f"{name}-{project.name}", arguments, self.child())
+
+
+def _placements(plan: Plan, project: ProjectDefinition) -> tuple[tuple[ProcessDefinition, ServicePlan], ...]:
+    """Returns the project's processes that the plan contains, each with its entry."""
+    entries = {service.name: service for service in plan.services if not service.replaced_by}
+    return tuple((process, entries[process.name]) for process in project.processes if process.name in entries)

@@ -1,0 +1,208 @@
+"""A process as Kubernetes objects: workload, ServiceAccount, ConfigMap, Services, volumes, PodDisruptionBudget."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pulumi
+from pulumi_kubernetes.apps import v1 as apps
+from pulumi_kubernetes.core import v1 as core
+from pulumi_kubernetes.meta import v1 as meta
+from pulumi_kubernetes.policy import v1 as policy
+
+import contract
+from blueprint.plan.layout import ServicePlan
+from blueprint.plan.nodes import Node
+from blueprint.plan.sizing import Resources
+from blueprint.stackfile.settings import Settings
+from components.component import Component, Facts, plain
+from components.openstack import labels, storage
+from components.openstack.config import kolla
+from components.openstack.definition import ProcessDefinition
+from components.openstack.pod import Pod
+from contract import COMPUTE_POOL
+
+HISTORY = 3
+"""Revisions kept for a rollback."""
+
+
+@dataclass(frozen=True)
+class ProcessArgs:
+    """What a process runs, and what the plan says of it."""
+
+    definition: ProcessDefinition
+    placement: ServicePlan
+    environment: str
+    settings: Settings
+    resources: Resources
+    nodes: tuple[Node, ...]
+    """Nodes of its pools, for the data of a stateful process."""
+    replaces: tuple[str, ...]
+    """Retired services whose work it does."""
+    foundation: Sequence[pulumi.Resource]
+    """The environment's shared objects."""
+    needs: Sequence[pulumi.Resource]
+    """Workloads that must run first."""
+
+
+class Process(Component[ProcessArgs]):
+    """One process of a project."""
+
+    token = contract.PROCESS
+    workload: pulumi.Resource
+    """The Deployment, StatefulSet or DaemonSet."""
+
+    @staticmethod
+    def facts(args: ProcessArgs) -> Facts:
+        placement = args.placement
+        return plain(
+            process=args.definition.name,
+            project=args.definition.project,
+            row=placement.row,
+            instances=placement.instances,
+            dedicated_nodes=placement.dedicated_nodes,
+            shareable=placement.shareable,
+            load_balancer=placement.load_balancer,
+            pools=placement.pools,
+            everywhere=placement.everywhere,
+            quorum=placement.quorum,
+            source=placement.source,
+        )
+
+    def build(self, name: str, args: ProcessArgs) -> None:
+        opts = self.child(depends_on=args.foundation)
+        data = kolla.data(args.definition, args.placement.override.config)
+        before: list[pulumi.Resource] = [_service_account(name, args, opts)]
+        if data:
+            before.append(_config_map(name, args, data, opts))
+        before += _services(name, args, opts)
+        before += _volumes(name, args, opts)
+        if not args.placement.everywhere:
+            _disruption_budget(name, args, opts)
+        self.workload = _workload(name, args, data, self.child(depends_on=[*args.foundation, *args.needs, *before]))
+
+
+def _metadata(args: ProcessArgs, name: str) -> meta.ObjectMetaArgs:
+    return meta.ObjectMetaArgs(name=name, namespace=args.environment, labels=labels.of(args.definition))
+
+
+def _selector(args: ProcessArgs) -> meta.LabelSelectorArgs:
+    return meta.LabelSelectorArgs(match_labels={contract.NAME: args.definition.name})
+
+
+def _service_account(name: str, args: ProcessArgs, opts: pulumi.ResourceOptions) -> core.ServiceAccount:
+    return core.ServiceAccount(
+        name, metadata=_metadata(args, args.definition.name), automount_service_account_token=False, opts=opts
+    )
+
+
+def _config_name(args: ProcessArgs) -> str:
+    kolla = any(container.kolla for container in args.definition.containers)
+    return f"{args.definition.name}-{'kolla' if kolla else 'config'}"
+
+
+def _config_map(name: str, args: ProcessArgs, data: dict[str, str], opts: pulumi.ResourceOptions) -> core.ConfigMap:
+    suffix = _config_name(args).removeprefix(args.definition.name)
+    return core.ConfigMap(f"{name}{suffix}", metadata=_metadata(args, _config_name(args)), data=data, opts=opts)
+
+
+def _services(name: str, args: ProcessArgs, opts: pulumi.ResourceOptions) -> list[core.Service]:
+    """A Service with an address where the table requires a load balancer, and names for members of a StatefulSet."""
+    found: list[core.Service] = []
+    pods = {contract.NAME: args.definition.name}
+    if args.placement.load_balancer:
+        ports = [
+            core.ServicePortArgs(name=target, port=port, target_port=target) for port, target in args.definition.exposed
+        ]
+        spec = core.ServiceSpecArgs(type="ClusterIP", selector=pods, ports=ports)
+        found.append(core.Service(name, metadata=_metadata(args, args.definition.name), spec=spec, opts=opts))
+    if args.definition.kind == "StatefulSet":
+        members = f"{args.definition.name}-members"
+        ports = [
+            core.ServicePortArgs(name=port.name, port=port.number, target_port=port.name)
+            for container in args.definition.containers
+            for port in container.ports
+        ]
+        spec = core.ServiceSpecArgs(cluster_ip="None", selector=pods, ports=ports, publish_not_ready_addresses=True)
+        found.append(core.Service(f"{name}-members", metadata=_metadata(args, members), spec=spec, opts=opts))
+    return found
+
+
+def _volumes(name: str, args: ProcessArgs, opts: pulumi.ResourceOptions) -> list[core.PersistentVolume]:
+    claim = args.definition.claim
+    if claim is None:
+        return []
+    capacity = storage.size(claim, args.settings.profile)
+    return [
+        core.PersistentVolume(
+            f"{name}-{node.name}", storage.volume(args.environment, args.definition, capacity, node), opts=opts
+        )
+        for node in args.nodes
+    ]
+
+
+def _disruption_budget(name: str, args: ProcessArgs, opts: pulumi.ResourceOptions) -> policy.PodDisruptionBudget:
+    """One pod at a time. A DaemonSet has no budget: a drain ignores its pods, and the API cannot count them."""
+    return policy.PodDisruptionBudget(
+        name,
+        metadata=_metadata(args, args.definition.name),
+        spec=policy.PodDisruptionBudgetSpecArgs(max_unavailable=1, selector=_selector(args)),
+        opts=opts,
+    )
+
+
+def _workload(name: str, args: ProcessArgs, data: dict[str, str], opts: pulumi.ResourceOptions) -> pulumi.Resource:
+    process, placement = args.definition, args.placement
+    annotations = {contract.ROW: placement.row}
+    if args.replaces:
+        annotations[contract.REPLACES] = ",".join(args.replaces)
+    config_map = _config_name(args) if data else None
+    pod = Pod(process, placement, args.environment, args.settings, args.resources, annotations, config_map, data)
+    metadata = meta.ObjectMetaArgs(
+        name=process.name, namespace=args.environment, labels=labels.of(process), annotations=annotations
+    )
+    template, selector = pod.template(), _selector(args)
+    if process.kind == "DaemonSet":
+        rolling = apps.RollingUpdateDaemonSetArgs(max_unavailable="10%" if COMPUTE_POOL in placement.pools else 1)
+        daemons = apps.DaemonSetSpecArgs(
+            selector=selector,
+            template=template,
+            revision_history_limit=HISTORY,
+            update_strategy=apps.DaemonSetUpdateStrategyArgs(type="RollingUpdate", rolling_update=rolling),
+        )
+        return apps.DaemonSet(name, metadata=metadata, spec=daemons, opts=opts)
+    if process.kind == "StatefulSet":
+        return apps.StatefulSet(name, metadata=metadata, spec=_members(args, template, selector), opts=opts)
+    # No surge: with one instance a node, an extra one finds no node and the rollout hangs.
+    one_by_one = apps.RollingUpdateDeploymentArgs(max_surge=0, max_unavailable=1)
+    deployment = apps.DeploymentSpecArgs(
+        replicas=placement.instances,
+        selector=selector,
+        template=template,
+        revision_history_limit=HISTORY,
+        strategy=apps.DeploymentStrategyArgs(type="RollingUpdate", rolling_update=one_by_one),
+    )
+    return apps.Deployment(name, metadata=metadata, spec=deployment, opts=opts)
+
+
+def _members(
+    args: ProcessArgs, template: core.PodTemplateSpecArgs, selector: meta.LabelSelectorArgs
+) -> apps.StatefulSetSpecArgs:
+    """All members start together: after a power failure any of them may be the first to become ready."""
+    claim = args.definition.claim
+    claims = (
+        [storage.claim_template(args.environment, args.definition, storage.size(claim, args.settings.profile))]
+        if claim
+        else None
+    )
+    return apps.StatefulSetSpecArgs(
+        service_name=f"{args.definition.name}-members",
+        replicas=args.placement.instances,
+        selector=selector,
+        template=template,
+        revision_history_limit=HISTORY,
+        pod_management_policy="Parallel",
+        update_strategy=apps.StatefulSetUpdateStrategyArgs(type="RollingUpdate"),
+        volume_claim_templates=claims,
+    )

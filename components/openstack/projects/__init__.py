@@ -1,0 +1,44 @@
+"""The projects of an environment. To add one, write its file here and add it to `PROJECTS`."""
+
+from __future__ import annotations
+
+from components.openstack.definition import ProcessDefinition, ProjectDefinition
+from components.openstack.projects import (
+    alertmanager,
+    ceph,
+    cinder,
+    fluentd,
+    glance,
+    horizon,
+    keystone,
+    mariadb,
+    neutron,
+    nova,
+    opensearch,
+    placement,
+    prometheus,
+    rabbitmq,
+)
+
+PROJECTS: tuple[ProjectDefinition, ...] = (
+    mariadb.PROJECT,
+    rabbitmq.PROJECT,
+    ceph.PROJECT,
+    keystone.PROJECT,
+    glance.PROJECT,
+    placement.PROJECT,
+    neutron.PROJECT,
+    nova.PROJECT,
+    cinder.PROJECT,
+    horizon.PROJECT,
+    opensearch.PROJECT,
+    prometheus.PROJECT,
+    fluentd.PROJECT,
+    alertmanager.PROJECT,
+)
+"""Each project after the projects that it needs."""
+
+PROCESSES: dict[str, ProcessDefinition] = {
+    process.name: process for project in PROJECTS for process in project.processes
+}
+"""Every process by its name, which is also its name in the plan."""
