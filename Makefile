@@ -1,5 +1,5 @@
-# Every target brings what it needs first (`make setup`): minutes the first time on a machine, nothing after that.
-# The work is in toolchain/ and commands/; this file only calls it.
+# Every target first installs what it needs (`make setup`): minutes the first time on a machine, nothing after that.
+# The targets call the command line `quorate`, which works without make after `make setup`: .venv/bin/quorate --help
 
 STACK ?= dev
 BASE ?=
@@ -7,63 +7,73 @@ CONFIRM ?=
 ARCH ?=
 KUBECONFIG ?=
 
-# The first Python that is new enough; if there is none, python3 says so.
+# Recipes read these from their environment, exactly as they were given: neither make nor the shell expands them.
+override STACK := $(value STACK)
+override BASE := $(value BASE)
+override CONFIRM := $(value CONFIRM)
+override ARCH := $(value ARCH)
+override KUBECONFIG := $(value KUBECONFIG)
+export STACK BASE CONFIRM ARCH KUBECONFIG
+
+# The first Python that is new enough; if there is none, python3 reports it.
 PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	"$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$python" && exit; \
 	done; echo python3)
 
-QUORATE = .venv/bin/python -m commands.quorate
-# Tests and checks run in the activated environment, engine included.
+QUORATE = .venv/bin/quorate
+# Tests and checks run in the activated environment, with Pulumi on PATH.
 ACTIVE = . .venv/bin/activate &&
 
 .DEFAULT_GOAL := help
-.PHONY: help setup environment cluster browser up preview audit diff review plan destroy test e2e prove verify lint format bench clean
+.PHONY: help setup environment cluster browser up preview audit diff review plan destroy test e2e prove \
+	verify lint format bench clean
 
 help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@echo "  STACK=dev by default: a stack is Pulumi.<stack>.yaml or examples/<stack>.yaml."
+	@echo "  More commands and options: .venv/bin/quorate --help"
 
-setup: ## Bring the Python environment and the Pulumi engine
+setup: ## Install the Python environment and Pulumi
 	@$(PYTHON) -m toolchain.setup
 
 environment:
 	@$(PYTHON) -m toolchain.setup --without-engine
 
-up: setup ## Build STACK, after a preview that its policies have passed
-	@$(QUORATE) up --stack "$(STACK)"
+up: setup ## Deploy STACK if its preview passes the policy pack
+	@$(QUORATE) up --stack="$$STACK"
 
 preview: setup ## Show what `up` would change and which rules it would break
-	@$(QUORATE) preview --stack "$(STACK)"
+	@$(QUORATE) preview --stack="$$STACK"
 
-audit: setup ## Judge STACK by every rule and write the report to build/STACK/audit/
-	@$(QUORATE) audit --stack "$(STACK)"
+audit: setup ## Evaluate every rule for STACK and write the report to build/STACK/audit/
+	@$(QUORATE) audit --stack="$$STACK"
 
-diff: setup ## Say what changes between BASE=<commit or branch> and this tree, in which order, and what is risky
-	@$(QUORATE) diff --stack "$(STACK)" --base "$(BASE)"
+diff: setup ## Show the changes from BASE=<commit or branch> to the working tree, with order and risk
+	@$(QUORATE) diff --stack="$$STACK" --base="$$BASE"
 
-review: setup ## Do what CI does with a pull request: diff and audit of STACK (or STACK=all) against BASE
-	@$(QUORATE) review --stack "$(STACK)" --base "$(BASE)"
+review: setup ## Run what CI runs on a pull request: diff and audit of STACK (or STACK=all) against BASE
+	@$(QUORATE) review --stack="$$STACK" --base="$$BASE"
 
-plan: environment ## Show where everything of STACK would run; needs no engine
-	@$(QUORATE) plan --stack "$(STACK)"
+plan: environment ## Show the placement plan of STACK (does not start Pulumi)
+	@$(QUORATE) plan --stack="$$STACK"
 
-destroy: setup ## Take STACK down (a stack that is no rendered lab wants CONFIRM=<stack> too)
-	@$(QUORATE) destroy --stack "$(STACK)" --confirm "$(CONFIRM)"
+destroy: setup ## Destroy STACK (anything but a rendered lab also needs CONFIRM=<stack>)
+	@$(QUORATE) destroy --stack="$$STACK" --confirm="$$CONFIRM"
 
-test: lint cluster browser ## Check style and types, then run every test, the proof of architecture 100 among them
+test: lint cluster browser ## Check style and types, then run all tests, including the proof of architecture 100
 	@$(ACTIVE) python -m pytest -n 2 --dist worksteal
 
-e2e: setup ## The heavy proof: all four architectures, 1000 computes among them (as `make prove ARCH=all`)
-	@$(ACTIVE) python -m proof --arch all
+e2e: setup ## Prove all four architectures, up to 1000 computes (as `make prove ARCH=all`)
+	@$(QUORATE) prove --arch=all
 
 cluster: setup
 	@$(ACTIVE) python -m toolchain.cluster_programs >/dev/null
 
 prove: setup ## Prove STACK, or ARCH=100|300|500|1000|all, on a real API server and scheduler
-	@$(ACTIVE) python -m proof $(if $(ARCH),--arch "$(ARCH)",--stack "$(STACK)")
+	@$(QUORATE) prove --stack="$$STACK" --arch="$$ARCH"
 
-verify: setup ## Compare a living cluster (KUBECONFIG=…) with what STACK declares; only reads
-	@$(ACTIVE) python -m proof.verify --stack "$(STACK)" --kubeconfig "$(KUBECONFIG)"
+verify: setup ## Compare a running cluster (KUBECONFIG=…) with STACK, read-only
+	@$(QUORATE) verify --stack="$$STACK"
 
 lint: setup ## Check style, format, types and workflows
 	@$(ACTIVE) ruff check . && ruff format --check . && pyright && python -m toolchain.workflows
@@ -71,12 +81,11 @@ lint: setup ## Check style, format, types and workflows
 browser: setup
 	@$(ACTIVE) python -m toolchain.browser
 
-format: setup ## Put the code into the project's format
+format: setup ## Format the code
 	@$(ACTIVE) ruff check --fix . && ruff format .
 
-bench: setup ## Measure plan, preview, policy pack and proof at all four sizes, as ratios
-	@.venv/bin/python -m commands.bench
-	@$(ACTIVE) python -m proof.bench
+bench: setup ## Measure plan, preview, policy pack, unchanged `up` and proof, as ratios
+	@$(QUORATE) bench
 
-clean: setup ## Remove rendered trees, reports and caches; what stands for live machines stays
+clean: setup ## Remove rendered trees, reports and caches (keeps deployed stacks that are not rendered labs)
 	@$(QUORATE) clean

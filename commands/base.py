@@ -1,7 +1,7 @@
-"""The other side of a difference: a commit's tree, exported to a scratch directory for as long as it is needed.
+"""The base of a comparison: the tree of a commit, exported to a temporary directory.
 
-An export and not a worktree: nothing is written into the clone's own .git, so that nothing has to be mended there after
-a kill. What a kill leaves lies under build/ and goes with `make clean`.
+An export rather than a worktree, so that nothing is written into the clone's .git. A killed run leaves the directory
+under build/, and `make clean` removes it.
 """
 
 from __future__ import annotations
@@ -24,38 +24,38 @@ class Base:
     """A commit to compare with."""
 
     ref: str
-    """As it was asked for."""
+    """As the user wrote it."""
     commit: str
 
 
 def find(root: Path, ref: str) -> Base:
-    """The commit that a reference names. Raises UserError that says how to get it."""
+    """The commit that a reference names. Raises UserError if the clone does not have it."""
     if not ref:
-        raise UserError("Compared with what? Name a commit, a branch or a tag: make diff BASE=origin/main STACK=dev")
+        raise UserError("No base is given. Name a commit, a branch or a tag: make diff BASE=origin/main STACK=dev")
     done = _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
     if done.returncode == 0:
         return Base(ref, done.stdout.strip())
     if _git(root, "rev-parse", "--git-dir").returncode != 0:
-        raise UserError("This directory is no git clone, so there is no base to compare with.")
+        raise UserError("This directory is not a git clone, so there is no base to compare with.")
     branch = ref.removeprefix("origin/")
     shallow = _git(root, "rev-parse", "--is-shallow-repository").stdout.strip() == "true"
-    why = " This clone is shallow: it has only its newest commits." if shallow else ""
+    why = " This clone is shallow: it has only the newest commits." if shallow else ""
     raise UserError(
         f"There is no commit {ref} in this clone.{why}\n"
-        f"Fetch it, then name what came: git fetch --depth=1 origin {branch} && make diff BASE=FETCH_HEAD"
+        f"Fetch it, then compare with FETCH_HEAD: git fetch --depth=1 origin {branch} && make diff BASE=FETCH_HEAD"
     )
 
 
 def describe_head(root: Path) -> str:
-    """The working tree in a few words: its commit, and whether it has changes that are in none."""
+    """Describes the working tree: its commit, and whether it has uncommitted changes."""
     commit = _git(root, "rev-parse", "--short=12", "HEAD").stdout.strip() or "no commit"
     changed = _git(root, "status", "--porcelain", "--untracked-files=normal").stdout.strip()
-    return f"{commit} and what is not committed" if changed else commit
+    return f"{commit} with uncommitted changes" if changed else commit
 
 
 @contextmanager
 def exported(root: Path, base: Base) -> Generator[Path]:
-    """The base's tree with this clone's Python environment; gone afterwards."""
+    """The base's tree with this clone's Python environment, deleted afterwards."""
     build = root / "build"
     build.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=DIRECTORY_PREFIX, dir=build) as name:
@@ -63,13 +63,13 @@ def exported(root: Path, base: Base) -> Generator[Path]:
         _extract(root, base, tree)
         environment = tree / ".venv"
         if environment.is_symlink() or environment.exists():
-            raise UserError(f"{base.ref} has a .venv committed; it stands where this clone's environment would.")
+            raise UserError(f"{base.ref} contains a .venv; this clone's environment must be linked there.")
         environment.symlink_to(root / ".venv", target_is_directory=True)
         yield tree
 
 
 def has_other_packages(root: Path, tree: Path) -> bool:
-    """Whether the base was made for other packages than those that preview it now."""
+    """Whether the base pins other packages than those of this clone, which preview it."""
     name = "requirements.lock"
     return not (tree / name).is_file() or (tree / name).read_bytes() != (root / name).read_bytes()
 
@@ -83,7 +83,7 @@ def _extract(root: Path, base: Base, tree: Path) -> None:
         except tarfile.TarError as reason:
             raise UserError(f"The tree of {base.ref} could not be read from this clone: {reason}") from None
     if git.returncode:
-        raise UserError(f"The tree of {base.ref} is not whole in this clone; `git fetch origin {base.ref}` brings it.")
+        raise UserError(f"This clone has only a part of the tree of {base.ref}; run `git fetch origin {base.ref}`.")
 
 
 def _git(root: Path, *words: str) -> subprocess.CompletedProcess[str]:

@@ -1,8 +1,8 @@
-"""`make diff`: a preview of the base and one of the working tree, and what lies between them.
+"""`quorate diff`: previews the base and the working tree, and compares the previews.
 
-Both sides are previewed by the real engine in the render target, each in a throw-away state without credentials, so
-that a stack for live machines is compared as well. The base runs its own program with this clone's packages and engine.
-What the difference means is decided in changes/.
+Both sides are previewed by the engine in the render target, each with a temporary state and without credentials, so
+that stacks for live machines can be compared too. The base runs its own program with this clone's packages and engine.
+changes/ interprets the differences.
 """
 
 from __future__ import annotations
@@ -20,33 +20,34 @@ from changes.summary import Comparison, to_json, to_markdown, to_text
 from commands import base as bases
 from commands import passphrase, stack
 from commands.base import Base
-from commands.events import Account
-from commands.operation import Operation
+from commands.events import RunSummary
+from commands.operation import Operation, interrupted_by_termination
 from commands.stack import Stack
+from commands.stack_check import validated_stack
 from policy.facts.resource import Resource
-from toolchain.engine import Engine
+from toolchain.engine import Engine, installed
 from toolchain.progress import UserError
 
 PROFILE, TARGET = "quorate:profile", "quorate:target"
 FORBIDDEN = 3
-"""Exit code of a difference that has a forbidden change."""
+"""Exit code if a change is forbidden."""
 
 
 @dataclass(frozen=True)
 class Previewed:
-    """One side: the engine's account, or why there is none."""
+    """One side: the summary of its preview, or why there is none."""
 
-    account: Account | None
+    summary: RunSummary | None
     failure: str = ""
 
     @property
     def resources(self) -> list[Resource]:
-        return resources(self.account.lines) if self.account else []
+        return resources(self.summary.lines) if self.summary else []
 
 
 @dataclass(frozen=True)
 class Sides:
-    """Both previews of a stack, and what they come to."""
+    """Both previews of a stack, and their comparison."""
 
     before: Previewed
     after: Previewed
@@ -55,18 +56,30 @@ class Sides:
 
     @property
     def code(self) -> int:
-        """0, or 3 where a change is forbidden."""
+        """0, or 3 if a change is forbidden."""
         return FORBIDDEN if self.comparison.level is Level.FORBIDDEN else 0
 
 
+def diff(root: Path, name: str, ref: str) -> int:
+    """Compares a stack with a base, writes build/<stack>/diff/ and prints the changes."""
+    base = bases.find(root, ref)
+    validated_stack(root, name)
+    directory = Path("build") / name / "diff"
+    with interrupted_by_termination():
+        sides = compare(root, installed(root), base, name)
+    write(sides, root / directory)
+    show(sides, directory)
+    return sides.code
+
+
 def compare(root: Path, engine: Engine, base: Base, name: str, pack: str | None = None) -> Sides:
-    """Previews both sides. Raises UserError with both sides' errors where one cannot be previewed."""
+    """Previews both sides. Raises UserError with the errors of both sides if one cannot be previewed."""
     with bases.exported(root, base) as tree:
         notes = _notes(root, tree, base)
         is_new = not any(place.is_file() for place in stack.places(tree, name))
         print(f"Previewing {name} at {base.ref} …" if not is_new else f"{base.ref} has no stack {name}.", flush=True)
         before = Previewed(None) if is_new else _preview(tree, engine, name, pack)
-    print(f"Previewing {name} as it stands here …", flush=True)
+    print(f"Previewing {name} in the working tree …", flush=True)
     after = _preview(root, engine, name, pack)
     failures = [
         f"{side} of {name} cannot be previewed:\n{each.failure}"
@@ -95,39 +108,39 @@ def write(sides: Sides, directory: Path) -> None:
         unfinished.replace(directory / name)
 
 
-def tell(sides: Sides, directory: Path) -> None:
-    """Says it on the screen."""
+def show(sides: Sides, directory: Path) -> None:
+    """Prints the changes."""
     print(f"\n{to_text(sides.comparison)}\nIn files: {directory}/changes.json, changes.md, tree.diff", flush=True)
     if sides.code:
-        print("A change is forbidden: no order of steps makes it safe. Split the pull request as told above.")
+        print("A change is forbidden: no order of steps is safe. Split the pull request as described above.")
 
 
 def _notes(root: Path, tree: Path, base: Base) -> tuple[str, ...]:
     if bases.has_other_packages(root, tree):
-        return (f"{base.ref} was made for other packages (requirements.lock differs); it ran with those of this tree.",)
+        return (f"{base.ref} pins other packages (requirements.lock differs); it ran with those of this tree.",)
     return ()
 
 
 def _preview(root: Path, engine: Engine, name: str, pack: str | None) -> Previewed:
-    """A side's preview. Only a failure of the program itself counts: what policies forbid is for the audit to say."""
+    """Previews a side. Only a failure of the program counts; policy violations are reported by the audit."""
     if not (root / "Pulumi.yaml").is_file():
-        return Previewed(None, "  it has no Pulumi.yaml, so no program: it is older than this one")
-    with stack.scratch_workspace(root, name) as place:
-        judged = _rendered(root, name, place.directory)
-        operation = Operation(engine, judged, place, passphrase.throw_away(), pack)
+        return Previewed(None, "  it has no Pulumi.yaml, so there is no program to run")
+    with stack.temporary_workspace(root, name) as place:
+        rendered = _rendered(root, name, place.directory)
+        operation = Operation(engine, rendered, place, passphrase.temporary_passphrase(), pack)
         operation.open(keep_secrets=False)
         log = place.directory / "preview.log"
         result = operation.run("preview", output=log)
         if result.was_interrupted:
             raise KeyboardInterrupt
-        if result.code and not result.account.stopped_by_policy:
-            said = _last_words(log) if not result.account.real_errors else result.account.real_errors
-            return Previewed(None, "\n".join(f"  {line}" for text in said for line in text.splitlines()))
-    return Previewed(result.account)
+        if result.code and not result.summary.stopped_by_policy:
+            output = _last_lines(log) if not result.summary.real_errors else result.summary.real_errors
+            return Previewed(None, "\n".join(f"  {line}" for text in output for line in text.splitlines()))
+    return Previewed(result.summary)
 
 
 def _rendered(root: Path, name: str, directory: Path) -> Stack:
-    """The stack in the render target, without a look at its other settings: those of a base may be of an older form."""
+    """The stack in the render target. Other settings are not read: those of a base may have an older form."""
     source = stack.find(root, name)
     document = stack.read_document(source)
     config = {**stack.config_of(document), TARGET: "render"}
@@ -137,5 +150,5 @@ def _rendered(root: Path, name: str, directory: Path) -> Stack:
     return Stack(name, file, str(config.get(PROFILE, "production")), "render")
 
 
-def _last_words(log: Path) -> list[str]:
+def _last_lines(log: Path) -> list[str]:
     return log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-12:]

@@ -1,4 +1,4 @@
-"""The engine's own account of a run: which resources changed, what the policies said, why it failed.
+"""The engine's event log of a run: which resources changed, which policies were violated, why it failed.
 
 The engine writes its events to a file only in its debug mode, and then with debug messages among them that hold
 secrets in clear text. So the log goes through a pipe, and what is kept passes a filter first: of the debug messages,
@@ -25,7 +25,7 @@ _CONSEQUENCES = ("preview failed", "update failed")
 
 
 @dataclass
-class Account:
+class RunSummary:
     """What is kept of a run's events; `up` reports two phases, and the last one counts."""
 
     lines: list[str] = field(default_factory=list[str])
@@ -78,9 +78,9 @@ class Account:
 
 
 @contextmanager
-def listening() -> Generator[tuple[Path, Account]]:
-    """A pipe for `--event-log`, and the account that fills from it; complete when the context is left."""
-    account = Account()
+def listening() -> Generator[tuple[Path, RunSummary]]:
+    """A pipe for `--event-log`, and the summary that is read from it; complete at the end of the context."""
+    summary = RunSummary()
     with tempfile.TemporaryDirectory(prefix="quorate-events-") as directory:
         pipe = Path(directory) / "events"
         os.mkfifo(pipe, 0o600)
@@ -92,12 +92,12 @@ def listening() -> Generator[tuple[Path, Account]]:
                 for line in events:
                     if line == _LAST:
                         return
-                    account.take(line)
+                    summary.take(line)
 
         reader = threading.Thread(target=read, daemon=True)
         reader.start()
         try:
-            yield pipe, account
+            yield pipe, summary
         finally:
             os.write(handle, _LAST)
             reader.join()

@@ -1,8 +1,7 @@
-"""Locks that killed runs have left on a stack.
+"""Removes stale locks that killed runs have left on a stack.
 
-Pulumi locks a stack by a file that names its process. A run that was killed leaves it behind, and every later one is
-refused until somebody finds out about `pulumi cancel`. Where the process was one of this machine and is no more, the
-lock guards nothing.
+Pulumi locks a stack with a file that names its process. A killed run leaves the file behind, and every later run is
+refused until `pulumi cancel`. If the process ran on this machine and has ended, the lock is stale.
 """
 
 from __future__ import annotations
@@ -15,21 +14,21 @@ from pathlib import Path
 from commands.stack import Workspace
 
 
-def drop_dead(workspace: Workspace) -> bool:
-    """Removes the locks of processes that are gone; tells whether there were any."""
+def remove_stale(workspace: Workspace) -> bool:
+    """Removes the stack's stale locks. Returns whether there were any."""
     state = workspace.state_file
     if state is None or workspace.state_directory is None:
         return False
     directory = workspace.state_directory / ".pulumi" / "locks" / "organization" / state.parent.name / workspace.stack
-    dead = [lock for lock in directory.glob("*.json") if is_dead(lock)]
-    for lock in dead:
+    stale = [lock for lock in directory.glob("*.json") if is_stale(lock)]
+    for lock in stale:
         lock.unlink(missing_ok=True)
         lock.with_name(f"{lock.name}.attrs").unlink(missing_ok=True)
-    return bool(dead)
+    return bool(stale)
 
 
-def is_dead(lock: Path) -> bool:
-    """Whether a lock's process has certainly ended; another machine's, or one we cannot ask about, counts as alive."""
+def is_stale(lock: Path) -> bool:
+    """Whether the lock's process has ended. A process of another machine, or of another user, counts as running."""
     try:
         owner = json.loads(lock.read_text(encoding="utf-8"))
         if owner["hostname"] != socket.gethostname():

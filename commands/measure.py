@@ -1,4 +1,4 @@
-"""What a command costs: its wall and processor time, and the most memory that it and its children held at a moment."""
+"""Measures a command: wall and processor time, and peak memory of its process tree."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pathlib import Path
 from toolchain.progress import UserError
 
 EVERY = 0.05
-"""Seconds between two looks at the processes."""
+"""Seconds between two samples of memory."""
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
 
@@ -26,12 +26,12 @@ class Cost:
 
     seconds: float
     processor: float
-    """Seconds of processor time of the whole tree: what else the machine does weighs less on it than on the wall's."""
+    """Seconds of processor time of the process tree; it depends less on the machine's load than wall time."""
     memory: float
 
 
 def measured(command: Sequence[str | Path], directory: Path, environment: Mapping[str, str]) -> Cost:
-    """Runs a command to its end. Raises UserError with its last words if it fails."""
+    """Runs a command to its end. Raises UserError with the end of its output if it fails."""
     peak = 0
     done = threading.Event()
     started, used = time.monotonic(), _processor()
@@ -56,20 +56,20 @@ def measured(command: Sequence[str | Path], directory: Path, environment: Mappin
 
 
 def _processor() -> float:
-    """Of all children that have ended; a descendant counts once its own parent has waited for it."""
+    """Processor time of all children that have ended, and of their descendants that were waited for."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 def _resident(root: int) -> int:
-    """Bytes that a process and its descendants hold. A process that ends meanwhile counts for nothing."""
+    """Bytes of resident memory of a process and its descendants; a process that ends meanwhile counts as 0."""
     children: dict[int, list[int]] = defaultdict(list)
     held: dict[int, int] = {}
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
             continue
         try:
-            # The name in parentheses may hold anything; what follows it is plain.
+            # The name in parentheses may contain any character; the numbers follow it.
             after_name = (entry / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
         except OSError:
             continue

@@ -1,8 +1,8 @@
-"""With which passphrase a stack's secrets are sealed and opened, or why a command cannot go on without one.
+"""Selects the passphrase that encrypts a stack's secrets, or refuses a command that needs one.
 
-Whoever runs `up` on anything that matters brings the passphrase; a rendered lab gets one made up, so that the first
-`make up` on a fresh machine just works. A look (preview, audit) never needs one: without it the stack is looked at in
-a throw-away state, with placeholders for its secrets.
+`up` needs the user's passphrase, except for a rendered lab: one is generated for it, so that the first `make up` on a
+fresh machine works. The read-only commands (preview, audit) never need one: without it they use a temporary state and
+placeholders for the secrets.
 """
 
 from __future__ import annotations
@@ -19,51 +19,52 @@ from toolchain.progress import UserError
 
 Command = Literal["up", "destroy", "preview", "audit"]
 VALUE, FILE = "PULUMI_CONFIG_PASSPHRASE", "PULUMI_CONFIG_PASSPHRASE_FILE"
-LOOKS = ("preview", "audit")
+READ_ONLY = ("preview", "audit")
 
 
 @dataclass(frozen=True)
 class Access:
-    """How a command may reach a stack's secrets."""
+    """How a command gets at a stack's secrets."""
 
     variables: dict[str, str] = field(default_factory=dict[str, str])
-    """What to set for the engine; the user's own passphrase variables are not passed on beside it."""
-    is_scratch: bool = False
-    make_up: Path | None = None
+    """Environment variables for the engine; the user's own passphrase variables are not passed on."""
+    is_temporary: bool = False
+    """Whether the command runs in a temporary state."""
+    new_passphrase_file: Path | None = None
     """The file to write a new passphrase into, before anything else is written."""
     note: str = ""
 
 
 def choose(command: Command, stack: Stack, workspace: Workspace, environment: Mapping[str, str]) -> Access:
-    """Decides without writing anything. Raises UserError where the command must be refused."""
+    """Returns the access without writing anything. Raises UserError if the command needs a passphrase."""
     given = _given(environment)
     if given:
         return Access(given)
     if stack.secrets_provider or workspace.backend.startswith("http"):
         return Access()
     kept = workspace.passphrase_file
-    if stack.may_make_up_secrets and kept.is_file():
+    if stack.can_generate_secrets and kept.is_file():
         return Access({FILE: str(kept)})
-    if command in LOOKS:
-        return _look(workspace)
-    if not stack.may_make_up_secrets:
+    if command in READ_ONLY:
+        return _temporary(workspace)
+    if not stack.can_generate_secrets:
         raise UserError(_missing(command, stack))
     if command == "destroy" and not workspace.has_state:
         return Access()
     if workspace.has_state or workspace.backend != default_backend(workspace.root):
         raise UserError(_locked_out(stack, workspace))
     name = kept.relative_to(workspace.root)
-    note = f"A passphrase was made up for this lab's secrets (plain `pulumi` finds it by {FILE}={name})."
-    return Access({FILE: str(kept)}, make_up=kept, note=note)
+    note = f"Generated a passphrase for this lab. To use plain `pulumi`, set {FILE}={name}."
+    return Access({FILE: str(kept)}, new_passphrase_file=kept, note=note)
 
 
-def throw_away() -> dict[str, str]:
-    """A passphrase that nobody keeps, for a state that nobody keeps."""
+def temporary_passphrase() -> dict[str, str]:
+    """Returns a passphrase that is not stored, for a temporary state."""
     return {VALUE: secrets.token_urlsafe(24)}
 
 
-def make_up(path: Path) -> bool:
-    """Writes a new secret, readable by its owner alone; one that is there already stays, and False is returned."""
+def generate_secret(path: Path) -> bool:
+    """Writes a new secret that only its owner can read. Returns False if the file exists; it is not changed."""
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -75,7 +76,7 @@ def make_up(path: Path) -> bool:
 
 
 def _given(environment: Mapping[str, str]) -> dict[str, str]:
-    """The user's passphrase. An empty one counts as none: it would seal nothing."""
+    """The user's passphrase. An empty one counts as none: it would encrypt nothing."""
     if environment.get(VALUE):
         return {VALUE: environment[VALUE]}
     name = environment.get(FILE)
@@ -91,28 +92,30 @@ def _given(environment: Mapping[str, str]) -> dict[str, str]:
     return {FILE: str(file.resolve())}
 
 
-def _look(workspace: Workspace) -> Access:
-    note = "No passphrase is set: secrets are placeholders, and nothing of this look is kept."
+def _temporary(workspace: Workspace) -> Access:
+    note = "No passphrase is set: this run uses placeholder secrets and temporary state."
     if workspace.has_state:
-        note += f"\nThe stack's state opens only with its passphrase ({VALUE}), so everything shows as new."
-    return Access(is_scratch=True, note=note)
+        note += (
+            f"\nWithout its passphrase ({VALUE}) the stack's state cannot be opened, so every resource is shown as new."
+        )
+    return Access(is_temporary=True, note=note)
 
 
 def _missing(command: str, stack: Stack) -> str:
-    kind = "a stack whose file holds sealed secrets"
+    kind = "a stack whose file contains encrypted secrets"
     if not stack.is_disposable:
         kind = "a production stack" if stack.profile == "production" else "a stack on live machines"
     return (
-        f"`{command}` of {stack.name}, {kind}, needs its passphrase: set {VALUE} or {FILE} and run it again.\n"
-        f"Nothing was changed. `make preview STACK={stack.name}` works without one."
+        f"{stack.name} is {kind}, so `{command}` needs its passphrase: set {VALUE} or {FILE} and run it again.\n"
+        f"Nothing was changed. `make preview STACK={stack.name}` does not need a passphrase."
     )
 
 
 def _locked_out(stack: Stack, workspace: Workspace) -> str:
     if workspace.backend != default_backend(workspace.root):
-        return f"Stack {stack.name} is kept in {workspace.backend}: set {VALUE} or {FILE} to its passphrase."
+        return f"The state of {stack.name} is in {workspace.backend}: set {VALUE} or {FILE} to its passphrase."
     return (
-        f"Stack {stack.name} has a state, but the passphrase that was made up for it is gone from build/{stack.name}.\n"
-        f"Set {VALUE} if it was yours; or start this lab over with `make clean` and `make up STACK={stack.name}`: "
-        "it is only rendered, nothing is lost."
+        f"Stack {stack.name} has state, but its generated passphrase is missing from build/{stack.name}.\n"
+        f"Set {VALUE} if you have it, or start over with `make clean` and `make up STACK={stack.name}`; "
+        "a rendered lab loses no data."
     )

@@ -1,8 +1,8 @@
-"""`make review`: what continuous integration does with a pull request, on any machine.
+"""`quorate review`: what CI runs on a pull request.
 
-For each stack: both sides previewed once with the policy pack, their difference in words, and an audit of each by the
-same rules, so that what the pull request breaks stands apart from what was broken before. Every stack is reviewed, even
-where an earlier one could not be.
+For each stack: one preview of each side with the policy pack, their changes, and an audit of each side by the same
+rules, so that new violations are listed apart from existing ones. An error in one stack does not end the review of the
+others.
 """
 
 from __future__ import annotations
@@ -14,20 +14,22 @@ from pathlib import Path
 from typing import Any, cast
 
 from changes.summary import to_markdown
-from commands import difference
+from commands import audit_report, difference, stack
+from commands import base as bases
 from commands.base import Base
 from commands.difference import Sides
-from commands.events import Account
-from toolchain.engine import Engine
+from commands.events import RunSummary
+from commands.operation import interrupted_by_termination
+from toolchain.engine import Engine, installed
 from toolchain.progress import UserError
 
 MARK = "<!-- quorate review of {stack} -->"
-"""First line of a stack's part, by which a comment is found again."""
+"""First line of a stack's part; the workflow finds its comment by it."""
 CHANGES, RULES = 40_000, 15_000
-"""Characters: together they fit a comment of 65,536."""
+"""Characters; together they fit a GitHub comment (65,536)."""
 
-Report = Callable[[str, Account, Path], int]
-"""Writes the audit of a run into a directory; its exit code is the verdict."""
+Report = Callable[[str, RunSummary, Path], int]
+"""Writes the audit of a run into a directory and returns its exit code."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +41,22 @@ class Reviewed:
     code: int
 
 
-def review(root: Path, engine: Engine, base: Base, names: Sequence[str], report: Report) -> int:
-    """Reviews stacks and writes build/review.md; the gravest exit code of all."""
+def review(root: Path, name: str, ref: str) -> int:
+    """Reviews a stack, or every stack if its name is `all`."""
+    base = bases.find(root, ref)
+    names = stack.names(root) if name == "all" else [name]
+    for each in names:
+        stack.find(root, each)
+
+    def report(each: str, summary: RunSummary, directory: Path) -> int:
+        return audit_report.write(root, stack.load(root, each), summary, directory)
+
+    with interrupted_by_termination():
+        return review_stacks(root, installed(root), base, names, report)
+
+
+def review_stacks(root: Path, engine: Engine, base: Base, names: Sequence[str], report: Report) -> int:
+    """Reviews stacks and writes build/review.md. Returns the highest exit code."""
     done: list[Reviewed] = []
     for name in names:
         print(f"\n— {name} —", flush=True)
@@ -61,7 +77,7 @@ def _review(root: Path, engine: Engine, base: Base, name: str, report: Report) -
         return Reviewed(name, f"{mark}\n## `{name}` was not reviewed\n\n```text\n{trouble}\n```\n", 1)
     place = Path("build") / name
     difference.write(sides, root / place / "diff")
-    difference.tell(sides, place / "diff")
+    difference.show(sides, place / "diff")
     audit = place / "audit"
     code = max(sides.code, _audited(sides, name, report, audit))
     text = "\n".join([mark, to_markdown(sides.comparison, CHANGES), *_rules(root / audit), ""])
@@ -69,13 +85,13 @@ def _review(root: Path, engine: Engine, base: Base, name: str, report: Report) -
 
 
 def _audited(sides: Sides, name: str, report: Report, directory: Path) -> int:
-    """Both audits; the code is the head's. The base's says what was broken before."""
-    if sides.before.account:
-        print("\nThe base, by the same rules:", flush=True)
-        report(name, sides.before.account, directory / "base")
-    assert sides.after.account is not None  # noqa: S101 - else nothing was compared
-    print("\nThe working tree:", flush=True)
-    return report(name, sides.after.account, directory)
+    """Audits both sides and returns the exit code of the working tree's audit."""
+    if sides.before.summary:
+        print("\nAudit of the base, by the same rules:", flush=True)
+        report(name, sides.before.summary, directory / "base")
+    assert sides.after.summary is not None  # noqa: S101 - compare() raises otherwise
+    print("\nAudit of the working tree:", flush=True)
+    return report(name, sides.after.summary, directory)
 
 
 def _rules(directory: Path) -> Iterator[str]:

@@ -1,7 +1,7 @@
-"""A stack as the commands see it: its file, what kind of stack it is, and its places under build/.
+"""A stack's file, its kind, and its directories under build/.
 
-Pulumi writes into the stack file it is given (the salt of the passphrase). So the commands give it a copy under build/,
-and a stack file in the repository changes only by its owner's hand.
+Pulumi writes the salt of the passphrase into the stack file that it is given. The commands give it a copy under build/,
+so that they never change a stack file of the repository.
 """
 
 from __future__ import annotations
@@ -26,43 +26,43 @@ ROOT_SECRET = "quorate:rootSecret"  # noqa: S105 - a key, not a value
 
 @dataclass(frozen=True)
 class Stack:
-    """A stack that has passed the check of its settings."""
+    """A stack whose settings are valid."""
 
     name: str
     file: Path
     profile: str
     target: str
     secrets_provider: str | None = None
-    """A key service that seals the secrets instead of a passphrase."""
+    """The key service that encrypts the secrets, if it is not a passphrase."""
     has_secrets: bool = False
-    """Whether its owner has sealed secrets in its file."""
+    """Whether its file contains encrypted secrets."""
 
     @property
     def is_disposable(self) -> bool:
-        """Whether a mistake costs nothing but a repeated run: a rendered lab."""
+        """Whether it is a rendered lab: deleting it loses nothing that a run cannot render again."""
         return self.profile == "lab" and self.target == "render"
 
     @property
-    def may_make_up_secrets(self) -> bool:
-        """Whether it may be given a passphrase and a root secret: nobody has sealed anything that needs other ones."""
+    def can_generate_secrets(self) -> bool:
+        """Whether a passphrase and a root secret can be generated: a rendered lab that has none of its own."""
         return self.is_disposable and not self.has_secrets and self.secrets_provider is None
 
 
 def find(root: Path, name: str) -> Path:
     """The file of a stack: at the top, or one of the examples."""
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}", name):
-        raise UserError(f"{name!r} is no name for a stack: letters, digits, '-', '_' and '.' make one.")
+        raise UserError(f"{name!r} is not a valid stack name; use letters, digits, '-', '_' and '.'.")
     for candidate in places(root, name):
         if candidate.is_file():
             return candidate
     raise UserError(
-        f"There is no stack {name}: neither Pulumi.{name}.yaml nor examples/{name}.yaml is there.\n"
-        f"Stacks: {', '.join(names(root)) or 'none yet'}. Choose one with STACK=…"
+        f"There is no stack {name}: neither Pulumi.{name}.yaml nor examples/{name}.yaml exists.\n"
+        f"Stacks: {', '.join(names(root)) or 'none yet'}. Choose one with STACK=… or --stack."
     )
 
 
 def places(root: Path, name: str) -> tuple[Path, ...]:
-    """Where a stack's file may be."""
+    """The files that can describe a stack, in the order of precedence."""
     return root / f"Pulumi.{name}.yaml", root / "examples" / f"{name}.yaml"
 
 
@@ -73,7 +73,7 @@ def names(root: Path) -> list[str]:
 
 
 def load(root: Path, name: str) -> Stack:
-    """A stack from its file, whose settings are sound."""
+    """Loads a stack. Raises InvalidStackError if its settings are invalid."""
     file = find(root, name)
     settings = load_file(file)
     document = read_document(file)
@@ -124,13 +124,13 @@ class Workspace:
 
     @property
     def state_directory(self) -> Path | None:
-        """The backend, where it is a directory of this machine whose name can be read off its address."""
+        """The backend, if it is a directory of this machine."""
         parts = urlsplit(self.backend)
         return Path(unquote(parts.path)) if parts.scheme == "file" and not parts.netloc else None
 
     @property
     def state_file(self) -> Path | None:
-        """The stack's state, where the backend is such a directory."""
+        """The stack's state, if the backend is a directory of this machine."""
         if self.state_directory is None:
             return None
         name = str(read_document(self.root / "Pulumi.yaml")["name"])
@@ -143,9 +143,8 @@ class Workspace:
     def prepare(self, source: Path, *, keep_secrets: bool) -> None:
         """Writes the working copy of the stack file.
 
-        Without its secrets where they cannot be opened: an encrypted value would only stop the engine. A salt with
-        nothing sealed under it is left out as well: it is of a passphrase that plain `pulumi` was once run with, and
-        the state knows its own.
+        Secrets that cannot be decrypted are left out, because an encrypted value would stop the engine. A salt without
+        encrypted values is left out as well: it belongs to an earlier passphrase, and the state contains its own.
         """
         self.project.mkdir(parents=True, exist_ok=True)
         _write(self.project / "Pulumi.yaml", (self.root / "Pulumi.yaml").read_text(encoding="utf-8"))
@@ -158,7 +157,7 @@ class Workspace:
 
 
 def main_workspace(root: Path, stack: str, environment: Mapping[str, str]) -> Workspace:
-    """The stack's own workspace; its state stands in the clone, unless the user's environment names a backend."""
+    """The stack's workspace. Its state is in the clone, unless PULUMI_BACKEND_URL names another backend."""
     backend = environment.get("PULUMI_BACKEND_URL") or default_backend(root)
     return Workspace(root, stack, root / "build" / stack, backend)
 
@@ -169,8 +168,8 @@ def default_backend(root: Path) -> str:
 
 
 @contextmanager
-def scratch_workspace(root: Path, stack: str) -> Generator[Workspace]:
-    """A workspace that is gone afterwards: for a look at a stack whose state cannot be opened."""
+def temporary_workspace(root: Path, stack: str) -> Generator[Workspace]:
+    """A workspace with a temporary state, deleted afterwards."""
     build = root / "build"
     build.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="scratch-", dir=build) as name:
@@ -180,10 +179,10 @@ def scratch_workspace(root: Path, stack: str) -> Generator[Workspace]:
 
 
 def without_secrets(document: Mapping[str, Any]) -> dict[str, Any]:
-    """A stack file without its encrypted values and what would open them."""
-    sealing = ("encryptionsalt", "encryptedkey", "secretsprovider")
+    """A stack file without its encrypted values and the keys that belong to them."""
+    encryption = ("encryptionsalt", "encryptedkey", "secretsprovider")
     return {
-        **{key: value for key, value in document.items() if key not in sealing},
+        **{key: value for key, value in document.items() if key not in encryption},
         "config": {key: value for key, value in config_of(document).items() if not is_encrypted(value)},
     }
 

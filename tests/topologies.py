@@ -9,7 +9,7 @@ from typing import TypedDict, cast
 import pytest
 
 from blueprint.topology import Placement, TopologyError, place, read_topology
-from blueprint.topology.__main__ import main
+from commands.command_line import main
 
 ROOT = Path(__file__).parent.parent
 REAL = ROOT / "tests" / "data" / "topologies"
@@ -56,5 +56,5 @@ def placed(folder: Path, text: str, nodes: int = 3) -> Placement:
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, Output]:
     """Exit status and output of the command."""
-    status = main([*map(str, arguments), "--json"])
+    status = main(["topology", *map(str, arguments), "--json"])
     return status, cast("Output", json.loads(capsys.readouterr().out))

@@ -1,8 +1,7 @@
-"""Brings a Chromium for the tests of the audit's page: `python -m toolchain.browser`.
+"""Installs Chromium for the tests of the audit page: `python -m toolchain.browser`.
 
-The first that is there: one on PATH, Debian's package (installed where this runs as root), the build that Playwright
-downloads. Where none can be had, the tests of the page are left out and say so; QUORATE_BROWSER=required, as in
-continuous integration, makes that a failure.
+The first of these is used: one on PATH, Debian's package (installed if this runs as root), Playwright's download. If
+there is none, the tests of the page are skipped; with QUORATE_BROWSER=required, as in CI, that is a failure.
 """
 
 from __future__ import annotations
@@ -19,13 +18,13 @@ from toolchain.progress import ProgramError, Reporter, UserError, run
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 APT_LIMIT, DOWNLOAD_LIMIT = 900, 300  # seconds
 MISSING = (
-    "There is no Chromium, and none could be brought: install your system's chromium package, then run this again. "
-    "Without it the tests of the audit's page are left out."
+    "Chromium could not be installed: install your system's chromium package, then run this again. "
+    "Without it the tests of the audit page are skipped."
 )
 
 
 def main() -> int:
-    """Brings one where there is none; 0 unless one is required and cannot be had."""
+    """Installs Chromium if there is none. Returns 1 if it is required and cannot be installed."""
     reporter = Reporter()
     if find() or _from_apt(reporter) or _from_playwright(reporter):
         return 0
@@ -34,12 +33,12 @@ def main() -> int:
 
 
 def is_required() -> bool:
-    """Whether tests of the page must not be left out."""
+    """Whether tests of the page must not be skipped."""
     return os.environ.get("QUORATE_BROWSER") == "required"
 
 
 def find() -> str | None:
-    """The Chromium to use; None where there is none."""
+    """The Chromium to use, or None."""
     found = next((path for name in NAMES if (path := shutil.which(name))), None)
     return found or _downloaded()
 
@@ -57,11 +56,11 @@ def _from_apt(reporter: Reporter) -> bool:
     install = ["apt-get", "install", "--yes", "--no-install-recommends", "chromium", "fonts-dejavu-core"]
     reporter.begin("Installing Debian's chromium", "one to three minutes")
     try:
-        # Package lists come with an image or not at all; those of yesterday name files that are gone.
+        # The package lists of an image may be missing or name deleted files.
         run(["apt-get", "update"], environment=environment, timeout=APT_LIMIT)
         run(install, environment=environment, timeout=APT_LIMIT)
     except (ProgramError, UserError) as failure:
-        reporter.say(f"  apt-get could not: {failure}")
+        reporter.say(f"  apt-get failed: {failure}")
         return False
     reporter.end()
     return find() is not None
@@ -72,7 +71,7 @@ def _from_playwright(reporter: Reporter) -> bool:
     try:
         run([sys.executable, "-m", "playwright", "install", "chromium"], timeout=DOWNLOAD_LIMIT)
     except (ProgramError, UserError):
-        reporter.say("  its download site is out of reach")
+        reporter.say("  the download site is not reachable")
         return False
     reporter.end()
     return find() is not None

@@ -1,7 +1,6 @@
-"""The programs of a Kubernetes control plane, built from Go modules by name and kept in the user's cache.
+"""Builds the programs of a Kubernetes control plane from Go modules and keeps them in the user's cache.
 
-The proof starts them on loopback. They come the way the engine comes: complete or not at all, under a name that says
-what made them, so that every clone of the same versions shares one build. Nothing here is needed to build a stack.
+The proof starts them on loopback. Clones with the same versions share one build. Deploying a stack does not need them.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from toolchain.engine import Unfinished, cache_directory
-from toolchain.go_build import Go, bring_go, build_trouble, go_environment, version_of
+from toolchain.go_build import Go, build_error, ensure_go, go_environment, version_of
 from toolchain.install import ROOT, VENV, alone
 from toolchain.progress import ProgramError, Reporter, UserError, run
 
@@ -25,13 +24,13 @@ GO_LOCK = ROOT / "toolchain" / "engine" / "go.lock"
 
 @dataclass(frozen=True)
 class Program:
-    """One program: its package, the module directory that pins it, and how its version gets in."""
+    """A program: its package, the module directory that pins it, and the variable for its version."""
 
     name: str
     module: str
     package: str
     version_of: str
-    """The Go module whose version is the program's."""
+    """The Go module whose version the program has."""
     variable: str = ""
 
 
@@ -47,11 +46,13 @@ PROGRAMS = (
 )
 
 
-def bring(reporter: Reporter) -> Path:
-    """The directory of the programs, built if this is the first time on the machine."""
+def ensure(reporter: Reporter) -> Path:
+    """Returns the directory of the programs; builds them if the cache does not have them."""
     cache = cache_directory(os.environ)
-    with alone(cache / "cluster", reporter):  # a lock of its own: the engine need not wait for this build
-        go = bring_go(cache, GO_LOCK, VENV, _needed_go(), reporter)
+    with alone(
+        cache / "cluster", reporter
+    ):  # a lock of its own, so that a set-up of the engine does not wait for this build
+        go = ensure_go(cache, GO_LOCK, VENV, _needed_go(), reporter)
         home = cache / f"cluster-{digest(go)}"
         if not home.is_dir():
             reporter.say("Building a Kubernetes control plane, once for all clones: 5 to 8 minutes on two cores.")
@@ -63,7 +64,7 @@ def bring(reporter: Reporter) -> Path:
 
 
 def kubernetes_version() -> str:
-    """The version of Kubernetes that the proof is made with."""
+    """The version of Kubernetes that the proof runs."""
     return pinned(PROGRAMS[1])
 
 
@@ -72,12 +73,12 @@ def pinned(program: Program) -> str:
     text = (MODULES / program.module / "go.mod").read_text(encoding="utf-8")
     found = re.search(rf"^\s*{re.escape(program.version_of)} (v\S+)", text, re.MULTILINE)
     if not found:
-        raise UserError(f"toolchain/cluster/{program.module}/go.mod names no version of {program.version_of}.")
+        raise UserError(f"toolchain/cluster/{program.module}/go.mod does not require {program.version_of}.")
     return found[1]
 
 
 def digest(go: Go) -> str:
-    """Names a build: the same digest means the same programs."""
+    """Names a build: clones with the same digest share the programs."""
     made_from = hashlib.sha256()
     for path in sorted(MODULES.glob("*/go.*")):
         made_from.update(f"{path.parent.name}/{path.name}\0".encode() + path.read_bytes() + b"\0")
@@ -104,7 +105,7 @@ def _build(program: Program, go: Go, output: Path, place: str, reporter: Reporte
     def follow(line: str) -> None:
         nonlocal packages
         if line.startswith("go: downloading"):
-            reporter.tick(f"fetching {line.split()[2]}")
+            reporter.tick(f"downloading {line.split()[2]}")
         elif not line.startswith(("go:", "#")):
             packages += 1
             reporter.tick(f"{packages} packages compiled")
@@ -113,17 +114,17 @@ def _build(program: Program, go: Go, output: Path, place: str, reporter: Reporte
     try:
         run(command, directory=MODULES / program.module, environment=go_environment(os.environ), on_line=follow)
     except ProgramError as failure:
-        raise build_trouble(failure, what) from None
+        raise build_error(failure, what) from None
     reporter.end()
 
 
 def main() -> int:
-    """`python -m toolchain.cluster_programs`: brings the programs and prints where they are."""
+    """`python -m toolchain.cluster_programs`: installs the programs and prints their directory."""
     reporter = Reporter()
     try:
-        print(bring(reporter))
+        print(ensure(reporter))
     except KeyboardInterrupt:
-        reporter.say("\nInterrupted. Nothing half made is in use; the same command goes on from what is done.")
+        reporter.say("\nInterrupted. Run the same command again to continue; completed steps are kept.")
         return 130
     except (UserError, ProgramError) as trouble:
         reporter.say(str(trouble))

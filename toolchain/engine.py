@@ -1,8 +1,8 @@
-"""Which Pulumi engine serves this clone, and where it comes from.
+"""Finds or installs the Pulumi engine of this clone.
 
-Three sources, the first that works: a fitting `pulumi` on PATH, the official release through the SDK's own installer,
-a build from Go modules. The last two stand in the user's cache, complete or not at all, and serve every clone that
-pins the same versions. What was found is written into the environment, where the commands read it.
+There are three sources, and the first that works is used: a suitable `pulumi` on PATH, the official release by the
+SDK's installer, a build from Go modules. The last two are kept in the user's cache for all clones that pin the same
+versions. A manifest in the environment names the engine for the commands.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from toolchain.progress import ProgramError, Reporter, UserError, run
 
 Source = Literal["path", "release", "build"]
 MANIFEST = "quorate-engine.json"
-DOWNLOAD_LIMIT = 300  # seconds for the release and its provider; a build takes over after that
+DOWNLOAD_LIMIT = 300  # seconds for the release and its provider; then the engine is built
 PATIENCE = 5  # seconds for the download site's first answer
 
-# The SDK's installer knows where releases are; this only keeps it from waiting long for a site that is out of reach.
+# The SDK's installer knows where releases are; the timeout limits the wait for an unreachable site.
 INSTALL = """
 import socket, sys
 from pulumi.automation import PulumiCommand
@@ -39,15 +39,15 @@ PulumiCommand.install(root=sys.argv[1], version=VersionInfo.parse(sys.argv[2]))
 
 @dataclass(frozen=True)
 class Engine:
-    """A usable engine: where its commands are, and how it finds its providers."""
+    """A usable engine: the directory of its commands, and its providers."""
 
     source: Source
     version: str
     binaries: str
     home: str | None
-    """PULUMI_HOME; none where the engine is the user's own, which keeps its own."""
+    """PULUMI_HOME; None for a Pulumi found on PATH."""
     recipe: str = ""
-    """What the clone wanted when this engine was brought to it."""
+    """What the clone needed when this engine was installed (Sources.recipe)."""
 
     @property
     def pulumi(self) -> Path:
@@ -58,27 +58,27 @@ class Engine:
         return self.pulumi.exists() and (self.home is None or Path(self.home).is_dir())
 
     def settings(self) -> dict[str, str]:
-        """The variables under which this engine runs."""
+        """The environment variables of this engine."""
         settings = {"PULUMI_SKIP_UPDATE_CHECK": "true"}
         if self.home:
             settings["PULUMI_HOME"] = self.home
         if self.source == "build":
-            # There is no place to download providers from, and asking takes a minute each time.
+            # Providers cannot be downloaded, and each attempt takes a minute.
             settings["PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION"] = "true"
         return settings
 
     def keep_no_logs(self) -> None:
-        """Has this engine write no log of every run, by a file in the place of its directory of logs.
+        """Stops this engine from writing a log of every run, with a file in place of its log directory.
 
-        Pulumi logs whatever it handles, property by property, sealed and compressed: half of its processor time and up
-        to half a gigabyte, and it has no switch for it. Without the directory it does without the log.
+        Pulumi logs every property that it handles, encrypted and compressed, which takes half of its processor time and
+        up to half a gigabyte. It has no switch for that, but does not log if it cannot create the directory.
         """
         if self.home is None:
-            return  # the user's own engine keeps its own ways
+            return  # the user's own Pulumi is not changed
         logs = Path(self.home) / "logs"
         if logs.is_dir():
             shutil.rmtree(logs, ignore_errors=True)
-        with suppress(OSError):  # another run has just made it again: the next set-up finds it
+        with suppress(OSError):  # another run has just created it again; the next set-up removes it
             logs.touch()
 
     def save(self, path: Path) -> None:
@@ -86,7 +86,7 @@ class Engine:
 
     @classmethod
     def load(cls, path: Path) -> Engine | None:
-        """The engine that a manifest describes, where there is one and it still stands."""
+        """The engine that a manifest describes, or None if there is none or it has been deleted."""
         try:
             engine = cls(**json.loads(path.read_text(encoding="utf-8")))
         except (OSError, ValueError, TypeError):
@@ -94,9 +94,17 @@ class Engine:
         return engine if engine.is_there else None
 
 
+def installed(root: Path) -> Engine:
+    """The engine of a clone. Raises UserError if it is not set up."""
+    engine = Engine.load(root / ".venv" / MANIFEST)
+    if engine is None:
+        raise UserError("Pulumi is not set up; run `make setup`.")
+    return engine
+
+
 @dataclass(frozen=True)
 class Wanted:
-    """What an engine must be, and the places to bring it from and to."""
+    """The engine that a clone needs, and the directories that it is installed from and to."""
 
     venv: Path
     lock: Path
@@ -117,19 +125,19 @@ class Wanted:
 
 
 def cache_directory(environment: Mapping[str, str]) -> Path:
-    """Where engines are kept for all clones of a user."""
+    """The directory of engines for all clones of a user."""
     base = environment.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     return Path(base) / "quorate"
 
 
 def fits(found: str, pinned: str) -> bool:
-    """Whether an engine of one version runs programs of the pinned SDK: same minor release, or a newer 3.x."""
+    """Whether an engine runs programs of the pinned SDK: same minor release, or a newer 3.x."""
     have, want = go_build.version_of(found), go_build.version_of(pinned)
     return have[:1] == want[:1] and (have >= want or have[:2] == want[:2])
 
 
-def bring(wanted: Wanted, sources: Iterable[Source], reporter: Reporter) -> Engine:
-    """The first engine that can be had."""
+def ensure(wanted: Wanted, sources: Iterable[Source], reporter: Reporter) -> Engine:
+    """The engine of the first source that has one."""
     ways: dict[Source, Callable[[Wanted, Reporter], Engine | None]] = {
         "path": from_path,
         "release": from_release,
@@ -139,13 +147,12 @@ def bring(wanted: Wanted, sources: Iterable[Source], reporter: Reporter) -> Engi
         engine = ways[source](wanted, reporter)
         if engine:
             return engine
-    raise UserError("No engine could be brought: none of the sources that QUORATE_ENGINE names has one.")
+    raise UserError("Pulumi could not be installed from the source that QUORATE_ENGINE names.")
 
 
 def from_path(wanted: Wanted, reporter: Reporter) -> Engine | None:
-    """The user's own Pulumi, where it fits and can have the Kubernetes provider."""
-    ours = {str(wanted.venv / "bin")}
-    places = [place for place in os.get_exec_path() if place not in ours]
+    """The Pulumi on PATH, if its version fits and it can install the Kubernetes provider."""
+    places = [place for place in os.get_exec_path() if place != str(wanted.venv / "bin")]
     found = shutil.which("pulumi", path=os.pathsep.join(places))
     if not found or wanted.cache in Path(found).resolve().parents:
         return None
@@ -158,7 +165,7 @@ def from_path(wanted: Wanted, reporter: Reporter) -> Engine | None:
         reporter.say(f"The Pulumi on PATH is {version}; this project needs {wanted.pulumi} or a newer 3.x.")
         return None
     if not any((each.parent / "pulumi-language-python").exists() for each in (pulumi, pulumi.resolve())):
-        reporter.say("The Pulumi on PATH comes without its Python language host.")
+        reporter.say("The Pulumi on PATH has no Python language host.")
         return None
     if not _has_provider(pulumi, None, wanted.kubernetes, reporter):
         return None
@@ -179,7 +186,7 @@ def from_release(wanted: Wanted, reporter: Reporter) -> Engine | None:
                 arguments = [python, "-c", INSTALL, partial, wanted.pulumi, str(PATIENCE)]
                 run(arguments, environment=_plain(), timeout=DOWNLOAD_LIMIT)
             except ProgramError:
-                reporter.end("the download site is out of reach, found out")
+                reporter.end("the download site is not reachable: tried")
                 return None
             (partial / "home").mkdir(exist_ok=True)
             if not _has_provider(partial / "bin" / "pulumi", partial / "home", wanted.kubernetes, reporter):
@@ -192,11 +199,11 @@ def from_release(wanted: Wanted, reporter: Reporter) -> Engine | None:
 def from_modules(wanted: Wanted, reporter: Reporter) -> Engine:
     """The engine built from Go modules, kept in the cache."""
     sources = wanted.sources
-    go = go_build.bring_go(wanted.cache, wanted.modules / "go.lock", wanted.venv, sources.needed_go, reporter)
+    go = go_build.ensure_go(wanted.cache, wanted.modules / "go.lock", wanted.venv, sources.needed_go, reporter)
     home = wanted.cache / f"engine-{sources.digest(go)}"
     engine = Engine("build", wanted.pulumi, str(home / "bin"), str(home / "home"))
     if not engine.is_there:
-        reporter.say("Building the engine, once for all clones: about 10 minutes on two cores, less with a warm cache.")
+        reporter.say("Building Pulumi, once for all clones: about 10 minutes on two cores, less with a warm cache.")
         with Unfinished(home) as partial:
             go_build.build(sources, go, partial, reporter)
             partial.rename(home)
@@ -204,7 +211,7 @@ def from_modules(wanted: Wanted, reporter: Reporter) -> Engine:
 
 
 class Unfinished:
-    """A directory that becomes `final` by one rename or not at all; what is left of it on the way out is removed."""
+    """A directory that one rename makes `final`; if it is not renamed, it is deleted at the end."""
 
     def __init__(self, final: Path) -> None:
         self._partial = final.with_name(final.name + ".partial")
@@ -222,11 +229,11 @@ def _has_provider(pulumi: Path, home: Path | None, version: str, reporter: Repor
     try:
         go_build.install_provider(pulumi, home, "kubernetes", version)
     except ProgramError as failure:
-        reporter.say(f"  Pulumi cannot fetch its Kubernetes provider {version} here ({failure}).")
+        reporter.say(f"  Pulumi cannot download its Kubernetes provider {version} ({failure}).")
         return False
     return True
 
 
 def _plain() -> dict[str, str]:
-    """The user's environment, without asking for updates on the way."""
+    """The user's environment, without the check for updates."""
     return {**os.environ, "PULUMI_SKIP_UPDATE_CHECK": "true"}

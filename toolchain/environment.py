@@ -1,7 +1,7 @@
-"""The clone's Python environment, `.venv`: made from requirements.lock, and tied to the engine that serves it.
+"""The clone's Python environment, `.venv`: installed from requirements.lock and connected to its engine.
 
-Owns what stands in `.venv`. A stamp tells for which lock file it was completed, so that a second run has nothing to do
-and an interrupted one is taken up again by the next.
+This module owns `.venv`. A stamp names the lock file that it was installed from, so that a second run has nothing to do
+and an interrupted one is continued by the next.
 """
 
 from __future__ import annotations
@@ -20,41 +20,43 @@ from toolchain.progress import ProgramError, Reporter, UserError, run
 STAMP = "quorate-environment.json"
 HOOK = "quorate-engine.sh"
 YIELDING = frozenset({"PULUMI_BACKEND_URL"})
-"""Settings that a value of the user's own overrides: a team keeps its state where it likes."""
+"""Settings that the user's environment overrides: a team chooses where its state is kept."""
 
 _LEAVE = "    command -v quorate_leave > /dev/null 2>&1 && quorate_leave"
 _ENTER = f'. "$VIRTUAL_ENV/{HOOK}"'
 
 
 def lock_digest(lock: Path) -> str:
-    """What an environment is made for: the lock file's content."""
+    """Identifies the lock file's content."""
     return hashlib.sha256(lock.read_bytes()).hexdigest()
 
 
 def locked_version(lock: Path, package: str) -> str:
-    """The version that the lock file pins for a package: engine and provider follow their SDK's."""
+    """The version that the lock file pins for a package. Engine and provider have their SDK's version."""
     found = re.search(rf"^{re.escape(package)}==([^\s\\;]+)", lock.read_text(encoding="utf-8"), re.MULTILINE)
     if not found:
-        raise UserError(f"{lock.name} pins no {package}; is the file whole?")
+        raise UserError(f"{lock.name} does not pin {package}; restore the file from git.")
     return found[1]
 
 
 def is_ready(venv: Path, lock: Path) -> bool:
-    """Whether the environment was completed for this very lock file."""
-    return _stamp(venv) == _complete(venv, lock) and (venv / "bin" / "python").exists()
+    """Whether the environment was installed from this lock file."""
+    commands = [venv / "bin" / name for name in ("python", "quorate")]
+    return _stamp(venv) == _complete(venv, lock) and all(command.exists() for command in commands)
 
 
-def bring(venv: Path, lock: Path, reporter: Reporter) -> None:
-    """Makes the environment, or completes the one that is there."""
+def ensure(venv: Path, lock: Path, reporter: Reporter) -> None:
+    """Creates the environment, or completes an existing one."""
     if not _is_usable(venv):
         _create(venv, reporter)
     _install(venv, lock, reporter)
-    # The stamp comes last: until then the next run starts over, and finds most of the work done.
+    write_launcher(venv, lock.parent)
+    # Written last: without it, the next run starts over and finds most of the work done.
     (venv / STAMP).write_text(json.dumps(_complete(venv, lock)), encoding="utf-8")
 
 
 def _complete(venv: Path, lock: Path) -> dict[str, str]:
-    """The stamp of a complete environment; it names its place, for a clone that is moved takes along what is not."""
+    """The stamp of a complete environment. It names the path: an environment cannot be moved with its clone."""
     return {"lock": lock_digest(lock), "place": str(venv)}
 
 
@@ -66,7 +68,7 @@ def _stamp(venv: Path) -> dict[str, str]:
 
 
 def _is_usable(venv: Path) -> bool:
-    """Whether it was made here, and has an interpreter, of an age we can use, with pip."""
+    """Whether it was created at this path and has pip and a Python that is new enough."""
     if _stamp(venv).get("place", str(venv)) != str(venv):
         return False
     test = "import sys, pip; sys.exit(sys.version_info < (3, 11))"
@@ -80,20 +82,20 @@ def _is_usable(venv: Path) -> bool:
 def _create(venv: Path, reporter: Reporter) -> None:
     if find_spec("venv") is None or find_spec("ensurepip") is None:
         raise UserError(
-            f"{sys.executable} cannot make an environment: its venv module is packaged apart.\n"
+            f"{sys.executable} cannot create an environment: its venv module is in a separate package.\n"
             "Install it (Debian, Ubuntu: apt install python3-venv), or name another Python: make PYTHON=python3.12"
         )
-    reporter.begin(f"Making the Python environment in {venv.name}")
+    reporter.begin(f"Creating the Python environment in {venv.name}")
     try:
         run([sys.executable, "-m", "venv", "--clear", venv])
     except ProgramError as failure:
-        raise UserError(f"The Python environment could not be made:\n{failure.tail()}") from None
+        raise UserError(f"The Python environment could not be created:\n{failure.tail()}") from None
     reporter.end()
 
 
 def _install(venv: Path, lock: Path, reporter: Reporter) -> None:
     packages = len(re.findall(r"^[\w.\[\]-]+==", lock.read_text(encoding="utf-8"), re.MULTILINE))
-    reporter.begin(f"Installing {packages} packages of {lock.name}", "1 to 2 minutes, seconds where they are cached")
+    reporter.begin(f"Installing {packages} packages of {lock.name}", "1 to 2 minutes, seconds if they are cached")
     seen = 0
 
     def count(line: str) -> None:
@@ -102,41 +104,49 @@ def _install(venv: Path, lock: Path, reporter: Reporter) -> None:
             seen += 1
             reporter.tick(f"{min(seen, packages)} of {packages} packages looked up")
         elif line.startswith("Installing collected packages"):
-            reporter.tick("installing what was fetched")
+            reporter.tick("installing the downloaded packages")
 
     try:
         run([*pip_install(venv), "-r", lock], on_line=count)
     except ProgramError as failure:
-        raise pip_trouble(failure, f"the packages of {lock.name}") from None
+        raise pip_error(failure, f"the packages of {lock.name}") from None
     reporter.end()
 
 
 def pip_install(venv: Path) -> list[str | Path]:
-    """The environment's pip: takes nothing that is not pinned, and is not too patient with an absent network."""
+    """The environment's pip: installs only pinned packages, and gives up soon if there is no network."""
     quiet = ["--disable-pip-version-check", "--no-input", "--retries=2", "--progress-bar=off"]
     return [venv / "bin" / "python", "-m", "pip", "install", "--require-hashes", *quiet]
 
 
-def pip_trouble(failure: ProgramError, what: str) -> UserError:
-    """pip's failure, in a sentence that says what to do."""
+def pip_error(failure: ProgramError, what: str) -> UserError:
+    """Explains a failure of pip, with what to do."""
     text = "\n".join(failure.output)
     if "DO NOT MATCH THE HASHES" in text:
-        return UserError(f"What the package index served for {what} is not what the lock file names:\n{failure.tail()}")
-    # pip names the network in warnings and then says only that it found no version at all.
+        return UserError(f"Downloads for {what} do not match the hashes of the lock file:\n{failure.tail()}")
+    # pip names the network only in warnings; its error is that it found no version.
     if failure.is_network or "from versions: none" in text:
         return UserError(
-            f"No network: {what} could not be fetched, the package index does not answer.\n"
-            "Check the connection, the proxy or pip's own configuration, then run the same command again: "
-            "it goes on from what is there."
+            f"No network: {what} could not be downloaded, because the package index does not answer.\n"
+            "Check the connection, the proxy or pip's configuration, then run the same command again to continue."
         )
     return UserError(f"pip could not install {what}:\n{failure.tail()}")
 
 
-def tie(venv: Path, pulumi: Path, host: Path, settings: Mapping[str, str]) -> None:
-    """Makes plain `pulumi` work in the activated environment, as it works below `make`.
+def write_launcher(venv: Path, root: Path) -> None:
+    """Installs the command `quorate`. It works from every directory, because it names the clone's path."""
+    program = f"import sys; sys.path[0] = {str(root)!r}; from commands.command_line import main; sys.exit(main())"
+    launcher = venv / "bin" / "quorate"
+    python = shlex.quote(str(venv / "bin" / "python"))
+    _write(launcher, f'#!/bin/sh\nexec {python} -c {shlex.quote(program)} "$@"\n')
+    launcher.chmod(0o755)
 
-    `pulumi` and the language host become commands of the environment; the engine's own variables are set by a file
-    that `activate` sources, and taken back by `deactivate`: another project in the same shell keeps its own.
+
+def connect(venv: Path, pulumi: Path, host: Path, settings: Mapping[str, str]) -> None:
+    """Makes plain `pulumi` work in the activated environment as it does under `make`.
+
+    `pulumi` and the language host become commands of the environment. `activate` sources a file that sets the engine's
+    variables, and `deactivate` restores the old ones.
     """
     _link(venv / "bin" / "pulumi", pulumi)
     _link(venv / "bin" / "quorate-language-host", host)
@@ -146,8 +156,8 @@ def tie(venv: Path, pulumi: Path, host: Path, settings: Mapping[str, str]) -> No
 
 
 def hook(settings: Mapping[str, str]) -> str:
-    """The shell file that sets the engine's variables on activation and puts the old ones back on leaving."""
-    lines = ["# Written by toolchain/environment.py, sourced by `activate`; a further `make setup` writes it again."]
+    """The shell file that sets the engine's variables on activation and restores the old ones on deactivation."""
+    lines = ["# Written by toolchain/environment.py, sourced by `activate`; `make setup` overwrites it."]
     leave: list[str] = []
     for name, value in settings.items():
         chosen = f'[ -n "${{{name}-}}" ] || ' if name in YIELDING else ""
@@ -160,7 +170,7 @@ def hook(settings: Mapping[str, str]) -> str:
 
 
 def hooked(activate: str) -> str:
-    """`activate` with the hook in it, once, however often this is done."""
+    """`activate` with the hook in it exactly once."""
     lines = [line for line in activate.rstrip("\n").split("\n") if line not in (_LEAVE, _ENTER)]
     for number, line in enumerate(lines):
         if re.match(r"deactivate\s*\(\)\s*\{", line):

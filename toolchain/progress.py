@@ -1,7 +1,7 @@
-"""What a long set-up says while it works, and how its steps are run and fail.
+"""Progress output of the set-up, and a runner for its commands.
 
-A step that is silent for minutes looks dead, so every long command is watched line by line. A step that fails does so
-as UserError: one message that says what to do, never a traceback.
+The output of long commands is read line by line, so that progress can be shown. A step that fails raises UserError: a
+message that says what to do, not a traceback.
 """
 
 from __future__ import annotations
@@ -35,34 +35,34 @@ NETWORK_SIGNS = (
     "bad gateway",
     "unexpected eof",
 )
-"""What pip, Go and the operating system say when the network, not the request, is at fault; in lower case."""
+"""Lower-case parts of the messages of pip, Go and the operating system about network failures."""
 
 
 class UserError(Exception):
-    """Why the set-up cannot go on, in words for the person who started it."""
+    """Why a command cannot continue, as a message for its user."""
 
 
 class ProgramError(Exception):
-    """A command that ended with an error; whoever started it knows what that means for the set-up."""
+    """A program that ended with an error; the caller knows what that means for the user."""
 
     def __init__(self, command: Sequence[str], code: int, output: Sequence[str]) -> None:
         self.code = code
         self.output = tuple(output)
-        super().__init__(f"{Path(command[0]).name} ended with code {code}")
+        super().__init__(f"{Path(command[0]).name} exited with {code}")
 
     @property
     def is_network(self) -> bool:
-        """Whether the command's own words blame the network."""
+        """Whether the program's output names a network failure."""
         text = "\n".join(self.output).lower()
         return any(sign in text for sign in NETWORK_SIGNS)
 
     def tail(self, lines: int = 12) -> str:
-        """The command's last words, indented, for a message that has no better explanation."""
+        """The last lines of the output, indented, for a message without a better explanation."""
         return "\n".join(f"    {line}" for line in self.output[-lines:])
 
 
 def duration(seconds: float) -> str:
-    """A duration as a person says it: `4.2 s`, `38 s`, `3 min 05 s`."""
+    """A duration in words: `4.2 s`, `38 s`, `3 min 05 s`."""
     if seconds < 10:
         return f"{seconds:.1f} s"
     if seconds < 60:
@@ -72,32 +72,32 @@ def duration(seconds: float) -> str:
 
 
 class Reporter:
-    """Says what is being done: rewritten in place on a terminal, now and then a line elsewhere."""
+    """Prints progress: a line rewritten in place on a terminal, otherwise a line from time to time."""
 
     def __init__(self, out: TextIO | None = None, quiet_for: float = 20.0) -> None:
         self._out = out or sys.stderr
         self._rewrites = self._out.isatty()
         self._quiet_for = quiet_for
         self._started = 0.0
-        self._spoke = 0.0
+        self._printed = 0.0
         self._what = ""
 
     def say(self, text: str) -> None:
         print(text, file=self._out, flush=True)
 
     def begin(self, what: str, expectation: str = "") -> None:
-        """Announces a step, and how long it may take where that is worth knowing."""
+        """Announces a step, and how long it may take."""
         self._what = what
-        self._started = self._spoke = time.monotonic()
+        self._started = self._printed = time.monotonic()
         self.say(f"{what} …" + (f" ({expectation})" if expectation else ""))
 
     def tick(self, detail: str) -> None:
-        """Tells how far the step is, if the last word was long enough ago."""
+        """Prints how far the step is, if the last line was long enough ago."""
         now = time.monotonic()
         pause = 0.5 if self._rewrites else self._quiet_for
-        if now - self._spoke < pause:
+        if now - self._printed < pause:
             return
-        self._spoke = now
+        self._printed = now
         line = f"  {detail}, {duration(now - self._started)}"
         if self._rewrites:
             self._out.write(f"\r\x1b[K{line}")
@@ -121,8 +121,8 @@ def run(
 ) -> list[str]:
     """Runs a command to its end and returns the last of its output, standard error included.
 
-    Raises ProgramError where it ends with an error, is not there, or takes longer than `timeout`. An
-    interrupt ends the command first, so that no build continues unseen.
+    Raises ProgramError if it fails, does not exist, or takes longer than `timeout` seconds. An interrupt ends the
+    command too, so that no build continues in the background.
     """
     words = [str(word) for word in command]
     kept: deque[str] = deque(maxlen=400)

@@ -1,7 +1,7 @@
-"""Brings what the project needs to run: `make setup`, and every other target before its own work.
+"""Installs what the project needs to run: `make setup`, and every other target before its own work.
 
-This file alone must be readable by a Python that is too old to run the rest, so that such a one is told so in a
-sentence: no syntax here that is younger than Python 3.6, and no import of the rest before the check.
+Only this file must run on a Python that is too old for the rest, so that it can say so: it uses no syntax newer than
+Python 3.6, and imports the rest after the check.
 """
 
 import sys
@@ -10,22 +10,22 @@ OLDEST = (3, 11)
 
 
 def too_old(major: int, minor: int, executable: str) -> str:
-    """What to tell the owner of an interpreter that is older than the project's oldest."""
+    """The message for an interpreter that is too old."""
     return (
         "This project needs Python {}.{} or newer; {} is {}.{}.\n"
-        "Name another one, for instance: make PYTHON=python3.12".format(
+        "Name a newer one, for example: make PYTHON=python3.12".format(
             OLDEST[0], OLDEST[1], executable or "this one", major, minor
         )
     )
 
 
 def main() -> int:
-    """Refuses an old interpreter in a sentence, or hands over."""
+    """Checks the interpreter's version, then runs the set-up."""
     major, minor = sys.version_info[0], sys.version_info[1]
     if (major, minor) < OLDEST:
         sys.stderr.write(too_old(major, minor, sys.executable) + "\n")
         return 1
-    from toolchain import install  # noqa: PLC0415 - only a Python that has passed can read it
+    from toolchain import install  # noqa: PLC0415 - an older Python cannot parse it
 
     return install.main(with_engine="--without-engine" not in sys.argv[1:])
 

@@ -1,9 +1,8 @@
 """`python -m toolchain.workflows`: checks .github/workflows, as a part of `make lint`.
 
-actionlint finds what GitHub would refuse or misread, zizmor what somebody could do who should not. zizmor comes with
-the Python environment. actionlint's package of the same index fetches a program from elsewhere when it is installed; so
-it is built here from its Go module, in seconds, and kept in the user's cache. Where the module cannot be had, that is
-said, and zizmor judges alone.
+actionlint reports syntax and type errors, zizmor security problems. zizmor is in the Python environment. actionlint's
+Python package downloads a program during installation, so it is built from its Go module instead, in seconds, and kept
+in the user's cache. If the module cannot be downloaded, a message says so and only zizmor runs.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from toolchain.engine import Unfinished, cache_directory
-from toolchain.go_build import Go, bring_go, build_trouble, go_environment, version_of
+from toolchain.go_build import Go, build_error, ensure_go, go_environment, version_of
 from toolchain.install import ROOT, VENV, alone
 from toolchain.progress import ProgramError, Reporter, UserError, run
 
@@ -27,12 +26,12 @@ GO_LOCK = ROOT / "toolchain" / "engine" / "go.lock"
 WORKFLOWS = ROOT / ".github" / "workflows"
 
 
-def bring(reporter: Reporter) -> Path:
-    """actionlint, built if this is the first time on the machine."""
+def ensure(reporter: Reporter) -> Path:
+    """Returns actionlint; builds it if the cache does not have it."""
     cache = cache_directory(os.environ)
     with alone(cache / "actionlint", reporter):
         text = (MODULE / "go.mod").read_text(encoding="utf-8")
-        go = bring_go(cache, GO_LOCK, VENV, version_of(re.findall(r"^go (\S+)", text, re.MULTILINE)[0]), reporter)
+        go = ensure_go(cache, GO_LOCK, VENV, version_of(re.findall(r"^go (\S+)", text, re.MULTILINE)[0]), reporter)
         home = cache / f"actionlint-{_digest(go)}"
         if not home.is_dir():
             with Unfinished(home) as partial:
@@ -42,8 +41,8 @@ def bring(reporter: Reporter) -> Path:
 
 
 def check(actionlint: Path | None, files: Sequence[Path]) -> int:
-    """Has both judge workflows; 0 if neither complains."""
-    # Its own helpers are switched off: whether a machine has them must not decide.
+    """Runs both on workflows. Returns 0 if neither reports a problem."""
+    # Its optional helpers are switched off, so that the result does not depend on the machine.
     lint = [[actionlint, "-shellcheck=", "-pyflakes=", *files]] if actionlint else []
     audit = [VENV / "bin" / "zizmor", "--offline", "--no-progress", "--quiet", *files]
     codes = [subprocess.run(command, cwd=ROOT, check=False).returncode for command in (*lint, audit)]
@@ -63,18 +62,18 @@ def _build(go: Go, output: Path, reporter: Reporter) -> None:
     try:
         run(command, directory=MODULE, environment=go_environment(os.environ))
     except ProgramError as failure:
-        raise build_trouble(failure, "actionlint") from None
+        raise build_error(failure, "actionlint") from None
     reporter.end()
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Checks the files that are named, or all workflows."""
+    """Checks the named files, or all workflows."""
     reporter = Reporter()
     actionlint: Path | None = None
     try:
-        actionlint = bring(reporter)
-    except (UserError, ProgramError) as trouble:
-        reporter.say(f"{trouble}\nWithout actionlint, zizmor judges the workflows alone.")
+        actionlint = ensure(reporter)
+    except (UserError, ProgramError) as reason:
+        reporter.say(f"{reason}\nWithout actionlint, only zizmor checks the workflows.")
     return check(actionlint, [Path(each) for each in arguments] or sorted(WORKFLOWS.glob("*.yml")))
 
 

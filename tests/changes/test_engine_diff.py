@@ -50,7 +50,7 @@ class Repository:
         path.write_text(text.replace(old, new), encoding="utf-8")
 
     def command(self, *words: str) -> list[str]:
-        return [sys.executable, "-m", "commands.quorate", *words]
+        return [sys.executable, "-m", "commands.command_line", *words]
 
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(self.command(*words), cwd=self.root, check=False, capture_output=True, text=True)

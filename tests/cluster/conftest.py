@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from blueprint.stackfile.loader import load_file
+from commands.temporary_rendering import rendered
 from proof.expected import norm_of
 from proof.prove import Subject
-from proof.render import rendered
 from proof.simulation import Rendered, Stand, read, standing
 from tests.stacks import ROOT, SOURCES, full_size, write
 from toolchain import cluster_programs
@@ -26,7 +26,7 @@ Standing = Callable[[Rendered], AbstractContextManager[Stand]]
 def binaries() -> Path:
     """The programs of a control plane: what a developer points to, or what the set-up builds."""
     given = os.environ.get("QUORATE_CLUSTER")
-    return Path(given) if given else cluster_programs.bring(Reporter())
+    return Path(given) if given else cluster_programs.ensure(Reporter())
 
 
 @pytest.fixture(scope="session")

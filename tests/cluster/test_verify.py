@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from commands.command_line import main
 from contract import ROW, SERVER
 from proof.api import MERGE, Api
 from proof.cluster import from_api
 from proof.kubeconfig import read_kubeconfig
 from proof.prove import Subject
 from proof.simulation import Stand
-from proof.verify import main, verify
+from proof.verify import verify
 from tests.cluster.conftest import Standing
 from toolchain.progress import UserError
 
@@ -54,7 +55,7 @@ def test_what_has_drifted_is_told(small: Subject, stand_up: Standing) -> None:
 
 def test_no_cluster_is_one_message(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     missing = tmp_path / "kubeconfig"
-    assert main(["--kubeconfig", str(missing), "--stack", "dev"]) == 1
+    assert main(["verify", "--kubeconfig", str(missing), "--stack", "dev"]) == 1
     assert "cannot be read" in capsys.readouterr().err
     missing.write_text("a: b\n", encoding="utf-8")
     with pytest.raises(UserError, match="no kubeconfig with a current context"):

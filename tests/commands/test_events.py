@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from commands.events import Account, listening
+from commands.events import RunSummary, listening
 from policy.engine import record
 
 URN = "urn:pulumi:dev::quorate::kubernetes:apps/v1:StatefulSet::galera"
@@ -32,15 +32,15 @@ def violation(level: str) -> dict[str, Any]:
     return {"policyEvent": {"resourceUrn": URN, "policyName": "majority", "enforcementLevel": level}}
 
 
-def account(events: Iterable[bytes]) -> Account:
-    result = Account()
+def summary_of(events: Iterable[bytes]) -> RunSummary:
+    result = RunSummary()
     for event in events:
         result.take(event)
     return result
 
 
 def test_debug_messages_are_not_kept_for_they_hold_secrets(tmp_path: Path) -> None:
-    kept = account(
+    kept = summary_of(
         [
             line(0, policyLoadEvent={}),
             line(1, **diagnostic("debug", 'props={"password": "hunter2"}')),
@@ -62,7 +62,7 @@ def test_debug_messages_are_not_kept_for_they_hold_secrets(tmp_path: Path) -> No
 
 
 def test_of_an_up_the_second_phase_counts() -> None:
-    both = account(
+    both = summary_of(
         [
             line(0, policyLoadEvent={}),
             line(1, **violation("mandatory")),
@@ -90,11 +90,11 @@ def test_of_an_up_the_second_phase_counts() -> None:
 )
 def test_a_policys_verdict_is_told_from_a_broken_program(events: list[dict[str, Any]], stopped: bool) -> None:
     lines = [line(number, **event) for number, event in enumerate(events)]
-    assert account(lines).stopped_by_policy is stopped
+    assert summary_of(lines).stopped_by_policy is stopped
 
 
 def test_what_is_no_event_is_passed_over() -> None:
-    assert account([b"not json\n", b"\n"]).lines == []
+    assert summary_of([b"not json\n", b"\n"]).lines == []
 
 
 def test_a_writer_that_opens_the_log_twice_is_heard_to_the_end() -> None:

@@ -37,9 +37,9 @@ def ended_process() -> int:
 
 def test_a_killed_runs_lock_is_taken_off(workspace: Workspace) -> None:
     lock = put(workspace, "a", {"pid": ended_process(), "hostname": socket.gethostname()})
-    assert locks.drop_dead(workspace)
+    assert locks.remove_stale(workspace)
     assert list(lock.parent.iterdir()) == []
-    assert not locks.drop_dead(workspace)
+    assert not locks.remove_stale(workspace)
 
 
 @pytest.mark.parametrize(
@@ -54,9 +54,9 @@ def test_a_killed_runs_lock_is_taken_off(workspace: Workspace) -> None:
 )
 def test_a_lock_that_may_be_held_stays(workspace: Workspace, owner: object) -> None:
     lock = put(workspace, "a", owner)
-    assert not locks.drop_dead(workspace)
+    assert not locks.remove_stale(workspace)
     assert lock.exists()
 
 
 def test_a_state_elsewhere_is_left_alone(tmp_path: Path) -> None:
-    assert not locks.drop_dead(Workspace(tmp_path, "dev", tmp_path / "build" / "dev", "s3://team"))
+    assert not locks.remove_stale(Workspace(tmp_path, "dev", tmp_path / "build" / "dev", "s3://team"))

@@ -31,7 +31,7 @@ def workspace(root: Path, stack: Stack, *, state: bool = False, kept: bool = Fal
         place.state_file.parent.mkdir(parents=True)
         place.state_file.touch()
     if kept:
-        passphrase.make_up(place.passphrase_file)
+        passphrase.generate_secret(place.passphrase_file)
     return place
 
 
@@ -51,7 +51,7 @@ def test_what_matters_is_refused_without_one(
     place = workspace(root, stack)
     before = sorted(root.rglob("*"))
     with pytest.raises(
-        UserError, match=f"`{command}` of {stack.name}, a .* needs its passphrase: set {VALUE}"
+        UserError, match=f"{stack.name} is a .*, so `{command}` needs its passphrase: set {VALUE}"
     ) as refusal:
         passphrase.choose(command, stack, place, environment)
     assert "Nothing was changed." in str(refusal.value)
@@ -62,22 +62,22 @@ def test_what_matters_is_refused_without_one(
 @pytest.mark.parametrize("stack", [LAB, PRODUCTION, LIVE_LAB])
 def test_a_look_goes_on_with_placeholders(root: Path, command: Command, stack: Stack) -> None:
     access = passphrase.choose(command, stack, workspace(root, stack), {})
-    assert access.is_scratch
-    assert access.make_up is None
-    assert "placeholders" in access.note
+    assert access.is_temporary
+    assert access.new_passphrase_file is None
+    assert "placeholder secrets" in access.note
     assert "shows as new" not in access.note
 
 
 def test_a_look_says_when_it_cannot_compare(root: Path) -> None:
     access = passphrase.choose("preview", PRODUCTION, workspace(root, PRODUCTION, state=True), {})
-    assert access.is_scratch
-    assert f"opens only with its passphrase ({VALUE}), so everything shows as new" in access.note
+    assert access.is_temporary
+    assert f"Without its passphrase ({VALUE}) the stack's state cannot be opened" in access.note
 
 
 def test_the_first_up_of_a_lab_makes_one_up(root: Path) -> None:
     place = workspace(root, LAB)
     access = passphrase.choose("up", LAB, place, {})
-    assert access.make_up == place.passphrase_file
+    assert access.new_passphrase_file == place.passphrase_file
     assert access.variables == {FILE: str(place.passphrase_file)}
     assert "build/dev/.passphrase" in access.note
     assert not place.passphrase_file.exists()  # choosing writes nothing
@@ -100,9 +100,9 @@ def test_a_made_up_passphrase_does_not_serve_what_matters(root: Path) -> None:
 def test_a_lab_with_its_owners_secrets_gets_nothing_made_up(root: Path) -> None:
     sealed = replace(LAB, has_secrets=True)
     place = workspace(root, sealed, kept=True)
-    with pytest.raises(UserError, match="a stack whose file holds sealed secrets, needs its passphrase"):
+    with pytest.raises(UserError, match="a stack whose file contains encrypted secrets, so `up` needs its passphrase"):
         passphrase.choose("up", sealed, place, {})
-    assert passphrase.choose("preview", sealed, place, {}).is_scratch
+    assert passphrase.choose("preview", sealed, place, {}).is_temporary
 
 
 def test_a_lab_whose_passphrase_is_gone_says_how_to_start_over(root: Path) -> None:
@@ -111,7 +111,7 @@ def test_a_lab_whose_passphrase_is_gone_says_how_to_start_over(root: Path) -> No
 
 
 def test_a_lab_in_a_shared_state_gets_nothing_made_up(root: Path) -> None:
-    with pytest.raises(UserError, match="is kept in s3://team"):
+    with pytest.raises(UserError, match="is in s3://team"):
         passphrase.choose("up", LAB, workspace(root, LAB, backend="s3://team"), {})
 
 
@@ -131,9 +131,9 @@ def test_a_passphrase_file_that_is_not_there_is_named(root: Path) -> None:
 
 def test_a_made_up_passphrase_is_its_owners_alone_and_stays(root: Path) -> None:
     file = root / "build" / "dev" / ".passphrase"
-    assert passphrase.make_up(file)
+    assert passphrase.generate_secret(file)
     first = file.read_text(encoding="utf-8")
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert len(first.strip()) > 30
-    assert not passphrase.make_up(file)
+    assert not passphrase.generate_secret(file)
     assert file.read_text(encoding="utf-8") == first

@@ -13,7 +13,7 @@ from changes.summary import Comparison
 from commands import difference, review
 from commands.base import Base
 from commands.difference import Previewed, Sides
-from commands.events import Account
+from commands.events import RunSummary
 from toolchain.engine import Engine
 from toolchain.progress import UserError
 
@@ -25,7 +25,7 @@ GONE = Change(Kind.MEMBERS_LEAVE, Phase.REMOVE, "takes away the whole quorum", (
 
 
 def sides(stack: str, change: Change) -> Sides:
-    before, after = Previewed(Account(lines=["base"])), Previewed(Account(lines=["head"]))
+    before, after = Previewed(RunSummary(lines=["base"])), Previewed(RunSummary(lines=["head"]))
     return Sides(before, after, Comparison(stack, "main", BASE.commit, "head", (change,)), "--- a\n+++ b\n")
 
 
@@ -39,9 +39,9 @@ FINDINGS = {
 }
 
 
-def report(_name: str, account: Account, directory: Path) -> int:
+def report(_name: str, summary: RunSummary, directory: Path) -> int:
     """An audit that fails where it is the head's."""
-    (side,) = account.lines
+    (side,) = summary.lines
     directory.mkdir(parents=True, exist_ok=True)
     document = {"summary": {"verdict": "fail"}, "findings": FINDINGS[side]}
     (directory / "findings.json").write_text(json.dumps(document), encoding="utf-8")
@@ -65,7 +65,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_every_stack_is_reviewed_though_one_cannot_be(root: Path) -> None:
-    assert review.review(root, ENGINE, BASE, ["broken", "good"], report) == 1
+    assert review.review_stacks(root, ENGINE, BASE, ["broken", "good"], report) == 1
     text = (root / "build" / "review.md").read_text(encoding="utf-8")
     assert text.splitlines()[0] == "<!-- quorate review of broken -->"
     assert "## `broken` was not reviewed" in text
@@ -77,7 +77,7 @@ def test_every_stack_is_reviewed_though_one_cannot_be(root: Path) -> None:
 
 
 def test_what_the_change_breaks_stands_apart_from_what_was_broken(root: Path) -> None:
-    review.review(root, ENGINE, BASE, ["good"], report)
+    review.review_stacks(root, ENGINE, BASE, ["good"], report)
     text = (root / "build" / "good" / "review.md").read_text(encoding="utf-8")
     rules = text[text.index("### Rules: audit failed") :]
     assert rules.splitlines()[1:] == [
@@ -97,7 +97,7 @@ def test_what_the_change_breaks_stands_apart_from_what_was_broken(root: Path) ->
 
 
 def test_a_forbidden_change_is_the_gravest_end(root: Path) -> None:
-    assert review.review(root, ENGINE, BASE, ["grave", "broken", "good"], report) == 3
+    assert review.review_stacks(root, ENGINE, BASE, ["grave", "broken", "good"], report) == 3
     assert (root / "build" / "grave" / "diff" / "tree.diff").read_text(encoding="utf-8") == "--- a\n+++ b\n"
 
 
@@ -105,14 +105,14 @@ def test_a_stack_s_part_fits_a_comment(root: Path, monkeypatch: pytest.MonkeyPat
     many = [Change(Kind.OTHER, Phase.ROLL, f"changes {'x' * 300} {number}", ("urn",)) for number in range(500)]
     monkeypatch.setitem(FINDINGS, "head", [finding(f"rule-{number}", "fail", "y" * 300) for number in range(500)])
     full = Sides(
-        Previewed(None), Previewed(Account(lines=["head"])), Comparison("good", "main", "0", "h", tuple(many)), ""
+        Previewed(None), Previewed(RunSummary(lines=["head"])), Comparison("good", "main", "0", "h", tuple(many)), ""
     )
 
     def compare(*_: object) -> Sides:
         return full
 
     monkeypatch.setattr(difference, "compare", compare)
-    review.review(root, ENGINE, BASE, ["good"], report)
+    review.review_stacks(root, ENGINE, BASE, ["good"], report)
     text = (root / "build" / "good" / "review.md").read_text(encoding="utf-8")
     assert len(text) < 65_536
     assert "more changes in changes.json" in text

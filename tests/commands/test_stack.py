@@ -37,7 +37,7 @@ def test_a_missing_stack_is_answered_with_those_that_are_there(root: Path) -> No
 
 @pytest.mark.parametrize("name", ["", "../dev", "a b", "-x", "dev/../../etc"])
 def test_a_name_that_could_lead_elsewhere_is_refused(root: Path, name: str) -> None:
-    with pytest.raises(UserError, match="is no name for a stack"):
+    with pytest.raises(UserError, match="is not a valid stack name"):
         stack.find(root, name)
 
 
@@ -83,8 +83,8 @@ def test_without_its_secrets_a_stack_file_needs_no_passphrase() -> None:
     assert without_secrets(document) == {"config": {"quorate:servers": [{"name": "a"}], "quorate:profile": "lab"}}
 
 
-def test_a_scratch_workspace_is_gone_afterwards(root: Path) -> None:
-    with stack.scratch_workspace(root, "dev") as workspace:
+def test_a_temporary_workspace_is_gone_afterwards(root: Path) -> None:
+    with stack.temporary_workspace(root, "dev") as workspace:
         workspace.prepare(root / "Pulumi.dev.yaml", keep_secrets=False)
         assert workspace.stack_file.exists()
         assert workspace.state_file

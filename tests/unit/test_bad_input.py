@@ -293,7 +293,7 @@ def test_the_command_line_prints_a_line_each_and_exits_1(tmp_path: Path) -> None
     stack = deepcopy(CASES["an undefined role"][0])
     path = write(tmp_path, stack)
     run = subprocess.run(
-        [sys.executable, "-m", "commands.check", "--check", str(path), str(STACKS["dev"])],
+        [sys.executable, "-m", "commands.command_line", "check", str(path), str(STACKS["dev"])],
         capture_output=True,
         text=True,
         cwd=ROOT,
@@ -304,4 +304,4 @@ def test_the_command_line_prints_a_line_each_and_exits_1(tmp_path: Path) -> None
         f"{path}: quorate:servers[4].roles[0] (x1): 'compuet' is not known (did you mean 'compute'?); write one of: "
         "master, controller, compute, storage, monitoring, virt"
     ]
-    assert run.stdout.startswith(f"{STACKS['dev']}: sound: architecture 100, lab;")
+    assert run.stdout.startswith(f"{STACKS['dev']}: valid: architecture 100, lab;")

@@ -22,7 +22,7 @@ def errors(document: Any) -> list[str]:
 
 
 def test_the_published_schema_is_in_step() -> None:
-    said = "write it anew: python -m commands.check --schema > schemas/stack.schema.json"
+    said = "write it again: quorate schema > schemas/stack.schema.json"
     assert PUBLISHED.read_text(encoding="utf-8") == schema(), said
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from toolchain.environment import locked_version
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 
 
 def locked(package: str) -> str:

@@ -17,8 +17,8 @@ from google.protobuf.empty_pb2 import Empty
 from pulumi.runtime.proto import language_pb2 as messages
 from pulumi.runtime.proto import plugin_pb2
 
-from tests.commands.fakes import ROOT, locked, script
-from toolchain.environment import tie
+from tests.fakes import ROOT, locked, script
+from toolchain.environment import connect
 from toolchain.go_build import LAUNCHER
 
 SERVICE = "/pulumirpc.LanguageRuntime"
@@ -105,7 +105,7 @@ def host(tmp_path: Path) -> Generator[Host]:
     launcher = script(engine, "pulumi-language-python", "")
     launcher.write_text(LAUNCHER, encoding="utf-8")
     (engine / "pulumi-language-python-exec").write_text(EXECUTOR, encoding="utf-8")
-    tie(venv, engine / "pulumi", HOST, {})
+    connect(venv, engine / "pulumi", HOST, {})
     with subprocess.Popen(
         [launcher, "--tracing", "none", "127.0.0.1:3"],
         env={**os.environ, "PATH": f"{activate.parent}:{os.defpath}", "PULUMI_PYTHON_CMD": sys.executable},

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands.fakes import ROOT, run
+from tests.fakes import ROOT, run
 from toolchain import environment
-from toolchain.environment import hook, hooked, locked_version, pip_trouble
+from toolchain.environment import hook, hooked, locked_version, pip_error
 from toolchain.progress import ProgramError, UserError
 
 SHELL = "/bin/sh"
@@ -28,7 +28,7 @@ def activate(venv: Path, settings: dict[str, str]) -> Path:
     (venv / "bin").mkdir(parents=True)
     script = venv / "bin" / "activate"
     script.write_text(ACTIVATE % venv, encoding="utf-8")
-    environment.tie(venv, venv / "engine" / "pulumi", venv / "host.py", settings)
+    environment.connect(venv, venv / "engine" / "pulumi", venv / "host.py", settings)
     return script
 
 
@@ -86,7 +86,7 @@ def test_a_package_that_is_not_pinned_is_missed(tmp_path: Path) -> None:
     lock = tmp_path / "requirements.lock"
     lock.write_text("pulumi-kubernetes==4.25.0 \\\n    --hash=sha256:0\n", encoding="utf-8")
     assert locked_version(lock, "pulumi-kubernetes") == "4.25.0"
-    with pytest.raises(UserError, match="pins no pulumi;"):
+    with pytest.raises(UserError, match="does not pin pulumi;"):
         locked_version(lock, "pulumi")
 
 
@@ -94,7 +94,7 @@ def test_a_wrong_hash_is_not_taken_for_a_network_fault() -> None:
     failure = ProgramError(
         ["pip"], 1, ["THESE PACKAGES DO NOT MATCH THE HASHES FROM THE REQUIREMENTS FILE", "timed out"]
     )
-    assert "not what the lock file names" in str(pip_trouble(failure, "it"))
+    assert "do not match the hashes of the lock file" in str(pip_error(failure, "it"))
 
 
 def test_a_python_without_venv_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,5 +103,5 @@ def test_a_python_without_venv_says_what_to_install(tmp_path: Path, monkeypatch:
 
     monkeypatch.setattr(environment, "find_spec", packaged_apart)
     with pytest.raises(UserError, match="apt install python3-venv"):
-        environment.bring(tmp_path / ".venv", ROOT / "requirements.lock", environment.Reporter())
+        environment.ensure(tmp_path / ".venv", ROOT / "requirements.lock", environment.Reporter())
     assert not (tmp_path / ".venv").exists()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands.fakes import script
+from tests.fakes import script
 from toolchain import cluster_programs
 from toolchain.go_build import Go
 from toolchain.progress import Reporter, UserError
@@ -27,10 +27,10 @@ def with_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], 
     def set_up(body: str) -> Path:
         go = Go(script(tmp_path / "bin", "go", body), (1, 26), "linux/amd64")
 
-        def bring_go(*_arguments: object) -> Go:
+        def ensure_go(*_arguments: object) -> Go:
             return go
 
-        monkeypatch.setattr(cluster_programs, "bring_go", bring_go)
+        monkeypatch.setattr(cluster_programs, "ensure_go", ensure_go)
         return tmp_path / "cache" / "quorate"
 
     return set_up
@@ -56,17 +56,17 @@ def test_a_build_is_named_after_what_made_it() -> None:
 
 def test_it_is_built_once(with_go: Callable[[str], Path], capsys: pytest.CaptureFixture[str]) -> None:
     cache = with_go(BUILDS)
-    home = cluster_programs.bring(Reporter())
+    home = cluster_programs.ensure(Reporter())
     assert home.parent == cache
     assert {path.name for path in home.iterdir()} == {program.name for program in cluster_programs.PROGRAMS}
     assert "once for all clones" in capsys.readouterr().err
     with_go("exit 1")
-    assert cluster_programs.bring(Reporter()) == home
+    assert cluster_programs.ensure(Reporter()) == home
     assert capsys.readouterr().err == ""
 
 
 def test_a_failed_build_leaves_nothing(with_go: Callable[[str], Path]) -> None:
     cache = with_go('echo "dial tcp: lookup: no such host"; exit 1')
     with pytest.raises(UserError, match="No network: the Go modules of etcd"):
-        cluster_programs.bring(Reporter())
+        cluster_programs.ensure(Reporter())
     assert not list(cache.glob("cluster-*"))

@@ -1,15 +1,12 @@
-"""`python -m blueprint.topology FILE… --nodes node1,node2 [--json]`: shows what a topology places on nodes.
+"""`quorate topology`: shows what Fuel-CCP topologies place on nodes, and their errors.
 
-Exit status: 0 where the topology is accepted (warnings may stand), 1 where it is refused, 2 for wrong arguments.
 Several files are environments that share the nodes.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
-import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -18,17 +15,9 @@ from blueprint.patterns import expand
 from blueprint.topology import Finding, Placement, Topology, TopologyError, judge_together, place, read_topology
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command and returns its exit status."""
-    parser = argparse.ArgumentParser(
-        prog="python -m blueprint.topology",
-        description="Shows what a Fuel-CCP topology places on nodes, and everything that is wrong with it.",
-    )
-    parser.add_argument("files", metavar="FILE", type=Path, nargs="+", help="several are environments on these nodes")
-    parser.add_argument("--nodes", type=_nodes, required=True, help="names with commas between; node[1-3] is three")
-    parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
-    options = parser.parse_args(arguments)
-    environments = [_read(file, options.nodes) for file in options.files]
+def show(files: Sequence[Path], nodes: Sequence[str], *, as_json: bool) -> int:
+    """Prints what the topologies place and their findings. Returns 1 if they have errors; warnings do not count."""
+    environments = [_read(file, nodes) for file in files]
     findings = list(environments[0][1].findings)
     if len(environments) > 1:
         findings = [
@@ -36,21 +25,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
             for topology, placement in environments
             for f in placement.findings
         ] + judge_together(environments)
-    print(_as_json(environments, findings) if options.json else _as_text(environments, findings))
+    print(_as_json(environments, findings) if as_json else _as_text(environments, findings))
     return 1 if any(finding.severity == "error" for finding in findings) else 0
 
 
-def _nodes(text: str) -> list[str]:
-    """Names of nodes; brackets as in a stack file. Raises argparse's error for what is none."""
-    try:
-        names = [name for part in re.split(r",(?![^\[]*\])", text) for name in expand(part.strip())]
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
+def expand_nodes(text: str) -> list[str]:
+    """Names of nodes, with brackets as in a stack file. Raises ValueError for other text."""
+    names = [name for part in re.split(r",(?![^\[]*\])", text) for name in expand(part.strip())]
     twice = [name for name, count in Counter(names).items() if count > 1]
     if not all(names) or any(" " in name for name in names):
-        raise argparse.ArgumentTypeError(f"'{text}' has an empty name or a blank in it; write node1,node2")
+        raise ValueError(f"'{text}' has an empty name or a blank in it; write node1,node2")
     if twice:
-        raise argparse.ArgumentTypeError(f"{', '.join(twice)} stands twice; write each node once")
+        raise ValueError(f"{', '.join(twice)} is repeated; write each node once")
     return names
 
 
@@ -89,7 +75,3 @@ def _as_text(environments: Sequence[tuple[Topology, Placement]], findings: Itera
     refused = any(finding.severity == "error" for finding in ranked)
     count = "1 finding" if len(ranked) == 1 else f"{len(ranked)} findings"
     return "\n".join([*lines, f"{'refused' if refused else 'accepted'}, {count}"])
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -20,7 +20,7 @@ PINNED = re.compile(r"uses: [\w.-]+/[\w./-]+@[0-9a-f]{40} # v\d+(\.\d+){2}$")
 @pytest.fixture(scope="module")
 def actionlint() -> Path:
     try:
-        return workflows.bring(Reporter())
+        return workflows.ensure(Reporter())
     except (UserError, ProgramError) as trouble:
         pytest.skip(f"actionlint cannot be had here: {trouble}")
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands.fakes import (
+from tests.fakes import (
     LOCKED_PACKAGES,
     LOCKED_PULUMI,
     PIP_WITHOUT_NETWORK,
@@ -95,7 +95,7 @@ def test_a_changed_recipe_brings_another_engine(clone: Clone, go: Path) -> None:
         module.write("// another\n")
     code, output = clone.set_up()
     assert code == 0, output
-    assert "Building the engine" in output
+    assert "Building Pulumi" in output
     assert "Installing" not in output
     assert len(list((clone.cache / "quorate").glob("engine-*"))) == 2  # another clone may still use the first
 
@@ -106,14 +106,14 @@ def test_an_old_pulumi_on_path_is_passed_over(clone: Clone, go: Path) -> None:
     code, output = clone.set_up()
     assert code == 0, output
     assert f"The Pulumi on PATH is 3.100.0; this project needs {LOCKED_PULUMI}" in output
-    assert "Building the engine" in output
+    assert "Building Pulumi" in output
 
 
 def test_without_a_release_the_engine_is_built_once_for_all_clones(clone: Clone, go: Path, tmp_path: Path) -> None:
     clone.python(PIP_WORKS)
     code, output = clone.set_up()
     assert code == 0, output
-    assert "the download site is out of reach" in output
+    assert "the download site is not reachable" in output
     assert "about 10 minutes" in output
     (engine,) = (clone.cache / "quorate").glob("engine-*")
     assert {path.name for path in (engine / "bin").iterdir()} == {
@@ -150,8 +150,8 @@ def test_no_network_for_python_packages(clone: Clone) -> None:
     clone.python(PIP_WITHOUT_NETWORK)
     code, output = clone.set_up()
     assert code == 1
-    assert "No network: the packages of requirements.lock could not be fetched" in output
-    assert "goes on from what is there" in output
+    assert "No network: the packages of requirements.lock could not be downloaded" in output
+    assert "run the same command again to continue" in output
     assert "Traceback" not in output
 
     clone.python(PIP_WORKS)
@@ -166,7 +166,7 @@ def test_no_network_for_go_modules(clone: Clone, go: Path) -> None:
     (clone.path / "go").write_text(working.replace("build)", failing, 1), encoding="utf-8")
     code, output = clone.set_up()
     assert code == 1
-    assert f"No network: the Go modules of pulumi {LOCKED_PULUMI} could not be fetched" in output
+    assert f"No network: the Go modules of pulumi {LOCKED_PULUMI} could not be downloaded" in output
     assert "Traceback" not in output
     assert clone.leftovers == []
     assert not (clone.root / ".venv" / "bin" / "pulumi").exists()
@@ -210,7 +210,7 @@ def test_an_interrupted_build_leaves_nothing_and_goes_on(
     process.send_signal(number)
     output, _ = process.communicate(timeout=120)
     assert process.returncode == 130
-    assert "Interrupted. Nothing half made is in use" in output
+    assert "Interrupted. Run the same command again to continue" in output
     assert "Traceback" not in output
     assert clone.leftovers == []
     with pytest.raises(ProcessLookupError):
@@ -244,7 +244,7 @@ def test_two_set_ups_at_once_wait_for_each_other(clone: Clone, tmp_path: Path) -
     _until(at_work.exists)
     second = clone.start()
     assert second.stdout
-    assert second.stdout.readline() == "Another set-up is at work; waiting for it …\n"
+    assert second.stdout.readline() == "Another set-up is running; waiting for it …\n"
     go_on.touch()
     outputs = [process.communicate(timeout=120)[0] for process in (first, second)]
     assert [first.returncode, second.returncode] == [0, 0], outputs
@@ -255,7 +255,7 @@ def test_two_set_ups_at_once_wait_for_each_other(clone: Clone, tmp_path: Path) -
 def test_an_unknown_choice_of_engine_is_refused(clone: Clone) -> None:
     code, output = clone.set_up(QUORATE_ENGINE="docker")
     assert code == 1
-    assert output == "QUORATE_ENGINE is 'docker'; it may be one of path, release, build, or unset.\n"
+    assert output == "QUORATE_ENGINE is 'docker'; set it to one of path, release, build, or unset it.\n"
 
 
 def test_an_old_python_is_told_so_in_a_sentence(

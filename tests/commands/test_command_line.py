@@ -17,10 +17,10 @@ from typing import Any
 import pytest
 import yaml
 
-from commands import quorate
+from commands import command_line
 from commands.passphrase import FILE, VALUE
-from tests.commands.fakes import ROOT, script
 from tests.commands.test_events import diagnostic, line, summary, violation
+from tests.fakes import ROOT, script
 from toolchain.engine import MANIFEST, Engine
 
 ENGINE = """\
@@ -87,7 +87,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     (tmp_path / "audit").mkdir()
     (tmp_path / ".venv").mkdir()
     Engine("build", "3.259.0", str(tmp_path / "engine"), str(tmp_path / "engine")).save(tmp_path / ".venv" / MANIFEST)
-    monkeypatch.setattr(quorate, "ROOT", tmp_path)
+    monkeypatch.setattr(command_line, "ROOT", tmp_path)
     monkeypatch.chdir(tmp_path)
     for name in (VALUE, FILE, "PULUMI_BACKEND_URL"):
         monkeypatch.delenv(name, raising=False)
@@ -102,12 +102,12 @@ def refused(events: list[dict[str, Any]]) -> list[bytes]:
 
 
 def test_the_first_up_of_a_lab_needs_no_hand_work(world: World, capfd: pytest.CaptureFixture[str]) -> None:
-    assert quorate.main(["up", "--stack", "dev"]) == 0
+    assert command_line.main(["up", "--stack", "dev"]) == 0
     said = capfd.readouterr().out
     assert "PULUMI_CONFIG_PASSPHRASE_FILE=build/dev/.passphrase" in said
-    assert "A root secret was made up" in said
+    assert "Generated a root secret for this lab." in said
     assert "41 created; 1 unchanged." in said
-    assert "The tree: build/dev/" in said
+    assert "Rendered tree: build/dev/" in said
     assert "verdict: --events build/dev/audit/events.jsonl --stack dev --out build/dev/audit" in said
     assert "Next: " in said
     assert world.verbs == ["init", "set", "up"]
@@ -120,7 +120,7 @@ def test_the_first_up_of_a_lab_needs_no_hand_work(world: World, capfd: pytest.Ca
 
 
 def test_the_made_up_root_secret_is_on_no_command_line(world: World) -> None:
-    quorate.main(["up", "--stack", "dev"])
+    command_line.main(["up", "--stack", "dev"])
     secret = Path(f"{world.log}.secret").read_text(encoding="utf-8").strip()
     assert len(secret) > 60
     assert secret not in world.log.read_text(encoding="utf-8")
@@ -128,15 +128,15 @@ def test_the_made_up_root_secret_is_on_no_command_line(world: World) -> None:
 
 def test_an_up_without_changes_says_so(world: World, capfd: pytest.CaptureFixture[str]) -> None:
     world.engine([line(0, **summary(preview=False, same=42))])
-    assert quorate.main(["up"]) == 0
-    assert "Nothing changed: all 42 resources stand as the stack file has them." in capfd.readouterr().out
+    assert command_line.main(["up"]) == 0
+    assert "No changes: all 42 resources are up to date." in capfd.readouterr().out
 
 
 def test_up_of_production_without_a_passphrase_is_refused_before_anything(
     world: World, capfd: pytest.CaptureFixture[str]
 ) -> None:
     before = sorted(world.root.rglob("*"))
-    assert quorate.main(["up", "--stack", "prod"]) == 1
+    assert command_line.main(["up", "--stack", "prod"]) == 1
     assert "needs its passphrase: set PULUMI_CONFIG_PASSPHRASE" in capfd.readouterr().err
     assert world.asked == []
     assert sorted(world.root.rglob("*")) == before
@@ -145,7 +145,7 @@ def test_up_of_production_without_a_passphrase_is_refused_before_anything(
 def test_up_of_production_with_one_makes_nothing_up(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VALUE, "owner's")
     world.engine([line(0, **summary(preview=False, create=1))], stack="prod")
-    assert quorate.main(["up", "--stack", "prod"]) == 0
+    assert command_line.main(["up", "--stack", "prod"]) == 0
     assert world.verbs == ["init", "up"]
     assert {call[1] for call in world.asked} == {"owner's"}
     assert not (world.root / "build" / "prod" / ".passphrase").exists()
@@ -154,11 +154,11 @@ def test_up_of_production_with_one_makes_nothing_up(world: World, monkeypatch: p
 def test_the_engine_is_given_one_passphrase(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """Pulumi looks at the value first, an empty one too: beside a file it would be the one that counts."""
     monkeypatch.setenv(VALUE, "")
-    quorate.main(["up"])
+    command_line.main(["up"])
     assert {call[1] for call in world.asked} == {"unset"}
     monkeypatch.setenv(VALUE, "owner's")
     monkeypatch.setenv(FILE, "/some/file")
-    quorate.main(["up"])
+    command_line.main(["up"])
     assert world.asked[-1][1:3] == ["owner's", "unset"]
 
 
@@ -166,7 +166,7 @@ def test_live_machines_are_never_built_without_checkpoints(world: World, monkeyp
     monkeypatch.setenv(VALUE, "owner's")
     file = world.root / "Pulumi.prod.yaml"
     file.write_text(file.read_text(encoding="utf-8").replace("target: render", "target: live"), encoding="utf-8")
-    assert quorate.main(["up", "--stack", "prod"]) == 0
+    assert command_line.main(["up", "--stack", "prod"]) == 0
     assert world.verbs == ["init", "up"]
     assert world.asked[-1][4] == ""
 
@@ -174,16 +174,16 @@ def test_live_machines_are_never_built_without_checkpoints(world: World, monkeyp
 def test_a_bad_setting_is_refused_before_the_engine(world: World, capfd: pytest.CaptureFixture[str]) -> None:
     file = world.root / "Pulumi.dev.yaml"
     file.write_text(file.read_text(encoding="utf-8").replace("profile: lab", "profile: lap"), encoding="utf-8")
-    assert quorate.main(["up"]) == 1
+    assert command_line.main(["up"]) == 1
     said = capfd.readouterr().err
     assert "quorate:profile" in said
-    assert "Pulumi.dev.yaml is refused" in said
+    assert "Pulumi.dev.yaml is invalid" in said
     assert world.asked == []
 
 
 def test_a_preview_without_a_passphrase_keeps_nothing(world: World, capfd: pytest.CaptureFixture[str]) -> None:
-    assert quorate.main(["preview", "--stack", "prod"]) == 0
-    assert "placeholders" in capfd.readouterr().out
+    assert command_line.main(["preview", "--stack", "prod"]) == 0
+    assert "placeholder secrets" in capfd.readouterr().out
     assert world.verbs == ["init", "preview"]
     backends = {call[3] for call in world.asked}
     assert backends != {(world.root / "build" / "state").as_uri()}
@@ -192,8 +192,8 @@ def test_a_preview_without_a_passphrase_keeps_nothing(world: World, capfd: pytes
 
 
 def test_a_preview_of_a_lab_that_stands_compares_with_it(world: World) -> None:
-    quorate.main(["up"])
-    quorate.main(["preview"])
+    command_line.main(["up"])
+    command_line.main(["preview"])
     words, _, file, backend, _ = world.asked[-1]
     assert words.startswith("preview ")
     assert "--policy-pack policy" in words
@@ -205,14 +205,14 @@ def test_a_preview_of_a_lab_that_stands_compares_with_it(world: World) -> None:
 
 def test_only_an_up_makes_a_root_secret_up(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VALUE, "owner's")
-    quorate.main(["preview"])
+    command_line.main(["preview"])
     assert world.verbs == ["init", "preview"]
     assert not (world.root / "build" / "dev" / ".root-secret").exists()
 
 
 def test_the_stack_file_stays_as_its_owner_wrote_it(world: World) -> None:
     before = (world.root / "Pulumi.dev.yaml").read_bytes()
-    quorate.main(["up"])
+    command_line.main(["up"])
     assert (world.root / "Pulumi.dev.yaml").read_bytes() == before
     copy = yaml.safe_load((world.root / "build/dev/project/Pulumi.dev.yaml").read_text(encoding="utf-8"))
     assert copy["config"] == yaml.safe_load(before)["config"]
@@ -222,23 +222,23 @@ def test_a_policys_no_is_no_crash(world: World, capfd: pytest.CaptureFixture[str
     world.engine(
         refused([violation("mandatory"), diagnostic("error", "preview failed"), summary(preview=True)]), "exit 1"
     )
-    assert quorate.main(["up"]) == 1
+    assert command_line.main(["up"]) == 1
     said = capfd.readouterr().err
-    assert "The policies forbid this: 1 findings of mandatory rules" in said
+    assert "Policy check failed: 1 findings of mandatory rules" in said
     assert "Nothing was changed." in said
 
 
 def test_a_failing_program_is_reported_as_such(world: World, capfd: pytest.CaptureFixture[str]) -> None:
     world.engine(refused([diagnostic("error", "ValueError: no")]), "exit 1")
-    assert quorate.main(["up"]) == 1
-    assert "`up` of dev failed; the reason stands above." in capfd.readouterr().err
+    assert command_line.main(["up"]) == 1
+    assert "`up` failed for dev; see the error above." in capfd.readouterr().err
 
 
 @pytest.mark.parametrize("verdict", [0, 1])
 def test_the_audits_exit_code_is_the_reports(world: World, verdict: int, capfd: pytest.CaptureFixture[str]) -> None:
     world.report(verdict)
     world.engine(refused([violation("mandatory"), diagnostic("error", "preview failed")]), "echo noise; exit 1")
-    assert quorate.main(["audit"]) == verdict
+    assert command_line.main(["audit"]) == verdict
     said = capfd.readouterr().out
     assert "verdict: --events build/dev/audit/events.jsonl" in said
     assert "noise" not in said
@@ -248,36 +248,36 @@ def test_the_audits_exit_code_is_the_reports(world: World, verdict: int, capfd: 
 
 def test_an_audit_of_a_failing_preview_is_no_verdict(world: World, capfd: pytest.CaptureFixture[str]) -> None:
     world.engine(refused([violation("mandatory"), diagnostic("error", "ValueError: no")]), "echo noise; exit 1")
-    assert quorate.main(["audit"]) == 1
+    assert command_line.main(["audit"]) == 1
     captured = capfd.readouterr()
     assert "verdict: --events build/dev/audit/events.jsonl" in captured.out, "the report says why, in place of an older"
     assert "ValueError: no" in captured.err
-    assert "No verdict: the preview itself failed" in captured.err
+    assert "No audit: the preview failed" in captured.err
     assert (world.root / "build/dev/audit/preview.log").read_text(encoding="utf-8") == "noise\n"
 
 
 def test_an_engine_that_cannot_begin_is_quoted(world: World, capfd: pytest.CaptureFixture[str]) -> None:
     world.engine([], "echo error: incorrect passphrase >&2; exit 1")
-    assert quorate.main(["audit"]) == 1
+    assert command_line.main(["audit"]) == 1
     assert "error: incorrect passphrase" in capfd.readouterr().err
 
 
 def test_taking_down_what_matters_wants_its_name_twice(world: World, capfd: pytest.CaptureFixture[str]) -> None:
-    assert quorate.main(["destroy", "--stack", "prod"]) == 1
+    assert command_line.main(["destroy", "--stack", "prod"]) == 1
     assert "make destroy STACK=prod CONFIRM=prod" in capfd.readouterr().err
     assert world.asked == []
 
 
 def test_taking_down_a_lab_leaves_nothing(world: World) -> None:
-    quorate.main(["up"])
+    command_line.main(["up"])
     world.engine([line(0, **summary(preview=False, delete=42))])
-    assert quorate.main(["destroy"]) == 0
+    assert command_line.main(["destroy"]) == 0
     assert world.verbs[-2:] == ["destroy", "rm"]
     assert not (world.root / "build" / "dev").exists()
 
 
 def test_taking_down_what_is_not_there(world: World, capfd: pytest.CaptureFixture[str]) -> None:
-    assert quorate.main(["destroy"]) == 0
+    assert command_line.main(["destroy"]) == 0
     assert "nothing to destroy" in capfd.readouterr().out
     assert world.asked == []
     assert not (world.root / "build" / "dev").exists()
@@ -303,8 +303,8 @@ def test_an_interrupt_waits_for_the_engine_and_says_how_to_go_on(
         [], f"trap 'sleep 1; echo engine ended in order; exit 1' INT; touch {ready}; while :; do sleep 0.1; done"
     )
     program = (
-        "import sys; from pathlib import Path; from commands import quorate\n"
-        f"quorate.ROOT = Path({str(world.root)!r}); sys.exit(quorate.main(['preview']))"
+        "import sys; from pathlib import Path; from commands import command_line\n"
+        f"command_line.ROOT = Path({str(world.root)!r}); sys.exit(command_line.main(['preview']))"
     )
     process = subprocess.Popen(
         [sys.executable, "-c", program],
@@ -320,6 +320,6 @@ def test_an_interrupt_waits_for_the_engine_and_says_how_to_go_on(
     interrupt(process)
     output, _ = process.communicate(timeout=120)
     assert process.returncode == 130
-    assert output.index("engine ended in order") < output.index("`make preview STACK=dev` goes on from here.")
+    assert output.index("engine ended in order") < output.index("Run `make preview STACK=dev` again to continue.")
     assert "Traceback" not in output
     assert not list((world.root / "build").glob("scratch-*"))

@@ -1,0 +1,33 @@
+"""`quorate verify`: compares a running cluster with a stack, read-only."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from blueprint.stackfile.loader import load_file
+from commands import stack
+from proof import proof_file, verify
+from proof.api import Api, ApiError, Unreachable
+from proof.cluster import from_api
+from proof.expected import norm_of
+from proof.kubeconfig import read_kubeconfig
+from toolchain.progress import UserError
+
+
+def verify_cluster(root: Path, name: str, kubeconfig: Path | None) -> int:
+    """Prints the differences and writes build/<stack>/verify/verify.json. Returns 1 if there are any."""
+    if kubeconfig is None:
+        raise UserError("No cluster is given. Set --kubeconfig FILE, or KUBECONFIG.")
+    settings = load_file(stack.find(root, name))
+    try:
+        cluster = from_api(Api(read_kubeconfig(kubeconfig)))
+    except (ApiError, Unreachable) as error:
+        raise UserError(str(error)) from None
+    norm = norm_of(settings)
+    findings = verify.verify(norm, settings, cluster)
+    document = proof_file.to_json(verify.document(norm, cluster, findings))
+    path = proof_file.write(root / "build" / name / "verify", "verify.json", document)
+    for finding in findings:
+        print(finding)
+    print(f"{verify.verdict(cluster, findings)} Written to {path.relative_to(root)}.")
+    return 1 if findings else 0

@@ -1,0 +1,227 @@
+"""The command line `quorate`: arguments, help, completion and exit codes.
+
+Every command imports its own module when it runs, so that `quorate check` loads neither Pulumi nor the proof, and
+completion loads nothing at all.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Annotated, ParamSpec
+
+import typer
+
+from blueprint.problems import InvalidStackError
+from toolchain.progress import ProgramError, UserError
+
+P = ParamSpec("P")
+ROOT = Path(__file__).resolve().parent.parent
+
+HELP = """
+Deploy and check OpenStack control planes that keep their quorum.
+
+A stack is Pulumi.<stack>.yaml or examples/<stack>.yaml. Paths in messages are relative to the clone.
+
+Exit codes: 0 success; 1 the command failed, an error is in the stack file, or a mandatory rule or a check fails;
+2 wrong usage; 3 `diff` or `review` found a forbidden change; 130 interrupted.
+"""
+
+app = typer.Typer(help=HELP, no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False)
+
+
+def _stack_names(incomplete: str) -> list[str]:
+    """Completes the name of a stack."""
+    files = [*ROOT.glob("Pulumi.*.yaml"), *ROOT.glob("examples/*.yaml")]
+    return sorted(name for file in files if (name := file.stem.removeprefix("Pulumi.")).startswith(incomplete))
+
+
+StackOption = Annotated[
+    str, typer.Option("--stack", "-s", help="The stack.", metavar="NAME", autocompletion=_stack_names)
+]
+BaseOption = Annotated[str, typer.Option(help="The commit, branch or tag to compare with.", metavar="REF")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+BinariesOption = Annotated[
+    Path | None, typer.Option(help="A directory with the control plane's programs.", resolve_path=True)
+]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs a command and returns its exit code: see HELP."""
+    try:
+        app(list(sys.argv[1:] if arguments is None else arguments), prog_name="quorate")
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else 1
+    return 0
+
+
+def _command(function: Callable[P, int]) -> Callable[P, None]:
+    """Registers a command that returns its exit code. Errors that users can fix become messages."""
+
+    @app.command(function.__name__)
+    @functools.wraps(function)
+    def run(*values: P.args, **named: P.kwargs) -> None:
+        try:
+            code = function(*values, **named)
+        except KeyboardInterrupt:
+            print("\nInterrupted.", file=sys.stderr)
+            code = 130
+        except (UserError, ProgramError, InvalidStackError) as error:
+            print(error, file=sys.stderr)
+            code = 1
+        raise typer.Exit(code)
+
+    return run
+
+
+def _clone() -> Path:
+    """Makes the clone the working directory, so that paths in messages are relative to it, and returns it."""
+    os.chdir(ROOT)
+    return ROOT
+
+
+@_command
+def check(files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="Stack files.")]) -> int:
+    """Check stack files: print every error, or a summary of each plan."""
+    from commands import stack_check
+
+    return stack_check.check(files)
+
+
+@_command
+def schema() -> int:
+    """Print the JSON Schema of stack files."""
+    from blueprint.stackfile import schema as schemas
+
+    sys.stdout.write(schemas.schema())
+    return 0
+
+
+@_command
+def plan(stack: StackOption = "dev", as_json: JsonOption = False) -> int:
+    """Show the placement plan of a stack and write build/STACK/plan.json (does not start Pulumi)."""
+    from commands import stack_check
+
+    return stack_check.show_plan(_clone(), stack, as_json=as_json)
+
+
+@_command
+def preview(stack: StackOption = "dev") -> int:
+    """Show what `up` would change and which rules it would break."""
+    from commands import deployment
+
+    return deployment.preview(_clone(), stack)
+
+
+@_command
+def up(stack: StackOption = "dev") -> int:
+    """Deploy a stack if its preview passes the policy pack."""
+    from commands import deployment
+
+    return deployment.up(_clone(), stack)
+
+
+@_command
+def destroy(
+    stack: StackOption = "dev",
+    confirm: Annotated[str, typer.Option(help="The stack's name again.", metavar="NAME")] = "",
+) -> int:
+    """Destroy a stack (anything but a rendered lab also needs --confirm NAME)."""
+    from commands import deployment
+
+    return deployment.destroy(_clone(), stack, confirm)
+
+
+@_command
+def audit(stack: StackOption = "dev") -> int:
+    """Evaluate every rule for a stack and write the report to build/STACK/audit/."""
+    from commands import deployment
+
+    return deployment.audit(_clone(), stack)
+
+
+@_command
+def diff(stack: StackOption = "dev", base: BaseOption = "") -> int:
+    """Show the changes from a commit to the working tree, with order and risk."""
+    from commands import difference
+
+    return difference.diff(_clone(), stack, base)
+
+
+@_command
+def review(stack: StackOption = "dev", base: BaseOption = "") -> int:
+    """Run what CI runs on a pull request: diff and audit of a stack (or --stack all)."""
+    from commands import review as reviews
+
+    return reviews.review(_clone(), stack, base)
+
+
+@_command
+def topology(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="Several are environments of one cluster.")],
+    nodes: Annotated[str, typer.Option(help="Names with commas between them; node[1-3] is three.", metavar="NAMES")],
+    as_json: JsonOption = False,
+) -> int:
+    """Show what a Fuel-CCP topology places on nodes, and its errors."""
+    from commands import topology_table
+
+    try:
+        names = topology_table.expand_nodes(nodes)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--nodes") from None
+    return topology_table.show(files, names, as_json=as_json)
+
+
+@_command
+def prove(
+    stack: StackOption = "dev",
+    arch: Annotated[str, typer.Option(help="100, 300, 500, 1000 or all, instead of a stack.", metavar="SIZE")] = "",
+    trial: Annotated[list[str] | None, typer.Option(help="Only this trial; may be repeated.", metavar="NAME")] = None,
+    tree: Annotated[Path | None, typer.Option(help="A tree that is already rendered.", resolve_path=True)] = None,
+    binaries: BinariesOption = None,
+) -> int:
+    """Prove a stack on a real API server and scheduler."""
+    from commands import proving
+
+    request = proving.Request(stack, arch, tuple(trial or proving.TRIALS), tree, binaries)
+    return proving.prove_stacks(_clone(), request)
+
+
+@_command
+def verify(
+    stack: StackOption = "dev",
+    kubeconfig: Annotated[
+        Path | None, typer.Option(help="Its current context is used.", envvar="KUBECONFIG", resolve_path=True)
+    ] = None,
+) -> int:
+    """Compare a running cluster with a stack, read-only."""
+    from commands import cluster_check
+
+    return cluster_check.verify_cluster(_clone(), stack, kubeconfig)
+
+
+@_command
+def bench(
+    stack: Annotated[list[str] | None, typer.Option(help="Only this stack; may be repeated.", metavar="NAME")] = None,
+    repeat: Annotated[int, typer.Option(help="Runs of each kind; the median counts.", min=1)] = 3,
+    binaries: BinariesOption = None,
+) -> int:
+    """Measure plan, preview, policy pack, unchanged `up` and proof, as ratios."""
+    from commands import bench as benchmark
+
+    return benchmark.bench(_clone(), stack, repeat, binaries)
+
+
+@_command
+def clean() -> int:
+    """Remove rendered trees, reports and caches (keeps deployed stacks that are not rendered labs)."""
+    from commands import clean as cleaning
+
+    return cleaning.clean_up(_clone())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,147 @@
+"""`quorate up`, `preview`, `audit` and `destroy`: runs the engine on a validated stack and reports the result."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+from commands import audit_report, passphrase, stack
+from commands.events import RunSummary
+from commands.operation import Operation, Result
+from commands.passphrase import Command
+from commands.stack_check import validated_stack
+from toolchain.engine import installed
+from toolchain.progress import UserError, duration
+
+CHANGES = {"create": "created", "update": "updated", "replace": "replaced", "delete": "deleted"}
+
+
+def up(root: Path, name: str) -> int:
+    """Deploys a stack if its preview passes the policy pack."""
+    started = time.monotonic()
+    with prepared("up", root, name) as operation:
+        result = operation.run("up")
+    if result.code or result.was_interrupted:
+        return failure("up", name, result)
+    tree = Path("build") / name
+    print(f"\n{change_summary(result.summary)} ({duration(time.monotonic() - started)})")
+    print(f"Rendered tree: {tree}/" if operation.stack.target == "render" else f"Audit report: {tree}/audit/")
+    audit_report.write(root, operation.stack, result.summary)
+    file = operation.stack.file.relative_to(root)
+    print(f"Next: inspect {tree}/, or edit {file} and run `make preview STACK={name}`.")
+    return 0
+
+
+def preview(root: Path, name: str) -> int:
+    """Shows what `up` would change and which rules it would break."""
+    with prepared("preview", root, name) as operation:
+        result = operation.run("preview")
+    return failure("preview", name, result) if result.code or result.was_interrupted else 0
+
+
+def audit(root: Path, name: str) -> int:
+    """Audits what `up` would do. Returns 0 if the audit passes."""
+    log = Path("build") / name / "audit" / "preview.log"
+    with prepared("audit", root, name) as operation:
+        print(f"Previewing {name} with the policy pack …", flush=True)
+        result = operation.run("preview", output=root / log)
+    if result.was_interrupted:
+        return failure("audit", name, result)
+    if result.code and not result.summary.stopped_by_policy:
+        # An engine that fails before its first event explains itself only in its output.
+        output = (root / log).read_text(encoding="utf-8", errors="replace").strip().splitlines()
+        print("\n".join(result.summary.real_errors or output[-5:]), file=sys.stderr)
+        audit_report.write(root, operation.stack, result.summary)  # replaces the report of an earlier preview
+        print(f"No audit: the preview failed (see the errors above). Full output: {log}", file=sys.stderr)
+        return 1
+    return audit_report.write(root, operation.stack, result.summary)
+
+
+def destroy(root: Path, name: str, confirmed: str) -> int:
+    """Destroys a stack. Of a rendered lab, the state and build/<stack> are deleted too."""
+    if not stack.load(root, name).is_disposable and confirmed != name:
+        raise UserError(f"{name} is not a rendered lab. To destroy it, run `make destroy STACK={name} CONFIRM={name}`.")
+    with prepared("destroy", root, name) as operation:
+        if operation.workspace.state_file and not operation.workspace.has_state:
+            print(f"There is no stack {name} in build/state: nothing to destroy.")
+            return 0
+        operation.open(keep_secrets=True)
+        result = operation.run("destroy")
+        if result.code or result.was_interrupted:
+            return failure("destroy", name, result)
+        print(f"\n{change_summary(result.summary)}")
+        if operation.stack.is_disposable:
+            operation.remove_stack()
+            shutil.rmtree(operation.workspace.directory, ignore_errors=True)
+    return 0
+
+
+def change_summary(summary: RunSummary) -> str:
+    """What a run changed, in a sentence."""
+    same = summary.changes.get("same", 0)
+    changed = [f"{count} {CHANGES[kind]}" for kind, count in summary.changed.items() if kind in CHANGES]
+    if not changed:
+        return f"No changes: all {same} resources are up to date."
+    return ", ".join(changed) + (f"; {same} unchanged." if same else ".")
+
+
+def failure(command: Command, name: str, result: Result) -> int:
+    """Prints why an operation did not complete and what to do. Returns the exit code."""
+    summary = result.summary
+    if result.was_interrupted:
+        print(f"\nInterrupted. Run `make {command} STACK={name}` again to continue.", file=sys.stderr)
+        return 130
+    if summary.stopped_by_policy:
+        unchanged = " Nothing was changed." if command == "up" and summary.is_preview else ""
+        print(
+            f"\nPolicy check failed: {summary.violations} findings of mandatory rules (listed above).{unchanged}\n"
+            f"`make audit STACK={name}` shows each rule's source and fix.",
+            file=sys.stderr,
+        )
+    else:
+        print(f"\n`{command}` failed for {name}; see the error above.", file=sys.stderr)
+    return 1
+
+
+@contextmanager
+def prepared(command: Command, root: Path, name: str) -> Generator[Operation]:
+    """Yields an operation on a validated stack with access to its secrets. Raises UserError if there is none."""
+    validated = validated_stack(root, name)
+    workspace = stack.main_workspace(root, name, os.environ)
+    access = passphrase.choose(command, validated, workspace, os.environ)
+    if access.note:
+        print(access.note, flush=True)
+    engine = installed(root)
+    if access.is_temporary:
+        with stack.temporary_workspace(root, name) as place:
+            operation = Operation(engine, validated, place, passphrase.temporary_passphrase())
+            operation.open(keep_secrets=False)
+            yield operation
+        return
+    if access.new_passphrase_file:
+        passphrase.generate_secret(access.new_passphrase_file)
+    operation = Operation(engine, validated, workspace, access.variables)
+    if command != "destroy":
+        operation.open(keep_secrets=True)
+        _give_root_secret(root, operation, can_generate=command == "up")
+    yield operation
+
+
+def _give_root_secret(root: Path, operation: Operation, *, can_generate: bool) -> None:
+    """Gives a lab without a root secret the one generated on its first `up`.
+
+    Only if the state is in this clone: other users of a shared state would have another root secret.
+    """
+    workspace = operation.workspace
+    if not operation.stack.can_generate_secrets or workspace.backend != stack.default_backend(root):
+        return
+    file = workspace.root_secret_file
+    if can_generate and passphrase.generate_secret(file):
+        print("Generated a root secret for this lab.", flush=True)
+    if file.is_file():
+        operation.give_root_secret(file.read_text(encoding="utf-8").strip())

@@ -1,0 +1,176 @@
+"""Measures planning, previews, the policy pack and unchanged updates of stacks.
+
+Each is compared with a bare program that has as many ConfigMaps as the stack has resources.
+"""
+
+from __future__ import annotations
+
+import shutil
+import statistics
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from blueprint.plan.planner import plan
+from blueprint.stackfile.loader import load_file
+from commands import passphrase, stack
+from commands.measure import Cost, measured
+from commands.operation import Operation
+from toolchain.engine import Engine
+from toolchain.progress import UserError
+
+STACKS = ("ra100", "prod", "ra500", "ra1000")
+"""One stack for each of 100, 300, 500 and 1000 computes."""
+
+PREVIEW, UPDATE, PACK, MEMORY = 1.4, 1.3, 0.25, 1024
+"""Goals: preview and unchanged `up`, each divided by the bare program's; what the pack adds to a preview; MiB."""
+
+BARE = '''"""As many ConfigMaps as the stack has resources, and nothing else."""
+
+import pulumi
+import pulumi_kubernetes as kubernetes
+
+provider = kubernetes.Provider("render", render_yaml_to_directory="manifests")
+for number in range({count}):
+    kubernetes.core.v1.ConfigMap(
+        f"bare-{{number}}",
+        metadata={{"name": f"bare-{{number}}"}},
+        data={{"key": "value"}},
+        opts=pulumi.ResourceOptions(provider=provider),
+    )
+'''
+
+
+@dataclass(frozen=True)
+class Row:
+    """The figures of one size. The medians of the runs; of memory, the peaks."""
+
+    computes: int
+    resources: int
+    planning: float
+    """Seconds from the stack file to the plan."""
+    bare: Cost
+    """Preview of the bare program with as many resources."""
+    preview: Cost
+    with_pack: Cost
+    """The preview with the policy pack."""
+    bare_up: Cost
+    """Unchanged `up` of the bare program."""
+    up: Cost
+    """Unchanged `up` of the stack, without the policy pack."""
+
+
+@dataclass(frozen=True)
+class Subjects:
+    """What is run in each round."""
+
+    new: Operation
+    """The stack in an empty state."""
+    deployed: Operation
+    """The stack after its first `up`."""
+    bare: Path
+    """The bare program, with a stack `new` and a deployed stack `bare` in the state of `deployed`."""
+
+
+def bench(root: Path, engine: Engine, stacks: Sequence[str], repeat: int) -> None:
+    """Prints a line for each stack, and the goals."""
+    columns = f"{'bare':>7} {'preview':>8} {'ratio':>6} {'+ pack':>7} {'adds':>5} {'of CPU':>6}"
+    updates = f"{'bare up':>8} {'up':>7} {'ratio':>6} {'memory':>9} {'bare':>9}"
+    print(f"{'computes':>8} {'resources':>9} {'plan':>8} {columns} {updates}")
+    for name in stacks:
+        print(_line(measure(root, engine, name, repeat)), flush=True)
+    print(
+        f"goals: preview at most {PREVIEW} and unchanged up at most {UPDATE} times the bare program's, "
+        f"the pack adds at most {PACK:.0%}, memory below {MEMORY} MiB"
+    )
+
+
+def _line(row: Row) -> str:
+    pack = row.with_pack.seconds / row.preview.seconds - 1
+    pack_processor = row.with_pack.processor / row.preview.processor - 1
+    return (
+        f"{row.computes:>8} {row.resources:>9} {row.planning:>6.2f} s {row.bare.seconds:>5.1f} s "
+        f"{row.preview.seconds:>6.1f} s {row.preview.seconds / row.bare.seconds:>6.2f} {row.with_pack.seconds:>5.1f} s "
+        f"{pack:>5.0%} {pack_processor:>6.0%} {row.bare_up.seconds:>6.1f} s {row.up.seconds:>5.1f} s "
+        f"{row.up.seconds / row.bare_up.seconds:>6.2f} {row.with_pack.memory:>5.0f} MiB {row.bare.memory:>5.0f} MiB"
+    )
+
+
+def measure(root: Path, engine: Engine, name: str, repeat: int) -> Row:
+    """Measures one stack, `repeat` times."""
+    original = stack.load(root, name)
+    started = time.monotonic()
+    planned = plan(load_file(original.file))
+    planning = time.monotonic() - started
+    renamed = replace(original, name=f"bench-{name}")
+    try:
+        with (
+            stack.temporary_workspace(root, renamed.name) as empty,
+            stack.temporary_workspace(root, renamed.name) as workspace,
+        ):
+            deployed = Operation(engine, renamed, workspace, passphrase.temporary_passphrase(), pack=None)
+            new = replace(deployed, workspace=empty)
+            new.open(keep_secrets=False)
+            resources = _deploy(deployed)
+            subjects = Subjects(new, deployed, _bare_program(deployed, workspace.directory / "bare", resources))
+            rounds = [_round(root, subjects) for _ in range(repeat)]
+    finally:
+        shutil.rmtree(root / "build" / renamed.name, ignore_errors=True)
+    return Row(len(planned.pool("compute")), resources, planning, *map(_median, zip(*rounds, strict=True)))
+
+
+def _deploy(operation: Operation) -> int:
+    """Runs the first `up` and returns the number of resources."""
+    operation.open(keep_secrets=False)
+    log = operation.workspace.directory / "up.log"
+    result = operation.run("up", output=log)
+    if result.was_interrupted:
+        raise KeyboardInterrupt
+    if result.code:
+        output = log.read_text(encoding="utf-8", errors="replace")[-3000:]
+        raise UserError(f"{output}\n{operation.stack.name} could not be rendered (see above): nothing was measured.")
+    return sum(result.summary.changes.values())
+
+
+def _round(root: Path, subjects: Subjects) -> tuple[Cost, ...]:
+    """Runs each kind once, so that the load of the machine affects all of them. In the order of Row's fields."""
+    pulumi = subjects.new.engine.pulumi
+    new, deployed = subjects.new.environment(), subjects.deployed.environment()
+    preview = [pulumi, "preview", *_stack_options(subjects.new)]
+    return (
+        measured([pulumi, "preview", "--stack", "new"], subjects.bare, deployed),
+        measured(preview, root, new),
+        measured([*preview, "--policy-pack", "policy"], root, new),
+        measured([pulumi, "up", "--yes", "--stack", "bare"], subjects.bare, deployed),
+        measured([pulumi, "up", "--yes", *_stack_options(subjects.deployed)], root, deployed),
+    )
+
+
+def _stack_options(operation: Operation) -> list[str | Path]:
+    return ["--stack", operation.stack.name, "--config-file", operation.workspace.stack_file]
+
+
+def _bare_program(operation: Operation, directory: Path, resources: int) -> Path:
+    """Writes the bare program with this many resources, and deploys its stack `bare`."""
+    directory.mkdir()
+    (directory / "Pulumi.yaml").write_text("name: bare\nruntime: python\n", encoding="utf-8")
+    (directory / "__main__.py").write_text(BARE.format(count=resources), encoding="utf-8")
+    for name in ("new", "bare"):
+        (directory / f"Pulumi.{name}.yaml").write_text("config: {}\n", encoding="utf-8")
+        _run(operation, directory, "stack", "init", name, "--non-interactive")
+    _run(operation, directory, "up", "--yes", "--stack", "bare")
+    return directory
+
+
+def _run(operation: Operation, directory: Path, *words: str) -> None:
+    measured([operation.engine.pulumi, *words], directory, operation.environment())
+
+
+def _median(costs: Sequence[Cost]) -> Cost:
+    """The median of the times; of the memory the largest, as a limit is about the worst."""
+    return Cost(
+        statistics.median(cost.seconds for cost in costs),
+        statistics.median(cost.processor for cost in costs),
+        max(cost.memory for cost in costs),
+    )

@@ -1,0 +1,103 @@
+"""Measures how fast stacks are rendered, scheduled and started on a real control plane.
+
+A full proof takes minutes and is not run here: its time and memory are those of the last `quorate prove`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from blueprint.stackfile.loader import load_file
+from commands import stack
+from commands.temporary_rendering import rendered
+from proof.prove import Subject, prove
+from proof.simulation import read
+from toolchain import cluster_programs
+from toolchain.progress import Reporter, UserError, duration
+
+CHARTS = "QUORATE_HELM_CHARTS"
+"""Environment variable with a directory of charts, OpenStack-Helm's for example, to compare with."""
+
+
+@dataclass(frozen=True)
+class Figures:
+    """One size."""
+
+    stack: str
+    nodes: int
+    pods: int
+    objects: int
+    rendering: float
+    seconds: dict[str, float]
+    memory: int
+
+
+def bench(root: Path, stacks: Sequence[str], binaries: Path | None) -> None:
+    """Prints a line for each stack, and the comparison with `helm template`."""
+    reporter = Reporter()
+    programs = binaries or cluster_programs.ensure(reporter)
+    print(
+        f"{'stack':8} {'nodes':>6} {'pods':>6} {'objects/s':>10} {'scheduled':>10} {'running':>9} {'memory':>10}  "
+        "last full proof"
+    )
+    for name in stacks:
+        print(_line(root, measure(root, name, programs, reporter)), flush=True)
+    print("\n".join(helm()))
+
+
+def measure(root: Path, name: str, binaries: Path, reporter: Reporter) -> Figures:
+    """Renders a stack and starts it on a control plane, without trials."""
+    settings = load_file(stack.find(root, name))
+    started = time.monotonic()
+    with rendered(root, name) as tree:
+        rendering = time.monotonic() - started
+        subject = Subject(name, settings, read(tree))
+    reporter.begin(f"Starting {name} on a control plane")
+    proof = prove(subject, binaries, reporter.tick, trials=())
+    reporter.end()
+    if not proof.holds:
+        raise UserError(f"The checks of {name} fail: {proof.findings[0]}")
+    nodes, pods = len(proof.cluster.nodes), len(proof.cluster.pods)
+    files = len(subject.rendered.objects) + nodes
+    return Figures(name, nodes, pods, files, rendering, proof.seconds, proof.memory)
+
+
+def helm() -> Iterator[str]:
+    """Objects per second of `helm template`, if helm and charts are available."""
+    program, place = shutil.which("helm"), os.environ.get(CHARTS)
+    if program is None or not place:
+        missing = "helm is not on PATH" if program is None else f"{CHARTS} is not set to a directory of charts"
+        yield f"helm template: not measured, {missing}"
+        return
+    charts = sorted(path.parent for path in Path(place).glob("*/Chart.yaml"))
+    started, objects = time.monotonic(), 0
+    for chart in charts:
+        done = subprocess.run([program, "template", chart.name, chart], capture_output=True, text=True, check=False)
+        objects += sum(line.startswith("kind: ") for line in done.stdout.splitlines())
+    seconds = time.monotonic() - started
+    yield f"helm template: {objects} objects of {len(charts)} charts, {objects / seconds:.0f} objects/s"
+
+
+def _line(root: Path, figures: Figures) -> str:
+    seconds = figures.seconds
+    return (
+        f"{figures.stack:8} {figures.nodes:>6} {figures.pods:>6} {figures.objects / figures.rendering:>10.0f} "
+        f"{seconds['apply to all scheduled']:>8.1f} s {seconds['apply to all running']:>7.1f} s "
+        f"{figures.memory:>6} MiB  {_last_proof(root, figures.stack)}"
+    )
+
+
+def _last_proof(root: Path, name: str) -> str:
+    """Time and memory of the last full proof of a stack."""
+    file = root / "build" / name / "proof" / "proof.json"
+    if not file.is_file():
+        return f"none yet: make prove STACK={name}"
+    seen = json.loads(file.read_text(encoding="utf-8"))
+    return f"{duration(seen['seconds']['total'])}, {seen['controlPlaneMemory']} MiB"

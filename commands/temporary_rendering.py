@@ -1,0 +1,60 @@
+"""Renders a stack with the engine in a temporary state, for the proof.
+
+The user's own stack is not touched: neither its state nor its tree nor its passphrase is used, and the secrets are
+generated. Stacks for live machines are rendered too.
+"""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from commands import passphrase, stack
+from commands.operation import Operation
+from toolchain.engine import installed
+from toolchain.progress import UserError
+
+TARGET = "quorate:target"
+
+
+@contextmanager
+def rendered(root: Path, name: str) -> Generator[Path]:
+    """The rendered tree of a stack, deleted afterwards."""
+    original = stack.load(root, name)
+    engine = installed(root)
+    with stack.temporary_workspace(root, name) as temporary:
+        # Named after the temporary directory, so that several proofs of one stack do not share a tree.
+        renamed = replace(original, name=f"proof-{temporary.directory.name}", target="render")
+        if original.target != "render":
+            renamed = replace(renamed, file=_to_render(original.file, temporary.directory))
+        workspace = replace(temporary, stack=renamed.name)
+        tree = root / "build" / renamed.name
+        operation = Operation(engine, renamed, workspace, passphrase.temporary_passphrase())
+        try:
+            operation.open(keep_secrets=False)
+            operation.give_root_secret(secrets.token_urlsafe(48))
+            log = workspace.directory / "up.log"
+            result = operation.run("up", output=log)
+            if result.was_interrupted:
+                raise KeyboardInterrupt
+            if result.code:
+                output = log.read_text(encoding="utf-8", errors="replace")[-3000:]
+                raise UserError(f"{output}\nPulumi could not render {name} (see above), so there is nothing to prove.")
+            yield tree
+        finally:
+            shutil.rmtree(tree, ignore_errors=True)
+
+
+def _to_render(file: Path, directory: Path) -> Path:
+    document: dict[str, Any] = stack.read_document(file)
+    document["config"] = {**document["config"], TARGET: "render"}
+    copy = directory / file.name
+    copy.write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
+    return copy
