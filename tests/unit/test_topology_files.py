@@ -128,7 +128,8 @@ def test_the_command_prints_what_is_promised() -> None:
     command = [
         sys.executable,
         "-m",
-        "blueprint.topology",
+        "commands.command_line",
+        "topology",
         str(REAL / "topology-example.yaml"),
         "--nodes",
         "node1,node2,node3",
