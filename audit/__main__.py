@@ -11,7 +11,6 @@ import argparse
 import json
 import os
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from audit import events, html, junit, markdown, sarif
 from audit.plan import PlanFile
 from audit.positions import StackFile
 from audit.result import Audit, audit
+from files import atomic
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -35,7 +35,7 @@ def main(arguments: Sequence[str]) -> int:
     chosen.out.mkdir(parents=True, exist_ok=True)
     file = chosen.stack_file or Path(f"Pulumi.{chosen.stack}.yaml")
     for name, text in _views(done, StackFile.read(file, file.as_posix()), chosen.plan).items():
-        _write(chosen.out / name, text)
+        atomic.write(chosen.out / name, text)
     _say(done, chosen.out)
     return 0 if done.passed else 1
 
@@ -59,14 +59,6 @@ def _pages(environment: Mapping[str, str]) -> str:
     """Where this commit's files can be read: known on GitHub's own runners, empty elsewhere."""
     said = [environment.get(f"GITHUB_{name}", "") for name in ("SERVER_URL", "REPOSITORY", "SHA")]
     return "{}/{}/blob/{}/".format(*said) if all(said) else ""
-
-
-def _write(path: Path, text: str) -> None:
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(text)
-    Path(temporary).chmod(0o644)
-    Path(temporary).replace(path)
 
 
 def _say(done: Audit, directory: Path) -> None:

@@ -10,9 +10,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import yaml
-
 from blueprint.patterns import expand
+from files import yaml_reader
 from policy.facts.placement_map import Placement
 from policy.findings import Finding, resource_name
 
@@ -29,11 +28,15 @@ class StackFile:
         self._lines: dict[str, int] = {}
         self._machines: dict[str, str] = {}
         try:
-            document = yaml.compose(text, yaml.SafeLoader)
-        except yaml.YAMLError:
-            document = None
-        if document is not None:
-            self._walk(document, "")
+            entries = yaml_reader.read(text).entries
+        except yaml_reader.YamlError:
+            entries = ()
+        for entry in entries:
+            # Below `config:` the keys carry their namespace; above it none does.
+            key = entry.path.removeprefix("config.")
+            self._lines.setdefault(key, entry.line)
+            if key.startswith("quorate:servers[") and key.endswith("].name") and entry.text:
+                self._machines |= dict.fromkeys(_names(entry.text), key.removesuffix(".name"))
 
     @classmethod
     def read(cls, path: Path, name: str) -> StackFile:
@@ -63,20 +66,6 @@ class StackFile:
             if name == machine or name.endswith(f"-{machine}"):
                 yield key
         yield from _FALLBACKS
-
-    def _walk(self, node: yaml.Node, key: str) -> None:
-        if isinstance(node, yaml.MappingNode):
-            for name, value in node.value:
-                # Below `config:` the keys carry their namespace; above it nothing does.
-                below = name.value if key in ("", "config") else f"{key}.{name.value}"
-                self._lines.setdefault(below, name.start_mark.line + 1)
-                if name.value == "name" and isinstance(value, yaml.ScalarNode) and key.startswith("quorate:servers["):
-                    self._machines |= dict.fromkeys(_names(value.value), key)
-                self._walk(value, below)
-        elif isinstance(node, yaml.SequenceNode):
-            for number, item in enumerate(node.value):
-                self._lines[f"{key}[{number}]"] = item.start_mark.line + 1
-                self._walk(item, f"{key}[{number}]")
 
 
 def _names(pattern: str) -> list[str]:

@@ -20,6 +20,7 @@ from commands.base import Base
 from commands.difference import Sides
 from commands.events import RunSummary
 from commands.operation import interrupted_by_termination
+from files import atomic
 from toolchain.engine import Engine, installed
 from toolchain.progress import UserError
 
@@ -61,9 +62,9 @@ def review_stacks(root: Path, engine: Engine, base: Base, names: Sequence[str], 
     for name in names:
         print(f"\n— {name} —", flush=True)
         reviewed = _review(root, engine, base, name, report)
-        _write(root / "build" / name / "review.md", reviewed.text)
+        atomic.write(root / "build" / name / "review.md", reviewed.text)
         done.append(reviewed)
-    _write(root / "build" / "review.md", "\n".join(each.text for each in done))
+    atomic.write(root / "build" / "review.md", "\n".join(each.text for each in done))
     print("\nThe whole review: build/review.md")
     return max((each.code for each in done), default=0)
 
@@ -134,10 +135,3 @@ def _findings(directory: Path) -> dict[str, Any]:
 
 def _plain(text: str) -> str:
     return " ".join(text.replace("<", "&lt;").replace(">", "&gt;").split())
-
-
-def _write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(f".{path.name}.unfinished")
-    unfinished.write_text(text, encoding="utf-8")
-    unfinished.replace(path)

@@ -6,7 +6,6 @@ so that they never change a stack file of the repository.
 
 from __future__ import annotations
 
-import os
 import re
 import tempfile
 from collections.abc import Generator, Mapping
@@ -19,6 +18,7 @@ from urllib.parse import unquote, urlsplit
 import yaml
 
 from blueprint.stackfile.loader import load_file
+from files import atomic, yaml_reader
 from toolchain.progress import UserError
 
 ROOT_SECRET = "quorate:rootSecret"  # noqa: S105 - a key, not a value
@@ -92,7 +92,7 @@ def read_document(file: Path) -> dict[str, Any]:
     """A stack file's whole YAML, Pulumi's own keys included; empty where there is none."""
     if not file.is_file():
         return {}
-    document: object = yaml.safe_load(file.read_text(encoding="utf-8"))
+    document: object = yaml_reader.load(file.read_text(encoding="utf-8"))
     return cast("dict[str, Any]", document) if isinstance(document, dict) else {}
 
 
@@ -146,14 +146,13 @@ class Workspace:
         Secrets that cannot be decrypted are left out, because an encrypted value would stop the engine. A salt without
         encrypted values is left out as well: it belongs to an earlier passphrase, and the state contains its own.
         """
-        self.project.mkdir(parents=True, exist_ok=True)
-        _write(self.project / "Pulumi.yaml", (self.root / "Pulumi.yaml").read_text(encoding="utf-8"))
+        atomic.write(self.project / "Pulumi.yaml", (self.root / "Pulumi.yaml").read_text(encoding="utf-8"))
         document = read_document(source)
         if not keep_secrets:
             document = without_secrets(document)
         elif not any(is_encrypted(value) for value in config_of(document).values()):
             document.pop("encryptionsalt", None)
-        _write(self.stack_file, yaml.safe_dump(document, sort_keys=False, allow_unicode=True))
+        atomic.write(self.stack_file, yaml.safe_dump(document, sort_keys=False, allow_unicode=True))
 
 
 def main_workspace(root: Path, stack: str, environment: Mapping[str, str]) -> Workspace:
@@ -195,9 +194,3 @@ def config_of(document: Mapping[str, Any]) -> dict[str, Any]:
 def is_encrypted(value: object) -> bool:
     """Whether a configuration value is one that `pulumi config set --secret` wrote."""
     return isinstance(value, dict) and set(cast("dict[str, Any]", value)) == {"secure"}
-
-
-def _write(path: Path, text: str) -> None:
-    fresh = path.with_name(f".{path.name}.{os.getpid()}")
-    fresh.write_text(text, encoding="utf-8")
-    fresh.replace(path)

@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import cast
 from urllib.parse import urlsplit
 
-import yaml
-
+from files import yaml_reader
 from proof.objects import Object as Document
 from proof.objects import listed, mapping, text
 from toolchain.progress import UserError
@@ -38,14 +37,14 @@ class Access:
 def read_kubeconfig(path: Path) -> Access:
     """The access that a kubeconfig's current context gives. Raises UserError where it gives none."""
     try:
-        document = cast("Document", yaml.safe_load(path.read_text(encoding="utf-8")))
+        document = cast("Document", yaml_reader.load(path.read_text(encoding="utf-8")))
         context = _named(document, "contexts", document["current-context"])["context"]
         cluster = _named(document, "clusters", context["cluster"])["cluster"]
         user = mapping(_named(document, "users", context["user"]), "user")
     except OSError as error:
         raise UserError(f"{path} cannot be read: {error.strerror}") from None
-    except (yaml.YAMLError, KeyError, TypeError) as error:
-        raise UserError(f"{path} is no kubeconfig with a current context: {error}") from None
+    except (yaml_reader.YamlError, KeyError, TypeError) as error:
+        raise UserError(f"{path} is not a kubeconfig with a current context: {error}") from None
     server = urlsplit(text(cluster, "server"))
     if server.scheme != "https":
         raise UserError(f"{path}: its server is {cluster['server']}; only https:// is asked")

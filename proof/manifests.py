@@ -10,10 +10,8 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 
-import yaml
-
+from files import yaml_reader
 from proof.api import Api
 from proof.objects import Object, listed
 from proof.violations import Finding
@@ -38,7 +36,6 @@ FIRST = (
     "PodDisruptionBudget",
 )
 """What others need comes first; the rest follows: workloads and jobs."""
-_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def read_manifests(tree: Path) -> list[Object]:
@@ -46,8 +43,7 @@ def read_manifests(tree: Path) -> list[Object]:
     found: list[Object] = []
     for folder in FOLDERS:
         for file in sorted((tree / folder).glob("*.yaml")):
-            with file.open(encoding="utf-8") as stream:
-                found += [each for each in yaml.load_all(stream, _Loader) if each]
+            found += [each for each in yaml_reader.load_all(file.read_text(encoding="utf-8")) if each]
     return sorted(found, key=_rank)
 
 

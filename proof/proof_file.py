@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from files import atomic
 from proof.checks import kept
 from proof.expected import Expected
 from proof.prove import TRIALS, Proof
@@ -72,12 +72,9 @@ def document(proof: Proof, kubernetes: str) -> Document:
 
 
 def write(directory: Path, name: str, text: str) -> Path:
-    """Writes a report whole or not at all."""
-    directory.mkdir(parents=True, exist_ok=True)
+    """Writes a report in one step."""
     path = directory / name
-    unfinished = path.with_name(f".{name}.{os.getpid()}")
-    unfinished.write_text(text, encoding="utf-8")
-    unfinished.replace(path)
+    atomic.write(path, text)
     return path
 
 

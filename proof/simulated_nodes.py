@@ -11,10 +11,9 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
-import yaml
-
+from files import yaml_reader
 from proof.api import STRATEGIC, Api, ApiError, Unreachable, refused
 from proof.objects import Object, listed, texts
 from proof.violations import Finding
@@ -32,7 +31,6 @@ _PLATFORM = {
     for key, value in (("os", "linux"), ("arch", "amd64"))
 }
 """What kubelet says of the machine by itself."""
-_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 @dataclass(frozen=True)
@@ -113,8 +111,7 @@ def _registration(place: Path) -> Object:
 
 def _documents(file: Path) -> Iterator[Object]:
     if file.exists():
-        with file.open(encoding="utf-8") as stream:
-            yield from (each for each in yaml.load_all(stream, _Loader) if each)
+        yield from (each for each in yaml_reader.load_all(file.read_text(encoding="utf-8")) if each)
 
 
 def _allocatable(capacity: dict[str, str], kubelet: Object) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """What an architecture file must not get wrong, each fault with its row and with what to write instead.
 
-`twins` and `shape` judge the file as written, `sense` what its rows say together: counts that add up, guests that are
+`shape` checks the file as written, `sense` what its rows say together: counts that add up, guests that are
 admitted where they want to run, services that must be apart, room for every instance.
 """
 
@@ -11,49 +11,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any, cast
 
-import yaml
 from pydantic_core import ErrorDetails
 
 from blueprint.architecture.model import Architecture, Row
+from blueprint.model_errors import expected
 from blueprint.problems import Problem
-from blueprint.stackfile.explain import did_you_mean
+from suggestion import did_you_mean
 
 COMMON_POOLS = ("controller", "monitoring", "compute", "storage")
 """Pools that no service owns: spare controllers, monitoring nodes, computes, storage nodes."""
 QUORUM = 3
 """Fewer members cannot lose one and keep a majority."""
-
-_EXPECTED = {
-    "int_type": "a whole number without quotes",
-    "int_from_float": "a whole number",
-    "string_type": 'text, in quotes where it looks like a number: "100"',
-    "bool_type": "true or false",
-    "tuple_type": "a list",
-    "dict_type": "a mapping",
-    "model_type": "a mapping",
-    "model_attributes_type": "a mapping",
-    "greater_than_equal": "{ge} or more",
-    "too_short": "at least {min_length} of them",
-    "string_too_short": "at least {min_length} character",
-    "string_pattern_mismatch": "text like {pattern}",
-    "literal_error": "{expected}",
-}
-
-
-def twins(file: str, node: yaml.Node | None) -> list[Problem]:
-    """Keys that stand twice in one mapping."""
-    problems: list[Problem] = []
-    if isinstance(node, yaml.MappingNode):
-        pairs = cast("list[tuple[yaml.Node, yaml.Node]]", node.value)
-        keys = [key for key, _ in pairs if isinstance(key, yaml.ScalarNode)]
-        counts = Counter(str(key.value) for key in keys)
-        for key in {str(key.value): key for key in keys if counts[str(key.value)] > 1}.values():
-            where = f"{file}, line {key.start_mark.line + 1}"
-            problems.append(Problem(where, f"'{key.value}' stands here a second time; keep one of them"))
-        problems += [problem for _, value in pairs for problem in twins(file, value)]
-    elif isinstance(node, yaml.SequenceNode):
-        problems += [problem for item in cast("list[yaml.Node]", node.value) for problem in twins(file, item)]
-    return problems
 
 
 def shape(file: str, data: Mapping[str, Any], errors: Sequence[ErrorDetails]) -> list[Problem]:
@@ -62,14 +30,13 @@ def shape(file: str, data: Mapping[str, Any], errors: Sequence[ErrorDetails]) ->
 
 
 def _shape(file: str, data: Mapping[str, Any], error: ErrorDetails) -> Problem:
-    loc, kind, context = error["loc"], error["type"], error.get("ctx", {})
+    loc, kind = error["loc"], error["type"]
     if kind == "extra_forbidden":
         return Problem(_key(file, data, loc), "is not known; leave it out, or write the key that was meant")
     if kind == "missing":
         return Problem(_key(file, data, loc), "is missing; write it (docs/architectures.md says what it means)")
-    expected = _EXPECTED.get(kind, error["msg"]).format(**context)
     shown = "nothing" if error["input"] is None else repr(error["input"])
-    return Problem(_key(file, data, loc), f"{shown} does not fit; write {expected}")
+    return Problem(_key(file, data, loc), f"{shown} does not fit; write {expected(error)}")
 
 
 def _key(file: str, data: Mapping[str, Any], loc: Sequence[int | str]) -> str:

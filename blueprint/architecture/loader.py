@@ -7,14 +7,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
-import yaml
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from blueprint.architecture import checks
 from blueprint.architecture.model import Architecture
+from blueprint.model_errors import without_broken
 from blueprint.problems import InvalidStackError, Problem
-from blueprint.stackfile import explain, reader
+from files import yaml_reader
 
 NAMES = ("100", "300", "500", "1000")
 """The architectures that come with Quorate, smallest first."""
@@ -62,7 +62,7 @@ def _load(path: Path) -> Architecture:
         problems += checks.sense(str(path), architecture)
     else:
         # What stands beside a broken row is judged as well: one run, all problems.
-        rest, _ = _parse(explain.without_broken(data, errors))
+        rest, _ = _parse(without_broken(data, errors))
         problems += checks.sense(str(path), rest, whole=False) if rest is not None else []
     if architecture is None or problems:
         raise ArchitectureError(problems)
@@ -71,28 +71,29 @@ def _load(path: Path) -> Architecture:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        loader = reader.LOADER(path.read_text(encoding="utf-8"))
-        node = loader.get_single_node()
-        # Of two equal keys YAML takes the last in silence.
-        problems = checks.twins(str(path), node)
-        data: object = loader.construct_document(node) if node else None  # pyright: ignore[reportUnknownMemberType]
+        document = yaml_reader.read(path.read_text(encoding="utf-8"))
+        data: object = document.value
     except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "is no text"
+        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
         names = ", ".join(f'"{name}"' for name in NAMES)
         raise _error(str(path), f"cannot be read: {reason}; write {names} or the path of a YAML file") from None
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise _error(str(path), f"is no YAML: {error}; mend it there") from None
+    except yaml_reader.YamlError as error:
+        raise _error(str(path), f"is not valid YAML: {error}; fix it there") from None
     if not isinstance(data, dict):
-        raise _error(str(path), f"is no mapping; write it in the form of {FOLDER / '100.yaml'}")
-    if problems:
-        raise ArchitectureError(problems)
+        raise _error(str(path), f"is not a mapping; write it in the form of {FOLDER / '100.yaml'}")
+    if document.twins:
+        raise ArchitectureError([_twin(path, twin) for twin in document.twins])
     return cast("dict[str, Any]", data)
+
+
+def _twin(path: Path, twin: yaml_reader.Entry) -> Problem:
+    return Problem(f"{path}, line {twin.line}", f"'{twin.path}' is written a second time; keep one of them")
 
 
 def _parse(data: dict[str, Any]) -> tuple[Architecture | None, Sequence[ErrorDetails]]:
     try:
         # Through JSON: strict mode takes a list for a tuple only from there.
-        return Architecture.model_validate_json(reader.to_json(data)), ()
+        return Architecture.model_validate_json(yaml_reader.to_json(data)), ()
     except ValidationError as error:
         return None, error.errors(include_url=False)
 

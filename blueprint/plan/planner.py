@@ -7,7 +7,6 @@ a compute moves no control-plane service. The plan decides all placement; compon
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,9 +21,10 @@ from blueprint.plan.nodes import Node
 from blueprint.plan.sizing import Resources, load_sizing
 from blueprint.plan.topology_layout import by_topology
 from blueprint.problems import InvalidStackError, Problem
-from blueprint.stackfile.explain import did_you_mean
 from blueprint.stackfile.settings import Settings
 from contract import COMPUTE_POOL, CONTROLLER_POOL, MASTER_POOL, STORAGE_POOL
+from files import atomic
+from suggestion import did_you_mean
 
 VERSION = 2
 """Of plan.json. Rises when a reader of the old form would misread the new one."""
@@ -68,11 +68,8 @@ class Plan:
         return json.dumps(document, indent=1) + "\n"
 
     def write(self, path: Path) -> None:
-        """Writes plan.json whole or not at all."""
-        path.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = path.with_name(f".{path.name}.{os.getpid()}")
-        unfinished.write_text(self.to_json(), encoding="utf-8")
-        unfinished.replace(path)
+        """Writes plan.json in one step."""
+        atomic.write(path, self.to_json())
 
 
 def plan(settings: Settings) -> Plan:

@@ -12,12 +12,11 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-import yaml
 from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass
 
 from blueprint.source import Count, Facts, Source
-from blueprint.stackfile import reader
+from files import yaml_reader
 
 Profile = Literal["production", "lab"]
 
@@ -48,7 +47,7 @@ class Sizing(Facts):
 def load_sizing() -> Mapping[str, Mapping[str, Resources]]:
     """Resources by service and profile, for every service of every reference architecture (a test keeps it so)."""
     text = FILE.read_text(encoding="utf-8")
-    sizing = Sizing.model_validate_json(reader.to_json(yaml.load(text, reader.LOADER)))  # noqa: S506 - a SafeLoader
+    sizing = Sizing.model_validate_json(yaml_reader.to_json(yaml_reader.load(text)))
     return {
         service: {profile: _sourced(resources, sizing.source) for profile, resources in profiles.items()}
         for service, profiles in sizing.services.items()

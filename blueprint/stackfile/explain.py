@@ -2,37 +2,18 @@
 
 from __future__ import annotations
 
-import copy
-import difflib
 from collections.abc import Mapping, Sequence
 from typing import Any, cast, get_args, get_origin
 
 from pydantic import BaseModel
 from pydantic_core import ErrorDetails
 
+from blueprint.model_errors import expected, location
 from blueprint.problems import Problem
 from blueprint.stackfile.reader import NAMESPACE
 from blueprint.stackfile.settings import Settings
+from suggestion import did_you_mean
 
-_EXPECTED = {
-    "int_type": "a whole number",
-    "int_from_float": "a whole number",
-    "int_parsing": "a whole number",
-    "string_type": "text, in quotes",
-    "bool_type": "true or false",
-    "tuple_type": "a list",
-    "list_type": "a list",
-    "dict_type": "a mapping",
-    "model_type": "a mapping",
-    "model_attributes_type": "a mapping",
-    "ip_v4_address": "an IPv4 address such as 10.20.0.11",
-    "ip_v4_network": "an IPv4 network such as 10.20.0.0/16",
-    "date_type": "a date such as 2027-01-31",
-    "greater_than": "a number above {gt}",
-    "greater_than_equal": "{ge} or more",
-    "too_short": "at least {min_length} of them",
-    "string_too_short": "at least {min_length} character",
-}
 _PATTERNS = {
     r"^20\d\d\.[12]$": 'an OpenStack release such as "2026.1"',
     r"\S": "some text",
@@ -43,7 +24,7 @@ _PATTERNS = {
 
 def problem(error: ErrorDetails, raw: Mapping[str, Any]) -> Problem:
     """One pydantic error as a Problem. `raw` is the whole of what was read, to name servers as their file does."""
-    loc = _plain(error["loc"])
+    loc = location(error)
     key = key_of(loc, raw)
     kind = error["type"]
     if kind == "extra_forbidden":
@@ -55,22 +36,6 @@ def problem(error: ErrorDetails, raw: Mapping[str, Any]) -> Problem:
     return Problem(key, f"{_shown(error['input'])} does not fit; write {_expected(error)}")
 
 
-def without_broken(raw: Mapping[str, Any], errors: Sequence[ErrorDetails]) -> dict[str, Any]:
-    """`raw` less what the errors point at: the list item or the key they lie in."""
-    rest: dict[str, Any] = copy.deepcopy(dict(raw))
-    items: dict[str, set[int]] = {}
-    for error in errors:
-        loc = _plain(error["loc"])
-        if len(loc) > 1 and isinstance(loc[1], int):
-            items.setdefault(str(loc[0]), set()).add(loc[1])
-        elif loc and error["type"] != "missing":
-            rest.pop(str(loc[0]), None)
-    for key, broken in items.items():
-        if isinstance(rest.get(key), list):
-            rest[key] = [item for index, item in enumerate(rest[key]) if index not in broken]
-    return rest
-
-
 def key_of(loc: Sequence[int | str], raw: Mapping[str, Any]) -> str:
     """`quorate:servers[2].vms[0].ram (kvm1)`: the path as written, and the name of the server it is about."""
     text = f"{NAMESPACE}:"
@@ -78,17 +43,6 @@ def key_of(loc: Sequence[int | str], raw: Mapping[str, Any]) -> str:
         text += f"[{part}]" if isinstance(part, int) else (part if text.endswith(":") else f".{part}")
     name = _name_of(loc, raw)
     return f"{text} ({name})" if name else text
-
-
-def did_you_mean(word: str, choices: Sequence[str]) -> str:
-    """' (did you mean …?)' where one of the choices is close, else nothing."""
-    close = difflib.get_close_matches(word, choices, n=1, cutoff=0.6)
-    return f" (did you mean '{close[0]}'?)" if close else ""
-
-
-def _plain(loc: tuple[int | str, ...]) -> tuple[int | str, ...]:
-    # A dictionary's wrong key is marked so; the marker is pydantic's, not the file's.
-    return tuple(part for part in loc if part != "[key]")
 
 
 def _name_of(loc: Sequence[int | str], raw: Mapping[str, Any]) -> str | None:
@@ -107,17 +61,16 @@ def _unknown(key: str, fields: Sequence[str]) -> str:
 
 
 def _not_among(error: ErrorDetails) -> str:
-    expected = str(error.get("ctx", {}).get("expected", ""))
-    choices = [word.strip("' ") for word in expected.replace(" or ", ", ").split(",")]
+    listed = str(error.get("ctx", {}).get("expected", ""))
+    choices = [word.strip("' ") for word in listed.replace(" or ", ", ").split(",")]
     given = error["input"]
     return f"{_shown(given)} is not known{did_you_mean(str(given), choices)}; write one of: {', '.join(choices)}"
 
 
 def _expected(error: ErrorDetails) -> str:
-    context = error.get("ctx", {})
     if error["type"] == "string_pattern_mismatch":
-        return _PATTERNS.get(str(context.get("pattern")), f"text like {context.get('pattern')}")
-    return _EXPECTED.get(error["type"], error["msg"]).format(**context)
+        return _PATTERNS.get(str(error.get("ctx", {}).get("pattern")), expected(error))
+    return expected(error)
 
 
 def _shown(value: object) -> str:

@@ -15,9 +15,11 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from blueprint import inventory
+from blueprint.model_errors import without_broken
 from blueprint.problems import InvalidStackError
 from blueprint.stackfile import explain, reader
 from blueprint.stackfile.settings import Settings
+from files import yaml_reader
 
 __all__ = ["Settings", "from_pulumi", "load_file"]
 
@@ -39,7 +41,7 @@ def _validate(raw: dict[str, Any], encrypted: set[str]) -> Settings:
     problems += [explain.problem(error, plain) for error in errors]
     if settings is None:
         # What stands beside a broken entry is judged as well: one run, all problems.
-        settings, _ = _parse(explain.without_broken(plain, errors))
+        settings, _ = _parse(without_broken(plain, errors))
     if settings is not None:
         problems += inventory.problems(settings)
     if problems or settings is None:
@@ -50,6 +52,6 @@ def _validate(raw: dict[str, Any], encrypted: set[str]) -> Settings:
 def _parse(raw: dict[str, Any]) -> tuple[Settings | None, list[ErrorDetails]]:
     try:
         # Through JSON: strict mode takes a list for a tuple, and text for an address, only from there.
-        return Settings.model_validate_json(reader.to_json(raw)), []
+        return Settings.model_validate_json(yaml_reader.to_json(raw)), []
     except ValidationError as error:
         return None, error.errors(include_url=False)

@@ -1,7 +1,7 @@
 """A stack file as plain data: YAML in, keys below `quorate:` out, and no secret in clear.
 
 Owns the two doors (the file, the engine) and the rule that a secret is encrypted before it is written down. What the
-keys mean is models.py's.
+keys mean is in settings.py.
 """
 
 from __future__ import annotations
@@ -12,9 +12,8 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
 
-import yaml
-
 from blueprint.problems import InvalidStackError, Problem
+from files import yaml_reader
 
 NAMESPACE = "quorate"
 SECRETS = frozenset({"rootSecret"})
@@ -28,44 +27,21 @@ _SECRET_TEXT = (
 )
 
 
-LOADER = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
-"""For our own data: libyaml's reader is ten times as quick; Python's own stands in where it is absent."""
-
-
-class _StrictLoader(yaml.SafeLoader):
-    """YAML that says a key twice is a mistake, not a choice; plain YAML keeps the last one in silence."""
-
-    def build(self, node: yaml.Node) -> Any:
-        """What a node stands for; types-PyYAML leaves construct_object half typed."""
-        return self.construct_object(node, deep=True)  # pyright: ignore[reportUnknownMemberType]
-
-
-def _mapping(loader: _StrictLoader, node: yaml.MappingNode) -> dict[Any, Any]:
-    loader.flatten_mapping(node)
-    result: dict[Any, Any] = {}
-    for key_node, value_node in node.value:
-        key = loader.build(key_node)
-        if key in result:
-            raise yaml.MarkedYAMLError(None, None, f"the key '{key}' stands here twice", key_node.start_mark)
-        result[key] = loader.build(value_node)
-    return result
-
-
-_StrictLoader.add_constructor("tag:yaml.org,2002:map", _mapping)
-
-
 def read(path: Path) -> tuple[dict[str, Any], set[str]]:
     """The keys below `quorate:` of a stack file, and which of them are encrypted.
 
     Raises InvalidStackError where the file is absent or is no stack file.
     """
     try:
-        document: object = yaml.load(path.read_text(encoding="utf-8"), _StrictLoader)  # noqa: S506 - a SafeLoader
+        written = yaml_reader.read(path.read_text(encoding="utf-8"))
+        document: object = written.value
     except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "is no text"
+        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
         raise InvalidStackError([Problem(str(path), f"cannot be read: {reason}")]) from None
-    except yaml.YAMLError as error:
-        raise InvalidStackError([Problem(str(path), _yaml_fault(error))]) from None
+    except yaml_reader.YamlError as error:
+        raise InvalidStackError([Problem(str(path), f"{error}; fix the YAML there")]) from None
+    if written.twins:
+        raise InvalidStackError([_twin(path, twin) for twin in written.twins])
     config = cast("dict[str, Any]", document).get("config") if isinstance(document, dict) else None
     if not isinstance(config, dict):
         raise InvalidStackError(
@@ -97,11 +73,6 @@ def secret_problems(raw: Mapping[str, Any], encrypted: set[str]) -> list[Problem
         else:
             problems += [_in_clear(where) for where in _clear_secrets(f"{NAMESPACE}:{key}", key, value)]
     return problems
-
-
-def to_json(raw: Mapping[str, Any]) -> str:
-    """JSON of YAML's plain data; a date becomes its ISO text."""
-    return json.dumps(raw, default=str)
 
 
 def _is_encrypted(value: object) -> bool:
@@ -140,8 +111,7 @@ def _in_clear(where: str) -> Problem:
     )
 
 
-def _yaml_fault(error: yaml.YAMLError) -> str:
-    if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark:
-        mark = error.problem_mark
-        return f"line {mark.line + 1}, column {mark.column + 1}: {error.problem}; mend the YAML there"
-    return f"is no YAML: {error}"
+def _twin(path: Path, twin: yaml_reader.Entry) -> Problem:
+    return Problem(
+        str(path), f"line {twin.line}: the key '{twin.path.removeprefix('config.')}' is there twice; keep one"
+    )

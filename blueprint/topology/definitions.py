@@ -6,16 +6,15 @@ the way from CCP's names to the rows of the reference architectures.
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Literal
 
-import yaml
 from pydantic import BaseModel, ConfigDict
 
 from blueprint.topology.model import Kind
+from files import yaml_reader
 
 _DATA = Path(__file__).parent / "ccp_services.yaml"
 
@@ -49,7 +48,7 @@ class Catalogue(BaseModel):
 @cache
 def catalogue() -> Catalogue:
     """The data file, read once."""
-    return Catalogue.model_validate(yaml.safe_load(_DATA.read_text(encoding="utf-8")))
+    return Catalogue.model_validate(yaml_reader.load(_DATA.read_text(encoding="utf-8")))
 
 
 def architecture_service(name: str) -> str | None:
@@ -62,9 +61,3 @@ def architecture_service(name: str) -> str | None:
     behind = known.abstractions.get(name, (name,))[0]
     definition = known.services.get(behind)
     return definition.architecture if definition else None
-
-
-def suggestion(name: str, known: Iterable[str]) -> str:
-    """' (did you mean X?)' where a known name is close, else nothing."""
-    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.75)
-    return f" (did you mean {close[0]}?)" if close else ""

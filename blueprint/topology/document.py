@@ -11,11 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import yaml
 
 from blueprint.topology.model import Finding
+from files import yaml_reader
 
 Section = dict[object, object]
 """A mapping as YAML gives it: keys are text by custom only."""
@@ -27,8 +28,6 @@ _PLAIN = {
     for name in ("null", "bool", "int", "float", "str", "seq", "map", "set", "omap", "pairs", "binary", "timestamp")
 } | {f"{_STANDARD}merge", f"{_STANDARD}value", _INCLUDE}
 _PLACING = ("nodes", "roles", "replicas", "services")
-_LARGEST = 200_000
-"""Values that one document may hold with its aliases written out: a few lines of aliases can stand for billions."""
 
 
 @dataclass(frozen=True)
@@ -36,16 +35,19 @@ class _Include:
     files: tuple[str, ...]
 
 
-class _Loader(yaml.SafeLoader):
-    """SafeLoader and `!include`, nothing else: a topology is data."""
-
-
-def _include(node: yaml.Node) -> _Include:
+def _include(_loader: object, node: yaml.Node) -> _Include:
     items = cast("list[yaml.ScalarNode]", node.value) if isinstance(node, yaml.SequenceNode) else [node]
     return _Include(tuple(str(item.value) for item in items))
 
 
-_Loader.add_constructor(_INCLUDE, lambda _, node: _include(node))
+def _loader(base: Any) -> Any:
+    """The loader with `!include` beside YAML's own tags, and nothing else: a topology is data."""
+    loader: Any = type("TopologyLoader", (base,), {})
+    loader.add_constructor(_INCLUDE, _include)
+    return loader
+
+
+_LOADERS = (_loader(yaml_reader.LOADERS[0]), _loader(yaml_reader.LOADERS[1]))
 
 
 def as_section(value: object) -> Section | None:
@@ -107,27 +109,22 @@ class _Reader:
 
     def _documents(self, path: Path, at: str) -> Iterator[object]:
         try:
-            content = path.read_bytes()
+            content = path.read_text(encoding="utf-8")
         except OSError as error:
             rule = "include-absent" if at else "file-absent"
             what = f"{path} cannot be read: {(error.strerror or str(error)).lower()}"
             advice = "write a path relative to the file that includes it" if at else "give the path of a topology file"
             self._error(rule, at or str(path), f"{what}; {advice}")
             return
+        except UnicodeDecodeError:
+            self._error("not-yaml", str(path), "is not YAML: it is not UTF-8 text; fix it there")
+            return
         try:
-            loader = _Loader(content)
-            while loader.check_node():
-                node = loader.get_node()
-                if node is not None and self._is_sound(node, path):
-                    value: object = loader.construct_document(node)  # pyright: ignore[reportUnknownMemberType]
-                    yield value
-        except yaml.MarkedYAMLError as error:
-            mark = error.problem_mark
-            place = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
-            self._error("not-yaml", str(path), f"is not YAML, {place}{error.problem or error.context}; mend it there")
-        except (yaml.YAMLError, ValueError, RecursionError) as error:
-            reason = "it nests too deeply" if isinstance(error, RecursionError) else " ".join(str(error).split())
-            self._error("not-yaml", str(path), f"is not YAML that can be read: {reason}; mend it there")
+            for document in yaml_reader.parse(content, _LOADERS):
+                if document.node is not None and self._is_sound(document, path):
+                    yield document.value
+        except yaml_reader.YamlError as error:
+            self._error("not-yaml", str(path), f"is not valid YAML: {error}; fix it there")
 
     def _with_includes(self, value: object, path: Path, including: tuple[Path, ...]) -> object:
         """The value with the content of included files in the place of each `!include`."""
@@ -141,16 +138,22 @@ class _Reader:
             return value
         return {key: self._with_includes(child, path, including) for key, child in section.items()}
 
-    def _is_sound(self, node: yaml.Node, path: Path) -> bool:
-        """Whether a document may be turned into values: known tags only, no endless aliases. Tells what is not."""
+    def _is_sound(self, document: yaml_reader.Document, path: Path) -> bool:
+        """Whether a document may be turned into values: known tags only, no endless aliases. Notes what is not."""
         walk = _Walk(path)
-        size = walk.weigh(node, "")
-        if size > _LARGEST:
-            walk.errors.append(("alias-bomb", str(path), f"stands for {size} values with its aliases; write them out"))
+        size = document.size
+        if size is None:
+            self._error("alias-bomb", str(path), "contains itself through an alias; write it out")
+        elif size > yaml_reader.LARGEST:
+            self._error("alias-bomb", str(path), f"stands for {size} values with its aliases; write them out")
+        if document.node is not None:
+            walk.visit(document.node, "")
+        for entry in document.twins:
+            walk.add_twin(entry)
         self.findings.extend(walk.warnings)
         for error in walk.errors:
             self._error(*error)
-        return not walk.unsound and size <= _LARGEST
+        return not walk.unsound and size is not None and size <= yaml_reader.LARGEST
 
     def _error(self, rule: str, key: str, message: str) -> None:
         self.findings.append(Finding(rule, "error", key, message))
@@ -164,28 +167,30 @@ class _Walk:
     errors: list[tuple[str, str, str]] = field(default_factory=list[tuple[str, str, str]])
     warnings: list[Finding] = field(default_factory=list[Finding])
     unsound: bool = False
-    sizes: dict[int, int] = field(default_factory=dict[int, int])
-    """Size of each node seen, 0 while it is being weighed."""
+    seen: set[int] = field(default_factory=set[int])
 
-    def weigh(self, node: yaml.Node, key: str, listed: bool = False) -> int:
-        """How many values a node stands for with its aliases written out. `key` is where it was met first."""
-        if id(node) in self.sizes:
-            if self.sizes[id(node)] == 0:
-                self._unsound("alias-bomb", key, "contains itself through an alias; write it out", node)
-            return self.sizes[id(node)]
-        self.sizes[id(node)] = 0
+    def visit(self, node: yaml.Node, key: str, listed: bool = False) -> None:
+        """Checks the tags of a node and of all below it. `key` is where it was met first."""
+        if id(node) in self.seen:
+            return
+        self.seen.add(id(node))
         self._check_tag(node, key, listed)
-        size = 1
         if isinstance(node, yaml.SequenceNode):
-            children = cast("list[yaml.Node]", node.value)
-            size += sum(self.weigh(child, key, listed=True) for child in children)
+            for child in cast("list[yaml.Node]", node.value):
+                self.visit(child, key, listed=True)
         elif isinstance(node, yaml.MappingNode):
-            pairs = cast("list[tuple[yaml.Node, yaml.Node]]", node.value)
-            self._check_twins([name for name, _ in pairs], key)
-            for name, child in pairs:
-                size += self.weigh(name, key) + self.weigh(child, f"{key}.{name.value}" if key else str(name.value))
-        self.sizes[id(node)] = size
-        return size
+            for name, child in cast("list[tuple[yaml.Node, yaml.Node]]", node.value):
+                self.visit(name, key)
+                self.visit(child, f"{key}.{name.value}" if key else str(name.value))
+
+    def add_twin(self, entry: yaml_reader.Entry) -> None:
+        """Notes a key that is written twice: an error where it decides placement, else a warning."""
+        place = f"{self.path}, again at line {entry.line}"
+        message = f"stands twice ({place}) and only the last one is read; write it once"
+        if entry.path.partition(".")[0] in _PLACING:
+            self.errors.append(("duplicate-key", entry.path, message))
+        else:
+            self.warnings.append(Finding("duplicate-key", "warning", entry.path, message))
 
     def _check_tag(self, node: yaml.Node, key: str, listed: bool) -> None:
         tag = str(node.tag)
@@ -199,23 +204,6 @@ class _Walk:
             elif listed:
                 advice = "write it as a document of its own, or as the value of a key"
                 self._unsound("include-malformed", key, f"has !include inside a list; {advice}", node)
-
-    def _check_twins(self, names: list[yaml.Node], key: str) -> None:
-        seen: set[str] = set()
-        for name in names:
-            if isinstance(name, yaml.ScalarNode) and name.tag != f"{_STANDARD}merge":
-                text = str(name.value)
-                if text in seen:
-                    self._twin(f"{key}.{text}" if key else text, name)
-                seen.add(text)
-
-    def _twin(self, key: str, node: yaml.Node) -> None:
-        place = f"{self.path}, again at line {node.start_mark.line + 1}"
-        message = f"stands twice ({place}) and only the last one is read; write it once"
-        if key.partition(".")[0] in _PLACING:
-            self.errors.append(("duplicate-key", key, message))
-        else:
-            self.warnings.append(Finding("duplicate-key", "warning", key, message))
 
     def _unsound(self, rule: str, key: str, message: str, node: yaml.Node) -> None:
         self.unsound = True

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from blueprint.topology.definitions import catalogue, suggestion
+from blueprint.topology.definitions import catalogue
 from blueprint.topology.model import Finding, Placement, ServicePlacement, Topology
 from blueprint.topology.validate import judge
+from suggestion import did_you_mean
 
 _Sources = dict[str, dict[str, list[tuple[str, str]]]]
 """Service to node to every (key, role) that puts it there."""
@@ -105,7 +106,7 @@ def _judge_roles(topology: Topology) -> Iterator[Finding]:
         used.update(entry.roles)
         for role in dict.fromkeys(entry.roles):
             if topology.roles and role not in topology.roles:
-                hint = suggestion(role, topology.roles)
+                hint = did_you_mean(role, topology.roles)
                 message = f"role '{role}' is not defined{hint}; write roles.{role} with its services, or take it out"
                 yield Finding("undefined-role", "error", f"nodes.{key}.roles", message)
     for role in topology.roles:
@@ -139,7 +140,7 @@ def _judge_replicas(topology: Topology, services: dict[str, ServicePlacement], s
         if service not in sources:
             standing_in = [name for name in services if topology.definition_of(name) == service]
             hint = f" (replicas are counted by name: did you mean {', '.join(standing_in)}?)" if standing_in else ""
-            hint = hint or suggestion(service, sources)
+            hint = hint or did_you_mean(service, sources)
             message = f"no role of any node names {service}{hint}; name it in a role that nodes have, or take this out"
             yield Finding("replicas-of-unplaced", "error", key, message)
         elif placed and placed.kind == "DaemonSet":

@@ -7,7 +7,6 @@ place.py's matter.
 
 from __future__ import annotations
 
-import difflib
 import re
 import warnings
 from collections.abc import Mapping
@@ -15,9 +14,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeGuard
 
-from blueprint.topology.definitions import catalogue, suggestion
+from blueprint.topology.definitions import catalogue
 from blueprint.topology.document import Section, as_section, kind, merged, read_document
 from blueprint.topology.model import Finding, NamedService, NodeKey, Topology, TopologyError
+from suggestion import closest, did_you_mean
 
 _PLACING = ("nodes", "roles", "replicas", "services")
 
@@ -175,14 +175,14 @@ class _Sections:
     def _check_keys(self, entry: Section, key: str, known: tuple[str, ...]) -> None:
         for extra in [str(part) for part in entry if part not in known]:
             advice = f"here stand {', '.join(known)}"
-            self._warn("unknown-key", f"{key}.{extra}", f"is not read{suggestion(extra, known)}; {advice}")
+            self._warn("unknown-key", f"{key}.{extra}", f"is not read{did_you_mean(extra, known)}; {advice}")
 
     def _check_overrides(self, configs: Section, known: Mapping[object, object], key: str) -> None:
         """A node's configs override and add nothing: CCP refused new keys, though only up to the first mapping."""
         for name, value in configs.items():
             below, above = as_section(known.get(name)), as_section(value)
             if name not in known:
-                hint = suggestion(str(name), [str(each) for each in known])
+                hint = did_you_mean(str(name), [str(each) for each in known])
                 advice = "write it under the file's own configs first, or take it out"
                 wrong = f"is a new key{hint} and a node's configs only override"
                 self._error("new-config-key", f"{key}.{name}", f"{wrong}; {advice}")
@@ -195,9 +195,9 @@ class _Sections:
             text = str(name)
             if text in catalogue().sections:
                 continue
-            close = difflib.get_close_matches(text, _PLACING, n=1, cutoff=0.85)
+            close = closest(text, _PLACING, cutoff=0.85)
             if close:
-                self._error("unknown-key", text, f"is no section of a CCP file; write {close[0]}")
+                self._error("unknown-key", text, f"is no section of a CCP file; write {close}")
             else:
                 self._warn("unknown-key", text, "is no section of a CCP file and is not read; take it out")
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from blueprint.topology.definitions import Catalogue, catalogue, suggestion
+from blueprint.topology.definitions import Catalogue, catalogue
 from blueprint.topology.document import as_section
 from blueprint.topology.model import Finding, Placement, ServicePlacement, Topology
+from suggestion import did_you_mean
 
 _Services = Mapping[str, ServicePlacement]
 _CLUSTER_SIZE = 3
@@ -74,11 +75,11 @@ def _judge_definitions(topology: Topology, known: Catalogue) -> Iterator[Finding
             elif colon and count.strip().isdigit():
                 advice = f"write {stem} here and replicas.{stem}: {count.strip()}"
             else:
-                advice = f"write a service that CCP has{suggestion(name, [*topology.services, *known.services])}"
+                advice = f"write a service that CCP has{did_you_mean(name, [*topology.services, *known.services])}"
             yield Finding("undefined-service", "error", f"roles.{role}", f"{name} has no definition; {advice}")
     for name, service in topology.services.items():
         if service.definition not in known.services:
-            hint = suggestion(service.definition, known.services)
+            hint = did_you_mean(service.definition, known.services)
             message = f"{service.definition} is no definition that CCP has{hint}; write one, such as galera"
             yield Finding("undefined-service", "error", f"services.{name}.service_def", message)
 
@@ -102,7 +103,7 @@ def _judge_mappings(topology: Topology, known: Catalogue) -> Iterator[Finding]:
     for name, service in topology.services.items():
         for abstraction, target in service.mapping.items():
             if target not in topology.services and target not in known.services:
-                hint = suggestion(target, [*topology.services, *known.services])
+                hint = did_you_mean(target, [*topology.services, *known.services])
                 message = f"{target} is no service{hint}; write services.{target}.service_def, or map to another"
                 yield Finding("undefined-dependency", "error", f"services.{name}.mapping.{abstraction}", message)
 

@@ -10,14 +10,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any, cast
 
-import yaml
-
+from files import yaml_reader
 from policy.facts.kubernetes.node import is_machine
 from policy.facts.properties import Malformed
 from policy.facts.resource import Resource
 
 MASTER = "master"
-_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class Machine:
@@ -75,8 +73,8 @@ class Machine:
             if not path.endswith((".yaml", ".yml", ".manifest")):
                 continue
             try:
-                documents = cast("list[object]", list(yaml.load_all(self.files[path], _Loader)))
-            except yaml.YAMLError:
+                documents = yaml_reader.load_all(self.files[path])
+            except yaml_reader.YamlError:
                 raise Malformed(f"file {path} of {self.resource.name} is no YAML") from None
             yield from (cast("dict[str, Any]", each) for each in documents if isinstance(each, dict))
 

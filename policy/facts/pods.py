@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import image_reference
 from policy.facts.kubernetes.workload import Workload
 from policy.facts.properties import Properties
 from policy.facts.resource import Resource
@@ -36,12 +37,7 @@ class Pods:
     @property
     def names(self) -> set[str]:
         """What its containers run, by their images."""
-        return {program(image) for image in self.images}
-
-
-def program(image: str) -> str:
-    """The last part of an image's name: what runs in it."""
-    return image.partition("@")[0].rpartition("/")[2].partition(":")[0]
+        return {image_reference.parse(image).name for image in self.images}
 
 
 def pods(facts: Facts) -> Iterator[Pods]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
 
+import image_reference
 from contract import NAME
 from policy.facts.components import Etcd
 from policy.facts.kubernetes.workload import REPLICATED, Workload
@@ -78,7 +79,7 @@ def quorum_of(workload: Workload) -> Quorum | None:
     elif not several:
         return None
     known = (*_BY_IMAGE, *_DATABASES) if several else _BY_IMAGE
-    names = (_image_name(image) for image in workload.images)
+    names = (image_reference.parse(image).name for image in workload.images)
     return next(
         (kind for name in names for form, kind in known if form.fullmatch(name) and not _BESIDE.search(name)), None
     )
@@ -191,7 +192,3 @@ def _same_quorum(facts: Facts, one: Workload, other: Workload) -> bool:
     if kind is None or kind is not quorum_of(other):
         return False
     return any(service.selects(one) and service.selects(other) for service in facts.services)
-
-
-def _image_name(image: str) -> str:
-    return image.partition("@")[0].rpartition("/")[2].partition(":")[0]

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-import yaml
+from files import yaml_reader
 
 FOLDER = Path(__file__).parent
 
@@ -60,7 +60,7 @@ class Part:
 def parts() -> Iterator[Part]:
     """Every part, by the name of its file. ValueError names the file and the norm that is not whole."""
     for path in sorted(FOLDER.glob("*.yaml")):
-        document = cast("dict[str, Any]", yaml.safe_load(path.read_text(encoding="utf-8")))
+        document = cast("dict[str, Any]", yaml_reader.load(path.read_text(encoding="utf-8")))
         norms = tuple(_norm(path.name, each) for each in document["norms"])
         yield Part(document["seed"], tuple(document.get("sections", ())), norms)
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from image_reference import parse
 from policy.facts.kubernetes.workload import kubernetes_kind
 from policy.facts.machine import Machine
-from policy.facts.pods import program
 from policy.facts.properties import Malformed, Properties
 from policy.facts.resource import Resource
 from policy.facts.stack import Facts
@@ -227,7 +227,7 @@ def _dns(facts: Facts) -> Iterator[Dns]:
 
 
 def _is_dns(image: str) -> bool:
-    return program(image) in ("coredns", "kube-dns", "k8s-dns-kube-dns")
+    return parse(image).name in ("coredns", "kube-dns", "k8s-dns-kube-dns")
 
 
 @rule(

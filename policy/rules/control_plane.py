@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from image_reference import parse
 from policy.facts.components import Etcd
 from policy.facts.kubernetes.workload import Workload
 from policy.facts.machine import Machine
-from policy.facts.pods import Pods, pods, program
+from policy.facts.pods import Pods, pods
 from policy.facts.stack import Facts
 from policy.findings import Severity
 from policy.rule import Problem, Source, rule
@@ -117,7 +118,7 @@ def cluster_has_etcd(facts: Facts, _tier: object) -> Iterator[Problem]:
 
 
 def _runs_etcd(workload: Workload) -> bool:
-    return any(program(image) == "etcd" for image in workload.images)
+    return any(parse(image).name == "etcd" for image in workload.images)
 
 
 def _machines_of(facts: Facts, etcd: Etcd) -> list[Machine]:

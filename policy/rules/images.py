@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from image_reference import parse
 from policy.facts.components import Cloud
 from policy.facts.pods import Pods, pods
 from policy.facts.stack import LAB, PRODUCTION, Facts
@@ -14,17 +14,11 @@ from policy.wording import join_names
 
 PUBLIC = ("quay.io/openstack.kolla/",)
 FLOATING = ("latest", "master", "main", "edge", "nightly", "stable", "devel")
-_DIGEST = re.compile(r"@sha256:[0-9a-f]{64}$")
 
 
 def is_pinned(image: str) -> bool:
-    """Whether a digest says exactly which image it is."""
-    return bool(_DIGEST.search(image))
-
-
-def tag(image: str) -> str:
-    """An image's tag; empty where it has none. A colon before the last slash is a port's."""
-    return image.partition("@")[0].rpartition("/")[2].partition(":")[2]
+    """Whether a digest identifies the image."""
+    return parse(image).is_pinned
 
 
 @rule(
@@ -47,7 +41,7 @@ def tag(image: str) -> str:
 )
 def no_floating_tag(_facts: Facts, each: Pods) -> Iterator[Problem]:
     """A digest makes up for any tag."""
-    floating = {image for image in each.images if not is_pinned(image) and tag(image) in ("", *FLOATING)}
+    floating = {image for image in each.images if not is_pinned(image) and parse(image).tag in ("", *FLOATING)}
     if floating:
         yield Problem(f"{join_names(floating)} may be any version", "a tag of one version, or a digest")
 

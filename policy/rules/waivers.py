@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -11,6 +10,7 @@ from policy.facts.stack import LAB, PRODUCTION, Facts
 from policy.facts.stack_waivers import KEY
 from policy.findings import Enforcement, Severity, Waiver
 from policy.rule import Problem, Source, rule
+from suggestion import did_you_mean
 
 ADVISORY = {PRODUCTION: Enforcement.ADVISORY, LAB: Enforcement.ADVISORY}
 """What is left of a waiver stops nobody by itself: the failure that an expired one was for does."""
@@ -57,8 +57,7 @@ def _names_rule(facts: Facts, written: Written) -> bool:
 def waiver_names_rule(facts: Facts, written: Written) -> Iterator[Problem]:
     """Spelling is the usual reason."""
     if not _names_rule(facts, written):
-        close = difflib.get_close_matches(written.waiver.rule, facts.waivers.rules, n=1)
-        meant = f" (did you mean '{close[0]}'?)" if close else ""
+        meant = did_you_mean(written.waiver.rule, facts.waivers.rules)
         yield Problem(f"there is no rule '{written.waiver.rule}' to waive", f"the id of a rule{meant}")
 
 

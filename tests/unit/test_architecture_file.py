@@ -294,13 +294,13 @@ def test_a_row_without_a_name_is_counted_from_one(data: Data, write: Write) -> N
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("- row: keystone-all\n", "is no mapping; write it in the form of "),
-        ("", "is no mapping; write it in the form of "),
-        ("name: [\n", "is no YAML: "),
-        ("name: 2026-13-45\n", "is no YAML: month must be in 1..12"),
-        ("name: &name [*name]\n", "is no YAML: "),
-        ("name: !!python/object:os.system x\n", "is no YAML: "),
-        ("\xff", "cannot be read: is no text; write "),
+        ("- row: keystone-all\n", "is not a mapping; write it in the form of "),
+        ("", "is not a mapping; write it in the form of "),
+        ("name: [\n", "is not valid YAML: "),
+        ("name: 2026-13-45\n", "is not valid YAML: month must be in 1..12"),
+        ("name: &name [*name]\n", "is not valid YAML: "),
+        ("name: !!python/object:os.system x\n", "is not valid YAML: "),
+        ("\xff", "cannot be read: it is not UTF-8 text; write "),
     ],
 )
 def test_files_that_are_no_architecture(text: str, message: str, tmp_path: Path) -> None:
@@ -317,7 +317,7 @@ def test_a_key_that_stands_twice(tmp_path: Path) -> None:
     path.write_text(text.replace("    instances: 3\n", "    instances: 3\n    instances: 5\n", 1), encoding="utf-8")
     ((key, message),) = faults(str(path))
     assert key == "line 16"
-    assert message == "'instances' stands here a second time; keep one of them"
+    assert message == "'rows[0].instances' is written a second time; keep one of them"
 
 
 def test_no_such_file() -> None:

@@ -263,7 +263,7 @@ def test_all_problems_of_a_file_come_at_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("config:\n  quorate:profile: lab\n  quorate:profile: lab\n", "line 3, column 3: the key 'quorate:profile'"),
+        ("config:\n  quorate:profile: lab\n  quorate:profile: lab\n", "line 3: the key 'quorate:profile'"),
         ("config: [\n", "line 2"),
         ("other: {}\n", "has no 'config:' mapping"),
         ("", "has no 'config:' mapping"),

@@ -1,0 +1,58 @@
+"""pydantic's errors as a file's reader needs them: what was expected, and what is left without the broken parts."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic_core import ErrorDetails
+
+EXPECTED = {
+    "int_type": "a whole number without quotes",
+    "int_from_float": "a whole number",
+    "int_parsing": "a whole number",
+    "string_type": 'text, in quotes where it looks like a number: "100"',
+    "bool_type": "true or false",
+    "tuple_type": "a list",
+    "list_type": "a list",
+    "dict_type": "a mapping",
+    "model_type": "a mapping",
+    "model_attributes_type": "a mapping",
+    "ip_v4_address": "an IPv4 address such as 10.20.0.11",
+    "ip_v4_network": "an IPv4 network such as 10.20.0.0/16",
+    "date_type": "a date such as 2027-01-31",
+    "greater_than": "a number above {gt}",
+    "greater_than_equal": "{ge} or more",
+    "too_short": "at least {min_length} of them",
+    "string_too_short": "at least {min_length} character",
+    "string_pattern_mismatch": "text like {pattern}",
+    "literal_error": "{expected}",
+}
+"""What to write instead, by pydantic's type of error; places are the error's own context."""
+
+
+def expected(error: ErrorDetails) -> str:
+    """What to write instead of what the error is about."""
+    return EXPECTED.get(error["type"], error["msg"]).format(**error.get("ctx", {}))
+
+
+def location(error: ErrorDetails) -> tuple[int | str, ...]:
+    """Where the error is, by keys and numbers; a dictionary's wrong key is marked by pydantic, not by the file."""
+    return tuple(part for part in error["loc"] if part != "[key]")
+
+
+def without_broken(raw: Mapping[str, Any], errors: Sequence[ErrorDetails]) -> dict[str, Any]:
+    """`raw` less what the errors point at: the list item or the key they lie in."""
+    rest: dict[str, Any] = copy.deepcopy(dict(raw))
+    items: dict[str, set[int]] = {}
+    for error in errors:
+        loc = location(error)
+        if len(loc) > 1 and isinstance(loc[1], int):
+            items.setdefault(str(loc[0]), set()).add(loc[1])
+        elif loc and error["type"] != "missing":
+            rest.pop(str(loc[0]), None)
+    for key, broken in items.items():
+        if isinstance(rest.get(key), list):
+            rest[key] = [item for index, item in enumerate(rest[key]) if index not in broken]
+    return rest

@@ -1,0 +1,1 @@
+"""Files and their texts: reading YAML, writing a file in one step."""

@@ -1,0 +1,50 @@
+"""The parts of a container image's reference, such as quay.io/openstack.kolla/nova-api:2026.1@sha256:….
+
+The grammar is the distribution project's (github.com/distribution/reference): a colon before the last slash belongs to
+a port, a digest follows an `@`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_PART = r"[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*"
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+_REPOSITORY = re.compile(rf"(?:[A-Za-z0-9]+(?:[.-]+[A-Za-z0-9]+)*(?::[0-9]+)?/)?{_PART}(?:/{_PART})*")
+_TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
+
+
+@dataclass(frozen=True)
+class ImageReference:
+    """A reference in its parts. A part that is not written is empty."""
+
+    repository: str
+    """Registry, namespace and name, without tag and digest."""
+    tag: str
+    digest: str
+
+    @property
+    def name(self) -> str:
+        """The last part of the repository: usually the program that the image runs."""
+        return self.repository.rpartition("/")[2]
+
+    @property
+    def is_pinned(self) -> bool:
+        """Whether a sha256 digest identifies the image."""
+        return _DIGEST.fullmatch(self.digest) is not None
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether every part that is written keeps to the grammar."""
+        digest = not self.digest or self.is_pinned
+        tag = not self.tag or _TAG.fullmatch(self.tag) is not None
+        return digest and tag and _REPOSITORY.fullmatch(self.repository) is not None
+
+
+def parse(text: str) -> ImageReference:
+    """Splits a reference into its parts; ask `is_valid` whether they keep to the grammar."""
+    named, _, digest = text.partition("@")
+    path, slash, last = named.rpartition("/")
+    name, _, tag = last.partition(":")
+    return ImageReference(f"{path}{slash}{name}", tag, digest)

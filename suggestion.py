@@ -1,0 +1,17 @@
+"""Suggests the word that was meant in place of an unknown one."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+def closest(word: str, choices: Iterable[str], cutoff: float = 0.6) -> str | None:
+    """The choice most like `word`; None where the likeness (difflib's ratio, 0 to 1) of every one is below `cutoff`."""
+    return next(iter(difflib.get_close_matches(word, list(choices), n=1, cutoff=cutoff)), None)
+
+
+def did_you_mean(word: str, choices: Iterable[str]) -> str:
+    """ " (did you mean 'x'?)" where one of the choices is close, else nothing."""
+    close = closest(word, choices)
+    return f" (did you mean '{close}'?)" if close else ""
