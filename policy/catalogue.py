@@ -1,19 +1,19 @@
 """All rules of the pack, and the pages about them (`python -m policy.catalogue`).
 
-docs/rules.md describes every rule, docs/rules-not-made.md what the sources ask for and no rule judges.
+docs/rules.md describes every rule, docs/rules-not-made.md every requirement of the sources.
 
 A rule is in the pack when it stands in a file of policy/rules that is named here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import cast
 
 from policy.facts.stack import LAB, PRODUCTION
-from policy.requirements import Norm, parts
+from policy.requirements import DOCUMENTS, Norm, parts
 from policy.rule import AnyRule, Rule
 from policy.rules import (
     anti_affinity,
@@ -95,12 +95,14 @@ def _lines() -> Iterator[str]:
     yield ""
     yield "<!-- Written by `python -m policy.catalogue` from policy/rules; a test keeps it in step. -->"
     yield ""
-    yield f"{len(RULES)} rules. A mandatory rule stops an update, an advisory one only warns; which it is follows from"
-    yield "the profile of the stack. A rule that cannot be evaluated (an unknown value, an error) counts as violated:"
-    yield "it has not passed. Sources are cited by document number and section; a project requirement is Quorate's own."
-    yield "What the sources ask for and no rule judges stands in [rules-not-made.md](rules-not-made.md)."
+    yield f"{len(RULES)} rules. A mandatory rule stops an update; an advisory rule warns. The stack's profile decides"
+    yield "which applies. A rule that cannot be evaluated (unknown value, error) counts as violated. Sources are cited"
+    yield "by document number and section. [rules-not-made.md](rules-not-made.md) lists the requirements without a rule,"
+    yield "with the reason."
     yield ""
-    yield "| rule | severity | in production | in a lab | what it says |"
+    yield from _documents()
+    yield ""
+    yield "| rule | severity | in production | in a lab | requirement |"
     yield "| --- | --- | --- | --- | --- |"
     for each in RULES:
         levels = f"{each.enforced(PRODUCTION)} | {each.enforced(LAB)}"
@@ -137,27 +139,36 @@ def _written(value: object) -> str:
 
 
 def _not_made() -> Iterator[str]:
-    yield "# What the sources ask for"
+    yield "# Requirements of the sources"
     yield ""
     yield "<!-- Written by `python -m policy.catalogue` from policy/requirements; a test keeps it in step. -->"
     yield ""
-    yield 'Every sentence of the sources with "should", "must", "recommended", "required" or the like became a rule of'
-    yield "the policy pack ([rules.md](rules.md)), or it stands here with the reason why it did not."
+    yield 'Each sentence of the source documents with "should", "must", "recommended", "required" or the like is listed'
+    yield "once. For each part, this page lists the requirements without a rule, with the reason, then the requirements"
+    yield "that [rules](rules.md) of the policy pack evaluate. Each requirement paraphrases one sentence."
+    yield ""
+    yield from _documents()
     for part in parts():
         yield ""
         yield f"## {part.title}"
+        yield from _table("Without a rule", "reason", [_row(norm, norm.why_not) for norm in part.norms if norm.why_not])
+        yield from _table("With rules", "rules", [_row(norm, _links(norm.rules)) for norm in part.norms if norm.rules])
+
+
+def _documents() -> Iterator[str]:
+    yield "| document | title |"
+    yield "| --- | --- |"
+    yield from (f"| {name} | {title} |" for name, title in DOCUMENTS.items())
+
+
+def _table(title: str, last: str, rows: Sequence[str]) -> Iterator[str]:
+    if rows:
         yield ""
-        yield "### No rule"
+        yield f"### {title}"
         yield ""
-        yield "| section | it says | why no rule judges it |"
+        yield f"| section | requirement | {last} |"
         yield "| --- | --- | --- |"
-        yield from (_row(norm, norm.why_not) for norm in part.norms if norm.why_not)
-        yield ""
-        yield "### Rules"
-        yield ""
-        yield "| section | it says | judged by |"
-        yield "| --- | --- | --- |"
-        yield from (_row(norm, _links(norm.rules)) for norm in part.norms if norm.rules)
+        yield from rows
 
 
 def _row(norm: Norm, last: str) -> str:

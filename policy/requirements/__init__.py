@@ -1,16 +1,19 @@
-"""What the sources ask for, sentence by sentence: the rule that a sentence became, or why it became none.
+"""The requirements of the source documents: each sentence with the rules that evaluate it, or the reason for none.
 
-Data, a file for each part of a seed (004-5.3.yaml, …):
+Data, a file for each part of a document (004-5.5.yaml, …):
 
-    seed: "004"
-    sections: ["5.3", "5.4"]      # what the file covers, with everything below; all of the seed where it is left out
+    documents: ["004"]            # several where they contain one text
+    sections: ["5.3", "5.4"]      # what the file covers, with all subsections; the whole document if left out
     norms:
-      - {section: "5.4.12", says: a short quote, rule: rabbitmq-size}
-      - {section: "5.4.6", says: a short quote, rule: [instances-match-row, load-balanced-row-has-service]}
-      - {section: "5.4.10", says: a short quote, why_not: a sentence that says why no rule judges it}
+      - {section: "5.4.12", says: a paraphrase of one sentence, rule: rabbitmq-size}
+      - {section: "5.3.6 and 5.4.6", says: a sentence of both sections, rule: [instances-match-row, services-apart]}
+      - {section: "5.4.10", says: a paraphrase of one sentence, why_not: the reason why no rule evaluates it}
 
-docs/rules-not-made.md is written from it (`python -m policy.catalogue`). Tests keep both ways closed: a norm names only
-rules that there are, and a rule that cites a part is named by a norm.
+The document `project` contains what Quorate requires beyond the source documents.
+
+`python -m policy.catalogue` writes docs/rules-not-made.md from these files. Tests check both directions: an entry names
+existing rules, and a rule is named by an entry of each section that it cites. Where the source documents are at hand,
+tests/policy/test_seeds.py checks that every entry states a sentence of its section, and that no requirement is missing.
 """
 
 from __future__ import annotations
@@ -24,45 +27,64 @@ from files import yaml_reader
 
 FOLDER = Path(__file__).parent
 
+DOCUMENTS = {
+    "000": "Reduced footprint (specification of OpenStack Fuel, as merged)",
+    "001": "Reduced footprint (the same specification before its review)",
+    "002": "TripleO Deploy Cloud Hypervisor Type (specification of TripleO)",
+    "003": "TripleO Deploy Cloud Hypervisor Type (another copy of 002)",
+    "004": "CCP Documentation (Fuel-CCP, release of 15 November 2017)",
+    "project": "Requirements of Quorate itself",
+}
+"""The titles of the documents, by the name that sources cite."""
+
 
 @dataclass(frozen=True)
 class Norm:
-    """A sentence of a source that asks for something."""
+    """A sentence that requires something."""
 
     section: str
+    """The section's number or title; "5.3.6 and 5.4.6" for a sentence of both."""
     says: str
+    """A paraphrase of that sentence."""
     rules: tuple[str, ...]
-    """Ids of the rules that it became."""
+    """Ids of the rules that evaluate it."""
     why_not: str
-    """Why it became none; empty where it became one."""
+    """Why no rule evaluates it; empty if one does."""
+
+    @property
+    def sections(self) -> tuple[str, ...]:
+        """Each section that contains the sentence."""
+        return tuple(self.section.split(" and ")) if self.section[0].isdigit() else (self.section,)
 
 
 @dataclass(frozen=True)
 class Part:
-    """A seed, or some sections of one, read to the end."""
+    """The requirements of one or more documents, or of some of their sections."""
 
-    seed: str
+    documents: tuple[str, ...]
     sections: tuple[str, ...]
+    """Numbers of the sections; empty for whole documents."""
     norms: tuple[Norm, ...]
 
     @property
     def title(self) -> str:
-        """The seed and the sections."""
-        return f"{self.seed}, {' and '.join(self.sections)}" if self.sections else self.seed
+        """The documents and the sections."""
+        documents = " and ".join(self.documents)
+        return f"{documents}, {' and '.join(self.sections)}" if self.sections else documents
 
-    def covers(self, seed: str, section: str) -> bool:
+    def covers(self, document: str, section: str) -> bool:
         """Whether a section belongs to the part."""
-        if seed != self.seed:
+        if document not in self.documents:
             return False
         return not self.sections or any(section == each or section.startswith(f"{each}.") for each in self.sections)
 
 
 def parts() -> Iterator[Part]:
-    """Every part, by the name of its file. ValueError names the file and the norm that is not whole."""
+    """Every part, in the order of the file names. ValueError names the file and the incomplete entry."""
     for path in sorted(FOLDER.glob("*.yaml")):
         document = cast("dict[str, Any]", yaml_reader.load(path.read_text(encoding="utf-8")))
         norms = tuple(_norm(path.name, each) for each in document["norms"])
-        yield Part(document["seed"], tuple(document.get("sections", ())), norms)
+        yield Part(tuple(document["documents"]), tuple(document.get("sections", ())), norms)
 
 
 def _norm(file: str, written: dict[str, Any]) -> Norm:

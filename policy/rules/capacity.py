@@ -273,8 +273,8 @@ def _unsure(facts: Facts, workload: Workload) -> bool:
     rationale="Counts and dedicated nodes of an architecture were validated at its size. A cloud that has outgrown it "
     "runs a control plane that nobody has tested at that scale.",
     sources=(
-        Source("004", "5.3.16", "one table for each of 100, 300 and 500 nodes"),
-        Source("004", "5.4.16", "the table for 1000 nodes"),
+        Source("004", "5.3.16", "the following table summarizes the placement requirements of the services"),
+        Source("004", "5.4.16", "the following table summarizes the placement requirements of the services"),
     ),
     remediation="Name the next larger architecture (quorate:architecture), and add the controllers that it dedicates.",
     subjects=lambda facts: facts.clouds,
