@@ -97,8 +97,8 @@ def _lines() -> Iterator[str]:
     yield ""
     yield f"{len(RULES)} rules. A mandatory rule stops an update; an advisory rule warns. The stack's profile decides"
     yield "which applies. A rule that cannot be evaluated (unknown value, error) counts as violated. Sources are cited"
-    yield "by document number and section. [rules-not-made.md](rules-not-made.md) lists the requirements without a rule,"
-    yield "with the reason."
+    yield "by document number and section. [rules-not-made.md](rules-not-made.md) lists the requirements without a"
+    yield "rule, with the reason."
     yield ""
     yield from _documents()
     yield ""
