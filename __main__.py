@@ -32,7 +32,7 @@ def main() -> None:
     landing = target.of(plan.settings, stack)
     opts = pulumi.ResourceOptions(providers=[landing.kubernetes])
     cloud = Cloud("cloud", CloudArgs(plan, stack, landing), opts)
-    history = previous.Previous("previous", previous.standing(plan), pulumi.ResourceOptions(depends_on=[cloud]))
+    history = previous.Previous("previous", previous.quorum_state(plan), pulumi.ResourceOptions(depends_on=[cloud]))
 
     pulumi.export("architecture", plan.architecture.name)
     pulumi.export("plan", str(target.directory(stack) / "plan.json"))

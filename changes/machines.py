@@ -51,16 +51,10 @@ def renamings(before: Side, after: Side) -> list[Renaming]:
     return found
 
 
-def bare_disks(before: Side, after: Side) -> frozenset[str]:
-    """Machines that stay and lose the data on their disks."""
-    both = before.machines.keys() & after.machines.keys()
-    return frozenset(name for name in both if _loses_disk(before.machines[name], after.machines[name]))
-
-
 def one_at_a_time(what: str, names: Iterable[str], quorums: Iterable[Quorum]) -> tuple[str, ...]:
     """Steps of something that takes a node from its quorums for a while."""
     ordered = sorted(names)
-    whole = [f"Wait until it is back: {each.whole}." for each in quorums]
+    whole = [f"Wait until it is back: {each.complete}." for each in quorums]
     if len(ordered) == 1:
         return (f"{what} {ordered[0]}.", *whole)
     return (
@@ -77,12 +71,6 @@ def _is_same(one: Machine, other: Machine) -> bool:
     if one.place and other.place:
         return one.pool == other.pool and one.place.get("address", "") == other.place.get("address")
     return not one.place and not other.place and one.renamed(other.name) == other.props
-
-
-def _loses_disk(one: Machine, other: Machine) -> bool:
-    if one.is_virtual and one.server != other.server:
-        return True
-    return any(other.disks.get(device) != where for device, where in one.disks.items())
 
 
 def _added(after: Side, before: Side, renamed: set[str]) -> Iterator[Change]:
@@ -118,7 +106,7 @@ def _removed(before: Side, after: Side, renamed: set[str]) -> Iterator[Change]:
                 *one_at_a_time("Cordon and drain", names, quorums),
                 f"Delete {_them(names)} from the cluster, then switch {_them(names)} off.",
             ),
-            checks=tuple(each.whole for each in quorums),
+            checks=tuple(each.complete for each in quorums),
             risk=f"What lies on {'their disks' if len(names) > 1 else 'its disk'} is lost.{users}",
             level=Level.RISKY,
         )
@@ -134,9 +122,9 @@ def _renaming(each: Renaming, before: Side) -> Change:
         steps=(
             *one_at_a_time("Cordon and drain", [each.before.name], ()),
             f"Delete node {each.before.name}, and join the machine again as {each.after.name}.",
-            *(f"Wait until {quorum.whole}." for quorum in quorums),
+            *(f"Wait until {quorum.complete}." for quorum in quorums),
         ),
-        checks=tuple(quorum.whole for quorum in quorums),
+        checks=tuple(quorum.complete for quorum in quorums),
         risk="To Kubernetes it is another node: volumes that are bound to the old name do not follow.",
         level=Level.RISKY,
     )
@@ -211,7 +199,7 @@ def _change(kind: Kind, pool: str, detail: str, those: list[Machine], before: Si
         told.says.format(machines=machines, pool=pool, detail=detail),
         tuple(dict.fromkeys((*_resources(those), *_resources(before.machines[name] for name in names)))),
         steps=one_at_a_time(told.step, names, quorums) if told.takes_down else (f"{told.step} {them}.",),
-        checks=tuple(each.whole for each in quorums) if told.takes_down else (),
+        checks=tuple(each.complete for each in quorums) if told.takes_down else (),
         risk=risk if told.takes_down else told.risk,
         level=Level.RISKY if lost or (quorums and told.takes_down) else Level.PLAIN,
     )

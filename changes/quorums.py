@@ -1,99 +1,79 @@
-"""Who joins a quorum and who leaves it: what decides whether a change can be made at all.
+"""Members that join and leave quorums, and whether the change can be made at all.
 
-Members are counted the careful way: where a quorum's pods may be on more nodes than there are pods, a node that goes
-may have carried one. A change is forbidden when fewer members stay than a majority of those that were, or when two
-leave at once and nothing makes them leave one after another (issue 5: such a change is refused).
+Who leaves is computed by policy/facts/membership.py, as for the policy rules on updates, and judged by the same limits:
+a change is forbidden if fewer members than a majority would stay, if two members of one quorum leave at once, or if
+members on two physical hosts leave, of whatever quorums.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping
 
 from changes.change import Change, Kind, Level, Phase
-from changes.machines import bare_disks
 from changes.side import Quorum, Side
-from policy.wording import join_names, pluralize
-
-
-@dataclass(frozen=True)
-class Leaving:
-    """Members that a change takes away."""
-
-    number: int
-    why: tuple[str, ...]
-    in_turn: bool
-    """Whether Kubernetes itself takes them one after another."""
-    phase: Phase
-    """Before whatever takes the ground from under them: the machine that moves, the count, the machine that goes."""
+from policy.facts.membership import Departure, QuorumState, departures, hosts_left
+from policy.wording import pluralize
 
 
 def quorum_changes(before: Side, after: Side, renamed: Collection[str]) -> Iterator[Change]:
-    """Joining and leaving; `renamed` are keys of quorums that are told as renamed."""
-    bare = bare_disks(before, after)
-    for key, quorum in sorted(before.quorums.items()):
-        now = after.quorums.get(key)
+    """Joining and leaving; `renamed` are keys of quorums that are reported as renamed."""
+    old, new = before.quorums, after.quorums
+    found = departures(_states(old), _states(new))
+    hosts = hosts_left(found[key] for key in old if key not in renamed)
+    for key, quorum in sorted(old.items()):
+        now = new.get(key)
         if now is None:
             if key not in renamed:
                 yield _gone(quorum)
             continue
-        leaving = _leaving(quorum, now, bare, after)
-        if leaving.number:
-            yield _leave(quorum, now, leaving)
-        joining = _joining(quorum, now)
-        if joining:
+        if found[key].lost:
+            yield _leave(quorum, now, found[key], hosts, _phase(found[key], after))
+        if joining := _joining(quorum, now):
             yield _join(quorum, now, joining)
 
 
-def _leaving(quorum: Quorum, now: Quorum, bare: Collection[str], after: Side) -> Leaving:
-    gone, wiped = quorum.nodes - now.nodes, quorum.nodes & now.nodes & frozenset(bare)
-    fewer = max(0, quorum.size - now.size)
-    by_node = min(quorum.size, len(gone | wiped))
-    why = (
-        *((f"{join_names(gone)} no longer {'carry' if len(gone) > 1 else 'carries'} it",) if gone else ()),
-        *((f"{join_names(wiped)} {'lose their disks' if len(wiped) > 1 else 'loses its disk'}",) if wiped else ()),
-        *((f"it has {now.size} members instead of {quorum.size}",) if fewer else ()),
-    )
-    phase = Phase.MOVE if wiped or gone & after.machines.keys() else Phase.REMOVE if gone else Phase.SHRINK
-    return Leaving(max(fewer, by_node), why, by_node == 0 and _shrinks_in_turn(now), phase)
+def _states(quorums: Mapping[str, Quorum]) -> dict[str, QuorumState]:
+    return {key: quorum.state for key, quorum in quorums.items()}
 
 
-def _shrinks_in_turn(quorum: Quorum) -> bool:
-    """A StatefulSet ends surplus pods one after another, unless it is told to do so all at once."""
-    if len(quorum.workloads) != 1 or quorum.workloads[0].kind != "StatefulSet":
-        return False
-    spec = quorum.workloads[0].resource.props.at("spec")
-    return spec.at("podManagementPolicy").text("OrderedReady") == "OrderedReady"
+def _phase(departure: Departure, after: Side) -> Phase:
+    """Before what ends the members: a machine that moves, a lower count, a machine that is removed."""
+    if departure.nodes.keys() & after.machines.keys():
+        return Phase.MOVE
+    return Phase.REMOVE if departure.nodes else Phase.SHRINK
 
 
 def _joining(quorum: Quorum, now: Quorum) -> int:
+    """Members that join to replace those that leave, or beside them."""
     if not now.workloads:
         return len(now.nodes - quorum.nodes)
     return max(0, now.size - quorum.size)
 
 
-def _leave(quorum: Quorum, now: Quorum, leaving: Leaving) -> Change:
-    stay = quorum.size - leaving.number
+def _leave(quorum: Quorum, now: Quorum, departure: Departure, hosts: int, phase: Phase) -> Change:
+    stay = quorum.size - departure.lost
     too_few = stay < quorum.majority
-    at_once = leaving.number > 1 and not leaving.in_turn
+    forbidden = too_few or departure.lost > 1 or hosts > 1
     risk = f"{pluralize(stay, 'member')} of {quorum.size} would stay; a majority is {quorum.majority}."
-    if at_once:
-        risk += " Two members at once is one too many: the next loss may be the last."
-    split = ("Split this into changes that take one member each.",) if at_once or too_few else ()
+    if departure.lost > 1:
+        risk += " At most one member may leave at a time, so that the next failure is tolerated."
+    if hosts > 1:
+        risk += f" Members on {hosts} physical hosts leave in this change, of all quorums together; at most 1 may."
+    split = ("Split this into changes that remove the members of one server each.",) if forbidden else ()
     return Change(
         Kind.MEMBERS_LEAVE,
-        leaving.phase,
-        f"takes {pluralize(leaving.number, 'member')} from {quorum.title}: {'; '.join(leaving.why)}",
+        phase,
+        f"removes {pluralize(departure.lost, 'member')} from {quorum.title}: {departure.words}",
         (now.resource,),
         steps=(
             *split,
-            "Take the member out of the quorum by its own command, one member at a time.",
+            "Remove the member from the quorum by the quorum's own command, one member at a time.",
             f"Wait until the others agree: {now.title} has {pluralize(now.size, 'member')}, all up.",
-            "Only then touch what it ran on.",
+            "Only then change the machine that the member ran on.",
         ),
-        checks=(quorum.whole,),
+        checks=(quorum.complete,),
         risk=risk,
-        level=Level.FORBIDDEN if too_few or at_once else Level.RISKY,
+        level=Level.FORBIDDEN if forbidden else Level.RISKY,
     )
 
 
@@ -107,7 +87,7 @@ def _join(quorum: Quorum, now: Quorum, number: int) -> Change:
             "Add one member, and wait until it has all the data and votes.",
             *(("Then the next one.",) if number > 1 else ()),
         ),
-        checks=(quorum.whole,),
+        checks=(quorum.complete,),
         risk="A member that joins raises the majority before it can vote itself.",
         level=Level.RISKY,
     )
@@ -120,7 +100,7 @@ def _gone(quorum: Quorum) -> Change:
         f"takes away the whole quorum {quorum.title}, {pluralize(quorum.size, 'member')}",
         (quorum.resource,),
         steps=("Back up its data.", "Take away what uses it.", "Take it away in a change of its own, on purpose."),
-        checks=(quorum.whole,),
+        checks=(quorum.complete,),
         risk="No member stays, and with them goes the data.",
         level=Level.FORBIDDEN,
     )

@@ -10,10 +10,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, cast
-from xml.etree import ElementTree
 
 from policy.facts.kubernetes.node import Node
 from policy.facts.kubernetes.workload import Workload
+from policy.facts.membership import QuorumState
+from policy.facts.quorum_state import DOMAIN_FILE, disks, quorum_state
 from policy.facts.quorums import Group, groups, is_member, majority
 from policy.facts.resource import Resource
 from policy.facts.stack import Facts, NoNodes
@@ -72,21 +73,9 @@ class Machine:
 
     @cached_property
     def disks(self) -> Mapping[str, str]:
-        """Its virtual disks: where each device's data lies."""
-        text = self.files.get("domain.xml")
-        if text is None:
-            return {}
-        try:
-            # It was written by a program that has just run on this machine.
-            domain = ElementTree.fromstring(text)  # noqa: S314
-        except ElementTree.ParseError:
-            return {"domain.xml": text}
-        found: dict[str, str] = {}
-        for disk in domain.iterfind("./devices/disk[@device='disk']"):
-            target, source = disk.find("target"), disk.find("source")
-            device = "" if target is None else target.get("dev", "")
-            found[device] = "" if source is None else " ".join(f"{key}={source.attrib[key]}" for key in source.attrib)
-        return found
+        """Its virtual disks by device, each with its source."""
+        text = self.files.get(DOMAIN_FILE)
+        return {} if text is None else disks(text)
 
     def renamed(self, name: str) -> Mapping[str, Any]:
         """Its properties as they would be under another name."""
@@ -100,20 +89,27 @@ class Quorum:
     key: str
     """The same in both previews."""
     title: str
-    size: int
-    nodes: frozenset[str]
-    """Nodes of its members; where there are more than members, any of them may carry one."""
+    state: QuorumState
     resource: str
     workloads: tuple[Workload, ...]
-    """Whose pods its members are; none where they are machines."""
+    """The workloads whose pods are members; none if the members are machines."""
+
+    @property
+    def size(self) -> int:
+        return self.state.members
+
+    @property
+    def nodes(self) -> frozenset[str]:
+        """The nodes of its members; if there are more nodes than members, any of them may carry one."""
+        return frozenset(self.state.nodes)
 
     @property
     def majority(self) -> int:
         return majority(self.size)
 
     @property
-    def whole(self) -> str:
-        """What must be so before a member is touched."""
+    def complete(self) -> str:
+        """What must hold before a member is touched."""
         return f"{self.title}: all {self.size} members up (a majority is {self.majority})"
 
 
@@ -145,23 +141,23 @@ class Side:
         found: dict[str, Quorum] = {}
         for number, group in enumerate(groups(self.facts)):
             if group.etcd:
-                # By its place: nearly every stack has one, whatever its component is called.
-                nodes = frozenset(each.node for each in group.etcd.members)
-                found[f"etcd {number}"] = Quorum(f"etcd {number}", "etcd", len(nodes), nodes, group.resource.urn, ())
+                # By its position: nearly every stack has one, whatever its component is called.
+                key, title = f"etcd {number}", "etcd"
             elif any(is_member(self.facts, each) for each in group.workloads):
-                quorum = self._of_pods(group)
-                found[quorum.key] = quorum
+                first, *others = group.workloads
+                # A quorum of several workloads, one for each member, keeps its key when a workload is added or removed.
+                key = f"{group.kind} {first.namespace}" if others else identity(first)
+                title = group.title if others else title_of(first)
+            else:
+                continue
+            found[key] = Quorum(key, title, self._state(group), group.resource.urn, group.workloads)
         return found
 
-    def _of_pods(self, group: Group) -> Quorum:
-        first, *others = group.workloads
-        # A quorum of several workloads, one for each member, stays the same when one of them comes or goes.
-        key = f"{group.kind} {first.namespace}" if others else identity(first)
-        eligible = {each: frozenset(node.name for node in self._eligible(each)) for each in group.workloads}
-        size = sum(len(eligible[each]) if each.replicas is None else each.replicas for each in group.workloads)
-        title = group.title if others else title_of(first)
-        nodes = frozenset(name for names in eligible.values() for name in names)
-        return Quorum(key, title, size, nodes, group.resource.urn, group.workloads)
+    def _state(self, group: Group) -> QuorumState:
+        try:
+            return quorum_state(self.facts, group)
+        except NoNodes:
+            return QuorumState(sum(each.replicas or 0 for each in group.workloads), {})
 
     def quorum_of(self, workload: Workload) -> Quorum | None:
         """The quorum whose members are the workload's pods."""

@@ -111,7 +111,7 @@ def _replaced(new: Workload, reason: str, quorum: Quorum | None) -> Change:
             "Give the resource an alias of its old name, or make the new object beside the old one.",
             "Where neither will do: delete it with --cascade=orphan, so that its pods stay, and apply again.",
         ),
-        checks=(quorum.whole,) if quorum else (),
+        checks=(quorum.complete,) if quorum else (),
         risk=f"All {quorum.size} members go at once." if quorum else "All its pods go at once.",
         level=Level.FORBIDDEN if quorum else Level.RISKY,
     )
@@ -153,7 +153,7 @@ def _moved(new: Workload, was: tuple[str, ...], will: tuple[str, ...], quorum: Q
             "Let the rollout move it pod by pod; where it keeps data on its node, copy that or let it sync.",
             f"Only then drain or take away nodes of {_pools(was)}.",
         ),
-        checks=(quorum.whole,) if quorum else (),
+        checks=(quorum.complete,) if quorum else (),
         risk="Local volumes stay on the old nodes." if quorum or _keeps_data(new) else "",
         level=Level.RISKY if quorum or _keeps_data(new) else Level.PLAIN,
     )
@@ -180,7 +180,7 @@ def _rolled(old: Workload, new: Workload, quorum: Quorum | None) -> Change:
             "Roll this quorum alone: no other quorum and no drain meanwhile.",
             f"{who} one after another; each is Ready, and has all the data, before the next.",
         ),
-        checks=(quorum.whole,),
+        checks=(quorum.complete,),
         risk=f"While one restarts, {quorum.size - 1} of {quorum.size} are up; a majority is {quorum.majority}.",
         level=Level.RISKY,
     )
@@ -234,7 +234,7 @@ def _renamed(old: Workload, new: Workload, quorum: Quorum | None) -> Change:
             "Lead its clients to the new name.",
             "Take the old one away in a later change.",
         ),
-        checks=(quorum.whole,) if quorum else (),
+        checks=(quorum.complete,) if quorum else (),
         risk="The data stays under the old name; the new quorum begins empty." if quorum else "",
         level=Level.FORBIDDEN if quorum else Level.RISKY,
     )

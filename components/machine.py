@@ -44,6 +44,7 @@ class Machine(dynamic.Resource, module="quorate", name="Machine"):
         inputs: dict[str, Any] = {
             "kind": "Machine",
             "node": node.name,
+            "address": node.address,
             "server": node.server,
             "rack": node.rack or "",
             "roles": list(node.roles),

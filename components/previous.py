@@ -1,55 +1,92 @@
-"""What stands, for the next deployment to look back on, and what stood before this one.
+"""Exports the stack's quorum members for the next deployment, and reads those of the last one.
 
-A quorum cannot be judged by the resources of one deployment alone: three members that are there may be three others
-than before. So the program leaves behind who the members are (the stack's output `standing`) and reads what its own
-last deployment left, by a reference to its own stack. The comparison is the policies' (docs/adr/0005-looking-back.md).
+The resources of one deployment do not show whether three members are the same three as before. So the program exports
+its members (the stack's output `standing`) and reads what its own last deployment exported, by a reference to its own
+stack. The policy rules compare the two (docs/adr/0005-looking-back.md).
 """
 
 from __future__ import annotations
 
 from typing import Any
+from xml.etree import ElementTree
 
 import pulumi
 
 import contract
 from blueprint.plan.nodes import Node
 from blueprint.plan.planner import Plan
+from components import virt_host
 from components.component import plain
+from components.openstack.catalogue import CATALOGUE
+from components.openstack.storage import ROOT
 from contract import QUORUM_STATE_OUTPUT, STORAGE_POOL
 
 
-def standing(plan: Plan) -> dict[str, Any]:
-    """Members of each quorum, the nodes that may carry them with their physical hosts, and the nodes with data."""
-    quorums = {"etcd": _quorum(len(plan.masters), plan.masters)}
+def quorum_state(plan: Plan) -> dict[str, Any]:
+    """Members of each quorum, the nodes that may carry them, and the nodes with the cloud's data.
+
+    Of each node its physical host, address, pool, and the places of its members' data: where one of these differs in
+    the next deployment, the member is another one.
+    """
+    quorums = {"etcd": _quorum(plan, len(plan.masters), plan.masters)}
     for service in plan.services:
         if service.quorum and service.instances:
             nodes = tuple(node for node in plan.nodes if node.pool in service.pools)
-            quorums[service.name] = _quorum(service.instances, nodes)
-    return plain(quorums=quorums, storage=_servers(plan.pool(STORAGE_POOL)))
+            volumes = [f"{ROOT}/{service.name}"] if CATALOGUE[service.name].claim else []
+            quorums[service.name] = _quorum(plan, service.instances, nodes, volumes)
+    return plain(quorums=quorums, storage=_nodes(plan, plan.pool(STORAGE_POOL)))
 
 
-def _quorum(members: int, nodes: tuple[Node, ...]) -> dict[str, Any]:
-    return {"members": members, "nodes": _servers(nodes)}
+def _quorum(plan: Plan, members: int, nodes: tuple[Node, ...], volumes: list[str] | None = None) -> dict[str, Any]:
+    return {"members": members, "nodes": _nodes(plan, nodes, volumes)}
 
 
-def _servers(nodes: tuple[Node, ...]) -> dict[str, str]:
-    return {node.name: node.server for node in nodes}
+def _nodes(plan: Plan, nodes: tuple[Node, ...], volumes: list[str] | None = None) -> dict[str, dict[str, Any]]:
+    return {
+        node.name: {
+            "server": node.server,
+            "address": node.address,
+            "pool": node.pool,
+            "data": [*_disks(plan, node), *(volumes or ())],
+        }
+        for node in nodes
+    }
+
+
+def _disks(plan: Plan, node: Node) -> list[str]:
+    """The disks of a virtual machine by its libvirt domain, each with its device and its source."""
+    domain = virt_host.files(node, plan.settings.template).get("domain.xml")
+    if domain is None:
+        return []
+    try:
+        # The template is the stack's own file.
+        root = ElementTree.fromstring(domain)  # noqa: S314
+    except ElementTree.ParseError:
+        return [f"domain.xml {domain}"]
+    return [_disk(each) for each in root.iterfind("./devices/disk[@device='disk']")]
+
+
+def _disk(disk: ElementTree.Element) -> str:
+    target, source = disk.find("target"), disk.find("source")
+    device = "" if target is None else target.get("dev", "")
+    where = "" if source is None else " ".join(f"{key}={value}" for key, value in source.attrib.items())
+    return f"{device} {where}"
 
 
 class Previous(pulumi.ComponentResource):
-    """What stood after the last deployment, as an output; empty before the first one.
+    """The record of the last deployment, as an output; empty before the first one.
 
-    Not one of our other components, whose facts are inputs as well: inputs that follow the last deployment would be a
-    change of this resource after each change of a quorum, and no deployment would ever be the one that changes nothing.
+    It has no inputs, unlike other components: inputs that follow the last deployment would change this resource after
+    each change of a quorum, and an unchanged `up` would never be without a change.
     """
 
     standing: pulumi.Output[dict[str, Any]]
-    """What stands now, for the stack's output. It comes after everything that `opts` makes this depend on: an update
-    that fails on the way leaves what stood before, and the next one is compared with that."""
+    """The members now, for the stack's output. It resolves after everything that `opts` makes this depend on: an update
+    that fails on the way keeps the earlier record, and the next one is compared with that."""
 
-    def __init__(self, name: str, stands: dict[str, Any], opts: pulumi.ResourceOptions) -> None:
+    def __init__(self, name: str, state: dict[str, Any], opts: pulumi.ResourceOptions) -> None:
         super().__init__(contract.PREVIOUS, name, {}, opts)
-        self.standing = self.urn.apply(lambda _: stands)
+        self.standing = self.urn.apply(lambda _: state)
         own = f"{pulumi.get_organization()}/{pulumi.get_project()}/{pulumi.get_stack()}"
         stood = pulumi.StackReference(own, opts=pulumi.ResourceOptions(parent=self)).get_output(QUORUM_STATE_OUTPUT)
         self.register_outputs({"stood": stood})

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 import contract
+from policy.facts.membership import MemberNode, QuorumState
 from policy.facts.properties import Properties
 from policy.facts.resource import Resource
 
@@ -143,36 +144,41 @@ class VirtHost(Component):
         return self._facts.at("hostMemory").number(0)
 
 
-@dataclass(frozen=True)
-class QuorumState:
-    """A quorum as it stood, or as it will."""
-
-    members: int
-    nodes: Mapping[str, str]
-    """The nodes that may carry members, each with its physical host."""
-
-
 class Previous(Component):
-    """What the stack's last deployment left behind."""
+    """The record of the stack's last deployment."""
 
     TYPE: ClassVar[str] = contract.PREVIOUS
 
     @property
     def known(self) -> bool:
-        """Whether there was a deployment that left anything: not before a stack's first."""
+        """Whether there was a deployment that recorded anything; false before a stack's first."""
         return self._facts.at("stood").given()
 
-    def quorums(self) -> Iterator[tuple[str, QuorumState]]:
-        """By the name of the service."""
+    def quorums(self) -> dict[str, QuorumState]:
+        """The quorums by the name of their service."""
         quorums = self._facts.at("stood", "quorums")
-        for name in quorums.keys():  # noqa: SIM118 - a Properties is no mapping
-            each = quorums.at(name)
-            yield name, QuorumState(each.at("members").number(0), dict(each.at("nodes").texts()))
+        return {
+            name: QuorumState(quorums.at(name, "members").number(0), _member_nodes(quorums.at(name, "nodes")))
+            for name in quorums.keys()  # noqa: SIM118 - a Properties is no mapping
+        }
 
     @property
-    def storage(self) -> Mapping[str, str]:
-        """Nodes with the cloud's data, and the physical host of each."""
-        return dict(self._facts.at("stood", "storage").texts())
+    def storage(self) -> Mapping[str, MemberNode]:
+        """The nodes with the cloud's data."""
+        return _member_nodes(self._facts.at("stood", "storage"))
+
+
+def _member_nodes(tree: Properties) -> dict[str, MemberNode]:
+    return {
+        name: MemberNode(
+            node.at("server").text(),
+            node.at("address").text(),
+            node.at("pool").text(),
+            frozenset(node.at("data").words()),
+        )
+        for name in tree.keys()  # noqa: SIM118 - a Properties is no mapping
+        for node in [tree.at(name)]
+    }
 
 
 def _members(tree: Properties) -> tuple[Member, ...]:

@@ -122,7 +122,7 @@ def pods(facts: Facts, workload: Workload) -> int:
     return len(facts.eligible(workload)) if workload.replicas is None else workload.replicas
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=2)  # a comparison has two sides
 def groups(facts: Facts) -> tuple[Group, ...]:
     """Everything that may be a quorum; lasting workloads that are none, or that nobody can tell of, each by itself."""
     machines = tuple(Group(etcd.resource, etcd.title, etcd=etcd) for etcd in facts.etcds)

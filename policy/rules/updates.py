@@ -1,34 +1,35 @@
-"""What a change does to what stands: compared with the stack's own last deployment.
+"""Changes to quorums and storage since the stack's last deployment.
 
-A program leaves its quorums behind as an output and shows a policy what the last one left (Previous). Before a stack's
-first deployment, and where its state cannot be opened, there is nothing to compare, and the rules do not apply.
+A program exports its quorum members, and shows a policy those of the last deployment (Previous). Before a stack's first
+deployment, and if its state cannot be opened, there is nothing to compare, and the rules do not apply.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from policy.facts.components import Previous, QuorumState
-from policy.facts.quorums import is_member, majority
+from policy.facts.components import Previous
+from policy.facts.membership import EMPTY, Departure, QuorumState, departures, hosts_left
+from policy.facts.quorum_state import quorum_state
+from policy.facts.quorums import Group, groups, is_member, majority
 from policy.facts.resource import Resource
 from policy.facts.stack import Facts
 from policy.findings import Severity
 from policy.rule import Problem, Source, rule
-from policy.wording import join_names, pluralize
+from policy.wording import join_names
 
-NOTHING_STOOD = "no earlier deployment of this stack is known: it is its first, or its state was not opened"
+NO_RECORD = "no earlier deployment of this stack is known: it is the first, or its state was not opened"
 VALIDATION = Source("004", "5.5.9", "check that scale down or node decommissioning does not cause data lose")
 
 
 @dataclass(frozen=True)
 class Change:
-    """A quorum before and after."""
+    """One quorum, and the members that leave it."""
 
     resource: Resource
     name: str
-    before: QuorumState
-    now: QuorumState
+    departure: Departure
 
     @property
     def title(self) -> str:
@@ -36,32 +37,45 @@ class Change:
         return f"quorum {self.name}"
 
     @property
-    def gone(self) -> set[str]:
-        """Nodes that may have carried a member and will not; one that moves to another server leaves its disk."""
-        return {node for node, server in self.before.nodes.items() if self.now.nodes.get(node) != server}
-
-    @property
-    def lost(self) -> int:
-        """Members that go at the worst. One that goes along with its node counts once."""
-        fewer = self.before.members - self.now.members
-        return max(fewer, min(len(self.gone), self.before.members), 0)
+    def now(self) -> QuorumState:
+        """The quorum as this stack has it."""
+        return self.departure.after
 
     def problem(self, expected: str) -> Problem:
-        """What goes, in words."""
-        seen = f"{self.lost} of its {self.before.members} members go at once"
-        if self.now.members < self.before.members:
-            seen += f"; {pluralize(self.now.members, 'member')} will be left"
-        if self.gone:
-            seen += f"; {join_names(self.gone)} may carry one and will not be there, or be on another server"
-        return Problem(seen, expected)
+        """What leaves, in words."""
+        lost, members = self.departure.lost, self.departure.before.members
+        verb = "is" if lost == 1 else "are"
+        return Problem(f"{lost} of {members} members {verb} removed at once ({self.departure.words})", expected)
+
+
+@dataclass(frozen=True)
+class Update:
+    """All quorums of the last deployment together."""
+
+    resource: Resource
+    changes: tuple[Change, ...]
+
+    @property
+    def title(self) -> str:
+        """What a message calls it."""
+        return "update"
+
+
+def updates(facts: Facts) -> Iterator[Update]:
+    """The whole change since the last deployment."""
+    for previous in _previous(facts):
+        before = previous.quorums()
+        groups_now = {name: _group(facts, name) for name in before}
+        now = {name: quorum_state(facts, group) if group else EMPTY for name, group in groups_now.items()}
+        found = departures(before, now)
+        resources = {name: group.resource if group else previous.resource for name, group in groups_now.items()}
+        yield Update(previous.resource, tuple(Change(resources[name], name, each) for name, each in found.items()))
 
 
 def changes(facts: Facts) -> Iterator[Change]:
-    """Every quorum that stood, with what becomes of it."""
-    for previous in _previous(facts):
-        for name, before in previous.quorums():
-            resource, now = _standing(facts, name) or (previous.resource, QuorumState(0, {}))
-            yield Change(resource, name, before, now)
+    """Every quorum of the last deployment, with the members that leave it."""
+    for update in updates(facts):
+        yield from update.changes
 
 
 def _previous(facts: Facts) -> Iterator[Previous]:
@@ -70,27 +84,23 @@ def _previous(facts: Facts) -> Iterator[Previous]:
             yield previous
 
 
-def _standing(facts: Facts, name: str) -> tuple[Resource, QuorumState] | None:
-    """The quorum as this stack has it: etcd by its machines, every other by the workload of the service's name."""
-    servers = {node.name: node.server or node.name for node in facts.nodes}
-    if name == "etcd":
-        for etcd in facts.etcds:
-            nodes = {member.node: servers.get(member.node, member.server) for member in etcd.members}
-            return etcd.resource, QuorumState(len(nodes), nodes)
-    for workload in facts.workloads:
-        if is_member(facts, workload) and facts.service(workload) == name:
-            nodes = {node.name: servers[node.name] for node in facts.eligible(workload)}
-            replicas = workload.replicas
-            return workload.resource, QuorumState(len(nodes) if replicas is None else replicas, nodes)
+def _group(facts: Facts, name: str) -> Group | None:
+    """The quorum of that name: etcd by its machines, every other by the service of its workloads."""
+    for group in groups(facts):
+        if group.etcd and name == "etcd":
+            return group
+        if any(facts.service(each) == name and is_member(facts, each) for each in group.workloads):
+            return group
     return None
 
 
 @rule(
-    id="one-member-at-a-time",
-    title="A change takes at most one member away from a quorum",
+    id="one-server-at-a-time",
+    title="An update removes the quorum members of at most one physical host",
     severity=Severity.CRITICAL,
-    rationale="A member that goes takes its copy of the data along. Its successor must have joined and caught up "
-    "before the next one goes.",
+    rationale="Quorums depend on each other: OpenStack needs the database, the message queue and Kubernetes at the same "
+    "time. Members that leave several quorums along with one host are one failure. Members on two hosts are two, and the "
+    "next failure then meets quorums that are already weakened.",
     sources=(
         VALIDATION,
         Source(
@@ -99,48 +109,78 @@ def _standing(facts: Facts, name: str) -> tuple[Resource, QuorumState] | None:
             "nodes has to be updated one-by-one, without restarting services on all nodes simultaneously",
         ),
     ),
-    remediation="Make two changes of it: take one member away (one replica, or one server with another in its place), "
-    "run `make up`, wait until its successor has joined, and take the next. Where the size between is an even one, "
-    "waive the rule on sizes for that day. Put the new server where the old one stood in quorate:servers: one that is "
-    "taken out of the middle moves every later one into another pool.",
+    remediation="Split the change: remove, replace or move one server, run `make up`, wait until its members have joined "
+    "again, then continue. If other servers move although you did not change them, pin their pools (`make pin`) and "
+    "keep their names and addresses.",
+    subjects=updates,
+    not_applicable_reason=NO_RECORD,
+    parameters={"most": 1},
+    since="0.2.0",
+)
+def one_server_at_a_time(_facts: Facts, update: Update) -> Iterator[Problem]:
+    """Several quorums may lose a member each if all of these members are on one host."""
+    leaving = [each for each in update.changes if each.departure.lost]
+    hosts = hosts_left(each.departure for each in leaving)
+    if hosts > 1:
+        what = "; ".join(f"quorum {each.name}: {each.departure.words}" for each in leaving)
+        yield Problem(f"members on {hosts} physical hosts leave in one update ({what})", "members on at most 1")
+
+
+@rule(
+    id="one-member-at-a-time",
+    title="An update removes at most one member from a quorum",
+    severity=Severity.CRITICAL,
+    rationale="A member that is removed takes its copy of the data along. Its replacement must have joined and caught "
+    "up before the next member is removed.",
+    sources=(
+        VALIDATION,
+        Source(
+            "004",
+            "5.5.10",
+            "nodes has to be updated one-by-one, without restarting services on all nodes simultaneously",
+        ),
+    ),
+    remediation="Split the change: remove one member (one replica, or one server and its replacement), run `make up`, "
+    "wait until the replacement has joined, then continue. If a size in between is even, waive the size rule for that "
+    "day.",
     subjects=changes,
-    not_applicable_reason=NOTHING_STOOD,
+    not_applicable_reason=NO_RECORD,
     parameters={"most": 1},
     since="0.2.0",
 )
 def one_member_at_a_time(_facts: Facts, change: Change) -> Iterator[Problem]:
-    """With more nodes than members nobody can say which nodes carry one: each that goes counts."""
-    if change.lost > 1:
-        yield change.problem("1 at most in one update")
+    """With more nodes than members it is not known which nodes carry one: each node that leaves counts."""
+    if change.departure.lost > 1:
+        yield change.problem("at most 1 per update")
 
 
 @rule(
     id="majority-survives-change",
-    title="A change leaves a majority of a quorum's members as they are",
+    title="An update keeps a majority of each quorum's existing members",
     severity=Severity.CRITICAL,
-    rationale="The members that stay must be able to go on without those that go: below the majority of what stood, "
-    "nobody may write, and new members cannot be let in.",
+    rationale="The members that stay must work without those that leave. Below the majority of the existing members, "
+    "the quorum accepts no writes and no new members.",
     sources=(
         VALIDATION,
         Source("004", "5.5.9", "check that quorum for etcd cluster is satisfied"),
         Source("project", "Quorums", "an update keeps a majority of the existing members of every quorum"),
     ),
-    remediation="Add members first, with an update of its own, and take others away once these have joined. A quorum "
-    "that is to go for good goes with `make destroy`, or under a waiver that says where its data went.",
+    remediation="Add members in a separate update; remove others after the new ones have joined. To retire a quorum, run "
+    "`make destroy`, or waive this rule and state where its data went.",
     subjects=changes,
-    not_applicable_reason=NOTHING_STOOD,
+    not_applicable_reason=NO_RECORD,
     since="0.2.0",
 )
 def majority_survives_change(_facts: Facts, change: Change) -> Iterator[Problem]:
-    """The majority is that of the members which stood: they hold the data."""
-    least = majority(change.before.members)
-    if change.before.members - change.lost < least:
-        yield change.problem(f"at least {least} of them stay")
+    """The majority is that of the existing members: they hold the data."""
+    members = change.departure.before.members
+    if members - change.departure.lost < majority(members):
+        yield change.problem(f"at least {majority(members)} of them to stay")
 
 
 @dataclass(frozen=True)
 class Carrier:
-    """A virt host that stood, and the members that it may have carried."""
+    """A virt host of the last deployment, and its virtual machines that were nodes of a quorum."""
 
     resource: Resource
     server: str
@@ -156,10 +196,10 @@ def carriers(facts: Facts) -> Iterator[Carrier]:
     """Servers whose virtual machines were nodes of a quorum."""
     for previous in _previous(facts):
         guests: dict[str, set[str]] = {}
-        for _, before in previous.quorums():
-            for node, server in before.nodes.items():
-                if node != server:
-                    guests.setdefault(server, set()).add(node)
+        for before in previous.quorums().values():
+            for name, node in before.nodes.items():
+                if name != node.server:
+                    guests.setdefault(node.server, set()).add(name)
         hosts = {host.server: host.resource for host in facts.virt_hosts}
         for server, names in guests.items():
             yield Carrier(hosts.get(server, previous.resource), server, frozenset(names))
@@ -167,35 +207,35 @@ def carriers(facts: Facts) -> Iterator[Carrier]:
 
 @rule(
     id="virt-host-leaves-empty",
-    title="A virt host goes only after its members have left every quorum",
+    title="A virt host is removed only after its VMs have left every quorum",
     severity=Severity.CRITICAL,
-    rationale="A virt host's virtual machines go with it. Fuel asked for a warning before such a node is deleted; "
-    "where a quorum's member is on it, a warning is too little.",
+    rationale="A virt host's virtual machines are removed along with it. Fuel asked for a warning before such a node is "
+    "deleted; if the host carries a quorum member, a warning is not enough.",
     sources=(
         Source("000", "Acceptance criteria", "show warning before delete node with virt role"),
         Source("project", "Quorums", "a virt host is removed only after its members have left every quorum"),
         VALIDATION,
     ),
-    remediation="Leave the server in quorate:servers, move its virtual machines to another virt host one at a time (an "
-    "update each), and take the server out when it carries none that is a node of a quorum.",
+    remediation="Leave the server in quorate:servers, move its virtual machines to another virt host one at a time (one "
+    "update each), and remove the server when it carries no quorum node.",
     subjects=carriers,
-    not_applicable_reason=NOTHING_STOOD + ", or no virtual machine was a node of a quorum",
+    not_applicable_reason=NO_RECORD + ", or no virtual machine was a node of a quorum",
     since="0.2.0",
 )
 def virt_host_leaves_empty(facts: Facts, carrier: Carrier) -> Iterator[Problem]:
-    """A server that is no virt host any more carries no virtual machine either."""
+    """A server that is not a virt host any more carries no virtual machine either."""
     if not any(host.server == carrier.server for host in facts.virt_hosts):
         yield Problem(
-            f"it goes, and carried {join_names(carrier.guests)}, each a node of a quorum", "its members gone before it"
+            f"removed while {join_names(carrier.guests)} were quorum nodes on it", "their removal in an earlier update"
         )
 
 
 @rule(
     id="one-storage-node-at-a-time",
-    title="A change takes at most one node with data away",
+    title="An update removes at most one storage node",
     severity=Severity.CRITICAL,
-    rationale="Ceph keeps copies of each object on different nodes and makes new ones when a node goes. Nodes that go "
-    "together can take every copy of an object along.",
+    rationale="Ceph keeps copies of each object on different nodes and makes new copies when a node is removed. Nodes "
+    "that are removed together can hold every copy of an object.",
     sources=(
         VALIDATION,
         Source(
@@ -204,17 +244,17 @@ def virt_host_leaves_empty(facts: Facts, carrier: Carrier) -> Iterator[Problem]:
             "a sequence of actions has to be performed to gracefully remove services from cluster and migrate workload",
         ),
     ),
-    remediation="Take one storage node out of quorate:servers, run `make up`, wait until Ceph has all copies again "
-    "(`ceph -s` says HEALTH_OK), and take the next.",
+    remediation="Remove one storage node from quorate:servers, run `make up`, wait until `ceph -s` reports HEALTH_OK, "
+    "then remove the next.",
     subjects=_previous,
     applies=lambda _facts, previous: bool(previous.storage),
-    not_applicable_reason=NOTHING_STOOD + ", or no node held data",
+    not_applicable_reason=NO_RECORD + ", or no node held data",
     parameters={"most": 1},
     since="0.2.0",
 )
 def one_storage_node_at_a_time(facts: Facts, previous: Previous) -> Iterator[Problem]:
-    """By the nodes' names and physical hosts: one that moves to another server leaves its disks."""
-    servers = {node.name: node.server or node.name for node in facts.nodes if node.pool == "storage"}
-    gone = {name for name, server in previous.storage.items() if servers.get(name) != server}
+    """By the nodes' names and physical hosts: a node that moves to another host leaves its disks behind."""
+    servers: Mapping[str, str] = {node.name: node.server or node.name for node in facts.nodes if node.pool == "storage"}
+    gone = {name for name, node in previous.storage.items() if servers.get(name) != node.server}
     if len(gone) > 1:
-        yield Problem(f"{join_names(gone)} go in one update", "1 at most")
+        yield Problem(f"{join_names(gone)} are removed or moved in one update", "at most 1")

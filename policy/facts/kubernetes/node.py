@@ -41,6 +41,7 @@ class Node:
     written_taints: Properties
     own_labels: Mapping[str, str]
     """Labels that only this node of its pool has."""
+    written_address: Properties
 
     @property
     def title(self) -> str:
@@ -61,6 +62,11 @@ class Node:
     def barriers(self) -> frozenset[Taint]:
         """The taints that keep pods out."""
         return frozenset(taint for taint in self.taints if taint.effect in KEEPS_OUT)
+
+    @property
+    def address(self) -> str:
+        """Its address in the management network; empty for a hand-written Node."""
+        return self.written_address.text()
 
     @property
     def server(self) -> str | None:
@@ -130,15 +136,18 @@ def _of(resource: Resource) -> Iterator[Node]:
     if resource.type == "kubernetes:core/v1:Node":
         props = resource.props
         labels, taints = props.at("metadata", "labels"), props.at("spec", "taints")
-        yield Node(props.at("metadata", "name").text(resource.name), resource, labels, taints, {})
+        name = props.at("metadata", "name").text(resource.name)
+        yield Node(name, resource, labels, taints, {}, props.at("address"))
     elif is_machine(resource):
         props = resource.props
         labels, taints = props.at("labels"), props.at("taints")
         if props.at("kind").text() == "MachinePool":
             for each in props.at("nodes").items():
-                yield Node(each.at("node").text(), resource, labels, taints, _labels_of_member(each))
+                yield Node(
+                    each.at("node").text(), resource, labels, taints, _labels_of_member(each), each.at("address")
+                )
         elif props.at("pool").text():
-            yield Node(props.at("node").text(), resource, labels, taints, {})
+            yield Node(props.at("node").text(), resource, labels, taints, {}, props.at("address"))
 
 
 def is_machine(resource: Resource) -> bool:

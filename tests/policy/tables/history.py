@@ -1,8 +1,9 @@
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from policy.rules.updates import (
     majority_survives_change,
     one_member_at_a_time,
+    one_server_at_a_time,
     one_storage_node_at_a_time,
     virt_host_leaves_empty,
 )
@@ -21,8 +22,9 @@ from tests.policy.world import (
     virt_host,
 )
 
-one, majority, empty, storage = (
+one, host, majority, empty, storage = (
     one_member_at_a_time,
+    one_server_at_a_time,
     majority_survives_change,
     virt_host_leaves_empty,
     one_storage_node_at_a_time,
@@ -32,14 +34,18 @@ RABBITS = {f"rabbitmq-{number}": f"rabbitmq-{number}" for number in (1, 2, 3)}
 
 
 Nodes = Mapping[str, object]
-"""Each with its physical host."""
+"""Each with its physical host, or with all that is recorded of it."""
 
 
 def previous(stores: Nodes | None = None, **quorums: Nodes | tuple[int, Nodes]) -> Given:
     """What the last deployment left: each quorum by its nodes, or by its number of members and its nodes."""
-    pluralize = {name: each if isinstance(each, tuple) else (len(each), each) for name, each in quorums.items()}
-    left = {name: {"members": members, "nodes": nodes} for name, (members, nodes) in pluralize.items()}
-    return Given("quorate:index:Previous", "previous", {"stood": {"quorums": left, "storage": stores or {}}})
+    counted = {name: each if isinstance(each, tuple) else (len(each), each) for name, each in quorums.items()}
+    left = {name: {"members": members, "nodes": recorded(nodes)} for name, (members, nodes) in counted.items()}
+    return Given("quorate:index:Previous", "previous", {"stood": {"quorums": left, "storage": recorded(stores or {})}})
+
+
+def recorded(nodes: Nodes) -> dict[str, object]:
+    return {name: each if isinstance(each, dict) else {"server": each} for name, each in nodes.items()}
 
 
 FIRST = Given("quorate:index:Previous", "previous", {"stood": None})
@@ -51,6 +57,17 @@ def rabbits(*names: str, replicas: int = 3, **servers: str) -> list[Given]:
     """RabbitMQ on these nodes."""
     nodes = [machine(name, "rabbitmq", server=servers.get(name.replace("-", "_"))) for name in names]
     return [cloud(), quorum(replicas=replicas), *nodes]
+
+
+def at(addresses: Iterable[str]) -> Nodes:
+    """RabbitMQ's nodes at these addresses."""
+    return {name: {"server": name, "address": each} for name, each in zip(RABBITS, addresses, strict=True)}
+
+
+def addressed(*names: str) -> list[Given]:
+    """RabbitMQ on nodes at 10.0.0.1 and the next ones."""
+    nodes = [machine(name, "rabbitmq").but(address=f"10.0.0.{n}") for n, name in enumerate(names, start=1)]
+    return [cloud(), quorum(), *nodes]
 
 
 CASES = (
@@ -69,7 +86,8 @@ CASES = (
         previous(rabbitmq=RABBITS),
         rabbits("rabbitmq-1", "rabbitmq-4", "rabbitmq-5"),
         fails="rabbitmq",
-        message="2 of its 3 members go at once; rabbitmq-2, rabbitmq-3 may carry one and will not be there",
+        message="2 of 3 members are removed at once (rabbitmq-2, rabbitmq-3 no longer among its nodes); "
+        "expected at most 1",
     ),
     case(
         one,
@@ -77,7 +95,7 @@ CASES = (
         previous(rabbitmq=RABBITS),
         rabbits(*RABBITS, rabbitmq_1="virt7", rabbitmq_2="virt8"),
         fails="rabbitmq",
-        message="rabbitmq-1, rabbitmq-2 may carry one and will not be there, or be on another server",
+        message="rabbitmq-1, rabbitmq-2 on another physical host",
     ),
     case(
         one,
@@ -85,7 +103,7 @@ CASES = (
         previous(rabbitmq=(5, {**RABBITS, "rabbitmq-4": "a", "rabbitmq-5": "b"})),
         rabbits("rabbitmq-1", "rabbitmq-2", "rabbitmq-3", "rabbitmq-4", "rabbitmq-5", rabbitmq_4="a", rabbitmq_5="b"),
         fails="rabbitmq",
-        message="2 of its 5 members go at once; 3 members will be left",
+        message="2 of 5 members are removed at once (3 members instead of 5)",
     ),
     case(
         one,
@@ -109,7 +127,7 @@ CASES = (
         fails="rabbitmq",
     ),
     case(one, "two masters are replaced", previous(etcd=ETCD), etcd("master-1", "b", "c"), fails="etcd"),
-    case(one, "a quorum that is gone", previous(etcd=ETCD), cloud(), fails="previous", message="3 of its 3"),
+    case(one, "a quorum that is gone", previous(etcd=ETCD), cloud(), fails="previous", message="3 of 3"),
     case(one, "the first deployment", FIRST, rabbits(*RABBITS)),
     case(one, "a program that does not look back", rabbits(*RABBITS)),
     case(
@@ -120,6 +138,89 @@ CASES = (
         undecided="quorate-test",
         message="stood of previous",
     ),
+    case(
+        host,
+        "one server with a member of each of two quorums",
+        previous(rabbitmq={**RABBITS, "rabbitmq-3": "virt3"}, etcd={**ETCD, "master-3": "virt3"}),
+        rabbits("rabbitmq-1", "rabbitmq-2", "rabbitmq-4"),
+        etcd("master-1", "master-2", "master-9"),
+        passes="previous",
+    ),
+    case(
+        host,
+        "two servers, each with a member of another quorum",
+        previous(rabbitmq=RABBITS, etcd=ETCD),
+        rabbits("rabbitmq-1", "rabbitmq-2", "rabbitmq-4"),
+        etcd("master-1", "master-2", "master-9"),
+        fails="previous",
+        message="members on 2 physical hosts leave in one update (quorum etcd: "
+        "master-3 no longer among its nodes; "
+        "quorum rabbitmq: rabbitmq-3 no longer among its nodes); expected members on at most 1",
+    ),
+    case(
+        host,
+        "nodes of two quorums change places: each leaves one pool and joins another",
+        previous(
+            rabbitmq={**RABBITS, "rabbitmq-3": {"server": "rabbitmq-3", "pool": "rabbitmq"}},
+            mysqld={"mysqld-1": {"server": "mysqld-1", "pool": "mysqld"}, "mysqld-2": "mysqld-2"},
+        ),
+        [machine("rabbitmq-3", "mysqld"), machine("mysqld-1", "rabbitmq"), machine("mysqld-2", "mysqld")],
+        [machine("rabbitmq-1", "rabbitmq"), machine("rabbitmq-2", "rabbitmq"), cloud()],
+        [quorum(), quorum("mysqld", "mysqld-server", replicas=2)],
+        fails="previous",
+        message="mysqld-1 no longer among its nodes",
+    ),
+    case(
+        host,
+        "a node in another pool that the quorum's pods may use as well, and a member elsewhere",
+        previous(rabbitmq={**RABBITS, "rabbitmq-3": {"server": "rabbitmq-3", "pool": "spare"}}, etcd=ETCD),
+        rabbits(*RABBITS),
+        etcd("master-1", "master-2", "master-9"),
+        fails="previous",
+        message="rabbitmq-3 in another pool",
+    ),
+    case(
+        host,
+        "one node at another address",
+        previous(rabbitmq=at(f"10.0.0.{number}" for number in (1, 2, 9))),
+        addressed(*RABBITS),
+        passes="previous",
+    ),
+    case(
+        host,
+        "two nodes at other addresses under their old names",
+        previous(rabbitmq=at(f"10.0.0.{number}" for number in (1, 8, 9))),
+        addressed(*RABBITS),
+        fails="previous",
+        message="rabbitmq-2, rabbitmq-3 at another address",
+    ),
+    case(
+        host,
+        "disks of two members' machines are made anew",
+        previous(rabbitmq={name: {"server": name, "data": ["vda file=/old"]} for name in RABBITS}),
+        rabbits(*RABBITS),
+        fails="previous",
+        message="rabbitmq-1, rabbitmq-2, rabbitmq-3 without its data",
+    ),
+    case(
+        host,
+        "two quorums lose a replica each, and it is not known from which host",
+        previous(rabbitmq=(4, RABBITS), etcd=ETCD),
+        rabbits(*RABBITS),
+        etcd("master-1", "master-2"),
+        fails="previous",
+        message="members on 2 physical hosts",
+    ),
+    case(
+        host,
+        "a quorum of a workload for each member loses one",
+        previous(rabbitmq=(3, RABBITS)),
+        [cloud(), *(machine(name, "rabbitmq") for name in RABBITS)],
+        [quorum(f"rabbitmq-{n}", replicas=1, pools=["rabbitmq"]) for n in (1, 2)],
+        passes="previous",
+    ),
+    case(host, "the first deployment", FIRST, rabbits(*RABBITS)),
+    case(host, "what stood is unknown", stack(), UNKNOWN_PREVIOUS, undecided="quorate-test"),
     case(majority, "one of three", previous(etcd=ETCD), etcd("master-1", "master-2", "d"), passes="etcd"),
     case(
         majority,
@@ -128,7 +229,7 @@ CASES = (
         etcd("master-1", "d", "e"),
         masters(1),
         fails="etcd",
-        message="expected at least 2 of them stay",
+        message="expected at least 2 of them to stay",
     ),
     case(
         majority,
@@ -157,7 +258,8 @@ CASES = (
         virt_host("virt1", "a"),
         passes="virt1",
         fails="previous",
-        message="virt host virt2: it goes, and carried b, d",
+        message="virt host virt2: removed while b, d were quorum nodes on it; "
+        "expected their removal in an earlier update",
     ),
     case(empty, "members on servers", previous(etcd=ETCD), etcd()),
     case(empty, "the first deployment", FIRST),
@@ -167,7 +269,7 @@ CASES = (
         stack(),
         previous(etcd={"a": UNKNOWN}),
         undecided="quorate-test",
-        message="stood.quorums.etcd.nodes.a of previous",
+        message="stood.quorums.etcd.nodes.a.server of previous",
     ),
     case(
         storage,
@@ -182,7 +284,7 @@ CASES = (
         previous({"storage-1": "storage-1", "old1": "old1", "old2": "old2"}),
         machine_pool("storage", 2),
         fails="previous",
-        message="old1, old2 go in one update",
+        message="old1, old2 are removed or moved in one update; expected at most 1",
     ),
     case(
         storage,
