@@ -1,9 +1,4 @@
-"""What the loss of a server would take away, in the worst case that the scheduling rules allow.
-
-Not of one placement: the scheduler may put instances elsewhere within the same rules. So a server is taken to carry as
-many instances of a workload as it may: one where they keep apart over servers, one on each of its nodes where they keep
-apart over nodes, all of them where nothing keeps them apart.
-"""
+"""Computes the effect of losing each server, for the worst placement that the scheduling rules allow."""
 
 from __future__ import annotations
 
@@ -13,6 +8,7 @@ from dataclasses import dataclass
 
 from policy.facts.placement_map import Placed, Placement
 from policy.facts.quorums import majority
+from policy.facts.worst_case import most, most_lost
 
 
 @dataclass(frozen=True)
@@ -24,9 +20,9 @@ class Loss:
     lost: int
     left: int
     needs: int
-    """Members that make a majority; one for what is no quorum."""
+    """Members that make a majority; 1 for a service that is not a quorum."""
     elsewhere: bool
-    """Whether its other nodes have room for all instances, by the same rules."""
+    """Whether its other nodes can run all instances, by the same rules."""
 
     @property
     def stands(self) -> bool:
@@ -44,7 +40,7 @@ Losses = Mapping[str, tuple[Loss, ...]]
 
 
 def of_servers(placement: Placement) -> Losses:
-    """The losses by server; nodes whose server is not known are left out. What runs everywhere goes with its node."""
+    """Returns the losses by server. Omits nodes without a server label, and services that run on every node."""
     servers: dict[str, set[int]] = defaultdict(set)
     for number, node in enumerate(placement.nodes):
         if node.server:
@@ -61,33 +57,15 @@ def of_servers(placement: Placement) -> Losses:
 
 def _loss(placement: Placement, numbers: Sequence[int], nodes: set[int]) -> Loss | None:
     members = [placement.placed[number] for number in numbers]
-    lost = _lost(members, nodes)
+    lost = most_lost(members, nodes, placement.nodes)
     if not lost:
         return None
     count = sum(each.count for each in members)
     needs = majority(count) if members[0].quorum else 1
-    elsewhere = all(_has_room(placement, each, nodes) for each in members)
+    elsewhere = all(_fits_elsewhere(placement, each, nodes) for each in members)
     return Loss(numbers[0], lost, count - lost, needs, elsewhere)
 
 
-def _lost(members: Sequence[Placed], nodes: set[int]) -> int:
-    """Instances of these workloads that a server with these nodes may carry together."""
-    each = [_most(placed, sum(node in nodes for node in placed.nodes)) for placed in members]
-    if len(members) > 1 and members[0].between == "server":
-        return max(each)
-    if len(members) > 1 and members[0].between == "node":
-        return min(sum(each), len({node for placed in members for node in placed.nodes if node in nodes}))
-    return sum(each)
-
-
-def _most(placed: Placed, here: int) -> int:
-    """Instances that a server with so many of the workload's nodes may carry."""
-    if placed.apart == "server":
-        here = min(here, 1)
-    return min(here, placed.count) if placed.apart or not here else placed.count
-
-
-def _has_room(placement: Placement, placed: Placed, nodes: set[int]) -> bool:
+def _fits_elsewhere(placement: Placement, placed: Placed, nodes: set[int]) -> bool:
     others = [node for node in placed.nodes if node not in nodes]
-    room = len({placement.nodes[node].server for node in others}) if placed.apart == "server" else len(others)
-    return room >= placed.count if placed.apart else bool(others)
+    return most(placed, others, placement.nodes) >= placed.count

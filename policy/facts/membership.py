@@ -1,9 +1,9 @@
 """Who leaves a quorum in a change: one pure function over the members before and the members after.
 
-The policy rules call it with what the last deployment recorded, `changes/` with two previews. A member is bound to its
-node, and the node to its physical host, its address, its pool and the places of its data: where one of these differs, the
-member that was there has left, whatever the node is called. Where a quorum has more nodes than members, every node that
-leaves counts as one that carried a member.
+The policy rules call it with the record of the last deployment, `changes/` with two previews. A member is bound to its
+node, and the node to its physical host, its address, its pool and the places of its data. If one of these differs, the
+member has left, whatever the node is called. If a quorum has more nodes than members, every node that leaves counts as
+one that carried a member.
 """
 
 from __future__ import annotations

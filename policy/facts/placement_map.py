@@ -1,4 +1,4 @@
-"""What may run where, as the resources say it: nodes on their servers, and each workload with the nodes it may use.
+"""Which nodes each workload may use, and the physical host of every node, read from the resources.
 
 The pack writes this beside its verdicts (record.py), and the audit draws its map from it. What cannot be known in a
 preview is named, and left out of the map.
@@ -6,12 +6,15 @@ preview is named, and left out of the map.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations
 from typing import Any
 
-from contract import HOSTNAME, RACK, SERVER
+from contract import HOSTNAME, RACK, SERVER, ZONE
 from policy.facts.components import Etcd
+from policy.facts.kubernetes.node import Node
 from policy.facts.kubernetes.workload import Workload
 from policy.facts.quorums import Quorum, group_of, is_member, quorum_of
 from policy.facts.stack import Facts
@@ -42,19 +45,19 @@ class Placed:
     count: int
     everywhere: bool
     """One on each of its nodes, however many there are."""
-    apart: str
-    """What no two of them share: `server`, `node`, or nothing."""
+    apart: tuple[str, ...]
+    """What no two of them share, of `rack`, `server` and `node`."""
     group: str = ""
     """The quorum's members by name, where several workloads are one quorum: the same text in each of them."""
-    between: str = ""
-    """What no two members of different workloads of the group share: `server`, `node`, or nothing."""
+    between: tuple[str, ...] = ()
+    """What no two members of different workloads of the group share, of `rack`, `server` and `node`."""
     nodes: tuple[int, ...] = ()
     """Numbers of the nodes that they may run on."""
 
     @property
     def is_certain(self) -> bool:
         """Whether there is only one way to place them: one on each of these nodes."""
-        return self.count == len(self.nodes) and self.apart != ""
+        return self.count == len(self.nodes) and bool(self.apart)
 
 
 @dataclass(frozen=True)
@@ -78,7 +81,14 @@ class Placement:
     def from_json(cls, written: dict[str, Any]) -> Placement:
         """The same read back. ValueError, KeyError or TypeError where it is not whole."""
         rows: list[dict[str, Any]] = written["placed"]
-        placed = (Placed(**dict[str, Any](each, nodes=_numbers(each["nodes"]))) for each in rows)
+        placed = (
+            Placed(
+                **dict[str, Any](
+                    each, nodes=_numbers(each["nodes"]), apart=tuple(each["apart"]), between=tuple(each["between"])
+                )
+            )
+            for each in rows
+        )
         return cls(tuple(Place(*each) for each in written["nodes"]), tuple(placed), tuple(written["unknown"]))
 
 
@@ -92,8 +102,7 @@ def read(facts: Facts) -> Placement:
         return Placement((), (), (f"the nodes: {reason}",))
     for node in nodes:
         try:
-            rack = node.labels.get(RACK) or ""
-            places.append(Place(node.name, node.server or "", rack, node.pool or ""))
+            places.append(_place(node))
         except Exception as reason:
             places.append(Place(node.name, "", "", ""))
             unknown.append(f"{node.title}: {reason}")
@@ -101,11 +110,21 @@ def read(facts: Facts) -> Placement:
     placed: list[Placed] = []
     for each in _placeable(facts, unknown):
         try:
-            placed.append(_members(each, numbers) if isinstance(each, Etcd) else _instances(facts, each, numbers))
+            placed.append(_members(each, numbers) if isinstance(each, Etcd) else instances(facts, each, numbers))
         except Exception as reason:
             unknown.append(f"{each.title}: {reason}")
     # The engine hands resources over in any order.
     return Placement(tuple(places), tuple(sorted(placed, key=lambda each: each.resource)), tuple(sorted(unknown)))
+
+
+def _place(node: Node) -> Place:
+    return Place(node.name, node.server or "", node.rack or "", node.pool or "")
+
+
+@lru_cache(maxsize=2)
+def places(facts: Facts) -> tuple[Place, ...]:
+    """The stack's nodes in order of their names. Raises NotKnown if a label is not known yet."""
+    return tuple(_place(node) for node in sorted(facts.nodes, key=lambda node: node.name))
 
 
 def _placeable(facts: Facts, unknown: list[str]) -> Sequence[Etcd | Workload]:
@@ -127,15 +146,17 @@ def _members(etcd: Etcd, numbers: dict[str, int]) -> Placed:
         quorum=str(Quorum.ETCD),
         count=len(names),
         everywhere=False,
-        apart="node",
+        apart=("node",),
         nodes=nodes,
     )
 
 
-def _instances(facts: Facts, workload: Workload, numbers: dict[str, int]) -> Placed:
+def instances(facts: Facts, workload: Workload, numbers: Mapping[str, int]) -> Placed:
+    """Where a workload's pods may run; `numbers` are those of the nodes by name."""
     nodes = tuple(sorted(numbers[node.name] for node in facts.eligible(workload)))
     quorum = quorum_of(workload) or ("quorum" if is_member(facts, workload) else "")
     mates = _mates(facts, workload) if quorum else ()
+    on_each = workload.replicas is None or bool(workload.host_ports)
     return Placed(
         resource=workload.resource.urn,
         name=workload.resource.name,
@@ -144,18 +165,31 @@ def _instances(facts: Facts, workload: Workload, numbers: dict[str, int]) -> Pla
         quorum=str(quorum),
         count=len(nodes) if workload.replicas is None else workload.replicas,
         everywhere=workload.replicas is None,
-        apart=_apart(facts, workload),
+        apart=_apart(facts, [(workload, workload)], on_each=on_each),
         group=", ".join(sorted(each.resource.name for each in mates)),
-        between=_between(facts, mates),
+        between=_apart(facts, list(combinations(mates, 2))) if mates else (),
         nodes=nodes,
     )
 
 
-def _apart(facts: Facts, workload: Workload) -> str:
-    if facts.is_anti_affine(workload, workload, SERVER):
-        return "server"
-    on_each = workload.replicas is None or workload.host_ports
-    return "node" if on_each or facts.is_anti_affine(workload, workload, HOSTNAME) else ""
+_TOPOLOGIES = (("rack", RACK), ("server", SERVER), ("node", HOSTNAME))
+
+
+def _apart(facts: Facts, pairs: Sequence[tuple[Workload, Workload]], *, on_each: bool = False) -> tuple[str, ...]:
+    """The topologies whose domains no pair may share."""
+    return tuple(
+        name
+        for name, label in _TOPOLOGIES
+        if (on_each and name == "node") or all(_is_apart(facts, one, other, label) for one, other in pairs)
+    )
+
+
+def _is_apart(facts: Facts, one: Workload, other: Workload, label: str) -> bool:
+    if facts.is_anti_affine(one, other, label):
+        return True
+    if label != RACK or not facts.is_anti_affine(one, other, ZONE):
+        return False
+    return all(node.labels.get(ZONE) == node.rack for each in (one, other) for node in facts.eligible(each))
 
 
 def _mates(facts: Facts, workload: Workload) -> tuple[Workload, ...]:
@@ -164,14 +198,6 @@ def _mates(facts: Facts, workload: Workload) -> tuple[Workload, ...]:
     if group.doubt:
         raise group.doubt
     return group.workloads if len(group.workloads) > 1 else ()
-
-
-def _between(facts: Facts, workloads: Sequence[Workload]) -> str:
-    pairs = [(one, other) for number, one in enumerate(workloads) for other in workloads[number + 1 :]]
-    for topology, name in ((SERVER, "server"), (HOSTNAME, "node")):
-        if pairs and all(facts.is_anti_affine(one, other, topology) for one, other in pairs):
-            return name
-    return ""
 
 
 def _ranges(numbers: Iterable[int]) -> list[list[int]]:

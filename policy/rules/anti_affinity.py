@@ -40,8 +40,8 @@ def _rivals(facts: Facts, workload: Workload) -> tuple[str, ...]:
         ),
         Source("004", "5.4.11", "it is not recommended to use the same Apache2 server for both Horizon and Keystone"),
     ),
-    remediation="Let them run on different pools (node affinity on quorate.io/pool), or add a required podAntiAffinity "
-    "over kubernetes.io/hostname that selects the other's pods.",
+    remediation="Let them run on different pools (node affinity on quorate.io/pool), or add a required "
+    "podAntiAffinity over kubernetes.io/hostname that selects the other's pods.",
     subjects=lambda facts: facts.workloads,
     applies=lambda facts, workload: bool(_rivals(facts, workload)),
     not_applicable_reason="the stack has no service that another must be apart from",

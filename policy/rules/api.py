@@ -1,4 +1,4 @@
-"""The Kubernetes API: how workers reach it, and what it takes at 1000 nodes."""
+"""The Kubernetes API: proxies on workers, and settings for 1000 nodes."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def duration(text: str) -> float:
     """nginx's time in seconds: 10m, 1h30m, or a bare number of seconds."""
     parts = _DURATION.findall(text)
     if "".join(number + unit for number, unit in parts) != text:
-        raise Malformed(f"'{text}' is no time that nginx knows")
+        raise Malformed(f"'{text}' is not a valid nginx time")
     return sum(int(number) * _SECONDS[unit or "s"] for number, unit in parts)
 
 
@@ -85,17 +85,17 @@ def _reaches_api(facts: Facts, machine: Machine) -> bool:
 
 @rule(
     id="api-proxy-knows-all-masters",
-    title="Every machine that is no master reaches every API server through a proxy of its own",
+    title="Every non-master machine runs a proxy to all API servers",
     severity=Severity.HIGH,
-    rationale="A worker that knows one API server stands still with it. A single proxy for all of them is one more "
-    "thing to fail; one on each worker fails with that worker alone.",
+    rationale="A worker that uses one API server stops when it fails. A single proxy for all workers is another "
+    "single point of failure; a proxy on each worker fails with that worker alone.",
     sources=(
         Source("004", "5.5.5", "a single static pod with Proxy Server runs on every Minion node"),
         Source("004", "5.5.5", "services on Minion nodes connect to the API via the local instance of Proxy Server"),
         Source("004", "5.5.9", "make sure that the node being deleted is not present in any service's configuration"),
     ),
-    remediation="Give every machine but the masters an nginx.conf whose upstream names the address of each master with "
-    "port 6443, and the static pod that runs it.",
+    remediation="Give every machine except the masters an nginx.conf whose upstream lists the address of each "
+    "master with port 6443, and the static pod that runs it.",
     subjects=lambda facts: facts.machines,
     applies=_reaches_api,
     not_applicable_reason="the stack has no master tier, or no machine beside the masters",
@@ -103,40 +103,40 @@ def _reaches_api(facts: Facts, machine: Machine) -> bool:
     since="0.2.0",
 )
 def api_proxy_knows_all_masters(facts: Facts, machine: Machine) -> Iterator[Problem]:
-    """Both ways: no master missing, and none that is not there any more."""
+    """Reports missing masters, and addresses that belong to no master."""
     addresses = {master.address for tier in facts.master_tiers for master in tier.masters}
     proxy = _proxy_of(machine)
     if proxy is None:
-        yield Problem("it has no proxy to the API servers", f"one that knows {join_names(addresses)}")
+        yield Problem("no proxy to the API servers", f"one that lists {join_names(addresses)}")
         return
     if missing := addresses - proxy.backends:
-        yield Problem(f"its proxy does not know {join_names(missing)}", "every master")
+        yield Problem(f"proxy does not list {join_names(missing)}", "every master")
     if strange := proxy.backends - addresses:
-        yield Problem(f"its proxy knows {join_names(strange)}, which no master has", "masters and nothing else")
+        yield Problem(f"proxy lists {join_names(strange)}, which belong to no master", "masters only")
     pods = [each for each in machine.of_kind("Pod") if "nginx" in str(each.get("spec"))]
     if not pods:
-        yield Problem("no static pod runs its proxy", "a manifest of a pod with nginx")
+        yield Problem("no static pod runs the proxy", "a manifest of a pod with nginx")
 
 
 @rule(
     id="api-proxy-timeout",
-    title="A proxy to the API servers waits at least 10 minutes",
+    title="API server proxies use a proxy_timeout of at least 10 minutes",
     severity=Severity.HIGH,
-    rationale="kubelet and kube-proxy hold long connections that are silent most of the time. A proxy that cuts them "
-    "makes every client connect and shake hands again: at 1000 nodes that cost 20 cores of the API servers.",
+    rationale="kubelet and kube-proxy keep long connections that are silent most of the time. A proxy that closes "
+    "them makes every client reconnect: at 1000 nodes that cost 20 cores of the API servers.",
     sources=(Source("004", "5.5.8", "the default value (3s) was changed to the more appropriate value of 10m"),),
-    remediation="Write `proxy_timeout 10m;` into the server block that passes to port 6443.",
+    remediation="Set `proxy_timeout 10m;` in the server block that forwards to port 6443.",
     subjects=proxies,
     not_applicable_reason="the stack has no nginx in front of API servers",
     parameters={"least": "10m"},
     since="0.2.0",
 )
 def api_proxy_timeout(_facts: Facts, proxy: Proxy) -> Iterator[Problem]:
-    """What is not written down is the build's default, which differs."""
+    """A value that is not set is the build's default, which differs between builds."""
     if proxy.timeout is None:
-        yield Problem("its proxy_timeout is not written", "proxy_timeout 10m")
+        yield Problem("proxy_timeout is not set", "10m or more")
     elif proxy.timeout < LEAST_TIMEOUT:
-        yield Problem(f"its proxy_timeout is {proxy.timeout:g} seconds", "proxy_timeout 10m or more")
+        yield Problem(f"proxy_timeout is {proxy.timeout:g} seconds", "10m or more")
 
 
 def large(facts: Facts) -> bool:
@@ -159,10 +159,10 @@ def _arguments(configuration: Mapping[str, Any], component: str) -> dict[str, st
 
 @rule(
     id="api-requests-in-flight",
-    title="API servers for 1000 nodes take 2000 requests at a time",
+    title="API servers for 1000 nodes or more allow 2000 requests in flight",
     severity=Severity.HIGH,
-    rationale="With the default of 400 the API servers answer 429 long before the top load of 1000 nodes, and kubelets "
-    "that cannot report are taken for dead.",
+    rationale="With the default of 400, the API servers answer 429 long before the peak load of 1000 nodes, and "
+    "nodes whose kubelets cannot report are marked unreachable.",
     sources=(Source("004", "5.5.8", "the default is 400; it has to be adjusted to 2000 at the given scale"),),
     remediation="Set apiServer.extraArgs max-requests-inflight to 2000 in kubeadm's ClusterConfiguration.",
     subjects=_configured,
@@ -176,15 +176,15 @@ def api_requests_in_flight(_facts: Facts, machine: Machine) -> Iterator[Problem]
     for configuration in machine.of_kind("ClusterConfiguration"):
         said = _arguments(configuration, "apiServer").get("max-requests-inflight", "")
         if not said.isdigit() or int(said) < LEAST_REQUESTS:
-            yield Problem(f"max-requests-inflight is {said or 'the default, 400'}", f"{LEAST_REQUESTS} or more")
+            yield Problem(f"max-requests-inflight is {said or 'not set (default: 400)'}", f"{LEAST_REQUESTS} or more")
 
 
 @rule(
     id="leader-election",
-    title="Schedulers and controller managers elect a leader",
+    title="Schedulers and controller managers use leader election",
     severity=Severity.CRITICAL,
-    rationale="Three run, one works, two stand by. Without the election all three work at the same time, on the same "
-    "pods.",
+    rationale="Three replicas run and one is active. Without leader election all three act on the same pods at the "
+    "same time.",
     sources=(
         Source("004", "5.5.4", "leader election parameter for scheduler must be true"),
         Source("004", "5.5.4", "leader election parameter for controller manager must be true"),
@@ -232,9 +232,9 @@ def _is_dns(image: str) -> bool:
 
 @rule(
     id="dns-scale",
-    title="A cluster of 1000 nodes has at least 6 instances of its DNS",
+    title="Clusters of 1000 nodes or more run at least 6 DNS replicas",
     severity=Severity.MEDIUM,
-    rationale="Every pod of every node resolves names through it. kubeadm's two instances are for a small cluster.",
+    rationale="Every pod of every node resolves names through DNS. kubeadm's two replicas are for a small cluster.",
     sources=(
         Source("004", "5.5.8", "the number of instances of the kubedns pod was increased to 6 to handle the load"),
     ),
@@ -248,7 +248,7 @@ def _is_dns(image: str) -> bool:
 def dns_scale(_facts: Facts, dns: Dns) -> Iterator[Problem]:
     """See the rationale."""
     if dns.replicas < LEAST_DNS:
-        yield Problem(pluralize(dns.replicas, "instance"), f"at least {LEAST_DNS}")
+        yield Problem(pluralize(dns.replicas, "replica"), f"at least {LEAST_DNS}")
 
 
 def _with_bgp(facts: Facts) -> Iterator[Machine]:
@@ -257,10 +257,10 @@ def _with_bgp(facts: Facts) -> Iterator[Machine]:
 
 @rule(
     id="route-reflectors",
-    title="From 1000 nodes Calico uses route reflectors, at least 3 of them",
+    title="Clusters of 1000 nodes or more use at least 3 Calico route reflectors",
     severity=Severity.HIGH,
-    rationale="In a full mesh every node talks to every other: half a million connections at 1000 nodes, and starting "
-    "one node takes long. A single reflector would be what the whole network depends on.",
+    rationale="In a full mesh every node peers with every other node: half a million connections at 1000 nodes, and "
+    "starting a node takes long. A single reflector would be a single point of failure of the whole network.",
     sources=(
         Source(
             "004",
@@ -280,9 +280,9 @@ def _with_bgp(facts: Facts) -> Iterator[Machine]:
     since="0.2.0",
 )
 def route_reflectors(facts: Facts, machine: Machine) -> Iterator[Problem]:
-    """A reflector counts where it is a node of the stack."""
+    """A reflector counts if it is a node of the stack."""
     if any(each["spec"].get("nodeToNodeMeshEnabled", True) for each in machine.of_kind("BGPConfiguration")):
-        yield Problem("every node peers with every other", "nodeToNodeMeshEnabled: false")
+        yield Problem("the full node-to-node mesh is enabled", "nodeToNodeMeshEnabled: false")
     nodes = {node.name for node in facts.nodes}
     reflectors = {
         each["metadata"]["name"]

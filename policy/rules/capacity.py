@@ -118,8 +118,8 @@ def _weight(workload: Workload) -> tuple[Decimal, Decimal, str]:
     id="requests-fit-after-loss",
     title="Requests fit the nodes that are left after the loss of any one physical host",
     severity=Severity.HIGH,
-    rationale="Instances of a lost host start again on what is left of their nodes. Where that is too small, some stay "
-    "Pending until the host is back: the architecture's counts hold in fair weather only.",
+    rationale="Instances of a lost host start again on what is left of their nodes. Where that is too small, some "
+    "stay Pending until the host is back: the architecture's counts hold in fair weather only.",
     sources=(
         Source("project", "Capacity", "requests fit the nodes that remain after the loss of any one physical host"),
     ),

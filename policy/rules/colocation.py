@@ -104,8 +104,8 @@ def network_agents_beside_server(facts: Facts, workload: Workload) -> Iterator[P
     id="radosgw-beside-monitors",
     title="The object gateway runs on the monitors' nodes",
     severity=Severity.LOW,
-    rationale="The gateway is light and lives on what the monitors know: it needs no node of its own, and elsewhere it "
-    "takes room that is meant for others.",
+    rationale="The gateway is light and lives on what the monitors know: it needs no node of its own, and elsewhere "
+    "it takes room that is meant for others.",
     sources=(
         Source("004", "5.3.14", "RADOS gateway servers run on the same nodes as Monitors"),
         Source("004", "5.4.14", "RADOS gateway servers run on the same nodes as Monitors"),

@@ -1,4 +1,4 @@
-"""Commands on machines: what stops a member asks the quorum first, one machine after the other."""
+"""Commands on machines: quorum checks, order and backups."""
 
 from __future__ import annotations
 
@@ -19,10 +19,9 @@ def _commands(facts: Facts) -> tuple[Command, ...]:
 
 @rule(
     id="command-asks-quorum",
-    title="A command that stops a member asks its quorum first",
+    title="A command that stops a quorum member checks the quorum first",
     severity=Severity.CRITICAL,
-    rationale="A restart is harmless while all others are there, and the end of the quorum while one is missing. The "
-    "command is the last to know.",
+    rationale="A restart is harmless while all other members are up, and stops the quorum while one of them is down.",
     sources=(
         Source("004", "5.5.9", "check that quorum for etcd cluster is satisfied"),
         Source("004", "5.5.9", "disable scheduling to the minion being deleted"),
@@ -33,26 +32,25 @@ def _commands(facts: Facts) -> tuple[Command, ...]:
         ),
         Source("project", "Quorums", "a command that stops a quorum member checks the quorum first"),
     ),
-    remediation="Ask before, and stop where the answer is no: `etcdctl endpoint health --cluster`, "
-    "`rabbitmq-diagnostics check_if_node_is_quorum_critical`, `ceph mon ok-to-stop`, wsrep_cluster_status, "
-    "`kubectl wait`; or take the node out with `kubectl drain`, which keeps to the budgets.",
+    remediation="Check first and abort on failure: `etcdctl endpoint health --cluster`, `rabbitmq-diagnostics "
+    "check_if_node_is_quorum_critical`, `ceph mon ok-to-stop`, wsrep_cluster_status, `kubectl wait`; or remove the "
+    "node from service with `kubectl drain`, which respects the disruption budgets.",
     subjects=_commands,
     applies=lambda _facts, command: bool(command.disrupts),
     not_applicable_reason=NO_COMMAND,
     since="0.2.0",
 )
 def command_asks_quorum(_facts: Facts, command: Command) -> Iterator[Problem]:
-    """In the same command: an earlier one's answer is of an earlier time."""
+    """The check must be in the same command; the result of an earlier command may be out of date."""
     if not command.asks:
-        yield Problem(f"it {command.disrupts} and asks no quorum", "a question whose answer can stop it")
+        yield Problem(f"{command.disrupts} without a quorum check", "a check that can abort the command")
 
 
 @rule(
     id="commands-one-machine-at-a-time",
-    title="Commands that stop members run on one machine after the other",
+    title="Commands that stop quorum members run on one machine at a time",
     severity=Severity.CRITICAL,
-    rationale="The engine runs whatever does not depend on each other at the same time. Two restarts without an order "
-    "are two members down at once.",
+    rationale="Two members that restart at the same time are two members down at once.",
     sources=(
         Source(
             "004",
@@ -60,16 +58,16 @@ def command_asks_quorum(_facts: Facts, command: Command) -> Iterator[Problem]:
             "nodes has to be updated one-by-one, without restarting services on all nodes simultaneously",
         ),
     ),
-    remediation="Give each command depends_on the one of the machine before, and one machine to each command.",
+    remediation="Run each command on one machine, and make it depend on the previous machine's command (depends_on).",
     subjects=_commands,
     applies=lambda _facts, command: bool(command.disrupts),
     not_applicable_reason=NO_COMMAND,
     since="0.2.0",
 )
 def commands_one_machine_at_a_time(facts: Facts, command: Command) -> Iterator[Problem]:
-    """Two on the same machine may be as they like."""
+    """Commands on the same machine may run in any order."""
     if command.several:
-        yield Problem(f"it {command.disrupts} on several machines by itself", "one machine to each command")
+        yield Problem(f"{command.disrupts} on several machines", "one machine per command")
     resources = {resource.urn: resource for resource in facts.resources}
     earlier = before(command, resources)
     unordered = {
@@ -82,14 +80,14 @@ def commands_one_machine_at_a_time(facts: Facts, command: Command) -> Iterator[P
         and command.resource.urn not in before(other, resources)
     }
     if unordered:
-        yield Problem(f"it may run at the same time as {join_names(unordered)}", "an order, by depends_on")
+        yield Problem(f"can run at the same time as {join_names(unordered)}", "an order set with depends_on")
 
 
 @rule(
     id="upgrade-after-backup",
-    title="A command that upgrades Kubernetes or etcd comes after a backup",
+    title="Kubernetes and etcd upgrades run after an etcd snapshot",
     severity=Severity.HIGH,
-    rationale="An upgrade changes what etcd keeps, and some have no way back but the copy from before.",
+    rationale="An upgrade changes etcd's data. Some upgrades can be undone only from a snapshot.",
     sources=(
         Source(
             "004",
@@ -105,8 +103,8 @@ def commands_one_machine_at_a_time(facts: Facts, command: Command) -> Iterator[P
     since="0.2.0",
 )
 def upgrade_after_backup(facts: Facts, command: Command) -> Iterator[Problem]:
-    """In what it depends on, however far back."""
+    """Looks in all commands that it depends on, directly or indirectly."""
     earlier = before(command, {resource.urn: resource for resource in facts.resources})
     others = (other for other in _commands(facts) if other.resource.urn in earlier)
     if not command.backs_up and not any(other.backs_up for other in others):
-        yield Problem("it upgrades without a backup before it", "a snapshot of etcd")
+        yield Problem("upgrades without an earlier etcd snapshot", "one in this command or in one it depends on")

@@ -1,4 +1,4 @@
-"""What the masters run: where it stands, what it may write, and a copy of its data."""
+"""The Kubernetes control plane: namespace, host files and etcd backups."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ def _is_control_plane(_facts: Facts, each: Pods) -> bool:
 
 @rule(
     id="control-plane-namespace",
-    title="Pods of the Kubernetes control plane are in kube-system",
+    title="Kubernetes control-plane pods run in namespace kube-system",
     severity=Severity.MEDIUM,
-    rationale="Who may touch pods is decided for a namespace. Control plane among other pods is open to whoever may "
-    "change those.",
+    rationale="Access to pods is granted per namespace. In a shared namespace, everyone who may change other pods "
+    "may change the control plane.",
     sources=(
         Source("004", "5.5.7", "all control-plane related Pods must be started in separate namespace kube-system"),
     ),
@@ -51,9 +51,9 @@ def _is_control_plane(_facts: Facts, each: Pods) -> bool:
     since="0.2.0",
 )
 def control_plane_namespace(_facts: Facts, each: Pods) -> Iterator[Problem]:
-    """Static pods are the control plane's: nothing else needs to run without an API server."""
+    """Static pods belong to the control plane: nothing else has to run without an API server."""
     if each.namespace != NAMESPACE:
-        yield Problem(f"its namespace is {each.namespace}", NAMESPACE)
+        yield Problem(f"namespace is {each.namespace}", NAMESPACE)
 
 
 def _guarded(each: Pods) -> dict[str, str]:
@@ -68,44 +68,45 @@ def _guarded(each: Pods) -> dict[str, str]:
 
 @rule(
     id="certificates-read-only",
-    title="Pods see certificates, keys and manifests of the host read-only",
+    title="Pods mount host certificates, keys and manifests read-only",
     severity=Severity.HIGH,
-    rationale="Whoever can write a certificate authority or a static pod's manifest is the master of the cluster. A "
-    "container that is broken into must not be.",
+    rationale="A process that can write a certificate authority or the manifest of a static pod controls the "
+    "cluster. A compromised container must not be able to.",
     sources=(
         Source("004", "5.5.7", "manifests for static Pods should be mounted (read only) from host system"),
         Source("004", "5.5.7", "SSL certificates and any secrets should be mounted (read only) from host system"),
     ),
-    remediation="Write readOnly: true in each volumeMount of such a hostPath.",
+    remediation="Set readOnly: true in each volumeMount of such a hostPath.",
     subjects=pods,
     applies=lambda _facts, each: bool(_guarded(each)),
-    not_applicable_reason="no pod sees such a directory of its host",
+    not_applicable_reason="no pod mounts such a directory of its host",
     parameters={"directories": ", ".join(GUARDED)},
     since="0.2.0",
 )
 def certificates_read_only(_facts: Facts, each: Pods) -> Iterator[Problem]:
-    """A mount without a word may be written to."""
+    """A mount is writable unless it sets readOnly."""
     guarded = _guarded(each)
     for container in each.containers():
         for mount in container.at("volumeMounts").items():
             volume = mount.at("name").text()
             if volume in guarded and not mount.at("readOnly").flag():
                 yield Problem(
-                    f"container {container.at('name').text()} may write to {guarded[volume]} of its host",
+                    f"container {container.at('name').text()} mounts {guarded[volume]} of the host writable",
                     "readOnly: true",
                 )
 
 
 @rule(
     id="cluster-has-etcd",
-    title="A master tier has its etcd",
+    title="Every master tier has etcd members in the stack",
     severity=Severity.CRITICAL,
-    rationale="Without etcd there is no Kubernetes API; a master tier that names none has one that nobody judges.",
+    rationale="Without etcd there is no Kubernetes API. If a master tier lists no etcd members, no rule evaluates "
+    "its etcd.",
     sources=(
         Source("004", "5.5.9", "check that there are nodes with Master related services"),
         Source("004", "5.5.3", "it may be required to install etcd cluster members to dedicated nodes"),
     ),
-    remediation="Name the members of etcd in the stack: on the masters, on nodes of their own, or as a StatefulSet.",
+    remediation="Declare the members of etcd in the stack: on the masters, on dedicated nodes, or as a StatefulSet.",
     subjects=lambda facts: facts.master_tiers,
     not_applicable_reason="the stack has no master tier",
     since="0.2.0",
@@ -114,7 +115,7 @@ def cluster_has_etcd(facts: Facts, _tier: object) -> Iterator[Problem]:
     """On machines, or in pods."""
     members = [member for etcd in facts.etcds for member in etcd.members]
     if not members and not any(_runs_etcd(workload) for workload in facts.workloads):
-        yield Problem("no etcd in the stack", "its members")
+        yield Problem("no etcd members in the stack", "members on machines, or a workload that runs etcd")
 
 
 def _runs_etcd(workload: Workload) -> bool:
@@ -128,10 +129,10 @@ def _machines_of(facts: Facts, etcd: Etcd) -> list[Machine]:
 
 @rule(
     id="etcd-is-backed-up",
-    title="Every member of etcd has a job that copies its data",
+    title="Every etcd member has a scheduled snapshot job",
     severity=Severity.HIGH,
-    rationale="etcd holds all of Kubernetes. The first action before any update is a backup, and the one that is there "
-    "when something breaks unannounced is the one that a timer made.",
+    rationale="etcd holds the state of Kubernetes. The first action before any update is a backup; after an "
+    "unplanned failure, the only backup is the last scheduled one.",
     sources=(
         Source(
             "004",
@@ -147,7 +148,7 @@ def _machines_of(facts: Facts, etcd: Etcd) -> list[Machine]:
     since="0.2.0",
 )
 def etcd_is_backed_up(facts: Facts, etcd: Etcd) -> Iterator[Problem]:
-    """A CronJob of the stack serves all members; a service without a timer starts by nobody's hand."""
+    """A CronJob of the stack covers all members; a service without a timer is never started."""
     if any(workload.kind == "CronJob" and _SNAPSHOT.search(_command(workload)) for workload in facts.workloads):
         return
     without: set[str] = set()
@@ -157,7 +158,9 @@ def etcd_is_backed_up(facts: Facts, etcd: Etcd) -> Iterator[Problem]:
         if not any(f"{name}.timer" in units for name in saving):
             without.add(machine.node)
     if without:
-        yield Problem(f"{join_names(without)} has no timer that saves a snapshot", "one on every member, or a CronJob")
+        yield Problem(
+            f"no snapshot timer on {join_names(without)}", "a service with a timer on every member, or a CronJob"
+        )
 
 
 def _command(workload: Workload) -> str:

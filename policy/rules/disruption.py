@@ -1,4 +1,4 @@
-"""Disruption budgets: a drain leaves the majority, and can finish."""
+"""Disruption budgets: a drain preserves the majority, and can finish."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def _evictable(facts: Facts, group: Group) -> bool:
 
 @rule(
     id="quorum-has-budget",
-    title="Every quorum has one disruption budget",
+    title="Every quorum has exactly one PodDisruptionBudget",
     severity=Severity.CRITICAL,
-    rationale="A drain evicts pods as fast as it can. Only a PodDisruptionBudget makes the second drain wait until the "
-    "first member is back. Under two budgets the eviction of a pod is refused altogether.",
+    rationale="A drain evicts pods as fast as it can. Only a PodDisruptionBudget makes the second drain wait until "
+    "the first member is back. If two budgets select a pod, every eviction of it is rejected.",
     sources=(_ONE_BY_ONE, Source("project", "Quorums", "a PodDisruptionBudget preserves the majority of every quorum")),
     remediation="Add one PodDisruptionBudget with maxUnavailable: 1 in the quorum's namespace whose selector matches "
     "the labels of all members' pods.",
@@ -42,26 +42,27 @@ def _evictable(facts: Facts, group: Group) -> bool:
     not_applicable_reason="no workload of several members is a quorum",
 )
 def quorum_has_budget(facts: Facts, group: Group) -> Iterator[Problem]:
-    """The selector is compared with the labels of the pods. Budgets of single members know nothing of each other."""
+    """Selectors are compared with the labels of the pods. Separate budgets do not count each other's evictions."""
     guards = _guards(facts, group)
     for title, budgets in guards.items():
         names = join_names([budget.resource.name for budget in budgets])
         whose = "its pods" if len(guards) == 1 else f"the pods of {title}"
         if not budgets:
-            yield Problem(f"no PodDisruptionBudget selects {whose}", "one")
+            yield Problem(f"no PodDisruptionBudget selects {whose}", "exactly one")
         elif len(budgets) > 1:
-            yield Problem(f"{len(budgets)} PodDisruptionBudgets select {whose} ({names})", "one")
+            yield Problem(f"{len(budgets)} PodDisruptionBudgets select {whose} ({names})", "exactly one")
     apart = {budgets[0].resource.name for budgets in guards.values() if len(budgets) == 1}
     if len(apart) > 1:
-        yield Problem(f"its members have budgets of their own ({join_names(apart)})", "one over all members")
+        yield Problem(
+            f"separate PodDisruptionBudgets for its members ({join_names(apart)})", "one that selects all members"
+        )
 
 
 @rule(
     id="budget-keeps-majority",
-    title="A quorum's disruption budget keeps its majority",
+    title="A quorum's PodDisruptionBudget preserves its majority",
     severity=Severity.CRITICAL,
-    rationale="A budget that allows half of the members to be evicted at once allows an orderly drain to end the "
-    "quorum.",
+    rationale="A budget that allows half of the members to be evicted allows a drain to end the quorum.",
     sources=(
         Source("004", "5.5.9", "check that quorum for etcd cluster is satisfied"),
         Source("project", "Quorums", "a PodDisruptionBudget preserves the majority of every quorum"),
@@ -81,16 +82,15 @@ def budget_keeps_majority(facts: Facts, group: Group) -> Iterator[Problem]:
         if selected and left < majority(members):
             yield Problem(
                 f"{budget.title} ({budget.written}) leaves {left} of {members} members",
-                f"at least {majority(members)}, the majority",
+                f"at least {majority(members)} (majority)",
             )
 
 
 @rule(
     id="drain-can-finish",
-    title="A disruption budget lets a drain finish",
+    title="Every PodDisruptionBudget allows at least one eviction",
     severity=Severity.HIGH,
-    rationale="A budget that allows no eviction at all blocks every drain: nodes cannot be maintained, and somebody "
-    "will delete the budget in a hurry.",
+    rationale="A budget that allows no eviction blocks every drain, so that nodes cannot be maintained.",
     sources=(_DRAIN, _ONE_BY_ONE),
     remediation="Allow one eviction: maxUnavailable: 1, or minAvailable below the number of replicas.",
     subjects=lambda facts: facts.budgets,
@@ -100,23 +100,23 @@ def budget_keeps_majority(facts: Facts, group: Group) -> Iterator[Problem]:
     not_applicable_reason="no disruption budget selects pods of a replicated workload",
 )
 def drain_can_finish(facts: Facts, budget: Budget) -> Iterator[Problem]:
-    """Judged with all replicas healthy; pods of several workloads count together, as the controller counts them."""
+    """Evaluated with all replicas healthy. Pods of several workloads count together, as the controller counts them."""
     selected = [each for each in facts.workloads if each.is_long_running and each.replicas and budget.selects(each)]
     replicas = sum(each.replicas or 0 for each in selected)
     if budget.allowed(replicas) < 1:
         whose = join_names([each.title for each in selected])
         yield Problem(
             f"{budget.written} allows no eviction of {whose} with {pluralize(replicas, 'replica')}",
-            "at least one that may be evicted",
+            "at least one",
         )
 
 
 @rule(
     id="budget-guards-one-workload",
-    title="A disruption budget selects one workload's pods, or one quorum's, and only them",
+    title="A PodDisruptionBudget selects the pods of one workload or one quorum",
     severity=Severity.HIGH,
-    rationale="A budget that selects nothing protects nothing and looks as if it did. One that counts the pods of "
-    "another workload, a job's among them, lets that workload's loss or presence decide about the quorum.",
+    rationale="A budget that selects no pods protects nothing. One that also counts another workload's pods, a "
+    "Job's for example, lets that workload change how many members may be evicted.",
     sources=(_DRAIN, Source("project", "Quorums", "a PodDisruptionBudget preserves the majority of every quorum")),
     remediation="Make the budget's selector equal to the pod labels of one workload in its namespace, with a label "
     "that no other pod there has.",
@@ -124,14 +124,12 @@ def drain_can_finish(facts: Facts, budget: Budget) -> Iterator[Problem]:
     not_applicable_reason="the stack has no disruption budget",
 )
 def budget_guards_one_workload(facts: Facts, budget: Budget) -> Iterator[Problem]:
-    """Namespace and labels both count."""
+    """Compares both namespace and labels."""
     guarded = [workload for workload in facts.workloads if budget.selects(workload)]
     if not guarded:
-        yield Problem(f"it selects no pods of the stack in namespace {budget.namespace}", "the pods of one workload")
+        yield Problem(f"selects no pods of the stack in namespace {budget.namespace}", "the pods of one workload")
     elif len(guarded) > 1 and not _one_quorum(facts, guarded):
-        yield Problem(
-            f"it selects the pods of {join_names([each.title for each in guarded])}", "the pods of one workload"
-        )
+        yield Problem(f"selects the pods of {join_names([each.title for each in guarded])}", "the pods of one workload")
 
 
 def _one_quorum(facts: Facts, workloads: list[Workload]) -> bool:

@@ -1,4 +1,4 @@
-"""Members of a quorum on different physical hosts, and labels that say truly which those are."""
+"""Quorum members on distinct physical hosts."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from policy.wording import join_names, pluralize
 
 @rule(
     id="one-member-per-server",
-    title="No two members of a quorum share a physical host",
+    title="Quorum members run on distinct physical hosts",
     severity=Severity.CRITICAL,
     rationale="Two virtual machines on one physical host are one failure domain. Members on different nodes of one "
-    "host are lost together, and the quorum with them.",
+    "host fail together, and the quorum fails with them.",
     sources=(
         Source(
             "000",
@@ -45,7 +45,7 @@ from policy.wording import join_names, pluralize
     parameters={"topology": SERVER},
 )
 def one_member_per_server(facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """A node without the label is outside every domain: the scheduler would not keep members apart there."""
+    """A node without the label is in no domain: the scheduler applies no anti-affinity there."""
     if workload.replicas is not None and not facts.is_anti_affine(workload, workload, SERVER):
         yield Problem(
             anti_affinity_gap(workload, SERVER), f"a required anti-affinity over {SERVER} that selects its own pods"
@@ -53,21 +53,16 @@ def one_member_per_server(facts: Facts, workload: Workload) -> Iterator[Problem]
     nodes = facts.eligible(workload)
     unlabelled = {node.name for node in nodes if not node.server}
     if unlabelled:
-        yield Problem(
-            f"{join_names(unlabelled)} may run it and have no label {SERVER}", "the label on each of its nodes"
-        )
+        yield Problem(f"no label {SERVER} on {join_names(unlabelled)}", "it on every eligible node")
     servers = Counter(node.server for node in nodes if node.server)
     if workload.replicas is None:
         shared = [server for server, count in servers.items() if count > 1]
         if shared:
-            yield Problem(
-                f"nodes that run it share the physical host {join_names(shared)}", "one node per physical host"
-            )
+            yield Problem(f"eligible nodes share physical host {join_names(shared)}", "one node per physical host")
     elif len(servers) < workload.replicas:
         yield Problem(
-            f"{pluralize(len(nodes), 'node')} that may run it are on {pluralize(len(servers), 'physical host')} "
-            f"({join_names(list(servers))})",
-            f"at least {workload.replicas}, one for each member",
+            f"eligible nodes span {pluralize(len(servers), 'physical host')} ({join_names(list(servers))})",
+            f"at least {workload.replicas}, one per member",
         )
 
 
@@ -77,10 +72,11 @@ def _guest(facts: Facts, node: Node) -> bool:
 
 @rule(
     id="server-label-is-true",
-    title="A virtual machine's label names the host that carries it",
+    title="A virtual machine's server label names the host that runs it",
     severity=Severity.CRITICAL,
-    rationale="Everything that keeps members on different physical hosts goes by the label quorate.io/server. A "
-    "virtual machine whose label names another host than its own makes those rules pass while members share a host.",
+    rationale="Every rule that keeps members on distinct physical hosts uses the label quorate.io/server. If the "
+    "label names another host than the one that runs the virtual machine, those rules pass while members share a "
+    "host.",
     sources=(
         Source(
             "000",
@@ -95,10 +91,10 @@ def _guest(facts: Facts, node: Node) -> bool:
     not_applicable_reason="no node is a virtual machine on a VirtHost of the stack",
 )
 def server_label_is_true(facts: Facts, node: Node) -> Iterator[Problem]:
-    """The VirtHost is where the virtual machine is made."""
+    """The VirtHost creates the virtual machine."""
     carriers = {host.server for host in facts.virt_hosts if node.name in host.guests}
     if carriers != {node.server}:
         yield Problem(
-            f"node {node.name} has {SERVER}={node.server or '(none)'} and is carried by {join_names(carriers)}",
-            "one carrier, and its name in the label",
+            f"{SERVER}={node.server or '(none)'}, but VirtHost {join_names(carriers)} carries it",
+            "one carrier, named in the label",
         )

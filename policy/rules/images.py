@@ -1,4 +1,4 @@
-"""Images: the same ones tomorrow as today, from where the stack's owner decides."""
+"""Images: version tags, digests and registries."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ def is_pinned(image: str) -> bool:
 
 @rule(
     id="no-floating-tag",
-    title="No image has a tag that says nothing",
+    title="Images carry a version tag or a digest",
     severity=Severity.HIGH,
-    rationale="Without a tag, or with `latest`, an image is whatever was pushed last. Members of one quorum that start "
-    "on different days run different versions.",
+    rationale="Without a tag, or with `latest`, an image is whatever was pushed last. Members of one quorum that "
+    "start on different days run different versions.",
     sources=(
         Source("project", "Images", "images carry a version tag or a digest, and production images a digest"),
         Source(
             "004", "5.5.10", "update is done by ensuring of files with Pod description which contain specific version"
         ),
     ),
-    remediation="Write the version as the image's tag, best with its digest.",
+    remediation="Use the version as the image's tag, preferably with its digest.",
     subjects=pods,
     not_applicable_reason="the stack makes no pod",
     parameters={"floating": ", ".join(FLOATING)},
     since="0.2.0",
 )
 def no_floating_tag(_facts: Facts, each: Pods) -> Iterator[Problem]:
-    """A digest makes up for any tag."""
+    """An image with a digest may have any tag."""
     floating = {image for image in each.images if not is_pinned(image) and parse(image).tag in ("", *FLOATING)}
     if floating:
-        yield Problem(f"{join_names(floating)} may be any version", "a tag of one version, or a digest")
+        yield Problem(f"{join_names(floating)} can be any version", "a version tag or a digest")
 
 
 def _will_pull(facts: Facts, _each: Pods) -> bool:
@@ -56,10 +56,9 @@ def _will_pull(facts: Facts, _each: Pods) -> bool:
 
 @rule(
     id="images-pinned",
-    title="Production's images are pinned by digest",
+    title="Production images are pinned by digest",
     severity=Severity.HIGH,
-    rationale="A registry may give another image under the same tag tomorrow, by a publishing job or by an intruder. A "
-    "digest is the image.",
+    rationale="A registry can serve a different image under the same tag. A digest identifies exactly one image.",
     sources=(
         Source("project", "Images", "images carry a version tag or a digest, and production images a digest"),
         Source(
@@ -70,15 +69,15 @@ def _will_pull(facts: Facts, _each: Pods) -> bool:
     "'{{.Digest}}' docker://<image>` tells one), or a whole reference under quorate:services.<name>.image.",
     subjects=pods,
     applies=_will_pull,
-    not_applicable_reason="the stack is a lab, makes no pod, or is only rendered and pins no image at all. Before such "
-    "a tree is applied to anything, pin its images (public-images-flagged)",
+    not_applicable_reason="the stack is a lab, makes no pod, or is only rendered and pins no image at all "
+    "(public-images-flagged covers such a stack)",
     since="0.2.0",
 )
 def images_pinned(_facts: Facts, each: Pods) -> Iterator[Problem]:
-    """All or nothing: one that is not pinned is the one that changes."""
+    """Reports every image without a digest."""
     loose = {image for image in each.images if not is_pinned(image)}
     if loose:
-        yield Problem(f"{join_names(loose)} has no digest", "…@sha256:…")
+        yield Problem(f"{join_names(loose)} not pinned", "a digest (@sha256:…)")
 
 
 def _using(facts: Facts) -> Iterator[Cloud | Pods]:
@@ -88,15 +87,15 @@ def _using(facts: Facts) -> Iterator[Cloud | Pods]:
 
 @rule(
     id="public-images-flagged",
-    title="Images do not come from Kolla's public namespace by its moving tags",
+    title="Images from Kolla's public registry namespace are pinned by digest",
     severity=Severity.MEDIUM,
-    rationale="Kolla publishes there for testing: the tags move with every job, old images go, and the registry limits "
-    "who pulls how much. A cloud of a thousand nodes must not depend on it.",
+    rationale="Kolla publishes there for testing: tags move with every job, old images are deleted, and the "
+    "registry limits the rate of pulls. A cloud of a thousand nodes must not depend on it.",
     sources=(
         Source("project", "Images", "images of Kolla's public namespace are mirrored or pinned by digest"),
         Source("004", "5.5.7", "use external registry"),
     ),
-    remediation="Mirror the images and name the mirror (quorate:images.registry and namespace), and pin them "
+    remediation="Mirror the images, set the mirror (quorate:images.registry and namespace), and pin the images "
     "(quorate:images.digests).",
     subjects=_using,
     applies=lambda facts, _user: facts.profile == PRODUCTION,
@@ -111,4 +110,6 @@ def public_images_flagged(facts: Facts, user: Cloud | Pods) -> Iterator[Problem]
     using = pods(facts) if isinstance(user, Cloud) else (user,)
     images = {image for each in using for image in each.images if image.startswith(PUBLIC) and not is_pinned(image)}
     if images:
-        yield Problem(f"{join_names(images, 2)} come from Kolla's public namespace", "a mirror, or digests")
+        yield Problem(
+            f"{join_names(images, 2)} come from quay.io/openstack.kolla without a digest", "a mirror or digests"
+        )

@@ -32,8 +32,8 @@ def _counted_row(facts: Facts, workload: Workload) -> bool:
     rationale="The counts of the reference architecture were validated at its scale. Fewer instances carry less and "
     "survive less; more than a count that is exact puts load where the architecture did not test it.",
     sources=_TABLES,
-    remediation="Set spec.replicas to the row's count (quorate:services.<service>.replicas in the stack file), or name "
-    "the reference architecture that fits the cloud.",
+    remediation="Set spec.replicas to the row's count (quorate:services.<service>.replicas in the stack file), or "
+    "name the reference architecture that fits the cloud.",
     subjects=lambda facts: facts.workloads,
     applies=_counted_row,
     not_applicable_reason=_NO_ROW,

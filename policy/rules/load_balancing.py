@@ -1,4 +1,4 @@
-"""Services that need a load balancer have one in front."""
+"""Load balancing."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def _balanced(facts: Facts, workload: Workload) -> bool:
 
 @rule(
     id="load-balanced-row-has-service",
-    title="A service that requires a load balancer has a Service in front of its pods",
+    title="Services that require a load balancer have a non-headless Service",
     severity=Severity.HIGH,
-    rationale="Without one, clients hold the address of a single instance and fail with it; the other instances carry "
-    "nothing. A headless Service only names pods, it balances nothing.",
+    rationale="Without a Service, clients use the address of a single instance and fail with it; the other "
+    "instances receive no requests. A headless Service resolves names and does not balance connections.",
     sources=(
         Source("004", "5.3.16", "table: Requires a Load Balancer"),
         Source("004", "5.4.16", "table: Requires a Load Balancer"),
@@ -40,10 +40,10 @@ def load_balanced_row_has_service(facts: Facts, workload: Workload) -> Iterator[
     """The selector is compared with the labels of the pods, not with names."""
     leading = [service for service in facts.services if service.selects(workload)]
     if not leading:
-        yield Problem("no Service selects its pods", "a Service that balances connections over them")
+        yield Problem("no Service selects its pods", "a Service that balances connections")
     elif not any(service.balances for service in leading):
         names = join_names([service.resource.name for service in leading])
-        yield Problem(f"only headless Services select its pods ({names})", "one that balances connections over them")
+        yield Problem(f"only headless Services select its pods ({names})", "a Service that balances connections")
 
 
 _PROXIES = ("proxysql", "maxscale", "haproxy")
@@ -61,15 +61,17 @@ def _balanced_database(facts: Facts, workload: Workload) -> bool:
 
 @rule(
     id="database-behind-proxysql",
-    title="Clients reach Galera through a proxy that sends writes to one member",
+    title="Clients reach Galera through a database proxy",
     severity=Severity.HIGH,
-    rationale="Galera takes writes on every member and rejects one of two that meet: spread over all members, "
-    "transactions of OpenStack end in deadlocks. A plain Service also knows nothing of a member's state.",
+    rationale="Galera accepts writes on every member and rejects one of two conflicting transactions. If writes are "
+    "spread over all members, OpenStack transactions end in deadlocks. A plain Service does not know the state of a "
+    "member.",
     sources=(
         Source("project", "Database", "clients reach Galera through a proxy instead of a member"),
         Source("004", "5.4.16", "this service might require specialized load balancer (proxysql)"),
     ),
-    remediation="Let the Service's targetPort be that of a ProxySQL container, and have ProxySQL know the members.",
+    remediation="Set the Service's targetPort to the port of a ProxySQL container, and configure the members in "
+    "ProxySQL.",
     subjects=lambda facts: facts.workloads,
     applies=_balanced_database,
     not_applicable_reason="no Service balances connections over a Galera of several members",
@@ -77,14 +79,14 @@ def _balanced_database(facts: Facts, workload: Workload) -> bool:
     since="0.2.0",
 )
 def database_behind_proxysql(facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """Where the Service's ports lead in the pod: to the proxy beside the database, or to the database itself."""
+    """Checks whether the Service's target ports belong to a proxy container of the pod."""
     ports = {port for container in workload.pod.at("containers").items() for port in _proxy_ports(container)}
     for service in _leading(facts, workload):
         direct = [str(port) for port in service.targets if port not in ports]
         if direct:
             yield Problem(
-                f"{service.title} leads port {join_names(direct)} of its pods to the database itself",
-                "a port of ProxySQL",
+                f"{service.title} targets database port {join_names(direct)}",
+                "a port of a proxy container",
             )
 
 

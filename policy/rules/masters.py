@@ -1,4 +1,4 @@
-"""The masters of Kubernetes and the members of its etcd: enough, distinct, and apart."""
+"""Kubernetes masters and etcd members."""
 
 from __future__ import annotations
 
@@ -39,13 +39,15 @@ def _tiers(facts: Facts) -> Iterator[Component]:
     parameters={"least": LEAST_MASTERS},
 )
 def three_masters(facts: Facts, tier: Component) -> Iterator[Problem]:
-    """Masters are counted by name: one that is listed twice is one."""
+    """Counts masters by name: a master that is listed twice counts once."""
     masters = {master.node for master in tier.masters} if isinstance(tier, MasterTier) else set[str]()
     if len(masters) < LEAST_MASTERS:
         yield Problem(pluralize(len(masters), "master"), f"at least {LEAST_MASTERS}")
     unknown = masters - {node.name for node in facts.nodes if "master" in node.roles}
     if unknown and facts.nodes:
-        yield Problem(f"no machine with the role master is named {join_names(unknown)}", "a machine for each master")
+        yield Problem(
+            f"masters {join_names(unknown)} have no machine with the role master", "a machine for each master"
+        )
 
 
 def _members(component: Component) -> Sequence[Member]:
@@ -56,10 +58,10 @@ def _members(component: Component) -> Sequence[Member]:
 
 @rule(
     id="masters-apart",
-    title="No two masters and no two members of etcd share a physical host",
+    title="Masters and etcd members run on distinct physical hosts",
     severity=Severity.CRITICAL,
-    rationale="Masters that are virtual machines on one physical host are lost together. A member that is listed twice "
-    "counts once, and the quorum is smaller than it looks.",
+    rationale="Masters that are virtual machines on one physical host fail together. A member that is listed twice "
+    "counts once, so the quorum has fewer members than listed.",
     sources=(
         Source(
             "000",
@@ -75,7 +77,7 @@ def _members(component: Component) -> Sequence[Member]:
     not_applicable_reason="the stack has neither a master tier nor etcd on machines",
 )
 def masters_apart(facts: Facts, component: Component) -> Iterator[Problem]:
-    """The machine's own label says where it is; the component's word counts where the stack has no such machine."""
+    """Uses the machine's own label, or the component's facts if the stack has no such machine."""
     servers = {node.name: node.server for node in facts.nodes}
     members = _members(component)
     for what in ("node", "address"):
@@ -86,11 +88,11 @@ def masters_apart(facts: Facts, component: Component) -> Iterator[Problem]:
     for member in members:
         server = servers.get(member.node) or member.server
         if server != member.server:
-            yield Problem(f"{member.node} is said to be on {member.server}, its machine is on {server}", "one host")
+            yield Problem(f"{member.node} is declared on {member.server}, its machine is on {server}", "the same host")
         hosts.setdefault(server, set()).add(member.node)
     for server, names in hosts.items():
         if len(names) > 1:
-            yield Problem(f"{join_names(names)} share the physical host {server}", "one member on each physical host")
+            yield Problem(f"{join_names(names)} share physical host {server}", "one member per physical host")
 
 
 def _clusters(facts: Facts, etcd: Etcd) -> dict[str, set[str]]:
@@ -109,10 +111,9 @@ def _clusters(facts: Facts, etcd: Etcd) -> dict[str, set[str]]:
 
 @rule(
     id="etcd-members-agree",
-    title="Every member of etcd is configured with the same members",
+    title="All etcd members are configured with the same member list",
     severity=Severity.CRITICAL,
-    rationale="Members that start with different lists form clusters of their own, or none: each list is a quorum of "
-    "its own size.",
+    rationale="Members that start with different lists form separate clusters, or none.",
     sources=(
         Source(
             "004", "5.5.7", "generates configuration files, systemd units and services for Etcd, Calico and Kubelet"
@@ -125,11 +126,11 @@ def _clusters(facts: Facts, etcd: Etcd) -> dict[str, set[str]]:
     not_applicable_reason="no machine of the stack carries a configuration of etcd",
 )
 def etcd_members_agree(facts: Facts, etcd: Etcd) -> Iterator[Problem]:
-    """Reads the files that the machines will have."""
+    """Reads the files that are rendered for the machines."""
     names = {member.node for member in etcd.members}
     clusters = _clusters(facts, etcd)
     for machine, listed in clusters.items():
         if listed != names:
             yield Problem(f"{machine} is configured with {join_names(listed)}", f"the members {join_names(names)}")
     if missing := names - clusters.keys():
-        yield Problem(f"{join_names(missing)} has no configuration of etcd", "one on every member")
+        yield Problem(f"no etcd configuration on {join_names(missing)}", "one on every member")

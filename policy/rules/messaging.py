@@ -1,4 +1,4 @@
-"""RabbitMQ's own part in keeping a quorum: its configuration."""
+"""RabbitMQ's configuration."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ def _configured(facts: Facts, workload: Workload) -> bool:
 
 @rule(
     id="rabbitmq-pauses-minority",
-    title="RabbitMQ pauses the minority of a partition",
+    title="RabbitMQ handles partitions with pause_minority",
     severity=Severity.CRITICAL,
-    rationale="By its own default RabbitMQ ignores partitions: both sides go on, and what they took apart is lost when "
-    "they meet again. With pause_minority the side without the majority stops.",
+    rationale="By default RabbitMQ ignores partitions: both sides accept messages, and what one side accepted is "
+    "lost when they join again. With pause_minority the side without the majority stops.",
     sources=(
         Source("004", "5.3.12", "proposed solution is using pause_minority partition mode"),
         Source("004", "5.4.12", "proposed solution is using pause_minority partition mode"),
@@ -54,13 +54,13 @@ def _configured(facts: Facts, workload: Workload) -> bool:
     since="0.2.0",
 )
 def rabbitmq_pauses_minority(facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """Of the files that its pods mount; what an image brings along is not seen."""
+    """Reads the files that its pods mount; files inside an image are not visible."""
     said: set[str] = set()
     for text in _files(facts, workload).values():
         said |= {mode for mode in (flat(text).get("cluster_partition_handling"),) if mode}
         said |= set(_IN_ERLANG.findall(text))
     if not said:
-        yield Problem("nothing that it reads sets cluster_partition_handling, which is then ignore", MODE)
+        yield Problem("cluster_partition_handling is not set (default: ignore)", MODE)
     elif said != {MODE}:
         yield Problem(f"cluster_partition_handling is {', '.join(sorted(said))}", MODE)
 
@@ -76,16 +76,16 @@ def _speaks_of_queues(facts: Facts, config: ConfigMap) -> bool:
 
 @rule(
     id="rabbitmq-quorum-queues",
-    title="Queues are quorum queues",
+    title="RabbitMQ and its clients use quorum queues",
     severity=Severity.HIGH,
-    rationale="A classic queue lives on one member and is gone with it. Mirrored ones cost half of the throughput, "
-    "broke the cluster under load, and are no more since RabbitMQ 4. Quorum queues survive with the majority.",
+    rationale="A classic queue is stored on one member and is lost with it. Mirrored queues halve the throughput, "
+    "broke clusters under load, and were removed in RabbitMQ 4. Quorum queues survive as long as a majority does.",
     sources=(
         Source("004", "5.3.12", "using mirroring actually reduces the availability of queues"),
         Source("project", "Messaging", "all queues are quorum queues"),
     ),
-    remediation="Write default_queue_type = quorum into rabbitmq.conf, rabbit_quorum_queue = true into section "
-    "[oslo_messaging_rabbit] of every service, and no policy with ha-mode.",
+    remediation="Set default_queue_type = quorum in rabbitmq.conf and rabbit_quorum_queue = true in section "
+    "[oslo_messaging_rabbit] of every service, and remove policies with ha-mode.",
     subjects=lambda facts: facts.config_maps,
     applies=_speaks_of_queues,
     not_applicable_reason="no ConfigMap of the stack configures RabbitMQ or its clients",
@@ -93,16 +93,19 @@ def _speaks_of_queues(facts: Facts, config: ConfigMap) -> bool:
     since="0.2.0",
 )
 def rabbitmq_quorum_queues(facts: Facts, config: ConfigMap) -> Iterator[Problem]:
-    """The server's own default, its policies, and what clients ask for when they declare a queue."""
+    """Checks the server's default, its policies, and the queue type that clients declare."""
     files = config.files
     if _of_rabbitmq(facts, config):
         kind = flat(files[MAIN]).get("default_queue_type") if MAIN in files else None
         if kind != "quorum":
-            yield Problem(f"{MAIN} has default_queue_type {kind or 'classic, as nothing sets it'}", "quorum")
+            actual = (
+                f"sets default_queue_type = {kind}" if kind else "does not set default_queue_type (default: classic)"
+            )
+            yield Problem(f"{MAIN} {actual}", "quorum")
     for name in files:
         if _MIRRORED.search(files[name]):
             yield Problem(f"{name} mirrors queues (ha-mode)", "no mirrored queues")
         if f"[{_CLIENT}]" in files[name]:
             client = sections(files[name])
             if client.get(_CLIENT, "rabbit_quorum_queue", fallback="false").strip().lower() not in ("true", "1", "yes"):
-                yield Problem(f"{name} has no rabbit_quorum_queue = true", "quorum queues for every client")
+                yield Problem(f"{name} does not set rabbit_quorum_queue = true", f"it in [{_CLIENT}]")

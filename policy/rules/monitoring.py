@@ -94,8 +94,8 @@ def _monitors(facts: Facts, workload: Workload) -> bool:
         Source("004", "5.3.15", "a typical setup at least requires a quad-core server with 8 GB of RAM"),
         Source("004", "5.4.15", "a typical setup at least requires a quad-core server with 8 GB of RAM"),
     ),
-    remediation="Put monitoring on larger machines, or give these more cores and memory (cpu and memory of the server, "
-    "cpu and ram of the virtual machine).",
+    remediation="Put monitoring on larger machines, or give these more cores and memory (cpu and memory of the "
+    "server, cpu and ram of the virtual machine).",
     subjects=lambda facts: facts.workloads,
     applies=_monitors,
     not_applicable_reason="no monitoring in production on nodes that say what they have",

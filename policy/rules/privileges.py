@@ -1,4 +1,4 @@
-"""Privileges: the host is open only to the processes that the sources put on it."""
+"""Privileges: access to the host."""
 
 from __future__ import annotations
 
@@ -61,10 +61,10 @@ def _names(facts: Facts, each: Pods) -> set[str]:
 
 @rule(
     id="host-access-where-needed",
-    title="Only the processes that belong to the host have access to it",
+    title="Only services that need the host use privileged mode or host access",
     severity=Severity.HIGH,
-    rationale="A privileged container, the host's network, its processes or its files make whoever breaks into the "
-    "process the owner of the node, and of every instance beside it.",
+    rationale="If a process with a privileged container, the host's network, processes or files is compromised, the "
+    "attacker controls the node and every instance on it.",
     sources=(
         Source("project", "Security", "only services that need the host have access to it"),
         Source(
@@ -78,8 +78,8 @@ def _names(facts: Facts, each: Pods) -> set[str]:
             "it should not be possible to compromise the instance if an individual service is compromised",
         ),
     ),
-    remediation="Take privileged, hostNetwork, hostPID, hostIPC and hostPath away; data of a StatefulSet belongs on a "
-    "PersistentVolume, settings into a ConfigMap.",
+    remediation="Remove privileged, hostNetwork, hostPID, hostIPC and hostPath. Store data on a PersistentVolume "
+    "and settings in a ConfigMap.",
     subjects=pods,
     applies=lambda _facts, each: bool(_taken(each)),
     not_applicable_reason="no pod has access to its host",
@@ -92,4 +92,4 @@ def host_access_where_needed(facts: Facts, each: Pods) -> Iterator[Problem]:
     taken = _taken(each)
     beyond = [f"{what} ({who})" for what, who in taken.items() if what not in needs]
     if beyond:
-        yield Problem(f"it takes {join_names(beyond)}", "none of it, which only processes of the host need")
+        yield Problem(f"uses {join_names(beyond)}", "only the host access listed for this service")

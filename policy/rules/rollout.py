@@ -1,4 +1,4 @@
-"""Rollouts that can come to their end."""
+"""Rolling updates."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def _exclusive_deployment(facts: Facts, workload: Workload) -> bool:
 
 @rule(
     id="rollout-can-finish",
-    title="A rollout has a node for every pod that it adds",
+    title="A rolling update has a free node for every surge pod",
     severity=Severity.HIGH,
-    rationale="With one instance per node, a rollout that starts a new pod before it ends an old one needs a free "
-    "node. Where every node has its instance already the new pod stays Pending, and with the default of three "
-    "replicas (maxSurge 1, maxUnavailable 0) the rollout never moves.",
+    rationale="With one instance per node, a rollout that starts a new pod before it stops an old one needs a free "
+    "node. If every node already has an instance, the new pod stays Pending; with the default of three replicas "
+    "(maxSurge 1, maxUnavailable 0) the rollout stalls.",
     sources=(
         Source(
             "004",
@@ -45,10 +45,10 @@ def _exclusive_deployment(facts: Facts, workload: Workload) -> bool:
             "verify that updating single service or a set of thereof doesn't degrade functions of the cluster",
         ),
     ),
-    remediation="Set strategy.rollingUpdate to maxSurge: 0 and maxUnavailable: 1, or give it one more node.",
+    remediation="Set strategy.rollingUpdate to maxSurge: 0 and maxUnavailable: 1, or add a node.",
     subjects=lambda facts: facts.workloads,
     applies=_exclusive_deployment,
-    not_applicable_reason="no Deployment keeps its instances on different nodes and replaces them one after another",
+    not_applicable_reason="no Deployment keeps its instances on distinct nodes and replaces them by a rolling update",
 )
 def rollout_can_finish(facts: Facts, workload: Workload) -> Iterator[Problem]:
     """Percentages as the Deployment controller rounds them: surge up, unavailable down."""
@@ -58,9 +58,9 @@ def rollout_can_finish(facts: Facts, workload: Workload) -> Iterator[Problem]:
     unavailable = _pods(rolling.at("maxUnavailable").quantity(), replicas, up=False)
     nodes = len(facts.eligible(workload))
     if surge > 0 and replicas >= nodes:
-        then = "it never moves" if unavailable == 0 else "its new pods wait for old ones to end"
+        then = "the rollout stalls" if unavailable == 0 else "surge pods stay Pending until old pods stop"
         yield Problem(
-            f"{replicas} replicas fill {pluralize(nodes, 'node')} and the rollout adds {surge} (maxSurge): {then}",
+            f"{replicas} replicas, {pluralize(nodes, 'eligible node')} and maxSurge {surge}: {then}",
             f"maxSurge 0, or at least {pluralize(replicas + 1, 'node')}",
         )
 
@@ -81,10 +81,10 @@ def _several(facts: Facts, workload: Workload) -> bool:
 
 @rule(
     id="rollout-keeps-service",
-    title="A rollout leaves instances running, and a quorum its majority",
+    title="A rollout keeps instances running and preserves a quorum's majority",
     severity=Severity.HIGH,
-    rationale="A rollout that ends all instances before the new ones are ready is an outage with a name. Strategy "
-    "Recreate does so by definition, maxUnavailable of 100% by permission.",
+    rationale="A rollout that stops all instances before the new ones are ready interrupts the service. Strategy "
+    "Recreate always does so, and maxUnavailable of 100% may.",
     sources=(
         Source(
             "004",
@@ -100,32 +100,32 @@ def _several(facts: Facts, workload: Workload) -> bool:
     since="0.2.0",
 )
 def rollout_keeps_service(facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """Without a limit a Deployment ends a quarter of its pods at once, rounded down, others one after another."""
+    """By default a Deployment stops a quarter of its pods at once, rounded down; other kinds stop one at a time."""
     if workload.kind == "Deployment" and workload.strategy.at("type").text() == "Recreate":
-        yield Problem("strategy Recreate ends all instances at once", "RollingUpdate")
+        yield Problem("strategy Recreate stops all instances at once", "RollingUpdate")
         return
     instances = len(facts.eligible(workload)) if workload.replicas is None else workload.replicas
     limit = workload.strategy.at("rollingUpdate", "maxUnavailable").quantity()
     others = workload.kind != "Deployment"
     gone = _pods(1 if others and limit is None else limit, instances, up=others)
-    # Two members are no quorum, which their size's own rule says.
+    # Two members are not a quorum; the size rules report that.
     left = majority(instances) if instances > 2 and is_member(facts, workload) else 1
     if instances - gone < left:
         yield Problem(
-            f"maxUnavailable {'by default' if limit is None else limit} lets a rollout end {min(gone, instances)} "
-            f"of {instances} instances at once",
-            f"at least {left} that keep running",
+            f"maxUnavailable {'(default)' if limit is None else limit} lets {min(gone, instances)} of {instances} "
+            "pods be down at once",
+            f"at least {left} running",
         )
 
 
 @rule(
     id="rollout-reaches-all",
-    title="A rollout reaches every instance",
+    title="A rollout updates every instance",
     severity=Severity.MEDIUM,
-    rationale="A StatefulSet with a partition, a strategy OnDelete or a paused Deployment leaves instances on the old "
-    "revision: members of two versions, and an update that says it is done.",
+    rationale="A StatefulSet with a partition, the strategy OnDelete or a paused Deployment leaves instances on the "
+    "old revision, while the update reports success.",
     sources=(Source("004", "5.5.10", "new version has to be rolled out to all thousands of minions"),),
-    remediation="Remove rollingUpdate.partition, paused and OnDelete once the update is to go on.",
+    remediation="Remove rollingUpdate.partition, paused and OnDelete when the update shall continue.",
     subjects=lambda facts: facts.workloads,
     applies=lambda facts, workload: (
         workload.kind in ("Deployment", "StatefulSet", "DaemonSet") and _known(facts, workload)
@@ -134,14 +134,14 @@ def rollout_keeps_service(facts: Facts, workload: Workload) -> Iterator[Problem]
     since="0.2.0",
 )
 def rollout_reaches_all(_facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """What holds a rollout back for ever."""
+    """Checks for settings that stop a rollout."""
     if workload.kind == "Deployment":
         if workload.spec.at("paused").flag():
-            yield Problem("its rollouts are paused", "paused: false")
+            yield Problem("rollouts are paused", "paused: false")
     elif workload.strategy.at("type").text() == "OnDelete":
-        yield Problem("strategy OnDelete: old pods stay until somebody deletes them", "RollingUpdate")
+        yield Problem("strategy OnDelete updates a pod only after a manual delete", "RollingUpdate")
     elif partition := workload.strategy.at("rollingUpdate", "partition").number(0):
-        yield Problem(f"partition {partition} keeps instances below that number as they are", "no partition")
+        yield Problem(f"partition {partition} keeps pods below that ordinal on the old revision", "no partition")
 
 
 def _pods(quantity: int | str | None, replicas: int, *, up: bool) -> int:

@@ -1,4 +1,4 @@
-"""Secrets: nowhere in clear text, where the state, a rendered file or a log would keep them."""
+"""Secrets are never in clear text."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _in_secret(props: Properties) -> Iterator[str]:
         for key in props.at(field).keys():  # noqa: SIM118 - a Properties is no mapping
             value = props.at(field, key)
             if not value.sealed() and value.text():
-                yield f"{field}.{key}, no secret to the engine"
+                yield f"{field}.{key}, not marked as a Pulumi secret"
 
 
 def _in_command(props: Properties) -> Iterator[str]:
@@ -105,17 +105,17 @@ def _in_text(value: Properties, where: str) -> Iterator[str]:
 
 @rule(
     id="no-clear-secrets",
-    title="No object, file or command holds a secret in clear text",
+    title="Secrets in objects, files and commands are encrypted or referenced",
     severity=Severity.CRITICAL,
-    rationale="What stands in an object in clear text is in the state, in the rendered tree, in every preview that "
-    "somebody pastes, and readable for whoever may list the object.",
+    rationale="A value in clear text is stored in the state and in the rendered tree, appears in every shared "
+    "preview, and is readable by everyone who may list the object.",
     sources=(
         Source("004", "5.5.7", "SSL certificates and any secrets should have appropriate permissions"),
         Source("project", "Security", "no object, file or command holds a secret in clear text"),
     ),
     remediation="Give the value as a Pulumi secret (`pulumi config set --secret`, `config.require_secret`) in a "
-    "Kubernetes Secret, and name that with secretKeyRef or a mounted file; on machines, have the file brought by "
-    "hand or by a vault. Then change the value: it has been seen.",
+    "Kubernetes Secret, and refer to that with secretKeyRef or a mounted file; on machines, install the file by "
+    "hand or from a vault. Then rotate the value: it has been exposed.",
     subjects=holders,
     not_applicable_reason="the stack has no pod, ConfigMap, Secret, machine or command",
     parameters={"known by": "names such as password, token, private_key; forms such as a PEM key or user:password@"},
@@ -125,4 +125,4 @@ def no_clear_secrets(_facts: Facts, holder: Holder) -> Iterator[Problem]:
     """The message says where and what kind, never the value."""
     found = sorted(set(holder.found()))
     if found:
-        yield Problem(join_names(found), "a reference to a secret")
+        yield Problem(f"clear-text secret: {join_names(found)}", "a Pulumi secret or a reference")

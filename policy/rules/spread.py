@@ -1,4 +1,4 @@
-"""Instances of one service on different nodes, and a node for each of them."""
+"""Instances of one service on distinct nodes."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ def _several(facts: Facts, workload: Workload) -> bool:
 
 @rule(
     id="one-instance-per-node",
-    title="No two instances of a service share a node",
+    title="Instances of a service run on distinct nodes",
     severity=Severity.CRITICAL,
-    rationale="Instances are counted for availability: two on one node are lost together, and the scheduler puts them "
-    "there unless it must not. A preference is no guarantee.",
+    rationale="Replicas are counted for availability. Two instances on one node fail together, and the scheduler "
+    "may put them there unless a rule forbids it. A preferred anti-affinity is no guarantee.",
     sources=(
         Source("004", "5.4.7", "one instance of Conductor service should be running per physical node"),
         Source("004", "5.4.14", "Ceph Monitors should be placed to different physical nodes"),
@@ -54,7 +54,7 @@ def _several(facts: Facts, workload: Workload) -> bool:
     parameters={"topology": HOSTNAME},
 )
 def one_instance_per_node(facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """A port of the node keeps pods apart just as well."""
+    """A host port keeps pods on distinct nodes as well."""
     several = (workload.replicas or 0) > 1
     if several and not facts.is_anti_affine(workload, workload, HOSTNAME) and not workload.host_ports:
         yield Problem(
@@ -64,17 +64,17 @@ def one_instance_per_node(facts: Facts, workload: Workload) -> Iterator[Problem]
     beside = [each.title for each in _mates(facts, workload) if not facts.is_anti_affine(workload, each, HOSTNAME)]
     if beside:
         yield Problem(
-            f"its pods may share a node with those of {join_names(beside)}, members of the same quorum",
-            f"a required anti-affinity over {HOSTNAME} that selects them too",
+            f"can share a node with {join_names(beside)}, members of the same quorum",
+            f"a required anti-affinity over {HOSTNAME} that also selects their pods",
         )
 
 
 @rule(
     id="replicas-fit-nodes",
-    title="Every instance has a node to run on",
+    title="Every replica has an eligible node",
     severity=Severity.HIGH,
-    rationale="With one instance per node, a workload with more replicas than nodes that may run it stays Pending for "
-    "ever, and a quorum that was counted on is smaller than it looks.",
+    rationale="With one instance per node, a workload with more replicas than eligible nodes has Pending pods, and "
+    "a quorum has fewer members than its configuration states.",
     sources=(
         Source("004", "5.4.16", "table: Number Of Instances"),
         Source("project", "Capacity", "every instance has a node to run on"),
@@ -92,6 +92,6 @@ def replicas_fit_nodes(facts: Facts, workload: Workload) -> Iterator[Problem]:
     needed = (workload.replicas or 1) if apart else 1
     if there < needed:
         yield Problem(
-            f"{pluralize(there, 'node')} may run {pluralize(workload.replicas or 1, 'replica')}",
-            f"at least {pluralize(needed, 'node')}, one instance on each",
+            f"{pluralize(there, 'eligible node')} for {pluralize(workload.replicas or 1, 'replica')}",
+            f"at least {needed}" + (", one per replica" if apart else ""),
         )

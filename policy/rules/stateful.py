@@ -1,4 +1,4 @@
-"""What members need besides a place: data that outlives a pod, and names to find each other by."""
+"""Persistent data and stable names of quorum members."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from policy.rule import Problem, Source, rule
 
 @rule(
     id="stateful-keeps-data",
-    title="Members of a quorum have storage that outlives their pods",
+    title="Quorum members have persistent storage",
     severity=Severity.CRITICAL,
-    rationale="A member that comes back empty must copy everything from the others, and members that restart together "
-    "have nothing to copy: a rollout or a blackout then ends the data.",
+    rationale="A member that restarts without data must copy everything from the other members. If all members "
+    "restart at once, the data is lost.",
     sources=(
         Source("004", "5.3.5", "containers that run stateful services must have persistent storage attached to them"),
         Source("004", "5.3.13", "all DB servers work with the local disk storage"),
@@ -33,7 +33,7 @@ from policy.rule import Problem, Source, rule
 def stateful_keeps_data(_facts: Facts, workload: Workload) -> Iterator[Problem]:
     """RabbitMQ too: what the seed calls stateless there, its queues, are logs on disk as quorum queues."""
     if not workload.keeps_data:
-        yield Problem("no volume of its pods outlives them", "a claim for each member")
+        yield Problem("no volume outlives the pod", "a volumeClaimTemplate, a claim or a hostPath")
 
 
 def _finds_others(facts: Facts, workload: Workload) -> bool:
@@ -44,15 +44,15 @@ def _finds_others(facts: Facts, workload: Workload) -> bool:
 
 @rule(
     id="members-find-each-other",
-    title="Members of a quorum have names of their own that others can resolve",
+    title="Quorum members have stable names that other members can resolve",
     severity=Severity.HIGH,
-    rationale="Members know each other by name. Pods of a Deployment have a new name each time, and a StatefulSet "
-    "without its headless Service has names that nobody resolves.",
+    rationale="Members address each other by name. Pods of a Deployment get a new name at each start, and names of "
+    "a StatefulSet without its headless Service cannot be resolved.",
     sources=(
         Source("004", "5.3.12", "hostnames of all cluster members must be resolvable from all cluster nodes"),
         Source("004", "5.4.12", "hostnames of all cluster members must be resolvable from all cluster nodes"),
     ),
-    remediation="Make it a StatefulSet whose spec.serviceName is a headless Service (clusterIP: None) that selects its "
+    remediation="Use a StatefulSet whose spec.serviceName is a headless Service (clusterIP: None) that selects its "
     "pods.",
     subjects=lambda facts: facts.workloads,
     applies=_finds_others,
@@ -62,10 +62,10 @@ def _finds_others(facts: Facts, workload: Workload) -> bool:
 def members_find_each_other(facts: Facts, workload: Workload) -> Iterator[Problem]:
     """Host names of DaemonSets on the node's network are the nodes' own."""
     if workload.kind != "StatefulSet":
-        yield Problem(f"pods of a {workload.kind} have no names that last", "a StatefulSet")
+        yield Problem(f"pods of a {workload.kind} have no stable names", "a StatefulSet")
         return
     name = workload.spec.at("serviceName").text()
     headless = [each for each in facts.services if each.headless and each.selects(workload)]
     if not any(each.name == name for each in headless):
-        there = f"serviceName {name} is no headless Service that selects its pods" if name else "it has no serviceName"
-        yield Problem(there, "a headless Service of that name over its pods")
+        there = f"serviceName {name} is not a headless Service that selects its pods" if name else "no serviceName"
+        yield Problem(there, "a headless Service that selects its pods")

@@ -98,9 +98,9 @@ def _group(facts: Facts, name: str) -> Group | None:
     id="one-server-at-a-time",
     title="An update removes the quorum members of at most one physical host",
     severity=Severity.CRITICAL,
-    rationale="Quorums depend on each other: OpenStack needs the database, the message queue and Kubernetes at the same "
-    "time. Members that leave several quorums along with one host are one failure. Members on two hosts are two, and the "
-    "next failure then meets quorums that are already weakened.",
+    rationale="Quorums depend on each other: OpenStack needs the database, the message queue and Kubernetes at the "
+    "same time. Members that leave several quorums along with one host are one failure. Members on two hosts are "
+    "two, and the next failure then meets quorums that are already weakened.",
     sources=(
         VALIDATION,
         Source(
@@ -109,9 +109,9 @@ def _group(facts: Facts, name: str) -> Group | None:
             "nodes has to be updated one-by-one, without restarting services on all nodes simultaneously",
         ),
     ),
-    remediation="Split the change: remove, replace or move one server, run `make up`, wait until its members have joined "
-    "again, then continue. If other servers move although you did not change them, pin their pools (`make pin`) and "
-    "keep their names and addresses.",
+    remediation="Split the change: remove, replace or move one server, run `make up`, wait until its members have "
+    "joined again, then continue. If other servers move although you did not change them, pin their pools (`make "
+    "pin`) and keep their names and addresses.",
     subjects=updates,
     not_applicable_reason=NO_RECORD,
     parameters={"most": 1},
@@ -165,8 +165,8 @@ def one_member_at_a_time(_facts: Facts, change: Change) -> Iterator[Problem]:
         Source("004", "5.5.9", "check that quorum for etcd cluster is satisfied"),
         Source("project", "Quorums", "an update keeps a majority of the existing members of every quorum"),
     ),
-    remediation="Add members in a separate update; remove others after the new ones have joined. To retire a quorum, run "
-    "`make destroy`, or waive this rule and state where its data went.",
+    remediation="Add members in a separate update; remove others after the new ones have joined. To retire a "
+    "quorum, run `make destroy`, or waive this rule and state where its data went.",
     subjects=changes,
     not_applicable_reason=NO_RECORD,
     since="0.2.0",
@@ -209,15 +209,15 @@ def carriers(facts: Facts) -> Iterator[Carrier]:
     id="virt-host-leaves-empty",
     title="A virt host is removed only after its VMs have left every quorum",
     severity=Severity.CRITICAL,
-    rationale="A virt host's virtual machines are removed along with it. Fuel asked for a warning before such a node is "
-    "deleted; if the host carries a quorum member, a warning is not enough.",
+    rationale="A virt host's virtual machines are removed along with it. Fuel asked for a warning before such a "
+    "node is deleted; if the host carries a quorum member, a warning is not enough.",
     sources=(
         Source("000", "Acceptance criteria", "show warning before delete node with virt role"),
         Source("project", "Quorums", "a virt host is removed only after its members have left every quorum"),
         VALIDATION,
     ),
-    remediation="Leave the server in quorate:servers, move its virtual machines to another virt host one at a time (one "
-    "update each), and remove the server when it carries no quorum node.",
+    remediation="Leave the server in quorate:servers, move its virtual machines to another virt host one at a time "
+    "(one update each), and remove the server when it carries no quorum node.",
     subjects=carriers,
     not_applicable_reason=NO_RECORD + ", or no virtual machine was a node of a quorum",
     since="0.2.0",

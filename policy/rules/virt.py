@@ -1,4 +1,4 @@
-"""Virtual machines as control-plane nodes: Fuel's reduced footprint, and the hypervisors below it."""
+"""Virtual machines as control-plane nodes."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ FOOTPRINT = Source("000", "Proposed change", "create additional virtual machines
 
 @rule(
     id="virt-mixes-with-compute-only",
-    title="A virt host has no role beside compute",
+    title="Virt hosts carry only the roles virt and compute",
     severity=Severity.HIGH,
-    rationale="Virtual machines keep the control plane's resources apart from what else a server does. A controller or "
-    "a master on the virt host itself takes that away again.",
+    rationale="Virtual machines separate the control plane's resources from the other workloads of a server. A "
+    "controller or a master on the virt host itself removes that separation.",
     sources=(
         Source("000", "Proposed change", "new virt role can be mixed with compute role"),
         Source(
@@ -40,7 +40,7 @@ FOOTPRINT = Source("000", "Proposed change", "create additional virtual machines
             "no possibility to easy separate resources used by controller processes from compute processes",
         ),
     ),
-    remediation="Give the server the roles virt and compute, and put each other role into a virtual machine on it.",
+    remediation="Give the server the roles virt and compute, and run every other role in a virtual machine on it.",
     subjects=lambda facts: facts.virt_hosts,
     not_applicable_reason="the stack has no virt host",
     parameters={"mixes with": MIXED_WITH},
@@ -53,15 +53,15 @@ def virt_mixes_with_compute_only(facts: Facts, host: VirtHost) -> Iterator[Probl
         if machine.single and machine.node == host.server:
             others |= set(machine.roles) - {"virt", MIXED_WITH}
     if others:
-        yield Problem(f"its roles are {join_names({*host.roles, *others})}", f"virt, or virt and {MIXED_WITH}")
+        yield Problem(f"roles are {join_names({*host.roles, *others})}", f"virt, or virt and {MIXED_WITH}")
 
 
 @rule(
     id="one-role-per-machine",
-    title="A machine of the control plane is no compute",
+    title="Compute machines carry only the roles compute and virt",
     severity=Severity.HIGH,
-    rationale="Tenants' machines and the control plane in one operating system take each other's memory and CPU, and "
-    "whoever breaks out of a tenant's machine is in the control plane.",
+    rationale="Tenants' virtual machines and the control plane in one operating system compete for memory and CPU, "
+    "and an attacker who escapes from a tenant's virtual machine reaches the control plane.",
     sources=(
         Source(
             "000",
@@ -70,7 +70,7 @@ def virt_mixes_with_compute_only(facts: Facts, host: VirtHost) -> Iterator[Probl
         ),
         Source("000", "Security impact", "this can lead to unknown security vulnerabilities"),
     ),
-    remediation="Give each machine one role; carry the other one in a virtual machine (roles: [virt, compute]).",
+    remediation="Give each machine one role; run the other role in a virtual machine (roles: [virt, compute]).",
     subjects=lambda facts: facts.machines,
     applies=lambda _facts, machine: MIXED_WITH in machine.roles,
     not_applicable_reason="no machine of the stack is a compute",
@@ -80,7 +80,7 @@ def one_role_per_machine(_facts: Facts, machine: Machine) -> Iterator[Problem]:
     """A virt host that is a compute as well is fine: its virtual machines are machines of their own."""
     others = set(machine.roles) - {"virt", MIXED_WITH}
     if others:
-        yield Problem(f"its roles are {join_names(machine.roles)}", "compute, alone or with virt")
+        yield Problem(f"roles are {join_names(machine.roles)}", "compute, or compute and virt")
 
 
 def _clouds_with_guests(facts: Facts) -> Iterable[Cloud]:
@@ -90,11 +90,11 @@ def _clouds_with_guests(facts: Facts) -> Iterable[Cloud]:
 
 @rule(
     id="virt-is-asked-for",
-    title="Virtual machines as nodes come only where the feature is asked for",
+    title="Virtual machine nodes require the feature reduced-footprint",
     severity=Severity.MEDIUM,
-    rationale="The reduced footprint is for advanced users. Nobody shall have it by a mistake in a list of roles.",
+    rationale="The reduced footprint is for advanced users. It must not result from a mistake in a list of roles.",
     sources=(Source("000", "Proposed change", "we will introduce new feature group and put reduced-footprint inside"),),
-    remediation="Write quorate:features: [reduced-footprint], or take the virt hosts away.",
+    remediation="Add reduced-footprint to quorate:features, or remove the virt hosts.",
     subjects=_clouds_with_guests,
     not_applicable_reason="the stack has no Cloud, or no virtual machine is a node of it",
     parameters={"feature": FEATURE},
@@ -103,15 +103,15 @@ def _clouds_with_guests(facts: Facts) -> Iterable[Cloud]:
 def virt_is_asked_for(_facts: Facts, cloud: Cloud) -> Iterator[Problem]:
     """See the rationale."""
     if FEATURE not in cloud.features:
-        yield Problem(f"its features are {join_names(cloud.features) or '(none)'}", FEATURE)
+        yield Problem(f"quorate:features is {join_names(cloud.features) or 'empty'}", FEATURE)
 
 
 @rule(
     id="virt-disclaimers-acknowledged",
-    title="A production stack on virtual machines acknowledges what that costs",
+    title="Production stacks with virtual machine nodes acknowledge the known risks",
     severity=Severity.HIGH,
-    rationale="Everything on few servers performs badly, tenants' machines take from the control plane's, and "
-    "controllers stand beside the machines of strangers. Containers share a kernel with all of it.",
+    rationale="All services on few servers perform badly, tenants' virtual machines take resources from the control "
+    "plane, and controllers run beside tenants' virtual machines. Containers share a kernel with all of them.",
     sources=(
         Source(
             "000",
@@ -135,8 +135,8 @@ def virt_is_asked_for(_facts: Facts, cloud: Cloud) -> Iterator[Problem]:
             "libvirt+kvm uses virtualization and is much more secure then container based hypervisors",
         ),
     ),
-    remediation="Read what docs/rules.md says here, then write quorate:acknowledged: [performance, security], with "
-    "isolation as well where a virt host's hypervisor is lxc or container.",
+    remediation="Read the rationale, then set quorate:acknowledged: [performance, security]; add isolation if a "
+    "virt host uses lxc or container.",
     subjects=_clouds_with_guests,
     applies=lambda facts, _cloud: facts.profile == PRODUCTION,
     not_applicable_reason="the stack is a lab, or no virtual machine is a node of its Cloud",
@@ -160,10 +160,10 @@ def _carriers(facts: Facts) -> Iterator[VirtHost | Domain]:
 
 @rule(
     id="hypervisor-known",
-    title="The hypervisor below a virtual machine is one that the sources know",
+    title="Virtual machines run under kvm, lxc or container",
     severity=Severity.HIGH,
-    rationale="kvm, lxc and a container with a full init are what was designed for. Plain qemu emulates every "
-    "instruction: a quorum's member on it misses its deadlines.",
+    rationale="The sources were designed for kvm, lxc and a container with a full init. Plain qemu emulates every "
+    "instruction, so that a quorum member on it misses its deadlines.",
     sources=(
         Source("000", "Proposed change", "create additional virtual machines (KVM) on single physical machine"),
         Source(
@@ -173,7 +173,7 @@ def _carriers(facts: Facts) -> Iterator[VirtHost | Domain]:
             "003", "Proposed Change", "alt-hypervisor could be substituted with libvirt+lxc, Docker, libvirt+kvm, etc."
         ),
     ),
-    remediation="Write hypervisor: kvm (or lxc, or container) at the server, type='kvm' in a libvirt domain.",
+    remediation="Set hypervisor: kvm (or lxc, container) on the server, or type='kvm' in the libvirt domain.",
     subjects=_carriers,
     not_applicable_reason="the stack has neither a virt host nor a libvirt domain",
     parameters={"hypervisors": ", ".join(HYPERVISORS)},
@@ -182,25 +182,24 @@ def _carriers(facts: Facts) -> Iterator[VirtHost | Domain]:
 def hypervisor_known(facts: Facts, carrier: VirtHost | Domain) -> Iterator[Problem]:
     """A guest's own domain says the same as its host."""
     if carrier.hypervisor not in HYPERVISORS:
-        yield Problem(f"its hypervisor is {carrier.hypervisor or '(none)'}", f"one of {', '.join(HYPERVISORS)}")
+        yield Problem(f"hypervisor is {carrier.hypervisor or 'not set'}", "kvm, lxc or container")
     if isinstance(carrier, VirtHost):
         for machine in _guests(facts, carrier):
             own = _root(machine)
             if own is not None and own.get("type") != carrier.hypervisor:
-                yield Problem(f"{machine.node} is a domain of type {own.get('type')}", f"{carrier.hypervisor}")
+                yield Problem(f"domain of {machine.node} has type {own.get('type')}", f"{carrier.hypervisor}")
 
 
 @rule(
     id="virt-host-is-protected",
-    title="Virt hosts and libvirt domains of production cannot be deleted by a slip",
+    title="Production virt hosts and libvirt domains are protected from deletion",
     severity=Severity.HIGH,
-    rationale="A virt host that leaves the stack file takes every virtual machine on it along.",
+    rationale="A virt host that is removed from the stack file is deleted together with every virtual machine on it.",
     sources=(
         Source("000", "Acceptance criteria", "show warning before delete node with virt role"),
         Source("project", "Quorums", "a virt host is removed only after its members have left every quorum"),
     ),
-    remediation="Make the resource with protect=True. To let it go on purpose, when nothing is on it any more: "
-    "`pulumi state unprotect <urn>`.",
+    remediation="Set protect=True. Before a planned removal, empty the host and run `pulumi state unprotect <urn>`.",
     subjects=_carriers,
     applies=lambda facts, _carrier: facts.profile == PRODUCTION,
     not_applicable_reason="the stack is a lab, or has neither a virt host nor a libvirt domain",
@@ -209,15 +208,14 @@ def hypervisor_known(facts: Facts, carrier: VirtHost | Domain) -> Iterator[Probl
 def virt_host_is_protected(_facts: Facts, carrier: VirtHost | Domain) -> Iterator[Problem]:
     """The engine's own protection: it refuses the deletion, whoever asks for it."""
     if not carrier.resource.protected:
-        yield Problem("the engine would delete it", "protect")
+        yield Problem("not protected", "the resource option protect=True")
 
 
 @rule(
     id="controllers-on-different-servers",
-    title="No two virtual machines of one pool are on one physical host",
+    title="Virtual machines of one pool run on distinct physical hosts",
     severity=Severity.CRITICAL,
-    rationale="The nodes of a pool carry the instances of the same services. Two of them on one server are lost with "
-    "it, and with them what three of them were for.",
+    rationale="The nodes of a pool run the instances of the same services. Two nodes on one server fail together.",
     sources=(
         Source(
             "000",
@@ -239,20 +237,20 @@ def controllers_on_different_servers(facts: Facts, host: VirtHost) -> Iterator[P
             pools.setdefault(node.pool, set()).add(node.name)
     for pool, names in pools.items():
         if len(names) > 1:
-            yield Problem(f"it carries {join_names(names)} of the pool {pool}", "one node of a pool on each server")
+            yield Problem(f"carries {join_names(names)} of pool {pool}", "one node of a pool per host")
 
 
 @rule(
     id="vms-fit-their-host",
-    title="Virtual machines fit their host, with what it keeps for itself",
+    title="Virtual machines fit their host's CPUs and its memory less the reserve",
     severity=Severity.HIGH,
-    rationale="A host that promises more memory than it has kills a virtual machine when all of them want theirs; one "
-    "that promises more CPUs makes the control plane wait for tenants.",
+    rationale="A host that overcommits memory kills a virtual machine under load. One that overcommits CPUs makes "
+    "the control plane compete with tenants.",
     sources=(
         Source("000", "Performance Impact", "tenants VMs can affect reduced-footprint VMs performance"),
         Source("project", "Capacity", "virtual machines fit their host beside its own reserve"),
     ),
-    remediation="Take virtual machines away, make them smaller, or write a larger server.",
+    remediation="Remove virtual machines, make them smaller, or use a larger server.",
     subjects=lambda facts: facts.virt_hosts,
     applies=lambda _facts, host: bool(host.guests),
     not_applicable_reason="the stack has no virt host that carries a virtual machine",
@@ -264,11 +262,9 @@ def vms_fit_their_host(_facts: Facts, host: VirtHost) -> Iterator[Problem]:
     memory = sum(vm.memory for vm in host.vms)
     cpu = sum(vm.cpu for vm in host.vms)
     if memory + RESERVE > host.memory:
-        yield Problem(
-            f"its virtual machines take {memory} GiB of {host.memory}", f"at most {host.memory - RESERVE} GiB"
-        )
+        yield Problem(f"virtual machines take {memory} GiB of {host.memory}", f"at most {host.memory - RESERVE} GiB")
     if cpu > host.cpu:
-        yield Problem(f"its virtual machines take {pluralize(cpu, 'CPU')} of {host.cpu}", f"at most {host.cpu}")
+        yield Problem(f"virtual machines take {pluralize(cpu, 'CPU')} of {host.cpu}", f"at most {host.cpu}")
 
 
 def _guests(facts: Facts, host: VirtHost) -> Iterator[Machine]:
@@ -290,10 +286,10 @@ _GIB = {"b": 2**-30, "kib": 2**-20, "mib": 2**-10, "gib": 1, "tib": 2**10, "k": 
 
 @rule(
     id="domain-gives-what-is-said",
-    title="A virtual machine's libvirt domain gives it the name, CPUs and memory that the stack says",
+    title="libvirt domains match the declared name, CPUs and memory",
     severity=Severity.HIGH,
-    rationale="Everything is placed by the sizes that the stack says. A template that leaves one out makes a machine "
-    "of libvirt's own idea: what fits in the plan does not fit in the machine.",
+    rationale="Placement uses the sizes in the stack file. If a template omits one, libvirt applies its own "
+    "default, and what fits in the plan does not fit in the machine.",
     sources=(
         Source("000", "Data model impact", "details from nodes attributes will be used inside libvirt XML template"),
         Source(
@@ -312,17 +308,18 @@ def domain_gives_what_is_said(_facts: Facts, machine: Machine) -> Iterator[Probl
     """libvirt's unit is KiB where none is written."""
     root = _root(machine)
     if root is None:
-        yield Problem("its domain.xml is no XML", "a libvirt domain")
+        yield Problem("domain.xml is not valid XML", "a libvirt domain")
         return
     props = machine.resource.props
     name, cpu = (root.findtext("name") or "").strip(), (root.findtext("vcpu") or "").strip()
     if name != machine.node:
-        yield Problem(f"its domain is named {name or '(nothing)'}", machine.node)
+        yield Problem(f"domain name is {name or 'empty'}", machine.node)
     if cpu != str(props.at("cpu").number(0)):
-        yield Problem(f"its domain has {cpu or 'no number of'} CPUs", f"{props.at('cpu').number(0)}")
+        actual = f"domain has {cpu} CPUs" if cpu else "domain sets no CPU count"
+        yield Problem(actual, f"{props.at('cpu').number(0)}")
     memory = root.find("memory")
     size = (memory.text or "").strip() if memory is not None else ""
     unit = memory.get("unit", "KiB").lower() if memory is not None else ""
     given = int(size) * _GIB.get(unit, 0) if re.fullmatch(r"\d+", size) else 0
     if given != props.at("memory").number(0):
-        yield Problem(f"its domain has {given:g} GiB of memory", f"{props.at('memory').number(0)} GiB")
+        yield Problem(f"domain has {given:g} GiB of memory", f"{props.at('memory').number(0)} GiB")

@@ -1,4 +1,4 @@
-"""Waivers that say what they mean: a rule that exists, a day that has not passed, a failure that is there."""
+"""Waivers: known rule, valid date, current failure."""
 
 from __future__ import annotations
 
@@ -45,58 +45,58 @@ def _names_rule(facts: Facts, written: Written) -> bool:
 
 @rule(
     id="waiver-names-rule",
-    title="A waiver names a rule of the pack",
+    title="Every waiver names a rule that can be waived",
     severity=Severity.MEDIUM,
-    rationale="A waiver of a rule that does not exist waives nothing, and its author believes that it does. The rules "
-    "about waivers cannot be waived themselves.",
+    rationale="A waiver for an unknown rule has no effect, and its author expects one. The rules about waivers "
+    "cannot be waived.",
     sources=(_WHY, _PROJECT),
-    remediation="Write the rule's id as docs/rules.md has it, or take the waiver out of quorate:waivers.",
+    remediation="Use a rule id from docs/rules.md, or remove the waiver from quorate:waivers.",
     subjects=_written,
     not_applicable_reason=_NONE,
 )
 def waiver_names_rule(facts: Facts, written: Written) -> Iterator[Problem]:
-    """Spelling is the usual reason."""
+    """Suggests the id with the closest spelling."""
     if not _names_rule(facts, written):
         meant = did_you_mean(written.waiver.rule, facts.waivers.rules)
-        yield Problem(f"there is no rule '{written.waiver.rule}' to waive", f"the id of a rule{meant}")
+        yield Problem(f"no waivable rule '{written.waiver.rule}'", f"a rule id{meant}")
 
 
 @rule(
     id="waiver-not-expired",
-    title="A waiver has not expired",
+    title="Waivers are within their expiry date",
     severity=Severity.MEDIUM,
-    rationale="The failure was accepted until a day that has passed. It counts as a failure again; the waiver that is "
-    "left only looks as if somebody still answered for it.",
+    rationale="The failure was accepted until a date that has passed. It counts as a failure again.",
     sources=(_WHY, _PROJECT),
-    remediation="Mend what the waiver was for and take it out of quorate:waivers, or have its owner set a new day.",
+    remediation="Fix the failure and remove the waiver, or have its owner set a new date.",
     subjects=_written,
     applies=_names_rule,
     not_applicable_reason=_NONE,
     enforcement=ADVISORY,
 )
 def waiver_not_expired(facts: Facts, written: Written) -> Iterator[Problem]:
-    """It holds through its last day, in UTC."""
+    """A waiver is valid through its last day, in UTC."""
     if not facts.waivers.holds(written.waiver):
-        seen = f"it expired on {written.waiver.expires}; its owner is {written.waiver.owner}"
-        yield Problem(seen, f"a day from {facts.waivers.on} on")
+        yield Problem(
+            f"expired on {written.waiver.expires} (owner: {written.waiver.owner})", f"{facts.waivers.on} or later"
+        )
 
 
 @rule(
     id="waiver-is-used",
-    title="A waiver waives a failure that is there",
+    title="Every waiver matches a current failure",
     severity=Severity.LOW,
-    rationale="A waiver without its failure lies in wait for the next one, which nobody has accepted.",
+    rationale="An unused waiver would accept the next failure unreviewed.",
     sources=(_WHY, _PROJECT),
-    remediation="Take the waiver out of quorate:waivers, or mend its resource pattern.",
+    remediation="Remove the waiver, or correct its resource pattern.",
     subjects=_written,
     applies=lambda facts, written: _names_rule(facts, written) and facts.waivers.holds(written.waiver),
     not_applicable_reason=_NONE,
     enforcement=ADVISORY,
 )
 def waiver_is_used(facts: Facts, written: Written) -> Iterator[Problem]:
-    """Judged after all other rules. Where its rule could not be evaluated, nobody can say."""
+    """Evaluated after all other rules. Not evaluated if the waived rule was not evaluated."""
     used = facts.waivers.was_used(written.number)
     if used is None:
         raise LookupError(f"the rule {written.waiver.rule} was not evaluated on all of its resources")
     if not used:
-        yield Problem(f"no failure of {written.waiver.rule} on {written.waiver.resource}", "one that it waives")
+        yield Problem(f"{written.waiver.rule} does not fail on {written.waiver.resource}", "a failure to waive")

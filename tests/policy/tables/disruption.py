@@ -46,7 +46,8 @@ CASES = (
         RABBIT,
         allowing(maxUnavailable=2),
         fails="rabbitmq",
-        message="(maxUnavailable 2) leaves 1 of 3 members; expected at least 2, the majority",
+        message="PodDisruptionBudget rabbitmq-budget (maxUnavailable 2) leaves 1 of 3 members; expected "
+        "at least 2 (majority)",
     ),
     case(majority, "a third of three stays", RABBIT, allowing(minAvailable="33%"), fails="rabbitmq"),
     case(majority, "half of three, rounded up, may go", RABBIT, allowing(maxUnavailable="50%"), fails="rabbitmq"),
@@ -106,7 +107,7 @@ CASES = (
         RABBIT,
         budget("rabbitmq", {"app": "rabbit"}),
         fails="rabbitmq-budget",
-        message="it selects no pods of the stack in namespace openstack",
+        message="selects no pods of the stack in namespace openstack; expected the pods of one workload",
     ),
     case(guards, "nothing in its namespace", RABBIT, budget("rabbitmq", namespace="default"), fails="rabbitmq-budget"),
     case(
@@ -116,7 +117,7 @@ CASES = (
         budget("rabbitmq"),
         workload("rabbitmq-setup", "Job", labels={"app.kubernetes.io/name": "rabbitmq"}),
         fails="rabbitmq-budget",
-        message="it selects the pods of Job rabbitmq-setup, StatefulSet rabbitmq",
+        message="selects the pods of Job rabbitmq-setup, StatefulSet rabbitmq; expected the pods of one workload",
     ),
     case(guards, "an empty selector selects all", RABBIT, workload("horizon"), budget("all", {}), fails="all-budget"),
     case(
@@ -143,7 +144,8 @@ CASES = (
         TRIO,
         *(budget(name, {"member": name}) for name in ("r1", "r2", "r3")),
         fails="r1",
-        message="its members have budgets of their own (r1-budget, r2-budget, r3-budget)",
+        message="separate PodDisruptionBudgets for its members (r1-budget, r2-budget, r3-budget); "
+        "expected one that selects all members",
     ),
     case(
         has,

@@ -32,7 +32,7 @@ CASES = (
         vm("c", "virt2"),
         quorum(),
         fails="rabbitmq",
-        message="3 nodes that may run it are on 2 physical hosts",
+        message="eligible nodes span 2 physical hosts (virt1, virt2); expected at least 3, one per member",
     ),
     case(
         per_server,
@@ -60,7 +60,7 @@ CASES = (
         machine("rabbitmq-4", "rabbitmq").but(labels={"quorate.io/pool": "rabbitmq"}),
         quorum(),
         fails="rabbitmq",
-        message="rabbitmq-4 may run it and have no label quorate.io/server",
+        message="no label quorate.io/server on rabbitmq-4; expected it on every eligible node",
     ),
     case(
         per_server,
@@ -88,7 +88,7 @@ CASES = (
         vm("b", "virt1", "etcd"),
         daemons("etcd", "etcd", row="ceph-mon"),
         fails="etcd",
-        message="share the physical host virt1",
+        message="eligible nodes share physical host virt1; expected one node per physical host",
     ),
     case(
         per_server,
@@ -121,7 +121,7 @@ CASES = (
         virt_host("virt1", "a"),
         vm("a", "virt2"),
         fails="a",
-        message="node a has quorate.io/server=virt2 and is carried by virt1",
+        message="quorate.io/server=virt2, but VirtHost virt1 carries it; expected one carrier, named in the label",
     ),
     case(label, "carried by two", virt_host("virt1", "a"), virt_host("virt2", "a"), vm("a", "virt1"), fails="a"),
     case(label, "physical servers", virt_host("virt1"), machine_pool("compute"), NODES),

@@ -71,7 +71,7 @@ CASES = (
         behind_proxysql(GALERA),
         service("mysqld", ports=[{"port": 3306}]),
         fails="mysqld",
-        message="Service mysqld-service leads port 3306 of its pods to the database itself",
+        message="Service mysqld-service targets database port 3306; expected a port of a proxy container",
     ),
     case(
         proxy,

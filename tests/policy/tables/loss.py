@@ -45,7 +45,7 @@ CASES = (
         CROWDED,
         quorum(apart=(HOST,)),
         fails="rabbitmq",
-        message="the loss of physical host virt1 may take 2 of 3; expected at least 2 left, the majority",
+        message="losing physical host virt1 can take 2 of 3 members; expected at least 2 left (majority)",
     ),
     case(
         host,
@@ -61,7 +61,8 @@ CASES = (
         THREE,
         quorum(apart=()),
         fails="rabbitmq",
-        message="the loss of any one physical host of rabbitmq-1, rabbitmq-2, rabbitmq-3 may take 3 of 3",
+        message="losing any one physical host of rabbitmq-1, rabbitmq-2, rabbitmq-3 can take 3 of 3 "
+        "members; expected at least 2 left (majority)",
     ),
     case(
         host,
@@ -78,7 +79,7 @@ CASES = (
         vm("b", "virt1", pool="x"),
         workload("db", image="mysql:8", labels={"app": "db"}, replicas=2, pools=["x"]),
         fails="db",
-        message="the loss of physical host virt1 may take 2 of 2",
+        message="losing physical host virt1 can take 2 of 2 members; expected at least 2 left (majority)",
     ),
     case(
         host,
@@ -86,7 +87,8 @@ CASES = (
         THREE,
         *TRIO,
         fails="r1",
-        message="StatefulSets r1, r2, r3: the loss of any one physical host",
+        message="losing any one physical host of rabbitmq-1, rabbitmq-2, rabbitmq-3 can take 3 of 3 "
+        "members; expected at least 2 left (majority)",
     ),
     case(
         host,
@@ -104,7 +106,7 @@ CASES = (
             for name in ("r1", "r2", "r3")
         ),
         fails="r1",
-        message="the loss of physical host virt1 may take 2 of 3",
+        message="losing physical host virt1 can take 2 of 3 members; expected at least 2 left (majority)",
     ),
     case(host, "etcd on masters of their own", masters(), etcd(), passes="etcd"),
     case(
@@ -115,7 +117,7 @@ CASES = (
         machine("master-3", "master", server="virt2"),
         etcd(),
         fails="etcd",
-        message="the loss of physical host virt1 may take 2 of 3",
+        message="losing physical host virt1 can take 2 of 3 members; expected at least 2 left (majority)",
     ),
     case(
         host,
@@ -134,7 +136,7 @@ CASES = (
         machines("keystone", server="virt1"),
         KEYSTONE,
         fails="keystone",
-        message="the loss of physical host virt1 may take 3 of 3; expected at least one instance elsewhere",
+        message="losing physical host virt1 can take 3 of 3 instances; expected at least one on another host",
     ),
     case(
         instances,
@@ -172,7 +174,7 @@ CASES = (
         known("r3", *ONE_RACK),
         quorum(),
         fails="rabbitmq",
-        message="the loss of rack r1 may take 2 of 3",
+        message="losing rack r1 can take 2 of 3 members; expected at least 2 left (majority)",
     ),
     case(
         rack,

@@ -28,7 +28,7 @@ CASES = (
         RABBIT,
         configured("default_queue_type = quorum\n"),
         fails="rabbitmq",
-        message="nothing that it reads sets cluster_partition_handling, which is then ignore",
+        message="cluster_partition_handling is not set (default: ignore); expected pause_minority",
     ),
     case(
         pauses,
@@ -74,7 +74,7 @@ CASES = (
         RABBIT,
         configured("cluster_partition_handling = pause_minority\n"),
         fails="rabbit-config",
-        message="rabbitmq.conf has default_queue_type classic, as nothing sets it",
+        message="rabbitmq.conf does not set default_queue_type (default: classic); expected quorum",
     ),
     case(
         queues,
@@ -89,7 +89,7 @@ CASES = (
         "clients that do not",
         config_map("nova", {"nova.conf": f"{CLIENT}rabbit_ha_queues = true\n"}),
         fails="nova-config",
-        message="nova.conf has no rabbit_quorum_queue = true",
+        message="nova.conf does not set rabbit_quorum_queue = true; expected it in [oslo_messaging_rabbit]",
     ),
     case(queues, "no word of queues", config_map("nova", {"nova.conf": "[DEFAULT]\n"}), quorum()),
     case(queues, "unknown configuration", RABBIT, configured(UNKNOWN), undecided="rabbit-config"),

@@ -23,14 +23,14 @@ CASES = (
         "an agent that takes more than it needs",
         privileged(daemons("neutron-l2-agent")).but(spec__template__spec__hostPID=True),
         fails="neutron-l2-agent",
-        message="it takes hostPID (the pod); expected none of it",
+        message="uses hostPID (the pod); expected only the host access listed for this service",
     ),
     case(
         access,
         "any other",
         privileged(workload("keystone")),
         fails="keystone",
-        message="it takes privileged (container main)",
+        message="uses privileged (container main); expected only the host access listed for this service",
     ),
     case(
         access,

@@ -29,7 +29,8 @@ CASES = (
         THREE,
         rolling(maxSurge=1, maxUnavailable=0),
         fails="keystone",
-        message="3 replicas fill 3 nodes and the rollout adds 1 (maxSurge): it never moves",
+        message="3 replicas, 3 eligible nodes and maxSurge 1: the rollout stalls; expected maxSurge 0, "
+        "or at least 4 nodes",
     ),
     case(
         rule,
@@ -37,7 +38,8 @@ CASES = (
         THREE,
         rolling(maxSurge=1, maxUnavailable=1),
         fails="keystone",
-        message="its new pods wait for old ones to end",
+        message="3 replicas, 3 eligible nodes and maxSurge 1: surge pods stay Pending until old pods "
+        "stop; expected maxSurge 0, or at least 4 nodes",
     ),
     case(
         rule,
@@ -45,7 +47,8 @@ CASES = (
         THREE,
         KEYSTONE.but(spec__strategy=None),
         fails="keystone",
-        message="it never moves",
+        message="3 replicas, 3 eligible nodes and maxSurge 1: the rollout stalls; expected maxSurge 0, "
+        "or at least 4 nodes",
     ),
     case(
         rule,
@@ -80,7 +83,7 @@ CASES = (
         THREE,
         API.but(spec__strategy={"type": "Recreate"}),
         fails="keystone",
-        message="strategy Recreate ends all instances at once",
+        message="strategy Recreate stops all instances at once; expected RollingUpdate",
     ),
     case(
         keeps,
@@ -89,14 +92,14 @@ CASES = (
         THREE,
         rolling(API, maxSurge=0, maxUnavailable="100%"),
         fails="keystone",
-        message="maxUnavailable 100% lets a rollout end 3 of 3 instances at once",
+        message="maxUnavailable 100% lets 3 of 3 pods be down at once; expected at least 1 running",
     ),
     case(
         keeps,
         "the majority of a hand-written database",
         rolling(workload("db", image="mariadb:11", labels={"app": "db"}), maxUnavailable=2),
         fails="db",
-        message="expected at least 2 that keep running",
+        message="maxUnavailable 2 lets 2 of 3 pods be down at once; expected at least 2 running",
     ),
     case(
         keeps,
@@ -117,7 +120,7 @@ CASES = (
         quorum("mysqld", "mysqld-server").but(spec__updateStrategy={"rollingUpdate": {"maxUnavailable": "50%"}}),
         passes="rabbitmq",
         fails="mysqld",
-        message="maxUnavailable 50% lets a rollout end 2 of 3 instances at once; expected at least 2 that keep running",
+        message="maxUnavailable 50% lets 2 of 3 pods be down at once; expected at least 2 running",
     ),
     case(
         keeps,
@@ -136,7 +139,7 @@ CASES = (
         quorum().but(spec__updateStrategy={"rollingUpdate": {"partition": 2}}),
         AGENT.but(spec__updateStrategy={"type": "OnDelete"}),
         fails="keystone rabbitmq neutron-l2-agent",
-        message="partition 2 keeps instances below that number as they are",
+        message="rollouts are paused; expected paused: false",
     ),
     case(reaches, "no row and no quorum", cloud(), workload("website").but(spec__paused=True)),
     case(reaches, "unknown partition", cloud(), quorum().but(spec__updateStrategy=UNKNOWN), undecided="rabbitmq"),

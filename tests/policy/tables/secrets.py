@@ -34,7 +34,8 @@ CASES = (
         "a password in the environment",
         with_environment("DB_PASSWORD", "hunter2"),
         fails="app",
-        message="Deployment app: DB_PASSWORD in environment of container main; expected a reference to a secret",
+        message="clear-text secret: DB_PASSWORD in environment of container main; expected a Pulumi "
+        "secret or a reference",
     ),
     case(
         clear,
@@ -118,7 +119,8 @@ CASES = (
         "a Secret that the engine does not know for one",
         secret(stringData={"password": "x"}),
         fails="creds",
-        message="stringData.password, no secret to the engine",
+        message="clear-text secret: stringData.password, not marked as a Pulumi secret; expected a "
+        "Pulumi secret or a reference",
     ),
     case(clear, "a Secret that somebody else fills", secret(), passes="creds"),
     case(clear, "nothing that could hold one", cloud(), stack()),

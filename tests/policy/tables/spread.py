@@ -159,7 +159,13 @@ CASES = (
     ),
     case(fit, "three on three", cloud(), NODES, quorum(), passes="rabbitmq"),
     case(
-        fit, "four on three", cloud(), NODES, quorum(replicas=4), fails="rabbitmq", message="3 nodes may run 4 replicas"
+        fit,
+        "four on three",
+        cloud(),
+        NODES,
+        quorum(replicas=4),
+        fails="rabbitmq",
+        message="3 eligible nodes for 4 replicas; expected at least 4, one per replica",
     ),
     case(
         fit,
@@ -176,7 +182,7 @@ CASES = (
         NODES,
         quorum(pools=["messaging"]),
         fails="rabbitmq",
-        message="0 nodes",
+        message="0 eligible nodes for 3 replicas; expected at least 3, one per replica",
     ),
     case(
         fit,
@@ -216,7 +222,9 @@ CASES = (
         cloud(),
         *(quorum(name, replicas=1) for name in ("r1", "r2", "r3")),
         fails="r1 r2 r3",
-        message="its pods may share a node with those of StatefulSet r2, StatefulSet r3, members of the same quorum",
+        message="can share a node with StatefulSet r2, StatefulSet r3, members of the same quorum; "
+        "expected a required anti-affinity over kubernetes.io/hostname that also selects their "
+        "pods",
     ),
     case(
         per_node,

@@ -20,7 +20,7 @@ CASES = (
         HAND_WRITTEN.but(spec__template__spec__volumes=[{"name": "data", "emptyDir": {"sizeLimit": "1Gi"}}]),
         quorum().but(spec__volumeClaimTemplates=[]),
         fails="db rabbitmq",
-        message="no volume of its pods outlives them",
+        message="no volume outlives the pod; expected a volumeClaimTemplate, a claim or a hostPath",
     ),
     case(data, "nothing of state", workload("keystone"), workload("rabbitmq-setup", "Job")),
     case(data, "unknown claims", quorum().but(spec__volumeClaimTemplates=UNKNOWN), undecided="rabbitmq"),
@@ -31,9 +31,16 @@ CASES = (
         HAND_WRITTEN,
         service("db", {"app": "db"}),
         fails="db",
-        message="pods of a Deployment have no names that last",
+        message="pods of a Deployment have no stable names; expected a StatefulSet",
     ),
-    case(find, "no such Service", quorum(), fails="rabbitmq", message="serviceName rabbitmq-members is no headless"),
+    case(
+        find,
+        "no such Service",
+        quorum(),
+        fails="rabbitmq",
+        message="serviceName rabbitmq-members is not a headless Service that selects its pods; expected "
+        "a headless Service that selects its pods",
+    ),
     case(find, "no serviceName", quorum().but(spec__serviceName=None), names("rabbitmq"), fails="rabbitmq"),
     case(find, "it names other pods", quorum(), names("rabbitmq", {"app": "x"}), fails="rabbitmq"),
     case(
