@@ -17,8 +17,8 @@ from blueprint.plan.nodes import Node
 from blueprint.plan.planner import Plan
 from components import virt_host
 from components.component import plain
-from components.openstack.catalogue import CATALOGUE
-from components.openstack.storage import ROOT
+from components.openstack import storage
+from components.openstack.projects import PROCESSES
 from contract import QUORUM_STATE_OUTPUT, STORAGE_POOL
 
 
@@ -32,7 +32,8 @@ def quorum_state(plan: Plan) -> dict[str, Any]:
     for service in plan.services:
         if service.quorum and service.instances:
             nodes = tuple(node for node in plan.nodes if node.pool in service.pools)
-            volumes = [f"{ROOT}/{service.name}"] if CATALOGUE[service.name].claim else []
+            root = storage.root(storage.ENVIRONMENT)
+            volumes = [f"{root}/{service.name}"] if PROCESSES[service.name].claim else []
             quorums[service.name] = _quorum(plan, service.instances, nodes, volumes)
     return plain(quorums=quorums, storage=_nodes(plan, plan.pool(STORAGE_POOL)))
 

@@ -25,7 +25,7 @@ def test_members_with_their_nodes_and_physical_hosts() -> None:
     }
     assert servers(found["quorums"]["etcd"]["nodes"]) == {f"master{n}": f"virt{n}" for n in (1, 2, 3)}
     assert servers(found["quorums"]["rabbitmq"]["nodes"]) == {f"messaging{n}": f"virt{n}" for n in (1, 2, 3)}
-    assert found["quorums"]["rabbitmq"]["nodes"]["messaging1"]["data"][-1] == "/var/lib/quorate/rabbitmq"
+    assert found["quorums"]["rabbitmq"]["nodes"]["messaging1"]["data"][-1] == "/var/lib/quorate/openstack/rabbitmq"
     assert servers(found["storage"]) == {f"storage{n}": f"virt{n}" for n in (1, 2, 3)}
     assert found["quorums"].keys() == {
         "etcd", "rabbitmq", "mysqld", "ceph-mon", "influxdb-grafana", "elasticsearch-kibana",
