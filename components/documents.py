@@ -22,14 +22,14 @@ class Place(str):
 NODE, SERVER, RACK, ADDRESS = Place("${node}"), Place("${server}"), Place("${rack}"), Place("${address}")
 
 
-class _Dumper(yaml.SafeDumper):
-    """Quotes places, and never shortens what stands there twice to an alias."""
+class _Dumper(yaml.CSafeDumper):
+    """Quotes places, and writes repeated values in full, not as aliases. libyaml is ten times as fast as Python."""
 
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
         return True
 
 
-def _place(_dumper: yaml.SafeDumper, text: Place) -> yaml.ScalarNode:
+def _place(_dumper: object, text: Place) -> yaml.ScalarNode:
     return yaml.ScalarNode("tag:yaml.org,2002:str", str(text), style='"')
 
 
