@@ -7,7 +7,7 @@ a compute moves no control-plane service. The plan decides all placement; compon
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,10 +16,9 @@ from blueprint.architecture.model import Architecture, Row
 from blueprint.inventory import FEATURE, Machine, machines
 from blueprint.plan import any_order, assignment, quorum_limits
 from blueprint.plan.assignment import Assignment
-from blueprint.plan.layout import ServicePlan, by_architecture
+from blueprint.plan.layout import Layout, ServicePlan, by_architecture
 from blueprint.plan.nodes import Node
 from blueprint.plan.sizing import Resources, load_sizing
-from blueprint.plan.topology_layout import by_topology
 from blueprint.problems import InvalidStackError, Problem
 from blueprint.stackfile.settings import Settings
 from contract import COMPUTE_POOL, CONTROLLER_POOL, MASTER_POOL, STORAGE_POOL
@@ -80,8 +79,7 @@ def plan(settings: Settings) -> Plan:
     unknown = _unknown_services(architecture, sizes)
     problems = [*unknown, *_override_problems(settings, architecture)]
     problems += quorum_limits.problems(settings, architecture, inventory)
-    layout = by_topology if settings.topology else by_architecture
-    laid = layout(settings, inventory, architecture)
+    laid = _laid_out(settings, inventory, architecture)
     problems += laid.problems
     assignments: tuple[Assignment, ...] = ()
     if not laid.problems and not unknown:
@@ -93,6 +91,15 @@ def plan(settings: Settings) -> Plan:
     hosts = tuple(machine for machine in inventory if "virt" in machine.roles)
     warnings = (*laid.warnings, *_warnings(settings, architecture, laid.nodes))
     return Plan(settings, architecture, hosts, laid.nodes, laid.services, assignments, warnings)
+
+
+def _laid_out(settings: Settings, inventory: Sequence[Machine], architecture: Architecture) -> Layout:
+    if settings.topology is None:
+        return by_architecture(settings, inventory, architecture)
+    # Few stacks have one, and the reader of topologies takes a tenth of the program's own imports.
+    from blueprint.plan.topology_layout import by_topology  # noqa: PLC0415
+
+    return by_topology(settings, inventory, architecture)
 
 
 def _architecture(settings: Settings, inventory: tuple[Machine, ...]) -> Architecture:

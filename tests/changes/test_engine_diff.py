@@ -119,7 +119,7 @@ def test_an_edited_stack_file_in_words(repository: Repository) -> None:
         ("node-capacity-changed", "cloud-compute-32c-128g-virt-24c-52g cloud-compute-32c-128g-virt-24c-56g"),
     }
     assert repository.changes["base"] == {"ref": "HEAD", "commit": commit}
-    assert repository.changes["head"].endswith("and what is not committed")
+    assert repository.changes["head"].endswith("with uncommitted changes")
     assert "rolls quorum StatefulSet rabbitmq" in done.stdout
     tree = (repository.build / "diff" / "tree.diff").read_text(encoding="utf-8")
     assert "+        image: registry/rabbit:2\n" in tree

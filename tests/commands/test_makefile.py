@@ -1,0 +1,64 @@
+"""The make targets: which command each runs, and that values reach it exactly as they were given."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.fakes import ROOT, script
+
+HOSTILE = "a`touch pwned`$(touch pwned)$(shell touch pwned)$${x} 'b' \"c\""
+"""A legal name of a branch, but for the blanks, that runs a command if make or the shell expands it."""
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """A Makefile whose set-up does nothing and whose `quorate` prints its arguments, one a line."""
+    shutil.copyfile(ROOT / "Makefile", tmp_path / "Makefile")
+    script(tmp_path / ".venv" / "bin", "quorate", 'printf "%s\\n" "$@" "KUBECONFIG=$KUBECONFIG"')
+    return tmp_path
+
+
+def make(clone: Path, *words: str, **variables: str) -> list[str]:
+    known = {name: value for name, value in os.environ.items() if name in ("PATH", "HOME")}
+    done = subprocess.run(
+        ["make", "--no-print-directory", "PYTHON=true", *words],
+        cwd=clone,
+        env=known | variables,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("words", "arguments"),
+    [
+        (["plan"], ["plan", "--stack=dev"]),
+        (["up", "STACK=prod"], ["up", "--stack=prod"]),
+        (["diff", "BASE=origin/main"], ["diff", "--stack=dev", "--base=origin/main"]),
+        (["review", "STACK=all", "BASE=HEAD^1"], ["review", "--stack=all", "--base=HEAD^1"]),
+        (["destroy", "STACK=prod", "CONFIRM=prod"], ["destroy", "--stack=prod", "--confirm=prod"]),
+        (["prove", "ARCH=all"], ["prove", "--stack=dev", "--arch=all"]),
+        (["e2e"], ["prove", "--arch=all"]),
+    ],
+)
+def test_a_target_runs_its_command(clone: Path, words: list[str], arguments: list[str]) -> None:
+    assert make(clone, *words)[:-1] == arguments
+
+
+def test_a_value_is_passed_on_as_it_is(clone: Path) -> None:
+    assert make(clone, "diff", f"BASE={HOSTILE}", f"STACK={HOSTILE}")[:3] == [
+        "diff",
+        f"--stack={HOSTILE}",
+        f"--base={HOSTILE}",
+    ]
+    assert make(clone, "verify", KUBECONFIG=HOSTILE)[-1] == f"KUBECONFIG={HOSTILE}"
+    assert make(clone, "review", BASE=HOSTILE)[2] == f"--base={HOSTILE}"
+    assert not (clone / "pwned").exists()
