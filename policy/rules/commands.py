@@ -24,12 +24,6 @@ def _commands(facts: Facts) -> tuple[Command, ...]:
     rationale="A restart is harmless while all other members are up, and stops the quorum while one of them is down.",
     sources=(
         Source("004", "5.5.9", "check that quorum for etcd cluster is satisfied"),
-        Source("004", "5.5.9", "disable scheduling to the minion being deleted"),
-        Source(
-            "004",
-            "5.5.10",
-            "Kubernetes has to be notified that Kubelet is under maintenance, prior to restarting Kubelet",
-        ),
         Source("project", "Quorums", "a command that stops a quorum member checks the quorum first"),
     ),
     remediation="Check first and abort on failure: `etcdctl endpoint health --cluster`, `rabbitmq-diagnostics "

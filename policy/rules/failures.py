@@ -150,11 +150,7 @@ def _in_racks(facts: Facts, group: Group) -> bool:
     severity=Severity.MEDIUM,
     rationale="A rack shares its switches and its power. The reference architectures have nine and thirty-five "
     "racks, so that members of a quorum can run in different racks.",
-    sources=(
-        Source("004", "5.3.3", "servers are installed in 9 racks connected by ToR switches to spine switches"),
-        Source("004", "5.4.3", "servers are installed in 35 racks connected by ToR switches to spine switches"),
-        Source("project", "Failure domains", "the loss of any one rack leaves every quorum its majority"),
-    ),
+    sources=(Source("project", "Failure domains", "the loss of any one rack leaves every quorum its majority"),),
     remediation="Give the quorum nodes in different racks, or keep its members apart over quorate.io/rack.",
     subjects=groups,
     applies=_in_racks,

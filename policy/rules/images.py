@@ -91,10 +91,7 @@ def _using(facts: Facts) -> Iterator[Cloud | Pods]:
     severity=Severity.MEDIUM,
     rationale="Kolla publishes there for testing: tags move with every job, old images are deleted, and the "
     "registry limits the rate of pulls. A cloud of a thousand nodes must not depend on it.",
-    sources=(
-        Source("project", "Images", "images of Kolla's public namespace are mirrored or pinned by digest"),
-        Source("004", "5.5.7", "use external registry"),
-    ),
+    sources=(Source("project", "Images", "images of Kolla's public namespace are mirrored or pinned by digest"),),
     remediation="Mirror the images, set the mirror (quorate:images.registry and namespace), and pin the images "
     "(quorate:images.digests).",
     subjects=_using,

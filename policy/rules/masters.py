@@ -114,12 +114,7 @@ def _clusters(facts: Facts, etcd: Etcd) -> dict[str, set[str]]:
     title="All etcd members are configured with the same member list",
     severity=Severity.CRITICAL,
     rationale="Members that start with different lists form separate clusters, or none.",
-    sources=(
-        Source(
-            "004", "5.5.7", "generates configuration files, systemd units and services for Etcd, Calico and Kubelet"
-        ),
-        Source("004", "5.5.9", "check that quorum for etcd cluster is satisfied"),
-    ),
+    sources=(Source("004", "5.5.9", "check that quorum for etcd cluster is satisfied"),),
     remediation="Write the same ETCD_INITIAL_CLUSTER on every master, with each member once.",
     subjects=lambda facts: facts.etcds,
     applies=lambda facts, etcd: bool(_clusters(facts, etcd)),

@@ -124,7 +124,7 @@ def rollout_keeps_service(facts: Facts, workload: Workload) -> Iterator[Problem]
     severity=Severity.MEDIUM,
     rationale="A StatefulSet with a partition, the strategy OnDelete or a paused Deployment leaves instances on the "
     "old revision, while the update reports success.",
-    sources=(Source("004", "5.5.10", "new version has to be rolled out to all thousands of minions"),),
+    sources=(Source("project", "Updates", "a rolling update reaches every instance"),),
     remediation="Remove rollingUpdate.partition, paused and OnDelete when the update shall continue.",
     subjects=lambda facts: facts.workloads,
     applies=lambda facts, workload: (
