@@ -43,5 +43,7 @@ def main() -> None:
 try:
     main()
 except InvalidStackError as refused:
-    pulumi.log.error("the stack is refused:\n" + "\n".join(f"  {problem}" for problem in refused.problems))
+    pulumi.log.error(
+        "The stack is invalid. Nothing was changed.\n" + "\n".join(f"  {problem}" for problem in refused.problems)
+    )
     sys.exit(SHOWN)

@@ -20,6 +20,7 @@ from blueprint.plan.layout import Layout, ServicePlan, by_architecture
 from blueprint.plan.nodes import Node
 from blueprint.plan.sizing import Resources, load_sizing
 from blueprint.problems import InvalidStackError, Problem
+from blueprint.stackfile import checks
 from blueprint.stackfile.settings import Settings
 from contract import COMPUTE_POOL, CONTROLLER_POOL, MASTER_POOL, STORAGE_POOL
 from files import atomic
@@ -74,10 +75,14 @@ class Plan:
 def plan(settings: Settings) -> Plan:
     """The plan of a stack. Raises InvalidStackError with everything that does not fit."""
     inventory = machines(settings)
-    architecture = _architecture(settings, inventory)
+    problems = checks.problems(settings)
+    try:
+        architecture = _architecture(settings, inventory)
+    except InvalidStackError as error:
+        raise InvalidStackError([*problems, *error.problems]) from None
     sizes = {service: by_profile[settings.profile] for service, by_profile in load_sizing().items()}
     unknown = _unknown_services(architecture, sizes)
-    problems = [*unknown, *_override_problems(settings, architecture)]
+    problems += [*unknown, *_override_problems(settings, architecture)]
     problems += quorum_limits.problems(settings, architecture, inventory)
     laid = _laid_out(settings, inventory, architecture)
     problems += laid.problems

@@ -17,7 +17,7 @@ from pydantic_core import ErrorDetails
 from blueprint import inventory
 from blueprint.model_errors import without_broken
 from blueprint.problems import InvalidStackError
-from blueprint.stackfile import explain, reader
+from blueprint.stackfile import checks, explain, reader
 from blueprint.stackfile.settings import Settings
 from files import yaml_reader
 
@@ -45,6 +45,8 @@ def _validate(raw: dict[str, Any], encrypted: set[str]) -> Settings:
     if settings is not None:
         problems += inventory.problems(settings)
     if problems or settings is None:
+        # A plan of such settings is not made, so that what each of them is wrong about by itself is reported here.
+        problems += checks.problems(settings) if settings is not None else []
         raise InvalidStackError(problems)
     return settings
 

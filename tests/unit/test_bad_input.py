@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import gc
+import runpy
 import subprocess
 import sys
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
+import pulumi
 import pytest
+from pulumi import runtime
 
 from blueprint.plan.planner import plan
 from blueprint.problems import InvalidStackError
+from blueprint.stackfile import reader
 from blueprint.stackfile.loader import from_pulumi, load_file
+from commands import command_line
+from files import atomic, yaml_reader
 from tests.stacks import ROOT, STACKS, full_size, server, write
 
 
@@ -225,6 +232,80 @@ CASES: dict[str, tuple[dict[str, Any], str, str]] = {
         "quorate:networks.services",
         "overlaps pods 10.64.0.0/12",
     ),
+    "live machines": (
+        full_size("100", target="live"),
+        "quorate:target",
+        "live machines come with a later release; write render",
+    ),
+    "a release that Kolla has no images for": (
+        full_size("100", release="2031.2"),
+        "quorate:release",
+        "2031.2 has no Kolla images; write one of: 2025.1, 2025.2, 2026.1",
+    ),
+    "a template that is not there": (
+        full_size("100", template="nowhere.xml"),
+        "quorate:template",
+        "nowhere.xml cannot be read: No such file or directory; write the path of a libvirt domain template",
+    ),
+    "a template that is not XML": (
+        full_size("100", template="README.md"),
+        "quorate:template",
+        "README.md is not valid XML: ",
+    ),
+    "a template of something else": (
+        full_size("100", template="docs/architecture.svg"),
+        "quorate:template",
+        "write a libvirt domain",
+    ),
+    "a file that is Kolla's own": (
+        full_size("100", services={"mysqld": {"config": {"proxysql.config.json": "{}"}}}),
+        "quorate:services.mysqld.config.proxysql.config.json",
+        "is a file that Quorate writes for Kolla",
+    ),
+    "a file in a folder": (
+        full_size("100", services={"mysqld": {"config": {"a/b": "x"}}}),
+        "quorate:services.mysqld.config.a/b",
+        "is not a valid name of a file; write letters, digits",
+    ),
+    "files that no ConfigMap can hold": (
+        full_size("100", services={"mysqld": {"config": {"a": "x" * 1024 * 1024, "b": "é"}}}),
+        "quorate:services.mysqld.config",
+        "its files have 1048578 bytes together; write 1048576 or less",
+    ),
+    "an image that is no reference": (
+        full_size("100", services={"mysqld": {"image": "https://quay.io/x"}}),
+        "quorate:services.mysqld.image",
+        "'https://quay.io/x' is not a valid image reference",
+    ),
+    "a registry with a scheme": (
+        full_size("100", images={"registry": "https://quay.io"}),
+        "quorate:images.registry",
+        "'https://quay.io' is not a valid registry; write a host",
+    ),
+    "a namespace in capitals": (
+        full_size("100", images={"namespace": "Kolla"}),
+        "quorate:images.namespace",
+        "'Kolla' is not a valid namespace",
+    ),
+    "a rack that no label can hold": (
+        with_server(server("x1", ["compute"], "10.20.9.9", rack="row 1")),
+        "quorate:servers[4].rack (x1)",
+        "'row 1' is not a valid label of a node",
+    ),
+    "an architecture that is not there": (
+        {**full_size("100"), "architecture": "mine.yaml"},
+        "quorate:architecture",
+        "mine.yaml: cannot be read: No such file or directory",
+    ),
+    "a topology that is not there": (
+        {
+            "profile": "lab",
+            "topology": "mine.yaml",
+            "servers": [server("m[1-3]", ["master"], "10.20.0.11"), server("n[1-3]", [], "10.20.0.31")],
+        },
+        "quorate:topology (mine.yaml)",
+        "mine.yaml cannot be read: no such file or directory",
+    ),
 }
 
 
@@ -242,6 +323,48 @@ def test_it_is_the_only_message(tmp_path: Path, stack: dict[str, Any], key: str,
     assert messages == {key}
 
 
+@pytest.mark.parametrize("stack", [stack for stack, _, _ in CASES.values()], ids=list(CASES))
+def test_the_program_says_the_same_before_it_builds_anything(
+    tmp_path: Path, stack: dict[str, Any], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`quorate check` and the program itself: one verdict and one text, and no resource, provider or file before it."""
+    path = write(tmp_path, stack)
+    assert command_line.main(["check", str(path)]) == 1
+    checked = [line.removeprefix(f"{path}: ") for line in capsys.readouterr().err.splitlines()]
+    assert run_program(path, monkeypatch) == checked
+
+
+def run_program(path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Runs `__main__.py` as the engine would, and returns the problems that it reports, a line each."""
+    logged: list[str] = []
+
+    def forbidden(*_: object, **__: object) -> None:
+        raise AssertionError("something was built before the refusal")
+
+    config, secret = engine_config(path)
+    monkeypatch.setattr(runtime, "get_config_env", lambda: config)
+    monkeypatch.setattr(runtime, "get_config_secret_keys_env", lambda: secret)
+    monkeypatch.setattr(pulumi, "get_stack", lambda: "test")
+    monkeypatch.setattr(pulumi.log, "error", logged.append)
+    monkeypatch.setattr(pulumi.Resource, "__init__", forbidden)
+    monkeypatch.setattr(atomic, "write", forbidden)
+    monkeypatch.setattr(gc, "disable", lambda: None)
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path(str(ROOT / "__main__.py"))
+    assert ended.value.code == 32
+    (message,) = logged
+    first, *lines = message.splitlines()
+    assert first == "The stack is invalid. Nothing was changed."
+    return [line.removeprefix("  ") for line in lines]
+
+
+def engine_config(path: Path) -> tuple[dict[str, str], set[str]]:
+    """A stack file's configuration as the engine hands it to the program: text, or JSON."""
+    raw, encrypted = reader.read(path)
+    texts = {key: value if isinstance(value, str) else yaml_reader.to_json(value) for key, value in raw.items()}
+    return {f"quorate:{key}": text for key, text in texts.items()}, {f"quorate:{key}" for key in encrypted}
+
+
 @pytest.mark.parametrize("name", [name for name in CASES if "clear" in name])
 def test_no_message_repeats_a_secret(tmp_path: Path, name: str) -> None:
     assert "hunter2" not in "\n".join(refusal(write(tmp_path, CASES[name][0])))
@@ -251,13 +374,22 @@ def test_all_problems_of_a_file_come_at_once(tmp_path: Path) -> None:
     stack = with_server(server("ctl03", ["compute"], "10.20.9.9"))
     stack["servers"].append(server("x1", ["compuet"], "10.20.9.10", cpu="many"))
     stack["profil"] = "lab"
+    stack["release"] = "2031.2"
     keys = {message.split(": ")[0] for message in refusal(write(tmp_path, stack))}
     assert keys == {
         "quorate:profil",
+        "quorate:release",
         "quorate:servers[5].roles[0] (x1)",
         "quorate:servers[5].cpu (x1)",
         "quorate:servers[1] (ctl[01-06]) and quorate:servers[4] (ctl03)",
     }
+
+
+def test_settings_and_placement_are_refused_together(tmp_path: Path) -> None:
+    """What is wrong by itself, and what does not fit the servers."""
+    stack = full_size("100", controllers=5, release="2031.2", target="live", template="nowhere.xml")
+    keys = {message.split(": ")[0] for message in refusal(write(tmp_path, stack))}
+    assert keys == {"quorate:release", "quorate:target", "quorate:template", "quorate:servers"}
 
 
 @pytest.mark.parametrize(
