@@ -62,7 +62,7 @@ class Plan:
             "target": self.settings.target,
             "warnings": list(self.warnings),
             "nodes": [_node(node) for node in self.nodes],
-            "services": [_service(service) for service in self.services],
+            "services": [_service(service, self.architecture.row(service.name)) for service in self.services],
             "assignment": [{"service": a.service, "node": a.node, "server": a.server} for a in self.assignment],
         }
         return json.dumps(document, indent=1) + "\n"
@@ -183,7 +183,7 @@ def _node(node: Node) -> dict[str, object]:
     }
 
 
-def _service(service: ServicePlan) -> dict[str, object]:
+def _service(service: ServicePlan, row: Row) -> dict[str, object]:
     return {
         "name": service.name,
         "row": service.row,
@@ -195,4 +195,10 @@ def _service(service: ServicePlan) -> dict[str, object]:
         "pools": list(service.pools),
         "source": service.source,
         "replacedBy": service.replaced_by,
+        "table": {
+            "instances": row.table_instances,
+            "dedicated": row.dedicated_nodes,
+            "shareable": row.table_shareable,
+            "loadBalancer": row.table_load_balancer,
+        },
     }
