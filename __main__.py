@@ -29,7 +29,7 @@ def main() -> None:
     for warning in plan.warnings:
         pulumi.warn(warning)
 
-    landing = target.of(plan.settings, stack)
+    landing = target.of(stack)
     opts = pulumi.ResourceOptions(providers=[landing.kubernetes])
     cloud = Cloud("cloud", CloudArgs(plan, stack, landing), opts)
     history = previous.Previous("previous", previous.quorum_state(plan), pulumi.ResourceOptions(depends_on=[cloud]))

@@ -12,8 +12,6 @@ from pathlib import PurePosixPath
 import pulumi
 import pulumi_kubernetes as kubernetes
 
-from blueprint.problems import InvalidStackError, Problem
-from blueprint.stackfile.settings import Settings
 from components.machine import Machine, MachineArgs, MachinePool, MachinePoolArgs
 
 BUILD = PurePosixPath("build")
@@ -51,29 +49,11 @@ class Render(Target):
         return MachinePool(name, args, self.root, opts)
 
 
-class Live(Target):
-    """A cluster that the machine's own kubeconfig reaches. Machines themselves come in a later release."""
-
-    def __init__(self) -> None:
-        self.kubernetes = kubernetes.Provider("live")
-
-    def machine(self, name: str, args: MachineArgs, opts: pulumi.ResourceOptions) -> pulumi.Resource:  # noqa: ARG002
-        raise _no_live_machines(name)
-
-    def machine_pool(self, name: str, args: MachinePoolArgs, opts: pulumi.ResourceOptions) -> pulumi.Resource:  # noqa: ARG002
-        raise _no_live_machines(name)
-
-
 def directory(stack: str) -> PurePosixPath:
     """Where everything of a stack is written."""
     return BUILD / stack
 
 
-def of(settings: Settings, stack: str) -> Target:
-    """The target that the settings name."""
-    return Render(stack) if settings.target == "render" else Live()
-
-
-def _no_live_machines(name: str) -> InvalidStackError:
-    problem = f"live machines (here {name}) come with a later release; write render, which makes the files for them"
-    return InvalidStackError([Problem("quorate:target", problem)])
+def of(stack: str) -> Target:
+    """The target of a stack. Only `render` exists: the blueprint refuses live stacks until live machines come."""
+    return Render(stack)

@@ -8,21 +8,18 @@ domain at all.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from xml.sax.saxutils import escape
 
+from blueprint.domain_template import PLACE
 from blueprint.plan.nodes import Node
-from blueprint.problems import InvalidStackError, Problem
 
 FOLDER = Path(__file__).parent
 
 DOMAINS = {"kvm": "domain.xml", "lxc": "domain-lxc.xml"}
 CONTAINER = ("container.nspawn", "limits.conf")
-
-_PLACE = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 Values = Mapping[str, str | int | float | bool]
 
@@ -34,7 +31,7 @@ def files(node: Node, template: str | None) -> dict[str, str]:
     given = values(node)
     if node.machine.hypervisor == "container":
         return {name: fill(_own(name), given, str) for name in CONTAINER}
-    text = _read(template) if template else _own(DOMAINS[node.machine.hypervisor or "kvm"])
+    text = Path(template).read_text(encoding="utf-8") if template else _own(DOMAINS[node.machine.hypervisor or "kvm"])
     return {"domain.xml": fill(text, given, xml)}
 
 
@@ -54,7 +51,7 @@ def values(node: Node) -> Values:
 
 def fill(template: str, given: Values, quote: Callable[[str], str]) -> str:
     """The template with every `{value}` in place, or nothing where it was not given."""
-    return _PLACE.sub(lambda place: quote(_text(given.get(place[1], ""))), template)
+    return PLACE.sub(lambda place: quote(_text(given.get(place[1], ""))), template)
 
 
 def xml(text: str) -> str:
@@ -69,12 +66,3 @@ def _text(value: str | int | float | bool) -> str:
 @cache
 def _own(name: str) -> str:
     return (FOLDER / name).read_text(encoding="utf-8")
-
-
-def _read(path: str) -> str:
-    try:
-        return Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "is no text"
-        problem = f"{path} cannot be read: {reason}; write the path of a libvirt domain template, or leave the key out"
-        raise InvalidStackError([Problem("quorate:template", problem)]) from None

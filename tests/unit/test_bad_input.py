@@ -392,6 +392,20 @@ def test_settings_and_placement_are_refused_together(tmp_path: Path) -> None:
     assert keys == {"quorate:release", "quorate:target", "quorate:template", "quorate:servers"}
 
 
+@pytest.mark.parametrize("name", ["a/b", "../x", "..x", "with space", "", "config.json", "proxysql.config.json"])
+def test_names_that_no_configuration_file_can_have(tmp_path: Path, name: str) -> None:
+    stack = full_size("100", services={"mysqld": {"config": {name: "x"}}})
+    (message,) = refusal(write(tmp_path, stack))
+    assert message.startswith(f"quorate:services.mysqld.config.{name}: is ")
+
+
+def test_a_template_with_a_place_that_nothing_fills_is_accepted(tmp_path: Path) -> None:
+    """Seed 000: such a place is left empty."""
+    template = tmp_path / "domain.xml"
+    template.write_text("<domain type='{type}'><x>{unheard_of}</x></domain>", encoding="utf-8")
+    assert plan(load_file(write(tmp_path, full_size("100", template=str(template)))))
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

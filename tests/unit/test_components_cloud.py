@@ -10,7 +10,6 @@ import pytest
 
 import contract
 from blueprint.plan.planner import Plan, plan
-from blueprint.problems import InvalidStackError
 from blueprint.stackfile.loader import load_file
 from components import target
 from components.cloud import Cloud, CloudArgs
@@ -304,11 +303,3 @@ def test_a_new_compute_changes_its_pool_and_nothing_else(large: list[Recorded]) 
 def test_nothing_depends_on_the_order_of_anything(dev: list[Recorded]) -> None:
     again = cloud(plan(load_file(STACKS["dev"])))
     assert {(e.type, e.name): e.inputs for e in again} == {(e.type, e.name): e.inputs for e in dev}
-
-
-def test_live_machines_are_refused_with_what_to_write() -> None:
-    live = plan(parsed(full_size("100", target="live")))
-    with pytest.raises(
-        InvalidStackError, match=r"quorate:target: live machines .* come with a later release; write render"
-    ):
-        cloud(live)

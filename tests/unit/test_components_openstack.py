@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from blueprint.architecture.loader import NAMES, load_architecture
 from blueprint.plan.sizing import load_sizing
-from blueprint.problems import InvalidStackError
 from blueprint.stackfile.settings import Images, Override, Settings
 from components.openstack import images
 from components.openstack.config import kolla
@@ -167,11 +166,6 @@ def test_an_image_of_ones_own_is_the_services_and_not_its_companions() -> None:
     assert images.reference(proxysql, SETTINGS, own, main=False).startswith("quay.io/openstack.kolla/proxysql:")
 
 
-def test_a_release_without_images_is_refused_by_name() -> None:
-    with pytest.raises(InvalidStackError, match=r"quorate:release: 2031\.2 has no Kolla images; write one of: 2025\.1"):
-        reference("keystone", release="2031.2")
-
-
 def reference(service: str, **stack: Any) -> str:
     settings: Settings = parsed(full_size("100", **stack))
     assert isinstance(settings.images, Images)
@@ -231,13 +225,6 @@ def test_services_own_their_data_and_logs() -> None:
         {"path": "/var/log/kolla", "owner": "rabbitmq:kolla", "recurse": True},
         {"path": "/var/lib/rabbitmq", "owner": "rabbitmq:kolla", "recurse": True},
     ]
-
-
-@pytest.mark.parametrize("name", ["a/b", "../x", "with space", "", "config.json", "proxysql.config.json"])
-def test_a_name_that_no_file_can_have_is_refused(name: str) -> None:
-    with pytest.raises(InvalidStackError, match=r"quorate:services\.mysqld\.config\.") as refused:
-        kolla.data(PROCESSES["mysqld"], {name: "x"})
-    assert "is no name for a file here" in str(refused.value)
 
 
 def test_ceph_has_no_kolla_configuration() -> None:

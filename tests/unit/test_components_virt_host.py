@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from blueprint.plan.nodes import Node
 from blueprint.plan.planner import plan
-from blueprint.problems import InvalidStackError
 from components.virt_host.domain import files, fill, xml
 from tests.stacks import parsed, server
 
@@ -110,14 +109,6 @@ def test_a_physical_server_has_no_such_file() -> None:
         ],
     }
     assert [files(node, None) for node in plan(parsed(config)).nodes] == [{}] * 9
-
-
-def test_a_template_that_cannot_be_read_is_refused_with_its_key(tmp_path: Path) -> None:
-    with pytest.raises(InvalidStackError) as refused:
-        files(machine(), str(tmp_path / "nowhere.xml"))
-    (problem,) = refused.value.problems
-    assert problem.key == "quorate:template"
-    assert "nowhere.xml cannot be read: No such file" in problem.message
 
 
 TEXT = st.text(st.characters(min_codepoint=32, exclude_categories=["Cs", "Cc"], exclude_characters="\ufffe\uffff"))

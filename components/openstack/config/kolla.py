@@ -8,17 +8,13 @@ the stack file (`services.<name>.config`); a file of the stack file replaces the
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 
-from blueprint.problems import InvalidStackError, Problem
 from components.openstack.config import formats
 from components.openstack.definition import Container, File, ProcessDefinition
 
 DIRECTORY = "/var/lib/kolla/config_files"
 STRATEGY = "COPY_ALWAYS"
-
-_KEY = re.compile(r"[-._a-zA-Z0-9]+")
 
 
 def key(process: ProcessDefinition, container: Container) -> str:
@@ -28,10 +24,6 @@ def key(process: ProcessDefinition, container: Container) -> str:
 
 def data(process: ProcessDefinition, given: Mapping[str, str]) -> dict[str, str]:
     """Returns the ConfigMap's content: each Kolla container's config.json, the project's files and the stack file's."""
-    for name in given:
-        if not _KEY.fullmatch(name) or name in {key(process, container) for container in process.containers}:
-            problem = "is no name for a file here; write letters, digits, '-', '.' and '_', and none of Kolla's own"
-            raise InvalidStackError([Problem(f"quorate:services.{process.name}.config.{name}", problem)])
     texts = {file.name: formats.render(file) for file in process.written} | dict(given)
     documents = {
         key(process, container): _config_json(container, files(process, container, given))
