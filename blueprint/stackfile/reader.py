@@ -22,8 +22,8 @@ SECRETS = frozenset({"rootSecret"})
 _SECRET_KEY = re.compile(r"password|passwd|passphrase|secret|token|credential|private_?key", re.IGNORECASE)
 _SECRET_TEXT = (
     re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----"),
-    re.compile(r"^\s*\w*(?:password|passwd|secret|token)\w*\s*[=:]\s*\S", re.IGNORECASE | re.MULTILINE),
-    re.compile(r"\w+://[^/\s:@]+:[^/\s@]+@"),
+    re.compile(r"^[ \t]*\w*(?:password|passwd|secret|token)\w*\s*[=:]\s*\S", re.IGNORECASE | re.MULTILINE),
+    re.compile(r"\b\w+://[^/\s:@]+:[^/\s@]+@"),
 )
 
 

@@ -24,7 +24,7 @@ LARGE = plan(parsed(full_size("1000", computes=4)))
 
 def cloud(made: Plan) -> list[Recorded]:
     def build() -> None:
-        Cloud("cloud", CloudArgs(made, "test", target.of(made.settings, "test")))
+        Cloud("cloud", CloudArgs(made, "test", target.of("test")))
 
     return record(build)
 

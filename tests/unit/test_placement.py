@@ -305,6 +305,15 @@ def test_shipped_stacks_plan(stack: str) -> None:
     assert {"name", "row", "instances", "dedicatedNodes", "shareable", "loadBalancer", "pool", "source"} <= document[
         "services"
     ][0].keys()
+    rows = result.architecture
+    for service in document["services"]:
+        row = rows.row(service["name"])
+        assert service["table"] == {
+            "instances": row.table_instances,
+            "dedicated": row.dedicated_nodes,
+            "shareable": row.table_shareable,
+            "loadBalancer": row.table_load_balancer,
+        }
     assert document["assignment"][0].keys() == {"service", "node", "server"}
 
 
