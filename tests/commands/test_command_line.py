@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 import yaml
@@ -166,7 +167,7 @@ def test_the_engine_is_given_one_passphrase(world: World, monkeypatch: pytest.Mo
 def test_live_machines_are_never_built_without_checkpoints(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """Live machines are refused until their target exists; the environment that they need is there already."""
     monkeypatch.setenv(VALUE, "owner's")
-    monkeypatch.setattr(checks, "problems", lambda _settings: [])  # pyright: ignore[reportUnknownLambdaType]
+    monkeypatch.setattr(checks, "problems", Mock(return_value=[]))
     file = world.root / "Pulumi.prod.yaml"
     file.write_text(file.read_text(encoding="utf-8").replace("target: render", "target: live"), encoding="utf-8")
     assert command_line.main(["up", "--stack", "prod"]) == 0
