@@ -146,7 +146,7 @@ def test_a_base_that_fails_is_told_with_its_own_reason(repository: Repository) -
     repository.edit("quorate:profile: lab", "quorate:profile: labb")
     repository.commit()
     repository.edit("quorate:profile: labb", "quorate:profile: lab")
-    (repository.root / "components" / "tokens.py").write_text(
+    (repository.root / "components" / "target.py").write_text(
         "raise RuntimeError('head is broken')\n", encoding="utf-8"
     )
     done = repository.diff()
