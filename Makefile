@@ -25,7 +25,7 @@ QUORATE = .venv/bin/quorate
 ACTIVE = . .venv/bin/activate &&
 
 .DEFAULT_GOAL := help
-.PHONY: help setup environment cluster browser up preview audit diff review plan destroy test e2e prove \
+.PHONY: help setup environment cluster browser up preview audit diff review plan pin destroy test e2e prove \
 	verify lint format bench clean
 
 help: ## Show this list
@@ -56,6 +56,9 @@ review: setup ## Run what CI runs on a pull request: diff and audit of STACK (or
 
 plan: environment ## Show the placement plan of STACK (does not start Pulumi)
 	@$(QUORATE) plan --stack="$$STACK"
+
+pin: environment ## Write the pools that the plan of STACK chose into its stack file
+	@$(QUORATE) pin --stack="$$STACK"
 
 destroy: setup ## Destroy STACK (anything but a rendered lab also needs CONFIRM=<stack>)
 	@$(QUORATE) destroy --stack="$$STACK" --confirm="$$CONFIRM"

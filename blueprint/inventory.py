@@ -93,7 +93,7 @@ def _machines_of(server: Server) -> Iterator[Machine]:
     numbered = expand_numbered(server.name)
     racks = _racks(server, numbered)
     pins = _pins(server.pool, list(numbered))
-    guests = [_guest_names(vm, numbered) for vm in server.vms]
+    guests = [guest_names(vm, numbered) for vm in server.vms]
     guest_pins = [_pins(vm.pool, list(names.values())) for vm, names in zip(server.vms, guests, strict=True)]
     for name, number in numbered.items():
         check_name(name)
@@ -156,7 +156,7 @@ def _expand(key: str, pattern: str) -> list[str]:
         raise EntryError(key, str(error)) from None
 
 
-def _guest_names(vm: VirtualMachine, numbered: Mapping[str, int | None]) -> dict[str, str]:
+def guest_names(vm: VirtualMachine, numbered: Mapping[str, int | None]) -> dict[str, str]:
     """Server to the name of this virtual machine on it.
 
     In a pattern the numbers of all keep one distance from their servers' numbers, so none changes its server when

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Sequence
 from math import prod
 
 _BRACKET = re.compile(r"\[([^\[\]]*)\]")
@@ -50,6 +51,22 @@ def expand_numbered(pattern: str) -> dict[str, int | None]:
     if twice:
         raise ValueError(f"'{pattern}' names {twice[0]} twice; write each number once")
     return dict(zip(names, numbers or [None], strict=True))
+
+
+def narrow(pattern: str, names: Sequence[str]) -> str:
+    """The pattern of some names of a pattern with one bracket, such as `ctl[01-02,07]` for three of `ctl[01-09]`."""
+    if len(names) == 1:
+        return names[0]
+    before, _, after = _BRACKET.split(pattern)
+    runs: list[tuple[str, str]] = []
+    for name in names:
+        number = name[len(before) : len(name) - len(after)]
+        if runs and str(int(runs[-1][1]) + 1).zfill(len(runs[-1][0])) == number:
+            runs[-1] = (runs[-1][0], number)
+        else:
+            runs.append((number, number))
+    parts = (first if first == last else f"{first}-{last}" for first, last in runs)
+    return f"{before}[{','.join(parts)}]{after}"
 
 
 def number_in(name: str) -> int | None:

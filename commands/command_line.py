@@ -109,6 +109,14 @@ def plan(stack: StackOption = "dev", as_json: JsonOption = False) -> int:
 
 
 @_command
+def pin(stack: StackOption = "dev") -> int:
+    """Write the pools that the plan of a stack chose into its stack file (does not start Pulumi)."""
+    from commands import pin as pins
+
+    return pins.pin_stack(_clone(), stack)
+
+
+@_command
 def preview(stack: StackOption = "dev") -> int:
     """Show what `up` would change and which rules it would break."""
     from commands import deployment

@@ -1,0 +1,170 @@
+"""Writes the pools that the plan chose beside the servers of a stack file, so that no later change moves one.
+
+Only `pool` is written, after `roles`; every other character of the file stays as it is: the places are taken from
+PyYAML's node graph, and the text is edited there. A pool that is already written is kept.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+import yaml
+
+from blueprint.inventory import guest_names
+from blueprint.patterns import expand_numbered, narrow
+from blueprint.plan.planner import plan
+from blueprint.stackfile.loader import load_file
+from commands import stack
+from toolchain.progress import UserError
+
+
+@dataclass(frozen=True)
+class Pin:
+    """What is written beside one entry of a stack file."""
+
+    entry: str
+    """Its name: a server, a virtual machine, or a pattern of them."""
+    pools: Mapping[str, str]
+    """Pool to the pattern of its nodes."""
+    is_whole: bool
+    """One pool for all of the entry."""
+
+    def __str__(self) -> str:
+        return f"{self.entry}: " + ", ".join(f"{pool} {names}" for pool, names in self.pools.items())
+
+
+def pin_stack(root: Path, name: str) -> int:
+    """Writes the pools of a stack into its file and says what it wrote."""
+    file = stack.find(root, name)
+    print("\n".join(report(file.relative_to(root), pin(file))))
+    return 0
+
+
+def pin(file: Path) -> list[Pin]:
+    """Writes the pools of a stack file; what it wrote, by entry, empty where all are written already.
+
+    Raises InvalidStackError where the stack is refused: there is no plan then.
+    """
+    text = file.read_text(encoding="utf-8")
+    edits, pins = _edits(file, text)
+    for start, end, new in sorted(edits, reverse=True):
+        text = text[:start] + new + text[end:]
+    if edits:
+        _write(file, text)
+    return pins
+
+
+def report(file: Path, pins: Sequence[Pin]) -> list[str]:
+    """What `make pin` says, a line each."""
+    if not pins:
+        return [f"{file}: nothing to write; every node that a service owns has its pool beside it."]
+    return [f"{file}: wrote the pool of {len(pins)} entries; nothing moves by it.", *(f"  {each}" for each in pins)]
+
+
+def _edits(file: Path, text: str) -> tuple[list[tuple[int, int, str]], list[Pin]]:
+    """The places of the text with what stands there afterwards, and what that says."""
+    result = plan(load_file(file))
+    chosen = {node.name: node.dedicated_to or node.machine.pin for node in result.nodes}
+    written = {node.name: node.machine.pin for node in result.nodes}
+    entries = _servers(text)
+    edits: list[tuple[int, int, str]] = []
+    pins: list[Pin] = []
+    for server, entry in zip(result.settings.servers, entries, strict=True):
+        numbered = expand_numbered(server.name)
+        vms = _items(_value(entry, "vms"))
+        places = [(entry, server.name, list(numbered))] + [
+            (place, vm.name or f"{server.name}-vm{vm.id}", list(guest_names(vm, numbered).values()))
+            for vm, place in zip(server.vms, vms, strict=True)
+        ]
+        for place, pattern, names in places:
+            found = _pin(pattern, names, chosen)
+            if found.pools and any(chosen.get(name) != written.get(name) for name in names):
+                edits.append(_edit(text, place, found))
+                pins.append(found)
+    return edits, pins
+
+
+def _pin(pattern: str, names: Sequence[str], chosen: Mapping[str, str | None]) -> Pin:
+    by_pool: dict[str, list[str]] = defaultdict(list)
+    for name in names:
+        if pool := chosen.get(name):
+            by_pool[pool].append(name)
+    pools = {pool: narrow(pattern, those) for pool, those in by_pool.items()}
+    return Pin(pattern, pools, is_whole=any(len(those) == len(names) for those in by_pool.values()))
+
+
+def _edit(text: str, entry: yaml.MappingNode, found: Pin) -> tuple[int, int, str]:
+    """Replaces the entry's `pool`, or puts one after its `roles`."""
+    column = entry.value[0][0].start_mark.column
+    pairs = {key.value: (key, value) for key, value in _pairs(entry)}
+    new = _flow(found) if entry.flow_style else _block(found, column)
+    if "pool" in pairs:
+        key, value = pairs["pool"]
+        return key.start_mark.index, _end(value), new
+    after = _end((pairs.get("roles") or pairs["address"])[1])
+    if entry.flow_style:
+        return after, after, f", {new}"
+    line_end = text.find("\n", after)
+    line_end = len(text) if line_end < 0 else line_end
+    return line_end, line_end, f"\n{' ' * column}{new}"
+
+
+def _flow(found: Pin) -> str:
+    if found.is_whole:
+        return f"pool: {next(iter(found.pools))}"
+    return "pool: {" + ", ".join(f'{pool}: "{names}"' for pool, names in found.pools.items()) + "}"
+
+
+def _block(found: Pin, column: int) -> str:
+    if found.is_whole:
+        return f"pool: {next(iter(found.pools))}"
+    lines = [f"{' ' * (column + 2)}{pool}: {names}" for pool, names in found.pools.items()]
+    return "\n".join(["pool:", *lines])
+
+
+def _servers(text: str) -> list[yaml.MappingNode]:
+    document = yaml.compose(text, yaml.SafeLoader)
+    return _items(_value(_value(document, "config"), "quorate:servers"))
+
+
+def _pairs(node: yaml.MappingNode) -> Iterator[tuple[yaml.ScalarNode, yaml.Node]]:
+    yield from cast("list[tuple[yaml.ScalarNode, yaml.Node]]", node.value)
+
+
+def _value(node: yaml.Node | None, key: str) -> yaml.Node | None:
+    if not isinstance(node, yaml.MappingNode):
+        return None
+    return next((value for each, value in _pairs(node) if each.value == key), None)
+
+
+def _items(node: yaml.Node | None) -> list[yaml.MappingNode]:
+    if node is None:
+        return []
+    items = cast("list[yaml.Node]", node.value)
+    if not all(isinstance(item, yaml.MappingNode) for item in items):
+        raise UserError(
+            "The servers of this stack file are not written as a list of mappings; write their pools by hand."
+        )
+    return cast("list[yaml.MappingNode]", items)
+
+
+def _end(node: yaml.Node) -> int:
+    """Where the text of a node ends; a collection of several lines ends where its last scalar does."""
+    if isinstance(node, yaml.MappingNode) and not node.flow_style and node.value:
+        return _end(cast("tuple[yaml.Node, yaml.Node]", node.value[-1])[1])
+    if isinstance(node, yaml.SequenceNode) and not node.flow_style and node.value:
+        return _end(cast("yaml.Node", node.value[-1]))
+    return node.end_mark.index
+
+
+def _write(file: Path, text: str) -> None:
+    """Writes the file whole or not at all, with the mode that it had."""
+    unfinished = file.with_name(f".{file.name}.{os.getpid()}")
+    unfinished.write_text(text, encoding="utf-8")
+    unfinished.chmod(file.stat().st_mode)
+    unfinished.replace(file)
