@@ -49,6 +49,7 @@ class Machine(dynamic.Resource, module="quorate", name="Machine"):
             "rack": node.rack or "",
             "roles": list(node.roles),
             "pool": node.pool,
+            "pinned": node.pinned,
             "labels": node.labels,
             "taints": list(node.taints),
             "cpu": node.allocatable.cpu,

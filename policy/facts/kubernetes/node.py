@@ -101,6 +101,12 @@ class Node:
         return tuple(taint.value for taint in self.barriers if taint.key == DEDICATED)
 
     @property
+    def is_pinned(self) -> bool | None:
+        """Whether the stack file alone decides its pool; None where nothing is said of it."""
+        pinned = self.resource.props.at("pinned")
+        return pinned.flag() if pinned.given() else None
+
+    @property
     def roles(self) -> tuple[str, ...]:
         """Roles of the machine; a hand-written Node has none."""
         return self.resource.props.at("roles").words()

@@ -1,0 +1,41 @@
+"""Nodes whose place in a quorum is written down, and not chosen again at each change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policy.facts.kubernetes.workload import Workload
+from policy.facts.quorums import is_member
+from policy.facts.stack import PRODUCTION, Facts
+from policy.findings import Severity
+from policy.rule import Problem, Source, rule
+from policy.wording import join_names
+
+
+def _applies(facts: Facts, workload: Workload) -> bool:
+    if facts.profile != PRODUCTION or not is_member(facts, workload):
+        return False
+    return any(node.is_pinned is not None for node in facts.eligible(workload))
+
+
+@rule(
+    id="quorum-nodes-pinned",
+    title="Nodes of a quorum's pool have their pool written in the stack file",
+    severity=Severity.MEDIUM,
+    rationale="Where the planner chooses a pool, it chooses again at each change: a server that comes or goes can move "
+    "another one to a different quorum, which then loses a member and waits for a new one.",
+    sources=(Source("project", "Identity", "the pool of a server is written beside it"),),
+    remediation="Run make pin for the stack and commit the stack file: it writes the pools that the plan chose, and "
+    "moves nothing.",
+    subjects=lambda facts: facts.workloads,
+    applies=_applies,
+    not_applicable_reason="the stack is a lab, or no machine for a quorum's members says how it got its pool",
+    since="0.3.0",
+)
+def quorum_nodes_pinned(facts: Facts, workload: Workload) -> Iterator[Problem]:
+    """A role or a topology decides the pool of a machine as well as the word `pool` does."""
+    chosen = [node.name for node in facts.eligible(workload) if node.is_pinned is False]
+    if chosen:
+        yield Problem(
+            f"the planner chose the pool of {join_names(chosen)}", "pool written beside each in the stack file"
+        )
