@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address
 from itertools import pairwise
+from socket import inet_aton
 
 from blueprint.patterns import check_name, expand, expand_numbered
 from blueprint.problems import Problem
@@ -65,7 +66,7 @@ class Machine:
 def machines(settings: Settings) -> tuple[Machine, ...]:
     """Every server and virtual machine, by address. Settings must be sound."""
     found = (machine for server in settings.servers for machine in _machines_of(server))
-    return tuple(sorted(found, key=lambda machine: IPv4Address(machine.address)))
+    return tuple(sorted(found, key=lambda machine: inet_aton(machine.address)))
 
 
 def problems(settings: Settings) -> list[Problem]:

@@ -19,7 +19,7 @@ CASES = (
         quorum(),
         nodes(True, False, False),
         fails="rabbitmq",
-        message="the planner chose the pool of rabbitmq-2 and rabbitmq-3",
+        message="the planner chose the pool of rabbitmq-2, rabbitmq-3",
     ),
     case(
         pinned,
