@@ -49,7 +49,7 @@ def _suite(root: Xml.Element, audit: Audit, rule: AnyRule) -> None:
 
 def _mark(case: Xml.Element, finding: Finding) -> None:
     mark = Xml.SubElement(case, _MARKS[finding.verdict], message=_plain(finding.wording))
-    if finding.verdict.violates:
+    if finding.verdict.is_violation:
         mark.set("type", str(finding.severity))
         mark.text = _plain(f"{finding.wording}\nFix: {finding.remediation}\nSource: {finding.source}")
 

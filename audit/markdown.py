@@ -119,7 +119,7 @@ def _section(audit: Audit, rule: AnyRule) -> Iterator[str]:
     yield _cell(rule.rationale)
     yield ""
     yield from (f"- {source}: {_cell(source.says)}" for source in rule.sources)
-    violations = [finding for finding in findings if finding.verdict.violates]
+    violations = [finding for finding in findings if finding.verdict.is_violation]
     if violations:
         yield ""
         yield f"Remediation: {_cell(rule.remediation)}"

@@ -54,7 +54,7 @@ class Audit:
     @property
     def violations(self) -> list[Finding]:
         """Failed and not evaluated, the gravest first."""
-        found = [finding for finding in self.findings if finding.verdict.violates]
+        found = [finding for finding in self.findings if finding.verdict.is_violation]
         return sorted(found, key=lambda each: (not self.stops(each), each.severity.rank))
 
     @property
@@ -66,7 +66,7 @@ class Audit:
     def stops(self, finding: Finding) -> bool:
         """Whether a finding fails the audit: in production, what could not be evaluated does so as well."""
         undecided = finding.verdict is Verdict.NOT_EVALUATED and self.profile == PRODUCTION
-        return finding.stops or undecided
+        return finding.blocks_update or undecided
 
     @property
     def passed(self) -> bool:
@@ -163,6 +163,6 @@ def _contradictions(log: Log) -> Iterator[str]:
         yield f"the event log is of another pack: it has verdicts of the rule {rule}"
     for rule in RULES:
         said = log.records.get(rule.id)
-        told = sum(each.verdict.told for each in said.said) if said else 0
+        told = sum(each.verdict.reported for each in said.said) if said else 0
         if told != reported[rule.id]:
             yield f"{rule.id}: the engine reports {reported[rule.id]} violations, the pack's record has {told}"

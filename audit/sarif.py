@@ -71,7 +71,7 @@ def _results(audit: Audit, file: StackFile) -> Iterator[dict[str, Any]]:
     numbers = {rule.id: number for number, rule in enumerate(RULES)}
     seen: Counter[str] = Counter()
     for finding in audit.findings:
-        if not finding.verdict.told:
+        if not finding.verdict.reported:
             continue
         mark = hashlib.sha256(f"{finding.rule}\n{finding.resource}".encode()).hexdigest()
         seen[mark] += 1

@@ -1,4 +1,4 @@
-"""The one finding model: what a rule said of a resource. Reports are views of it."""
+"""The finding model: the verdict of a rule on a resource. Reports are views of it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 
 class Severity(StrEnum):
-    """How much is lost when a rule is broken."""
+    """How severe a failure of a rule is."""
 
     LOW = "low"
     MEDIUM = "medium"
@@ -19,7 +19,7 @@ class Severity(StrEnum):
 
     @property
     def rank(self) -> int:
-        """The gravest first."""
+        """0 for the most severe."""
         return list(reversed(Severity)).index(self)
 
 
@@ -32,7 +32,7 @@ class Enforcement(StrEnum):
 
 
 class Verdict(StrEnum):
-    """What a rule says of a resource. A rule that could not be evaluated has not passed."""
+    """The result of a rule on a resource. A rule that could not be evaluated has not passed."""
 
     PASS = "pass"  # noqa: S105 - a verdict
     FAIL = "fail"
@@ -41,19 +41,19 @@ class Verdict(StrEnum):
     WAIVED = "waived"
 
     @property
-    def violates(self) -> bool:
-        """Whether something has to be done about it."""
+    def is_violation(self) -> bool:
+        """Whether it is a failure, or was not evaluated."""
         return self in (Verdict.FAIL, Verdict.NOT_EVALUATED)
 
     @property
-    def told(self) -> bool:
-        """Whether the engine is told of it, and shows it."""
-        return self.violates or self is Verdict.WAIVED
+    def reported(self) -> bool:
+        """Whether it is reported to the engine, which then shows it."""
+        return self.is_violation or self is Verdict.WAIVED
 
 
 @dataclass(frozen=True)
 class Waiver:
-    """A failure that somebody answers for until a date, as the stack file has it."""
+    """A failure that its owner accepts until a date, as written in the stack file."""
 
     rule: str
     resource: str
@@ -94,13 +94,13 @@ class Finding:
     """Of a waived failure; None where only the engine's events tell of it."""
 
     @property
-    def stops(self) -> bool:
+    def blocks_update(self) -> bool:
         """Whether it stops an update."""
-        return self.verdict.violates and self.enforcement is Enforcement.MANDATORY
+        return self.verdict.is_violation and self.enforcement is Enforcement.MANDATORY
 
     @property
     def wording(self) -> str:
-        """The message with what a reader must know before it: that it is waived, or that nobody could judge."""
+        """The message, prefixed with its waiver or with "not evaluated"."""
         if self.verdict is Verdict.WAIVED:
             return f"{self.waiver or 'waived'}: {self.message}"
         return f"not evaluated: {self.message}" if self.verdict is Verdict.NOT_EVALUATED else self.message

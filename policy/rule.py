@@ -1,4 +1,4 @@
-"""What a rule is, and how one is evaluated: facts in, findings out, and never a pass by accident.
+"""Defines a rule and evaluates it: facts in, findings out. An error or an unknown value is never a pass.
 
 A rule names its subjects, says which of them it judges, and yields a problem for whatever is wrong with one. The
 runner turns every way of not getting an answer (an unknown value, a malformed property, an error in the rule) into
@@ -47,7 +47,7 @@ class Source:
 class Problem:
     """What is wrong with a subject."""
 
-    seen: str
+    actual: str
     expected: str
 
 
@@ -75,7 +75,7 @@ class Rule(Generic[S]):
     enforcement: Mapping[str, Enforcement] = field(default_factory=lambda: ENFORCEMENT)
 
     def enforced(self, profile: str) -> Enforcement:
-        """What it does to an update of a stack of this profile; one that nobody knows is taken for production."""
+        """Returns the enforcement level for a profile; an unknown profile counts as production."""
         return self.enforcement.get(profile, self.enforcement[PRODUCTION])
 
     @property
@@ -145,7 +145,7 @@ def evaluate(rule: Rule[S], facts: Facts, enforcement: Enforcement) -> list[Find
             findings.append(found(Verdict.NOT_EVALUATED, urn, f"{subject.title}: {_why(reason)}"))
             continue
         findings += [
-            found(Verdict.FAIL, urn, f"{subject.title}: {problem.seen}; expected {problem.expected}")
+            found(Verdict.FAIL, urn, f"{subject.title}: {problem.actual}; expected {problem.expected}")
             for problem in problems
         ] or [found(Verdict.PASS, urn, subject.title)]
     return findings or [found(Verdict.NOT_APPLICABLE, facts.stack_urn, rule.not_applicable_reason)]

@@ -24,7 +24,7 @@ from pulumi_policy import policy as sdk
 from policy.catalogue import WAIVABLE
 from policy.engine import record
 from policy.engine.decode import from_message
-from policy.engine.pack import RulePolicy, reason_not_applicable, tell
+from policy.engine.pack import RulePolicy, reason_not_applicable, report_findings
 from policy.facts import placement_map, stack_waivers
 from policy.facts.stack import PRODUCTION, Facts
 from policy.findings import Enforcement
@@ -97,7 +97,7 @@ class Analyzer(sdk._PolicyAnalyzerServicer):  # pyright: ignore[reportPrivateUsa
                 continue
             enforcement = Enforcement.ADVISORY if level is EnforcementLevel.ADVISORY else Enforcement.MANDATORY
             findings = facts.waivers.apply(evaluate(policy.rule, facts, enforcement))
-            tell(findings, lambda at, policy=policy: self._reporter(response, policy, at))
+            report_findings(findings, lambda at, policy=policy: self._reporter(response, policy, at))
             if reason := reason_not_applicable(findings):
                 response.not_applicable.append(messages.PolicyNotApplicable(policy_name=policy.name, reason=reason))
             log.append(record.written_rule(policy.name, enforcement, findings))

@@ -55,7 +55,7 @@ class RulePolicy(StackValidationPolicy):
     def _validate(self, args: StackValidationArgs, report: ReportViolation) -> None:
         facts = Facts(from_sdk(resource) for resource in args.resources)
         findings = evaluate(self.rule, facts, Enforcement.MANDATORY)
-        tell(findings, lambda _level: report)
+        report_findings(findings, lambda _level: report)
         if not_applicable := reason_not_applicable(findings):
             args.not_applicable(not_applicable)
 
@@ -64,10 +64,10 @@ def _level(rule: AnyRule, profile: str) -> EnforcementLevel:
     return EnforcementLevel(rule.enforced(profile).value)
 
 
-def tell(findings: Sequence[Finding], at: Callable[[Enforcement], ReportViolation]) -> None:
+def report_findings(findings: Sequence[Finding], at: Callable[[Enforcement], ReportViolation]) -> None:
     """Reports what was seen, what was expected, what to do, and who says so; a waived failure only as advice."""
     for finding in findings:
-        if finding.verdict.told:
+        if finding.verdict.reported:
             waived = finding.verdict is Verdict.WAIVED
             report = at(Enforcement.ADVISORY if waived else finding.enforcement)
             lines = (finding.wording, f"Fix: {finding.remediation}", f"Source: {finding.source}")

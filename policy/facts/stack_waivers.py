@@ -36,13 +36,13 @@ class Waivers:
         self._said: dict[str, list[Finding]] = {}
 
     @property
-    def given(self) -> tuple[Waiver, ...]:
-        """All of them, in the stack file's order. ValueError where they cannot be read: then nothing is waived."""
+    def entries(self) -> tuple[Waiver, ...]:
+        """All waivers, in the stack file's order. Raises ValueError if they cannot be read; then nothing is waived."""
         if self._malformed:
             raise ValueError(self._malformed)
         return self._given
 
-    def holds(self, waiver: Waiver) -> bool:
+    def is_current(self, waiver: Waiver) -> bool:
         """Whether it has not expired."""
         return self.on <= waiver.expires
 
@@ -57,13 +57,13 @@ class Waivers:
         if finding.verdict is not Verdict.FAIL:
             return finding
         for number, waiver in enumerate(self._given):
-            if self.holds(waiver) and _fits(waiver, finding):
+            if self.is_current(waiver) and _fits(waiver, finding):
                 self._used.add(number)
                 return replace(finding, verdict=Verdict.WAIVED, waiver=waiver)
         return finding
 
-    def was_used(self, number: int) -> bool | None:
-        """Whether it has waived a failure; None where its rule did not say all that it could be about."""
+    def matched(self, number: int) -> bool | None:
+        """Whether it has waived a failure; None if its rule was not evaluated on all of its resources."""
         if number in self._used:
             return True
         waiver = self._given[number]
@@ -80,8 +80,7 @@ def _fits(waiver: Waiver, finding: Finding) -> bool:
 def read(text: str | None, rules: Collection[str]) -> Waivers:
     """The waivers of a stack's configuration, JSON as the engine has it; none where there is none.
 
-    A program of another make does not check its stack file as ours does: what cannot be read is kept as a reason, and
-    the rules about waivers tell it.
+    Programs other than Quorate do not validate this key. If it cannot be read, the waiver rules report the reason.
     """
     if not text:
         return Waivers(on=today(), rules=rules)

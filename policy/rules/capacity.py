@@ -49,7 +49,7 @@ def _one_each(facts: Facts, workload: Workload) -> bool:
 
 @rule(
     id="pod-fits-node",
-    title="Every pod fits the nodes that it may run on",
+    title="Every pod's requests fit its eligible nodes",
     severity=Severity.HIGH,
     rationale="A pod that requests more than any of its nodes has stays Pending for ever, whatever else is free.",
     sources=(Source("project", "Capacity", "every pod fits the nodes that it may run on"),),
@@ -70,8 +70,8 @@ def pod_fits_node(facts: Facts, workload: Workload) -> Iterator[Problem]:
     if len(large) < needed:
         small = join_names(room.keys() - set(large))
         yield Problem(
-            f"a pod requests {workload.requests}, more than {small} have beside their daemons",
-            f"{pluralize(needed, 'node')} with so much",
+            f"a pod requests {workload.requests}, more than {small} have free after DaemonSets",
+            f"at least {pluralize(needed, 'node')} with that much free",
         )
 
 
@@ -116,7 +116,7 @@ def _weight(workload: Workload) -> tuple[Decimal, Decimal, str]:
 
 @rule(
     id="requests-fit-after-loss",
-    title="Requests fit the nodes that are left after the loss of any one physical host",
+    title="Resource requests fit after the loss of any one physical host",
     severity=Severity.HIGH,
     rationale="Instances of a lost host start again on what is left of their nodes. Where that is too small, some "
     "stay Pending until the host is back: the architecture's counts hold in fair weather only.",
@@ -151,7 +151,9 @@ def requests_fit_after_loss(facts: Facts, room: Room) -> Iterator[Problem]:
     if worst:
         server, (asked, left) = min(worst.items(), key=lambda each: (each[1][1].memory - each[1][0].memory, each[0]))
         which = f"{server} or of {pluralize(len(worst) - 1, 'other')}" if len(worst) > 1 else server
-        yield Problem(f"without {which} {asked} are requested of {left}", "room for all instances that can still run")
+        yield Problem(
+            f"after losing {which}, pods request {asked} of {left}", "room for all replicas that can still run"
+        )
 
 
 def _demand(facts: Facts, workload: Workload) -> Callable[[str | None], Resources]:
@@ -227,7 +229,7 @@ def _at_once(facts: Facts, workloads: Sequence[Workload]) -> Resources:
 
 @rule(
     id="room-in-any-order",
-    title="Every instance finds room, in whatever order pods come, after the loss of any one physical host",
+    title="Every instance fits in any scheduling order after the loss of any one host",
     severity=Severity.MEDIUM,
     rationale="The scheduler takes pods in an order of its own and moves none afterwards. A service is sure of its "
     "place only on nodes that hold everything which may run there at once.",
@@ -247,9 +249,9 @@ def room_in_any_order(facts: Facts, crowd: Crowd) -> Iterator[Problem]:
     concerned = [each.title for each in crowd.workloads if short and _unsure(facts, each)]
     if concerned:
         yield Problem(
-            f"all that may run on one of {join_names([node.name for node in short])} requests {crowd.asked}, "
-            f"it has {_free(facts)[short[0].name]} beside its daemons; {join_names(concerned)} may be left out",
-            "room for all of it, or enough other nodes with room",
+            f"pods that can share a node of {join_names([node.name for node in short])} request {crowd.asked}, but "
+            f"{_free(facts)[short[0].name]} is free after DaemonSets, so {join_names(concerned)} can stay Pending",
+            "room for all of them, or enough other nodes with room",
         )
 
 
@@ -268,7 +270,7 @@ def _unsure(facts: Facts, workload: Workload) -> bool:
 
 @rule(
     id="architecture-fits-computes",
-    title="The reference architecture is as large as the cloud",
+    title="The reference architecture covers the number of compute nodes",
     severity=Severity.MEDIUM,
     rationale="Counts and dedicated nodes of an architecture were validated at its size. A cloud that has outgrown it "
     "runs a control plane that nobody has tested at that scale.",

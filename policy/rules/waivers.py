@@ -35,7 +35,7 @@ class Written:
 
 def _written(facts: Facts) -> Iterator[Written]:
     stack = Resource("pulumi:pulumi:Stack", facts.stack_urn, "stack", dict)
-    for number, waiver in enumerate(facts.waivers.given):
+    for number, waiver in enumerate(facts.waivers.entries):
         yield Written(number, waiver, stack)
 
 
@@ -75,7 +75,7 @@ def waiver_names_rule(facts: Facts, written: Written) -> Iterator[Problem]:
 )
 def waiver_not_expired(facts: Facts, written: Written) -> Iterator[Problem]:
     """A waiver is valid through its last day, in UTC."""
-    if not facts.waivers.holds(written.waiver):
+    if not facts.waivers.is_current(written.waiver):
         yield Problem(
             f"expired on {written.waiver.expires} (owner: {written.waiver.owner})", f"{facts.waivers.on} or later"
         )
@@ -89,13 +89,13 @@ def waiver_not_expired(facts: Facts, written: Written) -> Iterator[Problem]:
     sources=(_WHY, _PROJECT),
     remediation="Remove the waiver, or correct its resource pattern.",
     subjects=_written,
-    applies=lambda facts, written: _names_rule(facts, written) and facts.waivers.holds(written.waiver),
+    applies=lambda facts, written: _names_rule(facts, written) and facts.waivers.is_current(written.waiver),
     not_applicable_reason=_NONE,
     enforcement=ADVISORY,
 )
 def waiver_is_used(facts: Facts, written: Written) -> Iterator[Problem]:
     """Evaluated after all other rules. Not evaluated if the waived rule was not evaluated."""
-    used = facts.waivers.was_used(written.number)
+    used = facts.waivers.matched(written.number)
     if used is None:
         raise LookupError(f"the rule {written.waiver.rule} was not evaluated on all of its resources")
     if not used:

@@ -42,9 +42,9 @@ def log_of(
         events.append(debug(record.written_placement(placement_map.read(judged))))
         events.append(debug(record.written_end(record.EndRecord(len(said), 9, profile, "100", TODAY.isoformat()))))
     for findings in said.values():
-        events += [_violation(finding) for finding in findings if finding.verdict.told]
+        events += [_violation(finding) for finding in findings if finding.verdict.reported]
     events.append(_event(policyAnalyzeStackSummaryEvent=_pack_summary(said)))
-    stopped = any(finding.stops for findings in said.values() for finding in findings)
+    stopped = any(finding.blocks_update for findings in said.values() for finding in findings)
     if stopped:
         events.append(error("preview failed"))
     events.append(_event(summaryEvent={"isPreview": True, "result": "failed" if stopped else "succeeded"}))
@@ -85,7 +85,7 @@ def _violation(finding: Finding) -> Event:
 
 
 def _pack_summary(said: dict[str, list[Finding]]) -> dict[str, Any]:
-    failed = [rule for rule, findings in said.items() if any(finding.verdict.told for finding in findings)]
+    failed = [rule for rule, findings in said.items() if any(finding.verdict.reported for finding in findings)]
     silent = [rule for rule, findings in said.items() if findings[0].verdict is Verdict.NOT_APPLICABLE]
     passed = sorted(said.keys() - {*failed, *silent})
     return {"policyPackName": "quorate", "policyPackVersion": "0.1.0", "passed": passed, "failed": failed}

@@ -79,4 +79,8 @@ def test_no_subjects() -> None:
 def test_a_finding_says_where_it_comes_from() -> None:
     finding = evaluate(made(), facts(GIVEN), Enforcement.ADVISORY)[1]
     assert (finding.rule, finding.severity, finding.source) == ("test-rule", Severity.HIGH, "004, 5.4.16")
-    assert (finding.enforcement, finding.remediation, finding.stops) == (Enforcement.ADVISORY, "Have more.", False)
+    assert (finding.enforcement, finding.remediation, finding.blocks_update) == (
+        Enforcement.ADVISORY,
+        "Have more.",
+        False,
+    )

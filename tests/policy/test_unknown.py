@@ -57,6 +57,6 @@ def test_a_broken_rule_stays_broken(rule: AnyRule) -> None:
         f"{case.about}, {where}"
         for case in cases
         for where, resources in spoilt(case)
-        if not any(each.verdict.violates for each in evaluate(rule, facts(resources), Enforcement.MANDATORY))
+        if not any(each.verdict.is_violation for each in evaluate(rule, facts(resources), Enforcement.MANDATORY))
     ]
     assert not passed

@@ -36,7 +36,7 @@ def applied(found: Finding, *given: Waiver) -> Finding:
 
 def test_a_waived_failure_stops_nothing_and_tells_who_answers_for_it() -> None:
     waived = applied(finding(), GIVEN)
-    assert (waived.verdict, waived.waiver, waived.stops) == (Verdict.WAIVED, GIVEN, False)
+    assert (waived.verdict, waived.waiver, waived.blocks_update) == (Verdict.WAIVED, GIVEN, False)
     assert waived.wording == "waived until 2027-01-31 by Ada (a move): seen"
 
 
@@ -72,11 +72,11 @@ def test_an_expired_waiver_does_not_stand_before_one_that_holds() -> None:
 def test_it_is_read_as_the_engine_hands_it_over(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stack_waivers, "today", lambda: TODAY)
     found = read(json.dumps([WRITTEN]), WAIVABLE)
-    assert found.given == (GIVEN,)
+    assert found.entries == (GIVEN,)
     assert found.on == TODAY
-    assert read(None, WAIVABLE).given == ()
+    assert read(None, WAIVABLE).entries == ()
     unquoted = {**WRITTEN, "expires": "2027-01-31 00:00:00 +0000 UTC"}
-    assert read(json.dumps([unquoted]), WAIVABLE).given == (GIVEN,), "the engine's form of a date without quotes"
+    assert read(json.dumps([unquoted]), WAIVABLE).entries == (GIVEN,), "the engine's form of a date without quotes"
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,8 @@ CASES = (
         sized(),
         asking("web", "1", "32Gi"),
         fails="web",
-        message="a pod requests 1 cores and 32 GiB, more than x-1, x-2, x-3 have beside their daemons",
+        message="a pod requests 1 cores and 32 GiB, more than x-1, x-2, x-3 have free after DaemonSets; "
+        "expected at least 3 nodes with that much free",
     ),
     case(fits, "more than daemons leave", sized(), AGENT, asking("web", "7500m", "1Gi"), passes="agent", fails="web"),
     case(
@@ -58,7 +59,8 @@ CASES = (
         machine("small", "x").but(cpu=1, memory=16),
         asking("web", 4, "1Gi", replicas=2),
         fails="web",
-        message="expected 2 nodes with so much",
+        message="a pod requests 4 cores and 1 GiB, more than small have free after DaemonSets; expected "
+        "at least 2 nodes with that much free",
     ),
     case(
         fits,
@@ -113,8 +115,8 @@ CASES = (
         asking("web", 4, "8Gi", apart=()),
         asking("api", 4, "4Gi"),
         fails="web",
-        message="Deployment api, Deployment web on x: without x-1 or of 2 others 20 cores and 32 GiB are requested of "
-        "16 cores and 32 GiB",
+        message="after losing x-1 or of 2 others, pods request 20 cores and 32 GiB of 16 cores and 32 "
+        "GiB; expected room for all replicas that can still run",
     ),
     case(
         loss,
@@ -167,8 +169,9 @@ CASES = (
         asking("web", 4, "8Gi"),
         asking("api", 5, "4Gi"),
         fails="x-1",
-        message="all that may run on one of x-1, x-2, x-3 requests 9 cores and 12 GiB, it has 8 cores and 16 GiB "
-        "beside its daemons; Deployment api, Deployment web may be left out",
+        message="pods that can share a node of x-1, x-2, x-3 request 9 cores and 12 GiB, but 8 cores and "
+        "16 GiB is free after DaemonSets, so Deployment api, Deployment web can stay Pending; "
+        "expected room for all of them, or enough other nodes with room",
     ),
     case(
         order,
@@ -187,7 +190,9 @@ CASES = (
         AGENT,
         fails="x-1",
         passes="y-1",
-        message="Deployment api may be left out",
+        message="pods that can share a node of x-1, x-2, x-3 request 9 cores and 12 GiB, but 7 cores and "
+        "15 GiB is free after DaemonSets, so Deployment api can stay Pending; expected room for "
+        "all of them, or enough other nodes with room",
     ),
     case(
         order,
@@ -198,7 +203,9 @@ CASES = (
         asking("api", 5, "4Gi"),
         fails="x-1",
         passes="y-1",
-        message="Deployment api, Deployment web may be left out",
+        message="pods that can share a node of x-1, x-2, x-3 request 9 cores and 12 GiB, but 8 cores and "
+        "16 GiB is free after DaemonSets, so Deployment api, Deployment web can stay Pending; "
+        "expected room for all of them, or enough other nodes with room",
     ),
     case(
         order,
