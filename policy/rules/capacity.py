@@ -150,7 +150,7 @@ def requests_fit_after_loss(facts: Facts, room: Room) -> Iterator[Problem]:
             worst[server or "(no label)"] = asked, left
     if worst:
         server, (asked, left) = min(worst.items(), key=lambda each: (each[1][1].memory - each[1][0].memory, each[0]))
-        which = f"{server} or of {pluralize(len(worst) - 1, 'other')}" if len(worst) > 1 else server
+        which = f"{server} or any of {pluralize(len(worst) - 1, 'other')}" if len(worst) > 1 else server
         yield Problem(
             f"after losing {which}, pods request {asked} of {left}", "room for all replicas that can still run"
         )

@@ -91,7 +91,7 @@ def test_what_cannot_be_read_waives_nothing(text: str, reason: str) -> None:
     found = read(text, WAIVABLE)
     assert found.apply([finding()])[0].verdict is Verdict.FAIL
     with pytest.raises(ValueError, match=reason.replace("[", r"\[").replace("]", r"\]")):
-        _ = found.given
+        _ = found.entries
 
 
 def test_rules_about_waivers_are_no_rules_to_waive() -> None:

@@ -115,7 +115,7 @@ CASES = (
         asking("web", 4, "8Gi", apart=()),
         asking("api", 4, "4Gi"),
         fails="web",
-        message="after losing x-1 or of 2 others, pods request 20 cores and 32 GiB of 16 cores and 32 "
+        message="after losing x-1 or any of 2 others, pods request 20 cores and 32 GiB of 16 cores and 32 "
         "GiB; expected room for all replicas that can still run",
     ),
     case(
