@@ -44,6 +44,8 @@ MANAGED_BY = "app.kubernetes.io/managed-by"
 # Annotations of workloads.
 ROW = "quorate.io/row"
 """The row of the reference architecture that the workload stands for, as the table writes it."""
+COMPANION_OF = "quorate.io/companion-of"
+"""The row that the workload accompanies without counting as one of its instances, as the table writes it."""
 REPLACES = "quorate.io/replaces"
 """Retired rows whose work this workload does."""
 CONFIG = "quorate.io/config"

@@ -51,8 +51,8 @@ def instances(norm: Norm, cluster: Cluster) -> Iterator[Finding]:
 
 
 def every_row_known(norm: Norm, cluster: Cluster) -> Iterator[Finding]:
-    """Whatever runs outside of the system's namespaces belongs to a row."""
-    strangers = {pod.title: pod.row for pod in cluster.pods if _judged(pod) and norm.of(pod.row) is None}
+    """Every pod outside the system's namespaces belongs to a row or accompanies one."""
+    strangers = {pod.title: pod.row for pod in cluster.pods if _judged(pod) and _row_of(norm, pod) is None}
     for title, row in strangers.items():
         yield Finding("row-known", title, f"row {row} is none of the architecture's" if row else "it names no row")
 
@@ -137,7 +137,7 @@ def guests_admitted(norm: Norm, cluster: Cluster) -> Iterator[Finding]:
         owner = owners.get(node.pool or "") if node else None
         if node is None or owner is None or not _judged(pod):
             continue
-        guest = norm.of(pod.row)
+        guest = _row_of(norm, pod)
         if guest is None or not owner.row.admits_guest(guest.row):
             admitted = ", ".join(owner.row.admits) or "nobody"
             message = f"{pod.name} runs on {node.name}, kept for {owner.name}, which admits {admitted}"
@@ -219,6 +219,11 @@ def _twice(check: str, pods: Sequence[Pod], place: Callable[[Pod], str | None], 
     for where, those in together.items():
         if len(those) > 1:
             yield Finding(check, those[0].title, f"{_listed([pod.name for pod in those])} share the {kind} {where}")
+
+
+def _row_of(norm: Norm, pod: Pod) -> Expected | None:
+    """The row of a pod, or the row that it accompanies: a companion may run where its row may."""
+    return norm.of(pod.row) or norm.of(pod.companion_of)
 
 
 def _judged(pod: Pod) -> bool:

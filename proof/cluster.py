@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from contract import DEDICATED, POOL, ROW, SERVER
+from contract import COMPANION_OF, DEDICATED, POOL, ROW, SERVER
 from proof.api import Api
 from proof.cache import PATHS, WORKLOADS, Live
 from proof.objects import Object, at, listed, mapping, name, number, text, texts, words
@@ -66,6 +66,8 @@ class Pod:
     """Why the scheduler found no node for it, in its own words."""
     ending: bool
     uid: str = ""
+    companion_of: str | None = None
+    """The row that its workload accompanies, by the annotation."""
 
     @property
     def title(self) -> str:
@@ -177,6 +179,7 @@ def pod_of(item: Object) -> Pod:
         namespace=text(item, "metadata", "namespace"),
         labels=texts(item, "metadata", "labels"),
         row=at(item, "metadata", "annotations", ROW),
+        companion_of=at(item, "metadata", "annotations", COMPANION_OF),
         kind=kind,
         workload=workload,
         node=node,

@@ -119,7 +119,7 @@ def _is_done(stand: Stand, workload: Workload) -> bool:
 
 
 def _pods(stand: Stand, workload: Workload) -> list[Pod]:
-    return [pod for pod in stand.pods_of([workload.row or ""]) if pod.workload == workload.name]
+    return stand.pods_made_by(workload)
 
 
 def _stuck(stand: Stand, workload: Workload) -> Finding:

@@ -99,6 +99,13 @@ class Stand:
             found = [item for item in self.live.all("pods") if at(item, "metadata", "annotations", ROW) in rows]
         return [pod for pod in map(pod_of, found) if not pod.ending]
 
+    def pods_made_by(self, workload: Workload) -> list[Pod]:
+        """Returns the pods of a workload, terminating ones left out."""
+        with self.live.lock:
+            pods = [pod_of(item) for item in self.live.all("pods")]
+        own = (workload.kind, workload.name, workload.namespace)
+        return [pod for pod in pods if (pod.kind, pod.workload, pod.namespace) == own and not pod.ending]
+
     def has_pods(self, uids: Collection[str]) -> bool:
         """Whether any of these very pods is still there."""
         with self.live.lock:

@@ -28,6 +28,8 @@ class Demand(Protocol):
     @property
     def row(self) -> str: ...
     @property
+    def companion_of(self) -> str | None: ...
+    @property
     def instances(self) -> int: ...
     @property
     def pools(self) -> tuple[str, ...]: ...
@@ -109,6 +111,7 @@ def _choose(service: Demand, eligible: Sequence[Node], load: _Load) -> list[Node
 
 def _too_few(service: Demand, eligible: Sequence[Node], chosen: Sequence[Node]) -> Problem:
     pools = ", ".join(service.pools)
+    who = service.name if service.companion_of else service.row
     hosts = len({node.server for node in eligible})
     missing = service.instances - len(chosen)
     if service.quorum and hosts < service.instances:
@@ -119,7 +122,7 @@ def _too_few(service: Demand, eligible: Sequence[Node], chosen: Sequence[Node]) 
         advice = f"add {missing} to these pools or write {len(chosen)} or less"
     return Problem(
         f"quorate:services.{service.name}.replicas",
-        f"{service.row} needs {service.instances} instances; pools {pools} {there}; {advice}",
+        f"{who} needs {service.instances} instances; pools {pools} {there}; {advice}",
     )
 
 

@@ -35,6 +35,8 @@ class ServicePlan:
     replaced_by: str | None
     override: Override
     source: str
+    companion_of: str | None = None
+    """The service that it accompanies; `row` is then that service's row, which does not count it."""
 
     @property
     def pool(self) -> str:

@@ -7,7 +7,7 @@ a compute moves no control-plane service. The plan decides all placement; compon
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from blueprint.architecture.model import Architecture, Row
 from blueprint.inventory import FEATURE, Machine, machines
 from blueprint.plan import any_order, assignment, quorum_limits
 from blueprint.plan.assignment import Assignment
+from blueprint.plan.companions import COMPANIONS, companions
 from blueprint.plan.layout import Layout, ServicePlan, by_architecture
 from blueprint.plan.nodes import Node
 from blueprint.plan.sizing import Resources, load_sizing
@@ -40,8 +41,15 @@ class Plan:
     """Servers of role virt: they carry virtual machines, and are nodes only where they are computes as well."""
     nodes: tuple[Node, ...]
     services: tuple[ServicePlan, ...]
+    """The rows, retired ones included."""
+    companions: tuple[ServicePlan, ...]
     assignment: tuple[Assignment, ...]
     warnings: tuple[str, ...]
+
+    @property
+    def processes(self) -> tuple[ServicePlan, ...]:
+        """Everything that runs: the rows that are not retired, and their companions."""
+        return (*_alive(self.services), *self.companions)
 
     @property
     def masters(self) -> tuple[Node, ...]:
@@ -63,6 +71,7 @@ class Plan:
             "warnings": list(self.warnings),
             "nodes": [_node(node) for node in self.nodes],
             "services": [_service(service, self.architecture.row(service.name)) for service in self.services],
+            "companions": [_companion(companion) for companion in self.companions],
             "assignment": [{"service": a.service, "node": a.node, "server": a.server} for a in self.assignment],
         }
         return json.dumps(document, indent=1) + "\n"
@@ -86,16 +95,17 @@ def plan(settings: Settings) -> Plan:
     problems += quorum_limits.problems(settings, architecture, inventory)
     laid = _laid_out(settings, inventory, architecture)
     problems += laid.problems
+    beside = companions(laid.services, settings)
     assignments: tuple[Assignment, ...] = ()
     if not laid.problems and not unknown:
-        alive = [service for service in laid.services if not service.replaced_by]
-        assignments, unplaced = assignment.find(alive, laid.nodes, sizes)
-        problems += unplaced or any_order.problems(alive, laid.nodes, sizes)
+        running = (*_alive(laid.services), *beside)
+        assignments, unplaced = assignment.find(running, laid.nodes, sizes)
+        problems += unplaced or any_order.problems(running, laid.nodes, sizes)
     if problems:
         raise InvalidStackError(problems)
     hosts = tuple(machine for machine in inventory if "virt" in machine.roles)
     warnings = (*laid.warnings, *_warnings(settings, architecture, laid.nodes))
-    return Plan(settings, architecture, hosts, laid.nodes, laid.services, assignments, warnings)
+    return Plan(settings, architecture, hosts, laid.nodes, laid.services, beside, assignments, warnings)
 
 
 def _laid_out(settings: Settings, inventory: Sequence[Machine], architecture: Architecture) -> Layout:
@@ -117,14 +127,14 @@ def _architecture(settings: Settings, inventory: tuple[Machine, ...]) -> Archite
 
 def _unknown_services(architecture: Architecture, sizes: Mapping[str, Resources]) -> list[Problem]:
     """Rows of a user's own architecture that Quorate has nothing to run for."""
-    known = sorted(sizes)
+    known = sorted(sizes.keys() - COMPANIONS.keys())
     return [
         Problem(
             f"quorate:architecture ({architecture.name}, row '{row.row}')",
             f"there is no service '{row.service}'{did_you_mean(row.service, known)}; write one of: {', '.join(known)}",
         )
         for row in architecture.rows
-        if not row.replaced_by and row.service not in sizes
+        if not row.replaced_by and row.service not in known
     ]
 
 
@@ -133,8 +143,10 @@ def _override_problems(settings: Settings, architecture: Architecture) -> list[P
     found: list[Problem] = []
     for name, override in settings.services.items():
         key = f"quorate:services.{name}"
+        if COMPANIONS.get(name) in rows:
+            continue
         if name not in rows:
-            known = sorted(rows)
+            known = sorted({*rows, *(companion for companion, beside in COMPANIONS.items() if beside in rows)})
             found.append(Problem(key, f"no such service{did_you_mean(name, known)}; write one of: {', '.join(known)}"))
         elif rows[name].replaced_by:
             found.append(Problem(key, f"is retired; {rows[name].replaced_by} does its work, write that instead"))
@@ -168,6 +180,21 @@ def _warnings(settings: Settings, architecture: Architecture, nodes: tuple[Node,
     if spare:
         found.append(f"controllers beyond the dedicated ones, shared by all that may share: {', '.join(spare)}")
     return tuple(found)
+
+
+def _alive(services: Iterable[ServicePlan]) -> tuple[ServicePlan, ...]:
+    return tuple(service for service in services if not service.replaced_by)
+
+
+def _companion(companion: ServicePlan) -> dict[str, object]:
+    return {
+        "name": companion.name,
+        "companionOf": companion.companion_of,
+        "instances": companion.instances,
+        "pool": companion.pool,
+        "pools": list(companion.pools),
+        "source": companion.source,
+    }
 
 
 def _node(node: Node) -> dict[str, object]:

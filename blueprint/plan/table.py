@@ -30,6 +30,9 @@ def table(result: Plan) -> str:
         names = [a.node for a in result.assignment if a.service == service.name]
         dedicated = service.dedicated_nodes or "-"
         lines.append(f"{service.row:24} {service.instances:>9} {dedicated:>9}  {_shortened(names)}")
+    for companion in result.companions:
+        names = [a.node for a in result.assignment if a.service == companion.name]
+        lines.append(f"{f'+ {companion.name}':24} {companion.instances:>9} {'-':>9}  {_shortened(names)}")
     if result.warnings:
         lines += ["", *(f"warning: {warning}" for warning in result.warnings)]
     return "\n".join(lines) + "\n"

@@ -12,9 +12,7 @@ from components.openstack.projects import PROCESSES
 def files(plan: Plan, node: Node) -> dict[str, str]:
     """Returns systemd-tmpfiles' list for a node, as a template; nothing if no process keeps data there."""
     processes = [
-        PROCESSES[service.name]
-        for service in plan.services
-        if not service.replaced_by and node.pool in service.pools and PROCESSES[service.name].claim
+        PROCESSES[entry.name] for entry in plan.processes if node.pool in entry.pools and PROCESSES[entry.name].claim
     ]
     root = storage.root(storage.ENVIRONMENT)
     lines = [f"d {root}/{process.name} 0770 {process.uid} {process.uid} -\n" for process in processes]

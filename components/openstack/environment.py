@@ -54,5 +54,5 @@ class Environment(Component[EnvironmentArgs]):
 
 def _placements(plan: Plan, project: ProjectDefinition) -> tuple[tuple[ProcessDefinition, ServicePlan], ...]:
     """Returns the project's processes that the plan contains, each with its entry."""
-    entries = {service.name: service for service in plan.services if not service.replaced_by}
+    entries = {entry.name: entry for entry in plan.processes}
     return tuple((process, entries[process.name]) for process in project.processes if process.name in entries)

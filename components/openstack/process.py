@@ -59,7 +59,8 @@ class Process(Component[ProcessArgs]):
         return plain(
             process=args.definition.name,
             project=args.definition.project,
-            row=placement.row,
+            row=None if placement.companion_of else placement.row,
+            companion_of=placement.companion_of,
             instances=placement.instances,
             dedicated_nodes=placement.dedicated_nodes,
             shareable=placement.shareable,
@@ -111,7 +112,8 @@ def _services(name: str, args: ProcessArgs, opts: pulumi.ResourceOptions) -> lis
     """A Service with an address where the table requires a load balancer, and names for members of a StatefulSet."""
     found: list[core.Service] = []
     pods = {contract.NAME: args.definition.name}
-    if args.placement.load_balancer:
+    # A row behind a proxy exposes nothing itself: clients use the proxy's Service.
+    if args.placement.load_balancer and args.definition.exposed:
         ports = [
             core.ServicePortArgs(name=target, port=port, target_port=target) for port, target in args.definition.exposed
         ]
@@ -154,7 +156,7 @@ def _disruption_budget(name: str, args: ProcessArgs, opts: pulumi.ResourceOption
 
 def _workload(name: str, args: ProcessArgs, data: dict[str, str], opts: pulumi.ResourceOptions) -> pulumi.Resource:
     process, placement = args.definition, args.placement
-    annotations = {contract.ROW: placement.row}
+    annotations = {contract.COMPANION_OF if placement.companion_of else contract.ROW: placement.row}
     if args.replaces:
         annotations[contract.REPLACES] = ",".join(args.replaces)
     config_map = _config_name(args) if data else None

@@ -134,6 +134,21 @@ class Facts:
             return next((row for row in rows if row.service == name), None)
         return next((row for row in rows if row.row == said), None)
 
+    def accompanied(self, workload: Workload) -> Row | None:
+        """The row that the workload accompanies; None for a row's own workload and for any other."""
+        rows = self.architecture.rows if self.architecture else ()
+        return next((row for row in rows if row.row == workload.companion_of), None)
+
+    def companions(self, workload: Workload) -> tuple[Workload, ...]:
+        """The workloads beside one of a row."""
+        return tuple(
+            each
+            for each in self.workloads
+            if each.companion_of is not None
+            and each.companion_of == workload.row
+            and each.namespace == workload.namespace
+        )
+
     def service(self, workload: Workload) -> str | None:
         """The service that it is an instance of: its row's, or the one that its pods are named after."""
         row = self.row(workload)

@@ -83,8 +83,8 @@ def dedicated_nodes_are_there(facts: Facts, _cloud: Cloud) -> Iterator[Problem]:
     parameters={"node agents": f"DaemonSets in {', '.join(SYSTEM_NAMESPACES)} or of class system-node-critical"},
 )
 def dedicated_nodes_admit_guests(facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """By the scheduler's own rules: a pod that tolerates a taint but cannot reach the node does no harm."""
-    row = facts.row(workload)
+    """Evaluates the scheduling rules: a toleration alone does not fail. A companion may be where its row may be."""
+    row = facts.row(workload) or facts.accompanied(workload)
     reached: dict[str, list[str]] = {}
     for node in facts.eligible(workload):
         for owner in node.dedicated_to:

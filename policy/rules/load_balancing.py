@@ -38,7 +38,8 @@ def _balanced(facts: Facts, workload: Workload) -> bool:
 )
 def load_balanced_row_has_service(facts: Facts, workload: Workload) -> Iterator[Problem]:
     """The selector is compared with the labels of the pods, not with names."""
-    leading = [service for service in facts.services if service.selects(workload)]
+    entrances = _entrances(facts, workload)
+    leading = [service for service in facts.services if any(service.selects(each) for each in entrances)]
     if not leading:
         yield Problem("no Service selects its pods", "a Service that balances connections")
     elif not any(service.balances for service in leading):
@@ -49,6 +50,15 @@ def load_balanced_row_has_service(facts: Facts, workload: Workload) -> Iterator[
 _PROXIES = ("proxysql", "maxscale", "haproxy")
 
 
+def _entrances(facts: Facts, workload: Workload) -> list[Workload]:
+    """The workload itself, and the proxies that accompany it."""
+    return [workload, *(each for each in facts.companions(workload) if any(map(_is_proxy, each.images)))]
+
+
+def _is_proxy(image: str) -> bool:
+    return any(proxy in image for proxy in _PROXIES)
+
+
 def _leading(facts: Facts, workload: Workload) -> list[Service]:
     return [service for service in facts.services if service.balances and service.selects(workload)]
 
@@ -56,7 +66,7 @@ def _leading(facts: Facts, workload: Workload) -> list[Service]:
 def _balanced_database(facts: Facts, workload: Workload) -> bool:
     if quorum_of(workload) is not Quorum.GALERA or workload.replicas == 1:
         return False
-    return bool(_leading(facts, workload))
+    return any(_leading(facts, each) for each in _entrances(facts, workload))
 
 
 @rule(
@@ -70,8 +80,7 @@ def _balanced_database(facts: Facts, workload: Workload) -> bool:
         Source("project", "Database", "clients reach Galera through a proxy instead of a member"),
         Source("004", "5.4.16", "this service might require specialized load balancer (proxysql)"),
     ),
-    remediation="Set the Service's targetPort to the port of a ProxySQL container, and configure the members in "
-    "ProxySQL.",
+    remediation="Let the Service select ProxySQL's pods, and configure ProxySQL with the members.",
     subjects=lambda facts: facts.workloads,
     applies=_balanced_database,
     not_applicable_reason="no Service balances connections over a Galera of several members",
@@ -79,7 +88,7 @@ def _balanced_database(facts: Facts, workload: Workload) -> bool:
     since="0.2.0",
 )
 def database_behind_proxysql(facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """Checks whether the Service's target ports belong to a proxy container of the pod."""
+    """Checks Services that select the database's own pods: each port must lead to a proxy in the pod."""
     ports = {port for container in workload.pod.at("containers").items() for port in _proxy_ports(container)}
     for service in _leading(facts, workload):
         direct = [str(port) for port in service.targets if port not in ports]
@@ -92,7 +101,7 @@ def database_behind_proxysql(facts: Facts, workload: Workload) -> Iterator[Probl
 
 def _proxy_ports(container: Properties) -> Iterator[int | str]:
     """Numbers and names of the ports of a container that is a proxy."""
-    if any(proxy in container.at("image").text() for proxy in _PROXIES):
+    if _is_proxy(container.at("image").text()):
         for port in container.at("ports").items():
             yield port.at("containerPort").number(0)
             yield port.at("name").text()

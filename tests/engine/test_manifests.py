@@ -34,7 +34,8 @@ def manifests(project: Project) -> Manifests:
 
 
 def alive(plan: Plan) -> list[ServicePlan]:
-    return [service for service in plan.services if not service.replaced_by]
+    """Everything that runs: rows and their companions."""
+    return list(plan.processes)
 
 
 def workload(manifests: Manifests, service: str) -> dict[str, Any]:
@@ -82,7 +83,11 @@ def test_a_workload_and_its_pods_name_their_row(plan: Plan, manifests: Manifests
         found = workload(manifests, each.name)
         assert found["metadata"]["namespace"] == "openstack"
         for metadata in (found["metadata"], found["spec"]["template"]["metadata"]):
-            assert metadata["annotations"]["quorate.io/row"] == each.row
+            kind = "companion-of" if each.companion_of else "row"
+            assert metadata["annotations"].keys() & {"quorate.io/row", "quorate.io/companion-of"} == {
+                f"quorate.io/{kind}"
+            }
+            assert metadata["annotations"][f"quorate.io/{kind}"] == each.row
             assert metadata["labels"].keys() == {
                 f"app.kubernetes.io/{key}" for key in ("name", "component", "part-of", "managed-by")
             }
@@ -163,14 +168,14 @@ def test_a_rollout_needs_no_node_more_than_there_are(plan: Plan, manifests: Mani
 
 def test_clients_and_members_find_each_other(plan: Plan, manifests: Manifests) -> None:
     found = {name: each["spec"] for (kind, name), each in manifests.items() if kind == "Service"}
-    balanced = {each.name for each in alive(plan) if each.load_balancer}
+    balanced = {each.name for each in alive(plan) if each.load_balancer} - {"mysqld"}
     assert found.keys() == balanced | {f"{name}-members" for name in STATEFUL}
     for name, spec in found.items():
         service = name.removesuffix("-members")
         assert spec["selector"] == {"app.kubernetes.io/name": service}
         ports = {port["name"] for each in pod(manifests, service)["containers"] for port in each.get("ports", [])}
         assert {port["targetPort"] for port in spec["ports"]} <= ports
-    assert [(port["port"], port["targetPort"]) for port in found["mysqld"]["ports"]] == [(3306, "proxysql")]
+    assert [(port["port"], port["targetPort"]) for port in found["proxysql"]["ports"]] == [(3306, "proxysql")]
     for name in STATEFUL:
         assert found[f"{name}-members"]["clusterIP"] == "None"
         assert found[f"{name}-members"]["publishNotReadyAddresses"] is True

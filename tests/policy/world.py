@@ -247,6 +247,23 @@ def reading(given: Given, *config_maps: str) -> Given:
     return given.but(spec__template__spec__volumes=volumes)
 
 
+def companion(name: str, row: str, *, pools: Sequence[str] = (), **changes: Any) -> Given:
+    """A workload that accompanies a row without counting as one of its instances."""
+    noted = {"quorate.io/companion-of": row}
+    given = workload(name, pools=pools, **changes)
+    return given.but(metadata__annotations=noted, spec__template__metadata__annotations=noted)
+
+
+def proxysql(*pools: str) -> Given:
+    """ProxySQL as a workload of its own beside the database, on port 6033."""
+    container = {
+        "name": "proxysql",
+        "image": "registry/proxysql:1",
+        "ports": [{"name": "proxysql", "containerPort": 6033}],
+    }
+    return companion("proxysql", "mysqld-server", pools=pools).but(spec__template__spec__containers=[container])
+
+
 def behind_proxysql(given: Given) -> Given:
     """The same database, with ProxySQL beside it in its pods on port 6033."""
     proxy = {"name": "proxysql", "image": "registry/proxysql:1", "ports": [{"name": "proxysql", "containerPort": 6033}]}
@@ -271,11 +288,12 @@ def whole_stack(architecture: str = "100", profile: str = "production") -> list[
         kind = "StatefulSet" if row.service in stateful else "Deployment"
         apart = (HOST, SERVER) if row.quorum else (HOST,)
         built = workload(row.service, kind, pools=row.runs_on, row=row.row, replicas=row.instances, apart=apart)
-        given += [behind_proxysql(built) if row.load_balancer_kind else built, budget(row.service)]
+        given += [built, budget(row.service)]
         if kind == "StatefulSet":
             given.append(names(row.service))
         if row.load_balancer_kind:
-            given.append(service(row.service, ports=[{"port": 3306, "targetPort": "proxysql"}]))
+            given += [proxysql(*row.runs_on), budget("proxysql")]
+            given.append(service("proxysql", ports=[{"port": 3306, "targetPort": "proxysql"}]))
         elif row.load_balancer:
             given.append(service(row.service))
     # A budget of one replica would keep a drain from ending.

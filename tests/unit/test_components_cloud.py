@@ -108,22 +108,55 @@ def test_a_physical_master_is_the_tiers_and_a_virtual_one_its_hosts(dev: list[Re
 
 def test_a_process_is_what_the_plan_says_of_it(large: list[Recorded]) -> None:
     processes = {each["process"]: each for each in facts(large, contract.PROCESS).values()}
-    assert processes.keys() == {each.name for each in LARGE.services if not each.replaced_by}
-    for each in LARGE.services:
-        if not each.replaced_by:
-            assert processes[each.name] == {
-                "process": each.name,
-                "project": PROCESSES[each.name].project,
-                "row": each.row,
-                "instances": each.instances,
-                "dedicatedNodes": each.dedicated_nodes,
-                "shareable": each.shareable,
-                "loadBalancer": each.load_balancer,
-                "pools": list(each.pools),
-                "everywhere": each.everywhere,
-                "quorum": each.quorum,
-                "source": each.source,
-            }
+    assert processes.keys() == {each.name for each in LARGE.processes}
+    for each in LARGE.processes:
+        given = {
+            "process": each.name,
+            "project": PROCESSES[each.name].project,
+            "row": None if each.companion_of else each.row,
+            "companionOf": each.companion_of,
+            "instances": each.instances,
+            "dedicatedNodes": each.dedicated_nodes,
+            "shareable": each.shareable,
+            "loadBalancer": each.load_balancer,
+            "pools": list(each.pools),
+            "everywhere": each.everywhere,
+            "quorum": each.quorum,
+            "source": each.source,
+        }
+        assert processes[each.name] == {key: value for key, value in given.items() if value is not None}
+
+
+def test_a_companions_setting_changes_no_object_of_its_row(large: list[Recorded]) -> None:
+    """Otherwise a change of ProxySQL's configuration would restart the database's members."""
+    services = {"proxysql": {"config": {"proxysql.yaml": "x"}, "replicas": 2}}
+    changed = cloud(plan(parsed(full_size("1000", computes=4, services=services))))
+    before, after = ({(e.type, e.name): e.inputs for e in each} for each in (large, changed))
+    assert before.keys() == after.keys()
+    assert {name for kind, name in after if after[kind, name] != before[kind, name]} == {
+        "cloud-openstack-mariadb-proxysql", "cloud-openstack-mariadb-proxysql-kolla",
+    }  # fmt: skip
+
+
+def test_a_companion_stands_where_its_row_does(large: list[Recorded]) -> None:
+    """Beside the database, one on a node, spread over servers, and never counted as one of its members."""
+    found = {(each.kind, each.name): each.inputs for each in large}
+    proxy = found["Deployment", "cloud-openstack-mariadb-proxysql"]
+    database = found["StatefulSet", "cloud-openstack-mariadb-mysqld"]
+    assert proxy["spec"]["replicas"] == database["spec"]["replicas"] == 3
+    pods, members = (each["spec"]["template"]["spec"] for each in (proxy, database))
+    assert pods["affinity"]["nodeAffinity"] == members["affinity"]["nodeAffinity"]
+    assert pods["tolerations"] == members["tolerations"]
+    (apart,) = pods["affinity"]["podAntiAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+    assert apart["topologyKey"] == "kubernetes.io/hostname"
+    assert pods["topologySpreadConstraints"][0]["topologyKey"] == "quorate.io/server"
+    noted = proxy["metadata"]["annotations"]
+    assert noted == {"quorate.io/companion-of": "mysqld-server"}
+    assert noted.items() <= proxy["spec"]["template"]["metadata"]["annotations"].items()
+    ports = found["Service", "cloud-openstack-mariadb-proxysql"]["spec"]
+    assert ports["selector"] == {"app.kubernetes.io/name": "proxysql"}
+    assert ("Service", "cloud-openstack-mariadb-mysqld") not in found
+    assert found["PodDisruptionBudget", "cloud-openstack-mariadb-proxysql"]["spec"]["maxUnavailable"] == 1
 
 
 def test_the_environment_holds_projects_and_these_their_processes(large: list[Recorded]) -> None:

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from blueprint.architecture.loader import NAMES, load_architecture
+from blueprint.plan.companions import COMPANIONS
 from blueprint.plan.sizing import load_sizing
 from blueprint.stackfile.settings import Images, Override, Settings
 from components.openstack import images
@@ -31,7 +32,7 @@ CONTAINERS = [(process, container) for process in PROCESSES.values() for contain
 @pytest.mark.parametrize("name", NAMES)
 def test_every_living_row_runs_as_something_and_no_retired_one_does(name: str) -> None:
     rows = load_architecture(name).rows
-    assert {row.service for row in rows if not row.replaced_by} == PROCESSES.keys()
+    assert {row.service for row in rows if not row.replaced_by} == PROCESSES.keys() - COMPANIONS.keys()
 
 
 def test_a_project_comes_after_the_projects_that_it_needs() -> None:
@@ -60,14 +61,22 @@ def test_kinds_are_those_of_the_rows(name: str) -> None:
 def test_what_needs_a_load_balancer_has_a_port_to_balance(name: str) -> None:
     for row in load_architecture(name).rows:
         if row.load_balancer and not row.replaced_by:
-            assert PROCESSES[row.service].exposed, row.service
+            entrance = "proxysql" if row.load_balancer_kind == "proxysql" else row.service
+            assert PROCESSES[entrance].exposed, row.service
 
 
 def test_clients_reach_the_database_through_proxysql() -> None:
     """004, 5.3.16: 'this service might require specialized load balancer (proxysql)'."""
-    process = PROCESSES["mysqld"]
-    assert process.exposed == ((3306, "proxysql"),)
-    assert [each.name for each in process.containers] == ["mariadb", "proxysql"]
+    assert PROCESSES["proxysql"].exposed == ((3306, "proxysql"),)
+    assert PROCESSES["mysqld"].exposed == ()
+
+
+@pytest.mark.parametrize(("companion", "service"), COMPANIONS.items())
+def test_a_companion_is_a_deployment_of_the_same_project(companion: str, service: str) -> None:
+    beside, own = PROCESSES[companion], PROCESSES[service]
+    assert (beside.project, beside.kind, beside.claim) == (own.project, "Deployment", None)
+    assert beside.exposed, "clients reach it through its Service"
+    assert len(own.containers) == 1
 
 
 def test_only_agents_are_on_the_hosts_network() -> None:
@@ -159,11 +168,11 @@ def test_a_digest_pins_an_image_wherever_it_comes_from() -> None:
     assert reference("ceph-mon", images=mirror) == f"mirror:5000/ceph/ceph@{digest}"
 
 
-def test_an_image_of_ones_own_is_the_services_and_not_its_companions() -> None:
-    mariadb, proxysql = PROCESSES["mysqld"].containers
-    own = Override(image="mine/db@sha256:1")
-    assert images.reference(mariadb, SETTINGS, own, main=True) == "mine/db@sha256:1"
-    assert images.reference(proxysql, SETTINGS, own, main=False).startswith("quay.io/openstack.kolla/proxysql:")
+def test_an_image_of_ones_own_is_the_first_containers_and_not_the_others() -> None:
+    server, rpc, _ = PROCESSES["neutron-server"].containers
+    own = Override(image="mine/neutron@sha256:1")
+    assert images.reference(server, SETTINGS, own, main=True) == "mine/neutron@sha256:1"
+    assert images.reference(rpc, SETTINGS, own, main=False).startswith("quay.io/openstack.kolla/neutron-server:")
 
 
 def reference(service: str, **stack: Any) -> str:
@@ -195,10 +204,10 @@ def test_a_given_file_goes_where_its_processes_look_for_it() -> None:
         assert json.loads(found[key])["config_files"] == [place]
 
 
-def test_a_file_that_nobody_knows_goes_to_the_service_itself() -> None:
-    found = kolla.data(PROCESSES["mysqld"], {"tuning.cnf": ""})
-    assert [file["dest"] for file in json.loads(found["config.json"])["config_files"]] == ["/etc/mariadb/tuning.cnf"]
-    assert json.loads(found["proxysql.config.json"])["config_files"] == []
+def test_a_file_without_a_known_destination_goes_to_the_first_container() -> None:
+    found = kolla.data(PROCESSES["neutron-server"], {"policy.yaml": ""})
+    assert [file["dest"] for file in json.loads(found["config.json"])["config_files"]] == ["/etc/neutron/policy.yaml"]
+    assert json.loads(found["neutron-rpc-server.config.json"])["config_files"] == []
 
 
 def test_no_file_is_promised_that_is_not_there() -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from blueprint.architecture.loader import NAMES, load_architecture
 from blueprint.architecture.model import Architecture, Row
+from blueprint.plan.companions import COMPANIONS
 from blueprint.plan.sizing import Resources, load_sizing
 
 SYSTEM = (500, 1024)
@@ -20,6 +21,12 @@ def running(architecture: Architecture) -> list[Row]:
     return [row for row in architecture.rows if row.replaced_by is None]
 
 
+def with_companions(rows: list[Row]) -> list[str]:
+    """Services of the rows, and the processes beside them."""
+    services = [row.service for row in rows]
+    return services + [name for name, beside in COMPANIONS.items() if beside in services]
+
+
 def total(sizes: list[Resources]) -> tuple[int, int]:
     return sum(size.cpu_m for size in sizes), sum(size.memory_mi for size in sizes)
 
@@ -27,7 +34,7 @@ def total(sizes: list[Resources]) -> tuple[int, int]:
 def test_every_service_that_runs_has_both_profiles() -> None:
     sizing = load_sizing()
     services = {row.service for name in NAMES for row in running(load_architecture(name))}
-    assert set(sizing) == services
+    assert set(sizing) == services | set(COMPANIONS)
     assert "glance-registry" not in sizing
     for service, profiles in sizing.items():
         assert set(profiles) == {"production", "lab"}, service
@@ -50,9 +57,11 @@ def test_limits_are_not_below_requests_and_cpu_has_none() -> None:
 def test_the_seeds_figures_for_monitoring() -> None:
     sizing = load_sizing()
     seeded = {service for service, profiles in sizing.items() if _seed(profiles["production"]) == "004"}
-    assert seeded == {"influxdb-grafana", "elasticsearch-kibana", "nagios"}
+    assert seeded == {"influxdb-grafana", "grafana", "elasticsearch-kibana", "opensearch-dashboards", "nagios"}
+    for service in ("influxdb-grafana", "elasticsearch-kibana", "nagios"):
+        pair = [service, *(companion for companion, beside in COMPANIONS.items() if beside == service)]
+        assert total([sizing[each]["production"] for each in pair]) == (4000, 8192), service
     for service in seeded:
-        assert (sizing[service]["production"].cpu_m, sizing[service]["production"].memory_mi) == (4000, 8192)
         assert _seed(sizing[service]["lab"]) == "ours"
 
 
@@ -67,7 +76,7 @@ def test_what_is_ours_says_that_it_is_unmeasured() -> None:
 def test_lab_machine_carries_all_that_may_come_to_it_at_100(pool: str) -> None:
     rows = [row for row in running(load_architecture("100")) if pool in row.runs_on]
     assert len(rows) > 10
-    cpu, memory = total([load_sizing()[row.service]["lab"] for row in rows])
+    cpu, memory = total([load_sizing()[name]["lab"] for name in with_companions(rows)])
     assert cpu <= LAB_MACHINE[0]
     assert memory <= LAB_MACHINE[1]
 
@@ -77,7 +86,7 @@ def test_seed_server_carries_a_whole_pool_in_production_at_100(pool: str) -> Non
     architecture = load_architecture("100")
     rows = [row for row in running(architecture) if row.runs_on[0] == pool]
     rows += [row for row in running(architecture) if row.everywhere and pool in row.runs_on]
-    cpu, memory = total([load_sizing()[row.service]["production"] for row in rows])
+    cpu, memory = total([load_sizing()[name]["production"] for name in with_companions(rows)])
     assert cpu <= SEED_SERVER[0]
     assert memory <= SEED_SERVER[1]
 
@@ -93,7 +102,12 @@ def test_sizes_of_a_node_fit_at_every_size_in_total() -> None:
     for name in NAMES:
         architecture = load_architecture(name)
         rows = [row for row in running(architecture) if row.instances]
-        asked = [sizing[row.service]["production"] for row in rows for _ in range(row.instances or 0)]
+        asked = [
+            sizing[each]["production"]
+            for row in rows
+            for each in with_companions([row])
+            for _ in range(row.instances or 0)
+        ]
         cpu, memory = total(asked)
         assert cpu <= architecture.dedicated_total * SEED_SERVER[0], name
         assert memory <= architecture.dedicated_total * SEED_SERVER[1], name

@@ -1,5 +1,7 @@
-"""MariaDB with Galera, and ProxySQL in front of it in the same pod: 'might require specialized load balancer
-(proxysql)' (004, 5.3.16). Clients reach ProxySQL; members reach each other by their own names.
+"""MariaDB with Galera, and ProxySQL in front: 'might require specialized load balancer (proxysql)' (004, 5.3.16).
+
+Clients connect to the Service `proxysql`, members to each other by their own names. ProxySQL is a workload of its own:
+changing its configuration restarts no member of the database.
 """
 
 from components.openstack.definition import (
@@ -21,7 +23,6 @@ MYSQLD = ProcessDefinition(
     project="mariadb",
     kind="StatefulSet",
     uid=42434,
-    exposed=((MYSQL, "proxysql"),),
     claim=Claim(production=200, lab=10),
     grace=300,
     containers=(
@@ -36,8 +37,17 @@ MYSQLD = ProcessDefinition(
             files=(File("my.cnf", "/etc/mysql/my.cnf"), File("healthcheck.cnf", HEALTHCHECK)),
             data="/var/lib/mysql",
             patience=60,
-            share=7,
         ),
+    ),
+)
+
+PROXYSQL = ProcessDefinition(
+    name="proxysql",
+    project="mariadb",
+    kind="Deployment",
+    uid=42487,
+    exposed=((MYSQL, "proxysql"),),
+    containers=(
         Container(
             name="proxysql",
             image="proxysql",
@@ -53,5 +63,5 @@ MYSQLD = ProcessDefinition(
 
 PROJECT = ProjectDefinition(
     name="mariadb",
-    processes=(MYSQLD,),
+    processes=(MYSQLD, PROXYSQL),
 )

@@ -30,8 +30,17 @@ OPENSEARCH = ProcessDefinition(
             files=(File("opensearch.yml", "/etc/opensearch/opensearch.yml"),),
             data="/var/lib/opensearch",
             patience=10,
-            share=7,
         ),
+    ),
+)
+
+DASHBOARDS = ProcessDefinition(
+    name="opensearch-dashboards",
+    project="opensearch",
+    kind="Deployment",
+    uid=42492,
+    exposed=((5601, "dashboards"),),
+    containers=(
         Container(
             name="opensearch-dashboards",
             image="opensearch-dashboards",
@@ -49,5 +58,5 @@ OPENSEARCH = ProcessDefinition(
 
 PROJECT = ProjectDefinition(
     name="opensearch",
-    processes=(OPENSEARCH,),
+    processes=(OPENSEARCH, DASHBOARDS),
 )

@@ -1,4 +1,7 @@
-"""Prometheus and Grafana, where the seed has InfluxDB and Grafana (004, 5.3.15); Kolla dropped influxdb with 2026.1."""
+"""Prometheus and Grafana, where the seed has InfluxDB and Grafana (004, 5.3.15); Kolla dropped influxdb with 2026.1.
+
+Grafana keeps no data of its own: its database is a file until its configuration names the cloud's.
+"""
 
 from components.openstack.definition import Claim, Container, File, Http, Port, ProcessDefinition, ProjectDefinition
 
@@ -22,8 +25,17 @@ PROMETHEUS = ProcessDefinition(
             files=(File("prometheus.yml", "/etc/prometheus/prometheus.yml"),),
             data="/var/lib/prometheus",
             patience=30,
-            share=7,
         ),
+    ),
+)
+
+GRAFANA = ProcessDefinition(
+    name="grafana",
+    project="prometheus",
+    kind="Deployment",
+    uid=42417,
+    exposed=((3000, "grafana"),),
+    containers=(
         Container(
             name="grafana",
             image="grafana",
@@ -40,5 +52,5 @@ PROMETHEUS = ProcessDefinition(
 
 PROJECT = ProjectDefinition(
     name="prometheus",
-    processes=(PROMETHEUS,),
+    processes=(PROMETHEUS, GRAFANA),
 )

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from contract import ROW
+from contract import COMPANION_OF, ROW
 from policy.facts.kubernetes.quantity import Resources, resources
 from policy.facts.kubernetes.selectors import Labels, Selector, label_map, label_selector, requirement
 from policy.facts.properties import Properties
@@ -86,11 +86,20 @@ class Workload:
     @cached_property
     def row(self) -> str | None:
         """The row of the reference architecture that it says it is, by its own name in the table."""
+        return self._noted(ROW)
+
+    @cached_property
+    def companion_of(self) -> str | None:
+        """The row that it says it accompanies, by its own name in the table."""
+        return self._noted(COMPANION_OF)
+
+    def _noted(self, key: str) -> str | None:
+        """The value of an annotation or a label of the workload or of its pods."""
         for holder in (self._object, self._template):
             metadata = holder.at("metadata")
             for kept in (metadata.at("annotations"), metadata.at("labels")):
-                if ROW in kept.keys():  # noqa: SIM118 - a Properties is no mapping
-                    return kept.at(ROW).text()
+                if key in kept.keys():  # noqa: SIM118 - a Properties is no mapping
+                    return kept.at(key).text()
         return None
 
     @cached_property

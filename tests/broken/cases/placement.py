@@ -33,6 +33,7 @@ def _other_backends(props: Props) -> None:
 
 def _past_the_proxy(props: Props) -> None:
     props["spec"]["ports"][0]["targetPort"] = "mysql"
+    props["spec"]["selector"] = {"app.kubernetes.io/name": "mysqld"}
 
 
 def _no_taint(props: Props) -> None:
@@ -91,7 +92,7 @@ CASES = [
     ),
     Broken(
         "clients past ProxySQL",
-        (("Service", "cloud-openstack-mariadb-mysqld", _past_the_proxy),),
+        (("Service", "cloud-openstack-mariadb-proxysql", _past_the_proxy),),
         {"database-behind-proxysql": {"cloud-openstack-mariadb-mysqld"}},
     ),
     Broken(

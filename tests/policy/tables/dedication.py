@@ -1,6 +1,17 @@
 from policy.rules.dedication import alone_on_own_nodes, dedicated_nodes_admit_guests, dedicated_nodes_are_there
 from tests.policy.cases import case
-from tests.policy.world import UNKNOWN, cloud, daemons, machine, machine_pool, machines, stack, whole_stack, workload
+from tests.policy.world import (
+    UNKNOWN,
+    cloud,
+    companion,
+    daemons,
+    machine,
+    machine_pool,
+    machines,
+    stack,
+    whole_stack,
+    workload,
+)
 
 there, guests, alone = dedicated_nodes_are_there, dedicated_nodes_admit_guests, alone_on_own_nodes
 
@@ -99,6 +110,17 @@ CASES = (
         THOUSAND,
         workload("backup", "Job").but(spec__template__spec__tolerations=EVERY_TAINT),
         fails="backup",
+    ),
+    case(
+        guests,
+        "a companion where its row may run, and one where it may not",
+        cloud("1000"),
+        THOUSAND,
+        companion("proxysql", "mysqld-server", pools=["mysqld"]),
+        companion("grafana", "Influxdb + Grafana", pools=["mysqld"]),
+        companion("stranger", "no-such-row", pools=["mysqld"]),
+        passes="proxysql",
+        fails="grafana stranger",
     ),
     case(guests, "an agent of the nodes", cloud("1000"), THOUSAND, KUBE_SYSTEM),
     case(

@@ -1,6 +1,17 @@
 from policy.rules.load_balancing import database_behind_proxysql, load_balanced_row_has_service
 from tests.policy.cases import case
-from tests.policy.world import UNKNOWN, behind_proxysql, cloud, names, quorum, service, stack, workload
+from tests.policy.world import (
+    UNKNOWN,
+    behind_proxysql,
+    cloud,
+    companion,
+    names,
+    proxysql,
+    quorum,
+    service,
+    stack,
+    workload,
+)
 
 KEYSTONE = workload("keystone", row="keystone-all")
 rule, proxy = load_balanced_row_has_service, database_behind_proxysql
@@ -16,6 +27,33 @@ CASES = (
         service("mysqld"),
         service("mysqld", clusterIP="None"),
         passes="mysqld",
+    ),
+    case(
+        rule,
+        "a Service in front of the proxy that accompanies the row",
+        cloud(),
+        GALERA,
+        proxysql("mysqld"),
+        service("proxysql"),
+        passes="mysqld",
+    ),
+    case(
+        rule,
+        "a Service in front of a companion that is no proxy",
+        cloud(),
+        GALERA,
+        companion("exporter", "mysqld-server"),
+        service("exporter"),
+        fails="mysqld",
+    ),
+    case(
+        rule,
+        "a proxy of another row",
+        cloud(),
+        GALERA,
+        companion("proxysql", "rabbitmq-server", image="registry/proxysql:1"),
+        service("proxysql"),
+        fails="mysqld",
     ),
     case(rule, "none at all", cloud(), KEYSTONE, fails="keystone", message="no Service selects its pods"),
     case(rule, "it selects other pods", cloud(), KEYSTONE, service("keystone", {"app": "keystone"}), fails="keystone"),
@@ -57,6 +95,25 @@ CASES = (
         names("mysqld"),
         service("mysqld", ports=[{"port": 3306, "targetPort": "proxysql"}]),
         passes="mysqld",
+    ),
+    case(
+        proxy,
+        "ProxySQL as a workload of its own",
+        cloud(),
+        GALERA,
+        proxysql("mysqld"),
+        service("proxysql", ports=[{"port": 3306, "targetPort": "proxysql"}]),
+        passes="mysqld",
+    ),
+    case(
+        proxy,
+        "past it, though it is there",
+        cloud(),
+        GALERA,
+        proxysql("mysqld"),
+        service("proxysql", ports=[{"port": 3306, "targetPort": "proxysql"}]),
+        service("mysqld", ports=[{"port": 3306, "targetPort": "mysql"}]),
+        fails="mysqld",
     ),
     case(
         proxy,
