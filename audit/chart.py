@@ -28,7 +28,7 @@ QUORUMS = {
     "mysqld": ("G", "Galera (database)"),
     "rabbitmq": ("R", "RabbitMQ (messages)"),
     "ceph-mon": ("C", "Ceph monitors"),
-    "influxdb-grafana": ("M", "metrics store"),
+    "influxdb": ("M", "InfluxDB (metrics)"),
     "elasticsearch-kibana": ("L", "log store"),
     "quorum": ("Q", "another quorum"),
 }

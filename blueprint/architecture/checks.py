@@ -69,6 +69,7 @@ def sense(file: str, architecture: Architecture, *, whole: bool = True) -> list[
         if whole:
             problems += [Problem(key, message) for message in _names(row, by_service)]
             problems += [Problem(key, message) for message in _room(row, by_service)]
+            problems += [Problem(key, message) for message in _beside(row, by_service)]
     problems += _apart(file, rows)
     return problems
 
@@ -139,6 +140,9 @@ def _names(row: Row, by_service: Mapping[str, Row]) -> Iterator[str]:
     for name in row.apart_from:
         if name not in services:
             yield f"is apart from '{name}', which is no service{did_you_mean(name, services)}; write a service"
+    for name in row.beside:
+        if name not in services:
+            yield f"must be beside '{name}', which is not a service{did_you_mean(name, services)}; write a service"
     pools = [*(service for service in services if by_service[service].owner), *COMMON_POOLS]
     for name in row.runs_on:
         if name not in pools:
@@ -174,6 +178,19 @@ def _room(row: Row, by_service: Mapping[str, Row]) -> Iterator[str]:
     if row.instances > nodes:
         wrong = f"has {row.instances} instances, one per node, and {nodes} nodes ({', '.join(row.runs_on)})"
         yield f"{wrong}; write fewer instances, more dedicated_nodes, or a further pool into runs_on"
+
+
+def _beside(row: Row, by_service: Mapping[str, Row]) -> Iterator[str]:
+    """Services that need not run on each of the row's nodes. How many nodes a common pool has, the planner checks."""
+    for other in (by_service[name] for name in row.beside if name in by_service):
+        if away := [pool for pool in row.runs_on if pool not in other.runs_on]:
+            wrong = f"must be beside {other.row}, which does not run on {', '.join(away)}"
+            yield f"{wrong}; write the same pools into runs_on of both"
+        elif other.instances is not None and not any(pool in COMMON_POOLS for pool in other.runs_on):
+            nodes = sum(by_service[pool].dedicated_nodes for pool in other.runs_on if pool in by_service)
+            if other.instances < nodes:
+                wrong = f"must be beside {other.row}, which has {other.instances} instances on {nodes} nodes"
+                yield f"{wrong}; write {nodes} instances, or a pool of {other.instances} nodes into runs_on of both"
 
 
 def _apart(file: str, rows: Sequence[Row]) -> Iterator[Problem]:

@@ -42,6 +42,8 @@ class Row(Facts):
     """The pools it may run on, its home first; a service with nodes of its own has its own pool alone."""
     apart_from: tuple[Text, ...] = ()
     """Services that never share a node with it."""
+    beside: tuple[Text, ...] = ()
+    """Services that run on every node with an instance of it."""
     everywhere: bool = False
     """One on every node of its pools."""
     replaced_by: Text | None = None
@@ -69,6 +71,14 @@ class Row(Facts):
         return light or "any" in self.admits or guest.service in (self.service, *self.admits)
 
 
+class Light(Facts):
+    """What one instance of a service with a light footprint requests at most: millicores and MiB."""
+
+    cpu_m: Count
+    memory_mi: Count
+    source: Source
+
+
 class Retired(Facts):
     """A service that upstream no longer has."""
 
@@ -86,6 +96,7 @@ class Architecture(Facts):
     dedicated_total: Annotated[int, Field(ge=0)]
     source: Source
     note: str = ""
+    light: Light
     rows: Annotated[tuple[Row, ...], Field(min_length=1)]
     retired: tuple[Retired, ...] = ()
     hardware: Hardware | None = None

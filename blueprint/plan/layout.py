@@ -6,7 +6,7 @@ topology_layout.py does the same from a Fuel-CCP topology. Both end in a `Layout
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from blueprint.architecture.model import Architecture, Row
 from blueprint.inventory import Machine
@@ -14,7 +14,7 @@ from blueprint.plan import pools
 from blueprint.plan.nodes import Node
 from blueprint.problems import Problem
 from blueprint.stackfile.settings import Override, Settings
-from contract import MONITORING_POOL
+from contract import COMPUTE_POOL, MONITORING_POOL
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,17 @@ class ServicePlan:
     def pool(self) -> str:
         """Its home: the pool it owns, or the first that admits it."""
         return self.pools[0]
+
+    def parts(self, nodes: Sequence[Node]) -> tuple[tuple[str, ServicePlan], ...]:
+        """The workloads that it is deployed as, by name: two where it runs on every compute and on other nodes too."""
+        others = tuple(pool for pool in self.pools if pool != COMPUTE_POOL)
+        if not self.everywhere or len(others) in (0, len(self.pools)):
+            return ((self.name, self),)
+        split = ((self.name, (COMPUTE_POOL,)), (f"{self.name}-network", others))
+        return tuple(
+            (name, replace(self, pools=pools, instances=sum(node.pool in pools for node in nodes)))
+            for name, pools in split
+        )
 
 
 @dataclass(frozen=True)

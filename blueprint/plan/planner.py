@@ -14,12 +14,12 @@ from pathlib import Path
 from blueprint.architecture.loader import ArchitectureError, for_computes, load_architecture
 from blueprint.architecture.model import Architecture, Row
 from blueprint.inventory import FEATURE, Machine, machines
-from blueprint.plan import any_order, assignment, quorum_limits
+from blueprint.plan import any_order, assignment, beside, quorum_limits
 from blueprint.plan.assignment import Assignment
 from blueprint.plan.companions import COMPANIONS, companions
 from blueprint.plan.layout import Layout, ServicePlan, by_architecture
 from blueprint.plan.nodes import Node
-from blueprint.plan.sizing import Resources, load_sizing
+from blueprint.plan.sizing import Resources, light_problems, load_sizing, sizes_on
 from blueprint.problems import InvalidStackError, Problem
 from blueprint.stackfile import checks
 from blueprint.stackfile.settings import Settings
@@ -43,6 +43,8 @@ class Plan:
     services: tuple[ServicePlan, ...]
     """The rows, retired ones included."""
     companions: tuple[ServicePlan, ...]
+    sizes: Mapping[str, Resources]
+    """What one pod of each process requests."""
     assignment: tuple[Assignment, ...]
     warnings: tuple[str, ...]
 
@@ -55,6 +57,14 @@ class Plan:
     def masters(self) -> tuple[Node, ...]:
         """The Kubernetes masters, each a member of etcd."""
         return tuple(node for node in self.nodes if node.pool == MASTER_POOL)
+
+    @property
+    def workloads(self) -> tuple[tuple[str, ServicePlan], ...]:
+        """Each process that runs, by the name of its workload: the process's, or two names for two DaemonSets.
+
+        On computes a DaemonSet rolls many nodes at a time, elsewhere one: a process on both has one for each.
+        """
+        return tuple(part for process in self.processes for part in process.parts(self.nodes))
 
     def pool(self, name: str) -> tuple[Node, ...]:
         """The nodes of a pool."""
@@ -91,21 +101,32 @@ def plan(settings: Settings) -> Plan:
         raise InvalidStackError([*problems, *error.problems]) from None
     sizes = {service: by_profile[settings.profile] for service, by_profile in load_sizing().items()}
     unknown = _unknown_services(architecture, sizes)
-    problems += [*unknown, *_override_problems(settings, architecture)]
+    problems += [*unknown, *_override_problems(settings, architecture), *light_problems(architecture, sizes)]
     problems += quorum_limits.problems(settings, architecture, inventory)
     laid = _laid_out(settings, inventory, architecture)
     problems += laid.problems
-    beside = companions(laid.services, settings)
+    beside_rows = companions(laid.services, settings)
+    running = (*_alive(laid.services), *beside_rows)
+    sizes = sizes_on(sizes, {process.name: process.pools for process in running}, laid.nodes)
+    apart = _apart_from_neighbours(settings, architecture, laid)
+    if settings.profile == "production":
+        problems += apart
     assignments: tuple[Assignment, ...] = ()
     if not laid.problems and not unknown:
-        running = (*_alive(laid.services), *beside)
         assignments, unplaced = assignment.find(running, laid.nodes, sizes)
         problems += unplaced or any_order.problems(running, laid.nodes, sizes)
     if problems:
         raise InvalidStackError(problems)
     hosts = tuple(machine for machine in inventory if "virt" in machine.roles)
-    warnings = (*laid.warnings, *_warnings(settings, architecture, laid.nodes))
-    return Plan(settings, architecture, hosts, laid.nodes, laid.services, beside, assignments, warnings)
+    warnings = (*laid.warnings, *map(str, apart), *_warnings(settings, architecture, laid.nodes))
+    return Plan(settings, architecture, hosts, laid.nodes, laid.services, beside_rows, sizes, assignments, warnings)
+
+
+def _apart_from_neighbours(settings: Settings, architecture: Architecture, laid: Layout) -> list[Problem]:
+    """What production refuses and a lab is warned of. A topology decides for itself; the policy pack evaluates it."""
+    if settings.topology or laid.problems:
+        return []
+    return list(beside.problems(architecture, laid.services, laid.nodes))
 
 
 def _laid_out(settings: Settings, inventory: Sequence[Machine], architecture: Architecture) -> Layout:
@@ -174,6 +195,10 @@ def _warnings(settings: Settings, architecture: Architecture, nodes: tuple[Node,
         )
     if not computes:
         found.append("no server has the role compute: nothing will run tenants' machines")
+    if unlisted := [
+        node.name for node in nodes if node.pool == STORAGE_POOL and not node.machine.disks and not node.virtual
+    ]:
+        found.append(f"disks of {', '.join(unlisted)} are not listed: each counts as one disk with one OSD daemon")
     if not any(node.pool == STORAGE_POOL for node in nodes):
         found.append("no node has the role storage: the Ceph cluster has no OSD and stores nothing")
     spare = [node.name for node in nodes if node.pool == CONTROLLER_POOL]

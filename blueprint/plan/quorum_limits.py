@@ -2,7 +2,7 @@
 
 Limits, with their sources: etcd odd, 3 to 7 (etcd's own FAQ; 004, 5.5.9 asks that its quorum be checked); Galera odd,
 3 to 5 (every member acknowledges each write; 004, 5.3.13); RabbitMQ odd (pause_minority needs a majority; 004, 5.3.12);
-ceph-mon 3 or 5 (004, 5.4.14); metrics and log stores at least 3 (004, 5.3.15).
+ceph-mon 3 or 5 (004, 5.4.14); the log store at least 3 (004, 5.3.15).
 """
 
 from __future__ import annotations
@@ -33,7 +33,6 @@ LIMITS = {
     "mysqld": Limit(most=5, odd=True),
     "rabbitmq": Limit(most=None, odd=True),
     "ceph-mon": Limit(most=5, odd=True),
-    "influxdb-grafana": Limit(most=None, odd=False),
     "elasticsearch-kibana": Limit(most=None, odd=False),
 }
 """By service."""

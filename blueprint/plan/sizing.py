@@ -1,12 +1,12 @@
-"""What one instance of each service asks of its node, by profile.
+"""What one instance of each service requests of its node, by profile.
 
-The seed gives figures for monitoring alone; the others are ours and say that they are unmeasured. The planner checks
-with them that what it places also fits, and workloads carry them as requests and limits.
+Source 004 gives figures for monitoring alone; the others are the project's, and unmeasured. The planner checks with
+them that what it places also fits, and workloads carry them as requests and limits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -15,6 +15,9 @@ from typing import Literal
 from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass
 
+from blueprint.architecture.model import Architecture
+from blueprint.plan.nodes import Node
+from blueprint.problems import Problem
 from blueprint.source import Count, Facts, Source
 from files import yaml_reader
 
@@ -32,6 +35,8 @@ class Resources:
     limit_cpu_m: Count | None = None
     """None: it may use what the node has left."""
     limit_memory_mi: Count
+    per_disk: bool = False
+    """Whether the figures are those of one daemon, and a pod runs one for each data disk of its node."""
     source: Source | None = None
     """Where the figures come from; in the file, left out where it is the file's own."""
 
@@ -52,6 +57,54 @@ def load_sizing() -> Mapping[str, Mapping[str, Resources]]:
         service: {profile: _sourced(resources, sizing.source) for profile, resources in profiles.items()}
         for service, profiles in sizing.services.items()
     }
+
+
+def sizes_on(
+    sizes: Mapping[str, Resources], pools: Mapping[str, Sequence[str]], nodes: Sequence[Node]
+) -> dict[str, Resources]:
+    """What one pod of each service requests on these nodes. `pools`: where each service may run.
+
+    Pods of one DaemonSet all request the same: as many daemons as the node with most data disks has (004, 5.3.14).
+    """
+    found: dict[str, Resources] = {}
+    for service, each in sizes.items():
+        there = [node for node in nodes if node.pool in pools.get(service, ())] if each.per_disk else []
+        found[service] = _times(each, max(map(data_disks, there), default=1))
+    return found
+
+
+def data_disks(node: Node) -> int:
+    """Disks of a node that carry data: its hard disks, or all of its disks if it has no hard disk.
+
+    Source 004 counts so: its storage servers have 2 SSDs and 10 hard disks of 2 TB, and 45 of them 900 TB (5.3.3). A
+    node whose disks are not listed, as that of a virtual machine, counts as having one.
+    """
+    hard = sum(disk.count for disk in node.machine.disks if disk.type == "hdd")
+    return hard or sum(disk.count for disk in node.machine.disks) or 1
+
+
+def light_problems(architecture: Architecture, sizes: Mapping[str, Resources]) -> Iterator[Problem]:
+    """Rows with a light footprint of which one instance requests more than the architecture calls light."""
+    light = architecture.light
+    for row in architecture.rows:
+        size = sizes.get(row.service)
+        if row.footprint == "light" and size and (size.cpu_m > light.cpu_m or size.memory_mi > light.memory_mi):
+            yield Problem(
+                f"quorate:architecture ({architecture.name}, row '{row.row}')",
+                f"its footprint is light, at most {light.cpu_m / 1000:g} cores and {light.memory_mi / 1024:g} GiB, and "
+                f"one instance requests {size.cpu_m / 1000:g} cores and {size.memory_mi / 1024:g} GiB; write "
+                "footprint: heavy",
+            )
+
+
+def _times(size: Resources, daemons: int) -> Resources:
+    return replace(
+        size,
+        cpu_m=size.cpu_m * daemons,
+        memory_mi=size.memory_mi * daemons,
+        limit_cpu_m=size.limit_cpu_m and size.limit_cpu_m * daemons,
+        limit_memory_mi=size.limit_memory_mi * daemons,
+    )
 
 
 def _sourced(resources: Resources, source: Source) -> Resources:

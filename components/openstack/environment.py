@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pulumi
 
@@ -53,6 +53,13 @@ class Environment(Component[EnvironmentArgs]):
 
 
 def _placements(plan: Plan, project: ProjectDefinition) -> tuple[tuple[ProcessDefinition, ServicePlan], ...]:
-    """Returns the project's processes that the plan contains, each with its entry."""
-    entries = {entry.name: entry for entry in plan.processes}
-    return tuple((process, entries[process.name]) for process in project.processes if process.name in entries)
+    """Returns the project's processes that the plan contains, each with its entry.
+
+    A process that the plan deploys as two workloads is there twice, each time under the name of its workload.
+    """
+    return tuple(
+        (replace(process, name=name), placement)
+        for process in project.processes
+        for name, placement in plan.workloads
+        if placement.name == process.name
+    )

@@ -10,7 +10,6 @@ import pulumi
 import contract
 from blueprint.plan.layout import ServicePlan
 from blueprint.plan.planner import Plan
-from blueprint.plan.sizing import load_sizing
 from components.component import Component, Facts, plain
 from components.openstack.definition import ProcessDefinition, ProjectDefinition
 from components.openstack.process import Process, ProcessArgs
@@ -68,9 +67,9 @@ def _process_args(args: ProjectArgs, process: ProcessDefinition, placement: Serv
         placement=placement,
         environment=args.environment,
         settings=plan.settings,
-        resources=load_sizing()[process.name][plan.settings.profile],
+        resources=plan.sizes[placement.name],
         nodes=tuple(node for node in plan.nodes if node.pool in placement.pools),
-        replaces=tuple(other.name for other in plan.services if other.replaced_by == process.name),
+        replaces=tuple(other.name for other in plan.services if other.replaced_by == placement.name),
         foundation=args.foundation,
         needs=args.needs,
     )

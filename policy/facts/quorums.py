@@ -31,22 +31,23 @@ class Quorum(StrEnum):
     """No quorum by itself, but instances of one database, which are lost together as members are."""
     RABBITMQ = "rabbitmq"
     CEPH_MON = "ceph-mon"
-    METRICS = "influxdb-grafana"
+    INFLUXDB = "influxdb"
+    """Clustered InfluxDB (004, 5.3.15). Prometheus, which has its row today, has replicas that do not vote."""
     LOGS = "elasticsearch-kibana"
 
 
+METRICS_ROW = "Influxdb + Grafana"
+"""The one row whose members vote or not by what runs in it: clustered InfluxDB does, Prometheus does not."""
 _BY_ROW = {
     "mysqld-server": Quorum.GALERA,
     "rabbitmq-server": Quorum.RABBITMQ,
     "ceph-mon": Quorum.CEPH_MON,
-    "Influxdb + Grafana": Quorum.METRICS,
     "Elasticsearch + Kibana": Quorum.LOGS,
 }
 _BY_NAME = {
     **{str(kind): kind for kind in Quorum},
     **dict.fromkeys(("mariadb", "mariadb-galera", "galera", "percona", "percona-xtradb-cluster"), Quorum.GALERA),
     **dict.fromkeys(("rabbitmq-server", "rabbitmq-cluster"), Quorum.RABBITMQ),
-    **dict.fromkeys(("influxdb",), Quorum.METRICS),
     **dict.fromkeys(("elasticsearch", "opensearch"), Quorum.LOGS),
 }
 _BY_IMAGE = (
@@ -54,7 +55,7 @@ _BY_IMAGE = (
     (re.compile(r"(mariadb|galera|percona)(-.+)?"), Quorum.GALERA),
     (re.compile(r"rabbitmq(-.+)?"), Quorum.RABBITMQ),
     (re.compile(r"ceph-mon"), Quorum.CEPH_MON),
-    (re.compile(r"influxdb(-.+)?"), Quorum.METRICS),
+    (re.compile(r"influxdb(-.+)?"), Quorum.INFLUXDB),
     (re.compile(r"(elasticsearch|opensearch)(-.+)?"), Quorum.LOGS),
 )
 _DATABASES = (
@@ -70,7 +71,7 @@ def quorum_of(workload: Workload) -> Quorum | None:
     """The quorum whose members the workload's pods are, if they are any."""
     if not workload.is_long_running:
         return None
-    if workload.row is not None:
+    if workload.row is not None and workload.row != METRICS_ROW:
         return _BY_ROW.get(workload.row)
     several = workload.kind in REPLICATED and (workload.replicas or 0) > 1
     if workload.kind == "StatefulSet":
@@ -83,6 +84,13 @@ def quorum_of(workload: Workload) -> Quorum | None:
     return next(
         (kind for name in names for form, kind in known if form.fullmatch(name) and not _BESIDE.search(name)), None
     )
+
+
+def is_metrics_store(workload: Workload) -> bool:
+    """Whether the workload stores metrics, voting or not: what runs in their row, or InfluxDB without a row."""
+    if workload.row is not None:
+        return workload.is_long_running and workload.row == METRICS_ROW
+    return workload.labels.get(NAME) == "influxdb-grafana" or quorum_of(workload) is Quorum.INFLUXDB
 
 
 def is_member(facts: Facts, workload: Workload) -> bool:

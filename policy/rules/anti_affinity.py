@@ -1,4 +1,4 @@
-"""Services that must not meet, and services that must go together."""
+"""Services that do not share nodes with others."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ from policy.wording import join_names
 _APART_ANYWAY = {"horizon": ("keystone",), "keystone": ("horizon",)}
 """For a stack that names no architecture."""
 
-L2_AGENT = "neutron-l2-agent"
-NEEDS_L2 = ("nova-compute", "neutron-l3-agent", "neutron-dhcp-agent")
 OSD = "ceph-osd"
 
 
@@ -60,37 +58,6 @@ def services_apart(facts: Facts, workload: Workload) -> Iterator[Problem]:
                 f"it may share {join_names(shared)} with {other.title}",
                 "different nodes, or an anti-affinity between them",
             )
-
-
-@rule(
-    id="l2-agent-goes-along",
-    title="The L2 agent runs wherever computes, L3 and DHCP agents may run",
-    severity=Severity.HIGH,
-    rationale="It wires the ports of virtual machines, routers and DHCP servers: an L3 agent that lands on a node "
-    "without one has routers that reach nobody.",
-    sources=(
-        Source(
-            "004", "5.4.8", "it has to run on any host that runs nova-compute, neutron-l3-agent or neutron-dhcp-agent"
-        ),
-        Source(
-            "004", "5.3.8", "it has to run on any host that runs nova-compute, neutron-l3-agent or neutron-dhcp-agent"
-        ),
-    ),
-    remediation="Extend the L2 agent's node affinity and tolerations to these nodes, or keep the agents off them.",
-    subjects=lambda facts: facts.workloads,
-    applies=lambda facts, workload: workload.is_long_running and facts.service(workload) in NEEDS_L2,
-    not_applicable_reason=f"the stack has none of {', '.join(NEEDS_L2)}",
-)
-def l2_agent_goes_along(facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """Only a DaemonSet is on every node that it may be on."""
-    agents = [each for each in facts.workloads if each.kind == "DaemonSet" and facts.service(each) == L2_AGENT]
-    served = {node.name for agent in agents for node in facts.eligible(agent)}
-    alone = {node.name for node in facts.eligible(workload)} - served
-    if alone:
-        yield Problem(
-            f"it may run on {join_names(alone)}, where no {L2_AGENT} runs",
-            f"a DaemonSet {L2_AGENT} on each node that it may run on",
-        )
 
 
 @rule(

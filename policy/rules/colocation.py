@@ -1,9 +1,10 @@
-"""Services that stand where others do."""
+"""Services that share nodes with others."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
+from contract import HOSTNAME
 from policy.facts.kubernetes.workload import Workload
 from policy.facts.stack import Facts
 from policy.findings import Severity
@@ -11,19 +12,40 @@ from policy.rule import Problem, Source, rule
 from policy.wording import join_names
 
 NOVA = ("nova-api", "nova-conductor")
-SERVER, L3 = "neutron-server", "neutron-l3-agent"
-AGENTS: Mapping[str, tuple[str, ...]] = {
-    L3: (SERVER,),
-    "neutron-dhcp-agent": (SERVER,),
-    "neutron-metadata-agent": (SERVER, L3),
+SERVER, L3, DHCP, METADATA = "neutron-server", "neutron-l3-agent", "neutron-dhcp-agent", "neutron-metadata-agent"
+NETWORK: Mapping[str, tuple[tuple[str, ...], ...]] = {
+    L3: ((SERVER,), (METADATA,)),
+    DHCP: ((SERVER,), (METADATA,)),
+    METADATA: ((L3, DHCP),),
 }
-"""Each agent with the services one of which it stands with."""
+"""Each agent with what every node of its instances must run; of services in one group, any."""
+
+L2_AGENT = "neutron-l2-agent"
+NEEDS_L2 = ("nova-compute", L3, DHCP)
 
 
 def _nodes_of(facts: Facts, *services: str) -> set[str]:
     """Nodes that may run one of these services."""
     those = (each for each in facts.workloads if each.is_long_running and facts.service(each) in services)
     return {node.name for each in those for node in facts.eligible(each)}
+
+
+def _nodes_with(facts: Facts, services: tuple[str, ...]) -> set[str]:
+    """Nodes that run an instance of one of these services, wherever the scheduler puts its instances.
+
+    A service is certain to be on its nodes if it has an instance for each of them and two never share one.
+    """
+    found: set[str] = set()
+    for each in facts.workloads:
+        if each.is_long_running and facts.service(each) in services:
+            nodes = facts.eligible(each)
+            if each.replicas is None or (each.replicas >= len(nodes) and _one_each(facts, each)):
+                found |= {node.name for node in nodes}
+    return found
+
+
+def _one_each(facts: Facts, workload: Workload) -> bool:
+    return facts.is_anti_affine(workload, workload, HOSTNAME) or workload.host_ports
 
 
 def _beside(service: str, *others: str) -> Callable[[Facts, Workload], bool]:
@@ -67,36 +89,77 @@ def scheduler_beside_nova(facts: Facts, workload: Workload) -> Iterator[Problem]
 
 @rule(
     id="network-agents-beside-server",
-    title="L3, DHCP and metadata agents run on nodes of the Neutron server",
+    title="Every node with a Neutron L3 or DHCP agent runs a Neutron server and a metadata agent",
     severity=Severity.MEDIUM,
-    rationale="The agents come with their server's nodes, which are sized and wired for networks. A metadata agent "
-    "answers the routers of its own node.",
+    rationale="The agents share the nodes of Neutron server instances, which are sized and wired for networks. A "
+    "metadata agent answers the routers and DHCP servers of its own node alone: without one there, virtual machines "
+    "get no metadata. Eligible nodes are not enough: three of five nodes may be other ones for each service.",
     sources=(
         Source(
             "004",
             "5.4.8",
             "L3 and DHCP agents are co-located with instances of Neutron Server on the same physical nodes",
         ),
-        Source("004", "5.3.8", "they can share a node with other Neutron or control plane services"),
+        Source(
+            "004",
+            "5.3.8",
+            "L3 and DHCP agents are co-located with instances of Neutron Server on the same physical nodes",
+        ),
         Source("project", "Placement", "a metadata agent runs wherever an L3 or a DHCP agent runs"),
     ),
-    remediation="Give the agents the node affinity and the tolerations of neutron-server.",
+    remediation="Let these services run on the same nodes, with as many instances of each as there are nodes and a "
+    "required podAntiAffinity over kubernetes.io/hostname. Affinity between pods does not do: it is not kept when a "
+    "rollout moves one of them.",
     subjects=lambda facts: facts.workloads,
     applies=lambda facts, workload: any(
-        _beside(agent, *services)(facts, workload) for agent, services in AGENTS.items()
+        _beside(agent, *sum(needs, ()))(facts, workload) for agent, needs in NETWORK.items()
     ),
     not_applicable_reason="the stack has no agent of Neutron beside a Neutron server",
-    parameters={agent: f"with {' or '.join(services)}" for agent, services in AGENTS.items()},
+    parameters={agent: " and ".join(" or ".join(each) for each in needs) for agent, needs in NETWORK.items()},
     since="0.2.0",
 )
 def network_agents_beside_server(facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """Nodes that may run them, not instance by instance: a required pod affinity could keep a drain from ending."""
-    services = AGENTS[facts.service(workload) or ""]
-    away = {node.name for node in facts.eligible(workload)} - _nodes_of(facts, *services)
-    if away:
+    """Judges instances, not eligible nodes: in the worst case an agent is on the one node without the other service."""
+    here = {node.name for node in facts.eligible(workload)}
+    there = {facts.service(each) for each in facts.workloads if each.is_long_running}
+    for services in NETWORK[facts.service(workload) or ""]:
+        # A service that the stack does not have at all is every-row-has-workload's.
+        without = here - _nodes_with(facts, services) if there & set(services) else set[str]()
+        if without:
+            yield Problem(
+                f"can run on {join_names(without)}, which need not run {' or '.join(services)}",
+                f"nodes that are certain to run {' or '.join(services)}",
+            )
+
+
+@rule(
+    id="l2-agent-goes-along",
+    title="The Neutron L2 agent runs on every compute, L3 and DHCP agent node",
+    severity=Severity.HIGH,
+    rationale="It wires the ports of virtual machines, routers and DHCP servers: an L3 agent on a node without one has "
+    "routers that reach nobody.",
+    sources=(
+        Source(
+            "004", "5.4.8", "it has to run on any host that runs nova-compute, neutron-l3-agent or neutron-dhcp-agent"
+        ),
+        Source(
+            "004", "5.3.8", "it has to run on any host that runs nova-compute, neutron-l3-agent or neutron-dhcp-agent"
+        ),
+    ),
+    remediation="Extend the L2 agent's node affinity and tolerations to these nodes, or keep the agents off them.",
+    subjects=lambda facts: facts.workloads,
+    applies=lambda facts, workload: workload.is_long_running and facts.service(workload) in NEEDS_L2,
+    not_applicable_reason=f"the stack has none of {', '.join(NEEDS_L2)}",
+)
+def l2_agent_goes_along(facts: Facts, workload: Workload) -> Iterator[Problem]:
+    """Only a DaemonSet is on every node that it may be on; there is one for computes and one for network nodes."""
+    agents = [each for each in facts.workloads if each.kind == "DaemonSet" and facts.service(each) == L2_AGENT]
+    served = {node.name for agent in agents for node in facts.eligible(agent)}
+    without = {node.name for node in facts.eligible(workload)} - served
+    if without:
         yield Problem(
-            f"it may run on {join_names(away)}, where no {' or '.join(services)} may",
-            "nodes that may run one of them",
+            f"can run on {join_names(without)}, which have no {L2_AGENT}",
+            f"the {L2_AGENT} DaemonSet on all its nodes",
         )
 
 

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from decimal import Decimal
+from typing import TYPE_CHECKING
 
 from contract import DEDICATED
 from policy.facts.components import Cloud
+from policy.facts.kubernetes.quantity import MIB, Resources
 from policy.facts.kubernetes.workload import SYSTEM_NAMESPACES, Workload
 from policy.facts.stack import Facts
 from policy.findings import Severity
 from policy.rule import Problem, Source, rule
 from policy.wording import join_names, pluralize
+
+if TYPE_CHECKING:
+    from blueprint.architecture.model import Row
 
 _TABLES = (
     Source("004", "5.3.16", "table: Number Of Dedicated Nodes"),
@@ -97,6 +103,61 @@ def dedicated_nodes_admit_guests(facts: Facts, workload: Workload) -> Iterator[P
                 f"its pods may run on {join_names(reached[owner.service])}, kept for {owner.row}",
                 f"{owner.row} beside {guests} ({row.row if row else 'a workload without a row'} is not among them)",
             )
+
+
+def _light_guest(facts: Facts, workload: Workload) -> bool:
+    """Whether dedicated nodes admit it because its row is light, and neither by its name nor with all others."""
+    row = facts.row(workload) if facts.architecture else None
+    if row is None or row.footprint != "light" or not workload.is_long_running:
+        return False
+    return any(
+        _admits_as_light(owner, row)
+        for owner in facts.required_architecture.owners
+        if owner.service in _owners_of(facts, workload)
+    )
+
+
+def _owners_of(facts: Facts, workload: Workload) -> set[str]:
+    return {owner for node in facts.eligible(workload) for owner in node.dedicated_to}
+
+
+def _admits_as_light(owner: Row, guest: Row) -> bool:
+    return "light" in owner.admits and guest.service not in (owner.service, *owner.admits)
+
+
+@rule(
+    id="light-services-are-light",
+    title="Services that dedicated nodes admit as light request no more than light allows",
+    severity=Severity.HIGH,
+    rationale="RabbitMQ, keystone and nova-api share their dedicated nodes with light services alone. A guest that "
+    "requests as much as its host is not light, whatever its row says, and harms the host under load.",
+    sources=(
+        Source("004", "5.4.6", "these nodes can be used to host other low footprint services"),
+        Source("004", "5.4.6", "resource intensive services should not run on those nodes"),
+        Source("004", "5.4.7", "it can co-locate with more lightweight services"),
+        Source("project", "Placement", "a light instance requests at most 1 core and 4 GiB"),
+    ),
+    remediation="Lower the requests of its containers, or let it run on other nodes than these.",
+    subjects=lambda facts: facts.workloads,
+    applies=_light_guest,
+    not_applicable_reason="no light service may run on dedicated nodes that admit light services",
+    parameters={"limit": "light of the architecture: 1 core and 4 GiB"},
+    since="0.3.0",
+)
+def light_services_are_light(facts: Facts, workload: Workload) -> Iterator[Problem]:
+    """Evaluates the requests of one pod: all its containers together."""
+    light = facts.required_architecture.light
+    limit = Resources(Decimal(light.cpu_m) / 1000, Decimal(light.memory_mi * MIB))
+    if not workload.requests.fits(limit):
+        hosts = {
+            owner.row
+            for owner in facts.required_architecture.owners
+            if owner.service in _owners_of(facts, workload) and _admits_as_light(owner, facts.known_row(workload))
+        }
+        yield Problem(
+            f"a pod requests {workload.requests} on nodes of {join_names(hosts)}, which admit light services",
+            f"{limit} or less (architecture {facts.required_architecture.name})",
+        )
 
 
 def _shares_with_nobody(facts: Facts, workload: Workload) -> bool:

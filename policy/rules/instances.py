@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from policy.facts.components import Cloud
@@ -71,13 +72,19 @@ def instances_match_row(facts: Facts, workload: Workload) -> Iterator[Problem]:
     not_applicable_reason="no workload of the stack belongs to a row that runs everywhere",
 )
 def everywhere_rows_are_daemons(facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """The nodes of a pool are those that carry its label."""
+    """The nodes of a pool are those that carry its label. DaemonSets of one row reach them together."""
     row = facts.known_row(workload)
     if workload.kind != "DaemonSet":
         yield Problem(f"it is a {workload.kind}", f"a DaemonSet (row {row.row})")
         return
-    reached = {node.name for node in facts.eligible(workload)}
-    missed = {node.name for node in facts.nodes if node.pool in row.runs_on} - reached
+    alike = [each for each in facts.workloads if each.kind == "DaemonSet" and facts.row(each) is row]
+    reached = Counter(node.name for each in alike for node in facts.eligible(each))
+    doubled = {name for name, daemons in reached.items() if daemons > 1}
+    if doubled:
+        yield Problem(
+            f"{pluralize(len(alike), 'DaemonSet')} of row {row.row} run on {join_names(doubled)}", "one on a node"
+        )
+    missed = {node.name for node in facts.nodes if node.pool in row.runs_on} - reached.keys()
     if missed:
         yield Problem(
             f"its pods may not run on {join_names(missed)}", f"one on every node of the pools {join_names(row.runs_on)}"

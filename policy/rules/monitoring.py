@@ -9,16 +9,19 @@ from functools import lru_cache
 from policy.facts.kubernetes.node import Node
 from policy.facts.kubernetes.quantity import GIB, Resources
 from policy.facts.kubernetes.workload import Workload
-from policy.facts.quorums import Quorum, quorum_of
+from policy.facts.quorums import Quorum, is_metrics_store, quorum_of
 from policy.facts.stack import PRODUCTION, Facts
 from policy.findings import Severity
 from policy.rule import Problem, Source, rule
 from policy.wording import join_names
 
 ROLE = "monitoring"
-STORES = (Quorum.METRICS, Quorum.LOGS)
 LEAST = Resources(Decimal(4), Decimal(8 * GIB))
 """004, 5.3.15: "a quad-core server with 8 GB of RAM"."""
+
+
+def _is_store(workload: Workload) -> bool:
+    return is_metrics_store(workload) or quorum_of(workload) is Quorum.LOGS
 
 
 @lru_cache(maxsize=1)
@@ -62,7 +65,7 @@ def monitoring_on_its_nodes(facts: Facts, workload: Workload) -> Iterator[Proble
     """The aggregator and the alert manager may stand with either."""
     here = {node.name for node in facts.eligible(workload)}
     row = facts.row(workload)
-    if quorum_of(workload) in STORES:
+    if _is_store(workload):
         elsewhere = here - _kept(facts)
         if elsewhere:
             yield Problem(f"it may run on {join_names(elsewhere)}, kept for no monitoring", "monitoring nodes alone")
@@ -80,7 +83,7 @@ def _monitors(facts: Facts, workload: Workload) -> bool:
     if facts.profile != PRODUCTION or not workload.is_long_running:
         return False
     row = facts.row(workload)
-    if not (quorum_of(workload) in STORES or (row and row.monitoring)):
+    if not (_is_store(workload) or (row and row.monitoring)):
         return False
     return any(_sized(node) for node in facts.eligible(workload))
 

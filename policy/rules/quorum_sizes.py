@@ -1,14 +1,17 @@
-"""Quorums of a size that works: one rule for each kind."""
+"""Sizes of quorums, and of the metrics store, whose instances need not vote."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from policy.facts.quorums import Group, Quorum, groups, majority
+from policy.facts.kubernetes.workload import Workload
+from policy.facts.quorums import Group, Quorum, groups, is_metrics_store, majority, pods
 from policy.facts.stack import LAB, Facts
 from policy.findings import Severity
 from policy.rule import Problem, Source, rule
 from policy.wording import pluralize
+
+LEAST_STORES = 3
 
 
 def _is(kind: Quorum) -> Callable[[Facts, Group], bool]:
@@ -127,19 +130,23 @@ def ceph_mon_size(facts: Facts, group: Group) -> Iterator[Problem]:
 
 @rule(
     id="metrics-store-size",
-    title="The metrics store has at least 3 members",
+    title="The metrics store has at least 3 instances",
     severity=Severity.HIGH,
-    rationale="An operator is alerted of failures through it: it must survive the failure that it reports.",
+    rationale="Alerts depend on the metrics store, so it must survive the failures that it reports. Clustered InfluxDB "
+    "votes; instances of Prometheus do not, but each that is lost takes its own copy of the metrics along.",
     sources=(Source("004", "5.3.15", "clustered InfluxDB needs at least three nodes to form a quorum"),),
     remediation="Set its replicas to 3 or more (quorate:services.influxdb-grafana.replicas).",
-    subjects=groups,
-    applies=_is(Quorum.METRICS),
+    subjects=lambda facts: facts.workloads,
+    applies=lambda _facts, workload: is_metrics_store(workload),
     not_applicable_reason="the stack has no metrics store",
     parameters={"least": 3},
 )
-def metrics_store_size(facts: Facts, group: Group) -> Iterator[Problem]:
-    """InfluxDB, or what runs in its row now."""
-    yield from _wrong_size(group.size(facts), odd=False)
+def metrics_store_size(facts: Facts, workload: Workload) -> Iterator[Problem]:
+    """Counts the workloads of one row together."""
+    alike = [each for each in facts.workloads if is_metrics_store(each) and each.row == workload.row]
+    instances = sum(pods(facts, each) for each in (alike if workload.row else [workload]))
+    if instances < LEAST_STORES:
+        yield Problem(pluralize(instances, "instance"), f"{LEAST_STORES} or more")
 
 
 @rule(

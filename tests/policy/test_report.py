@@ -122,7 +122,6 @@ def test_a_broken_rule(report: Reports) -> None:
     assert made.resources("one-member-per-server", "pass") == {
         "mysqld",
         "ceph-mon",
-        "influxdb-grafana",
         "elasticsearch-kibana",
     }
     assert "## Audit of `prod`: failed" in made.markdown

@@ -283,7 +283,10 @@ def whole_stack(architecture: str = "100", profile: str = "production") -> list[
         if row.replaced_by:
             continue
         if row.everywhere:
-            given.append(daemons(row.service, *row.runs_on, row=row.row))
+            given += [
+                daemons(f"{row.service}-{pool}" if number else row.service, pool, row=row.row)
+                for number, pool in enumerate(row.runs_on)
+            ]
             continue
         kind = "StatefulSet" if row.service in stateful else "Deployment"
         apart = (HOST, SERVER) if row.quorum else (HOST,)

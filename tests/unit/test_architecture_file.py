@@ -175,6 +175,22 @@ FAULTS: dict[str, tuple[Callable[[Data], object], str, str]] = {
         "row keystone-all",
         "must be apart from horizon/apache2, and both run on rabbitmq; take it out of runs_on of one of them",
     ),
+    "beside nobody": (
+        lambda d: row(d, "nova-compute").update(beside=["l2-agent"]),
+        "row nova-compute",
+        "must be beside 'l2-agent', which is not a service (did you mean 'neutron-l2-agent'?); write a service",
+    ),
+    "beside a service of other pools": (
+        lambda d: row(d, "nova-compute").update(beside=["keystone"]),
+        "row nova-compute",
+        "must be beside keystone-all, which does not run on compute; write the same pools into runs_on of both",
+    ),
+    "beside a service with too few instances": (
+        lambda d: row(d, "neutron-metadata-agent").update(instances=2),
+        "row neutron-l3-agent",
+        "must be beside neutron-metadata-agent, which has 2 instances on 3 nodes; write 3 instances, or a pool of 2 "
+        "nodes into runs_on of both",
+    ),
     "apart from nobody": (
         lambda d: row(d, "horizon").update(apart_from=["keystone-all"]),
         "row horizon/apache2",
@@ -316,7 +332,7 @@ def test_a_key_that_stands_twice(tmp_path: Path) -> None:
     text = (FOLDER / "100.yaml").read_text(encoding="utf-8")
     path.write_text(text.replace("    instances: 3\n", "    instances: 3\n    instances: 5\n", 1), encoding="utf-8")
     ((key, message),) = faults(str(path))
-    assert key == "line 16"
+    assert key == "line 21"
     assert message == "'rows[0].instances' is written a second time; keep one of them"
 
 

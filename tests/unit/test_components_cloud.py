@@ -108,10 +108,10 @@ def test_a_physical_master_is_the_tiers_and_a_virtual_one_its_hosts(dev: list[Re
 
 def test_a_process_is_what_the_plan_says_of_it(large: list[Recorded]) -> None:
     processes = {each["process"]: each for each in facts(large, contract.PROCESS).values()}
-    assert processes.keys() == {each.name for each in LARGE.processes}
-    for each in LARGE.processes:
+    assert processes.keys() == {name for name, _ in LARGE.workloads}
+    for name, each in LARGE.workloads:
         given = {
-            "process": each.name,
+            "process": name,
             "project": PROCESSES[each.name].project,
             "row": None if each.companion_of else each.row,
             "companionOf": each.companion_of,
@@ -124,7 +124,7 @@ def test_a_process_is_what_the_plan_says_of_it(large: list[Recorded]) -> None:
             "quorum": each.quorum,
             "source": each.source,
         }
-        assert processes[each.name] == {key: value for key, value in given.items() if value is not None}
+        assert processes[name] == {key: value for key, value in given.items() if value is not None}
 
 
 def test_a_companions_setting_changes_no_object_of_its_row(large: list[Recorded]) -> None:

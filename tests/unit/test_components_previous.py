@@ -28,7 +28,7 @@ def test_members_with_their_nodes_and_physical_hosts() -> None:
     assert found["quorums"]["rabbitmq"]["nodes"]["messaging1"]["data"][-1] == "/var/lib/quorate/openstack/rabbitmq"
     assert servers(found["storage"]) == {f"storage{n}": f"virt{n}" for n in (1, 2, 3)}
     assert found["quorums"].keys() == {
-        "etcd", "rabbitmq", "mysqld", "ceph-mon", "influxdb-grafana", "elasticsearch-kibana",
+        "etcd", "rabbitmq", "mysqld", "ceph-mon", "elasticsearch-kibana",
     }  # fmt: skip
 
 

@@ -276,14 +276,14 @@ def test_requests_beyond_a_node_are_an_error() -> None:
 
 
 def test_room_that_depends_on_the_scheduler_s_order_is_an_error() -> None:
-    """A witness fits on 20 cores; the scheduler may fill the nodes in another order, and an instance waits for ever."""
+    """An assignment fits on 19 cores; in another order of the scheduler an instance waits for ever."""
     config = full_size("100")
-    config["servers"][1] |= {"cpu": 20}
+    config["servers"][1] |= {"cpu": 19}
     with pytest.raises(InvalidStackError) as caught:
         planned(config)
     assert [str(problem) for problem in caught.value.problems] == [
-        "quorate:servers (ctl04): pool mysqld: all that may run on one node would request 23.75 cores and 80.0 GiB "
-        "with the system's share, it has 20 cores and 256 GiB for pods; the scheduler takes pods in an order of its "
+        "quorate:servers (ctl04): pool mysqld: all that may run on one node would request 20 cores and 72.5 GiB "
+        "with the system's share, it has 19 cores and 256 GiB for pods; the scheduler takes pods in an order of its "
         "own and may leave out an instance of nova-api, nova-conductor, horizon, mysqld, ceph-mon, radosgw, "
         "influxdb-grafana, elasticsearch-kibana; give the pool's nodes more"
     ]
@@ -343,23 +343,56 @@ def test_too_few_physical_hosts_is_an_error_that_counts() -> None:
 
 
 def test_a_quorum_that_shares_a_pool_needs_physical_hosts_too() -> None:
-    """Four members of the metrics store: six nodes may run them, on three physical hosts."""
-    config = on_two_hosts(services={"influxdb-grafana": {"replicas": 4}})
+    """Four members of the log store: six nodes may run them, on three physical hosts."""
+    config = on_two_hosts(services={"elasticsearch-kibana": {"replicas": 4}})
     config["servers"][1]["name"] = "v[1-3]"
     with pytest.raises(InvalidStackError) as caught:
         planned(config)
     assert [str(problem) for problem in caught.value.problems] == [
-        "quorate:services.influxdb-grafana.replicas: Influxdb + Grafana needs 4 instances; pools mysqld, controller "
-        "have 6 nodes on 3 physical hosts, and members of a quorum share none; add 1 to these pools, each on a "
-        "physical host of its own"
+        "quorate:services.elasticsearch-kibana.replicas: Elasticsearch + Kibana needs 4 instances; pools mysqld, "
+        "controller have 6 nodes on 3 physical hosts, and members of a quorum share none; add 1 to these pools, each "
+        "on a physical host of its own"
     ]
     config["servers"].append(server("spare", ["controller"], "10.20.7.1"))
-    assert {a.server for a in planned(config).assignment if a.service == "influxdb-grafana"} == {
+    assert {a.server for a in planned(config).assignment if a.service == "elasticsearch-kibana"} == {
         "v1",
         "v2",
         "v3",
         "spare",
     }
+
+
+def test_a_network_agent_that_may_lack_a_companion_is_an_error() -> None:
+    """Five nodes of rabbitmq and three metadata agents: a router's node may be one without."""
+    more = {"rabbitmq": 5, "neutron-server": 5, "neutron-l3-agent": 5}
+    config = full_size("100", controllers=8, services={name: {"replicas": count} for name, count in more.items()})
+    with pytest.raises(InvalidStackError) as caught:
+        planned(config)
+    lacking = "its node need not run neutron-metadata-agent, which has 3 instances on 5 nodes"
+    advice = "write quorate:services.neutron-metadata-agent.replicas: 5 (004, 5.3.8 and 5.4.8)"
+    assert [str(problem) for problem in caught.value.problems] == [
+        f"quorate:services.neutron-dhcp-agent: {lacking}; {advice}",
+        f"quorate:services.neutron-l3-agent: {lacking}; {advice}",
+    ]
+    config["services"]["neutron-metadata-agent"] = {"replicas": 5}
+    made = planned(config)
+    agents = {a.node for a in made.assignment if a.service in ("neutron-l3-agent", "neutron-dhcp-agent")}
+    assert agents <= {a.node for a in made.assignment if a.service == "neutron-metadata-agent"}
+    lab = planned({**config, "profile": "lab", "services": {"rabbitmq": {"replicas": 5}}})
+    assert any(lacking in warning for warning in lab.warnings)
+
+
+def test_the_l2_agent_of_network_nodes_is_a_workload_of_its_own() -> None:
+    made = planned(full_size("500"))
+    parts = {name: service for name, service in made.workloads if service.name == "neutron-l2-agent"}
+    assert {name: (part.pools, part.instances) for name, part in parts.items()} == {
+        "neutron-l2-agent": (("compute",), 3),
+        "neutron-l2-agent-network": (("mysqld",), 3),
+    }
+    assert [name for name, _ in made.workloads if name.startswith(("nova-compute", "ceph-osd"))] == [
+        "nova-compute",
+        "ceph-osd",
+    ]
 
 
 def test_a_row_of_a_user_s_architecture_that_nothing_runs_is_named(tmp_path: Path) -> None:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from blueprint.architecture.loader import NAMES, load_architecture
 from blueprint.architecture.model import Architecture, Row
 from blueprint.plan.companions import COMPANIONS
-from blueprint.plan.sizing import Resources, load_sizing
+from blueprint.plan.planner import plan
+from blueprint.plan.sizing import Profile, Resources, data_disks, light_problems, load_sizing
+from blueprint.problems import InvalidStackError
+from tests.stacks import full_size, parsed
 
 SYSTEM = (500, 1024)
 """What a node keeps for itself (witness.py)."""
@@ -57,8 +62,8 @@ def test_limits_are_not_below_requests_and_cpu_has_none() -> None:
 def test_the_seeds_figures_for_monitoring() -> None:
     sizing = load_sizing()
     seeded = {service for service, profiles in sizing.items() if _seed(profiles["production"]) == "004"}
-    assert seeded == {"influxdb-grafana", "grafana", "elasticsearch-kibana", "opensearch-dashboards", "nagios"}
-    for service in ("influxdb-grafana", "elasticsearch-kibana", "nagios"):
+    assert seeded == {"influxdb-grafana", "grafana", "elasticsearch-kibana", "opensearch-dashboards"}
+    for service in ("influxdb-grafana", "elasticsearch-kibana"):
         pair = [service, *(companion for companion, beside in COMPANIONS.items() if beside == service)]
         assert total([sizing[each]["production"] for each in pair]) == (4000, 8192), service
     for service in seeded:
@@ -95,6 +100,60 @@ def test_seed_storage_server_carries_ten_daemons() -> None:
     osd = load_sizing()["ceph-osd"]["production"]
     assert 10 * osd.cpu_m <= 24_000 - SYSTEM[0]
     assert 10 * osd.limit_memory_mi <= 128 * 1000**3 // 1024**2 - SYSTEM[1]
+
+
+def test_an_osd_pod_requests_for_each_data_disk_of_its_node() -> None:
+    """Hard disks where the server has any, as the source counts 900 TB on 45 servers; the pods of one set are alike."""
+    config = full_size("100")
+    storage = next(each for each in config["servers"] if each["roles"] == ["storage"])
+    storage["disks"] = [{"size": 480, "type": "ssd", "count": 2}, {"size": 2000, "type": "hdd", "count": 10}]
+    made = plan(parsed(config))
+    assert {data_disks(node) for node in made.pool("storage")} == {10}
+    one = load_sizing()["ceph-osd"]["production"]
+    size = made.sizes["ceph-osd"]
+    assert (size.cpu_m, size.memory_mi, size.limit_memory_mi) == (20_000, 10 * 8192, 10 * one.limit_memory_mi)
+    assert made.sizes["mysqld"] == load_sizing()["mysqld"]["production"]
+
+
+@pytest.mark.parametrize(
+    ("disks", "daemons"),
+    [
+        ([], 1),
+        ([{"size": 960, "type": "ssd", "count": 2}], 2),
+        ([{"size": 480, "type": "ssd", "count": 2}, {"size": 2000, "type": "hdd", "count": 6}], 6),
+    ],
+)
+def test_disks_that_count(disks: list[dict[str, Any]], daemons: int) -> None:
+    config = full_size("100")
+    storage = next(each for each in config["servers"] if each["roles"] == ["storage"])
+    storage["disks"] = disks
+    made = plan(parsed(config))
+    assert made.sizes["ceph-osd"].cpu_m == 2000 * daemons
+    assert any("are not listed" in warning for warning in made.warnings) == (not disks)
+
+
+def test_a_storage_node_too_small_for_its_disks_is_an_error() -> None:
+    config = full_size("100")
+    storage = next(each for each in config["servers"] if each["roles"] == ["storage"])
+    storage["disks"] = [{"size": 2000, "type": "hdd", "count": 12}]
+    with pytest.raises(InvalidStackError, match=r"its services request 24\.5 cores"):
+        plan(parsed(config))
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("profile", ["production", "lab"])
+def test_light_services_are_light(name: str, profile: Profile) -> None:
+    sizes = {service: profiles[profile] for service, profiles in load_sizing().items()}
+    assert list(light_problems(load_architecture(name), sizes)) == []
+
+
+def test_a_light_row_that_requests_much_is_an_error() -> None:
+    sizes = {"nagios": load_sizing()["mysqld"]["production"], "mysqld": load_sizing()["mysqld"]["production"]}
+    (problem,) = light_problems(load_architecture("100"), sizes)
+    assert str(problem) == (
+        "quorate:architecture (100, row 'Nagios'): its footprint is light, at most 1 cores and 4 GiB, and one instance "
+        "requests 3 cores and 16 GiB; write footprint: heavy"
+    )
 
 
 def test_sizes_of_a_node_fit_at_every_size_in_total() -> None:

@@ -15,6 +15,7 @@ _SUFFIX = {
     **{suffix: Decimal(1000) ** power for power, suffix in enumerate("kMGTPE", start=1)},
     **{f"{suffix}i": Decimal(1024) ** power for power, suffix in enumerate("KMGTPE", start=1)},
 }
+MIB = 1024**2
 GIB = 1024**3
 
 

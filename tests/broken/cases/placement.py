@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from tests.broken.broken import Broken, Props, apart_terms, moved_to
+from tests.broken.broken import Broken, Props, apart_terms, moved_to, replicas, requesting
 
 
 def _without_spread(topology: str) -> Callable[[Props], None]:
@@ -83,7 +83,26 @@ CASES = [
     Broken(
         "metadata agents away from Neutron",
         (("Deployment", "cloud-openstack-neutron-metadata-agent", moved_to("mysqld")),),
-        {"network-agents-beside-server": {"cloud-openstack-neutron-metadata-agent"}},
+        {
+            "network-agents-beside-server": {
+                "cloud-openstack-neutron-metadata-agent",
+                "cloud-openstack-neutron-l3-agent",
+                "cloud-openstack-neutron-dhcp-agent",
+            }
+        },
+    ),
+    Broken(
+        "two metadata agents for the nodes of three routers",
+        (("Deployment", "cloud-openstack-neutron-metadata-agent", replicas(2)),),
+        {
+            "instances-match-row": {"cloud-openstack-neutron-metadata-agent"},
+            "network-agents-beside-server": {"cloud-openstack-neutron-l3-agent", "cloud-openstack-neutron-dhcp-agent"},
+        },
+    ),
+    Broken(
+        "a light guest of RabbitMQ that is not light",
+        (("Deployment", "cloud-openstack-glance-api", requesting("2", "2Gi")),),
+        {"light-services-are-light": {"cloud-openstack-glance-api"}},
     ),
     Broken(
         "object gateways away from the monitors",
@@ -98,7 +117,7 @@ CASES = [
     Broken(
         "RabbitMQ on keystone's nodes as well",
         (("StatefulSet", "cloud-openstack-rabbitmq", moved_to("rabbitmq", "keystone")),),
-        {"alone-on-own-nodes": {"cloud-openstack-rabbitmq"}, "room-in-any-order": {"cloud-ctl07"}},
+        {"alone-on-own-nodes": {"cloud-openstack-rabbitmq"}},
         stack="ra500",
     ),
     Broken(

@@ -178,7 +178,6 @@ CASES = [
             "quorum-survives-rack": {
                 "cloud-openstack-mariadb-mysqld",
                 "cloud-openstack-ceph-mon",
-                "cloud-openstack-prometheus-influxdb-grafana",
                 "cloud-openstack-opensearch-elasticsearch-kibana",
             },
         },

@@ -1,4 +1,9 @@
-from policy.rules.dedication import alone_on_own_nodes, dedicated_nodes_admit_guests, dedicated_nodes_are_there
+from policy.rules.dedication import (
+    alone_on_own_nodes,
+    dedicated_nodes_admit_guests,
+    dedicated_nodes_are_there,
+    light_services_are_light,
+)
 from tests.policy.cases import case
 from tests.policy.world import (
     UNKNOWN,
@@ -8,12 +13,14 @@ from tests.policy.world import (
     machine,
     machine_pool,
     machines,
+    requesting,
     stack,
     whole_stack,
     workload,
 )
 
 there, guests, alone = dedicated_nodes_are_there, dedicated_nodes_admit_guests, alone_on_own_nodes
+light = light_services_are_light
 
 SIX = [*machines("rabbitmq"), *machines("mysqld")]
 THOUSAND = [each for each in whole_stack("1000") if each.props.get("kind") in ("Machine", "MachinePool")]
@@ -160,6 +167,45 @@ CASES = (
         workload("cinder-api", row="cinder-api").but(spec__template__spec__tolerations=EVERY_TAINT),
         undecided="cinder-api",
         message="taints[0] of computes",
+    ),
+    case(
+        light,
+        "a core and 4 GiB, or nothing",
+        cloud("1000"),
+        THOUSAND,
+        requesting(workload("glance-api", row="glance-api", pools=["nova-api"]), "1", "4Gi"),
+        workload("nova-scheduler", row="nova-scheduler", pools=["keystone"]),
+        passes="glance-api nova-scheduler",
+    ),
+    case(
+        light,
+        "what Nagios asked for",
+        cloud("100"),
+        SIX,
+        requesting(workload("nagios", row="Nagios", pools=["rabbitmq"], replicas=1), "4", "8Gi"),
+        requesting(workload("cinder-api", row="cinder-api", pools=["rabbitmq"]), "100m", "4097Mi"),
+        fails="nagios cinder-api",
+        message="a pod requests 4 cores and 8 GiB on nodes of rabbitmq-server, which admit light services; expected 1 "
+        "cores and 4 GiB or less (architecture 100)",
+    ),
+    case(
+        light,
+        "nodes that admit any service, or this one by its name",
+        cloud("100"),
+        SIX,
+        machines("controller"),
+        requesting(workload("glance-api", row="glance-api", pools=["mysqld", "controller"]), "2", "8Gi"),
+        requesting(daemons("neutron-l2-agent", "rabbitmq", row="neutron-l2-agent"), "2", "8Gi"),
+        requesting(workload("rabbitmq", "StatefulSet", row="rabbitmq-server", pools=["rabbitmq"]), "4", "8Gi"),
+    ),
+    case(light, "no architecture is named", SIX, requesting(workload("nagios", pools=["rabbitmq"]), "4", "8Gi")),
+    case(
+        light,
+        "unknown requests",
+        cloud("100"),
+        SIX,
+        requesting(workload("cinder-api", row="cinder-api", pools=["rabbitmq"]), UNKNOWN, "1Gi"),
+        undecided="cinder-api",
     ),
     case(
         alone,

@@ -108,6 +108,21 @@ CASES = (
         fails="r1",
         message="losing physical host virt1 can take 2 of 3 members; expected at least 2 left (majority)",
     ),
+    case(
+        host,
+        "Prometheus does not vote",
+        cloud(),
+        CROWDED,
+        quorum("influxdb-grafana", "Influxdb + Grafana", image="prometheus-server", pools=["rabbitmq"], apart=(HOST,)),
+    ),
+    case(
+        host,
+        "clustered InfluxDB in the same row votes",
+        cloud(),
+        CROWDED,
+        quorum("influxdb-grafana", "Influxdb + Grafana", image="influxdb:1.12", pools=["rabbitmq"], apart=(HOST,)),
+        fails="influxdb-grafana",
+    ),
     case(host, "etcd on masters of their own", masters(), etcd(), passes="etcd"),
     case(
         host,

@@ -1,3 +1,4 @@
+from policy.rule import Rule, S
 from policy.rules.quorum_sizes import (
     ceph_mon_size,
     etcd_size,
@@ -31,27 +32,21 @@ NO_QUORUM = (
 )
 
 
-def stores() -> list[Case]:
+def store(rule: Rule[S], name: str, row: str, image: str) -> list[Case]:
     """The two stores have the same limits."""
-    found: list[Case] = []
-    for rule, name, row, image in (
-        (metrics_store_size, "influxdb-grafana", "Influxdb + Grafana", "influxdb:2"),
-        (log_store_size, "elasticsearch-kibana", "Elasticsearch + Kibana", "quay.io/kolla/opensearch:2026.1"),
-    ):
-        found += [
-            case(rule, "three or four", members(name, row), by_image(image, 4), passes=f"{name} store"),
-            case(
-                rule,
-                "two",
-                members(name, row, 2),
-                by_image(image, 1),
-                fails=f"{name} store",
-                message="expected 3 or more",
-            ),
-            case(rule, "none", *NO_QUORUM, by_image("opensearch-dashboards:2")),
-            case(rule, "unknown replicas", members(name, row, UNKNOWN), undecided=name),
-        ]
-    return found
+    return [
+        case(rule, "three or four", members(name, row), by_image(image, 4), passes=f"{name} store"),
+        case(
+            rule,
+            "two",
+            members(name, row, 2),
+            by_image(image, 1),
+            fails=f"{name} store",
+            message="expected 3 or more",
+        ),
+        case(rule, "none", *NO_QUORUM, by_image("opensearch-dashboards:2")),
+        case(rule, "unknown replicas", members(name, row, UNKNOWN), undecided=name),
+    ]
 
 
 CASES = (
@@ -147,7 +142,8 @@ CASES = (
     ),
     case(ceph_mon_size, "none", *NO_QUORUM, daemons("ceph-osd", row="ceph-osd")),
     case(ceph_mon_size, "unknown replicas", members("ceph-mon", "ceph-mon", UNKNOWN), undecided="ceph-mon"),
-    *stores(),
+    *store(metrics_store_size, "influxdb-grafana", "Influxdb + Grafana", "influxdb:3"),
+    *store(log_store_size, "elasticsearch-kibana", "Elasticsearch + Kibana", "quay.io/kolla/opensearch:2026.1"),
     case(
         rabbitmq_size,
         "a StatefulSet for each member",

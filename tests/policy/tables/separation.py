@@ -1,4 +1,4 @@
-from policy.rules.anti_affinity import l2_agent_goes_along, nothing_beside_osd, services_apart
+from policy.rules.anti_affinity import nothing_beside_osd, services_apart
 from tests.policy.cases import case
 from tests.policy.world import (
     HOST,
@@ -14,19 +14,13 @@ from tests.policy.world import (
     workload,
 )
 
-apart, l2, osd = services_apart, l2_agent_goes_along, nothing_beside_osd
+apart, osd = services_apart, nothing_beside_osd
 
 NODES = [*machines("keystone"), *machines("horizon")]
 KEYSTONE = workload("keystone", row="keystone-all", pools=["keystone"])
 HORIZON = workload("horizon", row="horizon/apache2", pools=["horizon"])
 BOTH = ["keystone", "horizon"]
 REFUSES = "spec__template__spec__affinity__podAntiAffinity__" + REQUIRED
-
-NETWORK = [machine_pool("compute"), *machines("keystone")]
-AGENT = daemons("neutron-l2-agent", "compute", "keystone", row="neutron-l2-agent")
-COMPUTE = daemons("nova-compute", "compute", row="nova-compute")
-L3 = workload("neutron-l3-agent", row="neutron-l3-agent", pools=["keystone"])
-DHCP = workload("neutron-dhcp-agent", row="neutron-dhcp-agent", pools=["keystone"])
 
 STORAGE = [machine_pool("storage"), *machines("keystone")]
 OSD = daemons("ceph-osd", "storage", row="ceph-osd")
@@ -93,50 +87,6 @@ CASES = (
         undecided="keystone horizon",
     ),
     case(apart, "the stack has no nodes", cloud(), KEYSTONE, HORIZON, undecided="keystone horizon"),
-    case(
-        l2,
-        "wherever they may run",
-        cloud(),
-        NETWORK,
-        AGENT,
-        COMPUTE,
-        L3,
-        DHCP,
-        passes="nova-compute neutron-l3-agent neutron-dhcp-agent",
-    ),
-    case(
-        l2,
-        "on computes alone",
-        cloud(),
-        NETWORK,
-        daemons("neutron-l2-agent", "compute", row="neutron-l2-agent"),
-        COMPUTE,
-        L3,
-        DHCP,
-        passes="nova-compute",
-        fails="neutron-l3-agent neutron-dhcp-agent",
-        message="it may run on keystone-1, keystone-2, keystone-3, where no neutron-l2-agent runs",
-    ),
-    case(l2, "no agent at all", cloud(), NETWORK, COMPUTE, fails="nova-compute"),
-    case(
-        l2,
-        "replicas are not everywhere",
-        cloud(),
-        NETWORK,
-        COMPUTE,
-        workload("neutron-l2-agent", row="neutron-l2-agent", pools=["compute"]),
-        fails="nova-compute",
-    ),
-    case(l2, "no service that needs it", cloud(), NETWORK, AGENT, workload("glance-api", row="glance-api")),
-    case(
-        l2,
-        "unknown affinity of the agent",
-        cloud(),
-        NETWORK,
-        COMPUTE,
-        AGENT.but(spec__template__spec__affinity=UNKNOWN),
-        undecided="nova-compute",
-    ),
     case(osd, "storage nodes of its own", cloud(), STORAGE, OSD, KEYSTONE, AGENT_OF_NODES, passes="keystone"),
     case(
         osd,
