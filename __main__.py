@@ -15,6 +15,7 @@ from blueprint.problems import InvalidStackError
 from blueprint.stackfile import loader
 from components import previous, target
 from components.cloud import Cloud, CloudArgs
+from components.target.render import Render
 
 SHOWN = 32
 """The language host's code for an end that the user has been told the reason of: no traceback, no second message."""
@@ -29,7 +30,7 @@ def main() -> None:
     for warning in plan.warnings:
         pulumi.warn(warning)
 
-    landing = target.of(stack)
+    landing = Render(stack)
     opts = pulumi.ResourceOptions(providers=[landing.kubernetes])
     cloud = Cloud("cloud", CloudArgs(plan, stack, landing), opts)
     history = previous.Previous("previous", previous.quorum_state(plan), pulumi.ResourceOptions(depends_on=[cloud]))
@@ -37,7 +38,7 @@ def main() -> None:
     pulumi.export("architecture", plan.architecture.name)
     pulumi.export("plan", str(target.directory(stack) / "plan.json"))
     pulumi.export("services", {service.name: service.instances for service in plan.services})
-    pulumi.export(contract.QUORUM_STATE_OUTPUT, history.standing)
+    pulumi.export(contract.QUORUM_STATE_OUTPUT, history.quorum_state)
 
 
 try:

@@ -15,9 +15,10 @@ ENVIRONMENT = "quorate:openstack:Environment"
 PROJECT = "quorate:openstack:Project"
 PROCESS = "quorate:openstack:Process"
 
-MACHINE = "pulumi-python:dynamic/quorate:Machine"
-MACHINE_POOL = "pulumi-python:dynamic/quorate:MachinePool"
-"""Dynamic resources: the engine prefixes theirs. A policy may as well go by the input `kind`."""
+MACHINE = "quorate:machine:Machine"
+MACHINE_POOL = "quorate:machine:MachinePool"
+TREE = "pulumi-python:dynamic/quorate:Tree"
+"""Files of machines that are rendered: a dynamic resource, whose token the engine prefixes."""
 
 # Labels of nodes.
 SERVER = "quorate.io/server"

@@ -13,7 +13,9 @@ from policy.wording import join_names, pluralize
 
 _PLACES = frozenset({SERVER, POOL})
 """Labels whose change is told as a move."""
-_OF_THE_NODE = frozenset({"node.yaml", "kubelet.yaml", "domain.xml"})
+_OF_THE_NODE = frozenset(
+    {"root/etc/quorate/node.yaml", "root/etc/kubernetes/patches/kubeletconfiguration.yaml", "definition/domain.xml"}
+)
 """Files that repeat what the machine's own properties say."""
 
 

@@ -13,6 +13,8 @@ from typing import Any, cast
 
 import yaml
 
+from changes.side import machine_texts
+from contract import TREE
 from policy.facts.kubernetes.node import is_machine
 from policy.facts.kubernetes.workload import kubernetes_kind
 from policy.facts.properties import UNKNOWN
@@ -36,13 +38,14 @@ def files(resources: Iterable[Resource]) -> Files:
     found: Files = {}
     for resource in resources:
         kind = kubernetes_kind(resource)
-        if resource.type.startswith(_HIDDEN) or kind == "Secret":
+        if is_machine(resource):
+            found |= _machine(resource.plain())
+            continue
+        if resource.type.startswith(_HIDDEN) or resource.type == TREE or kind == "Secret":
             continue
         plain = resource.plain()
         if kind:
             found[f"manifests/{_object_path(kind, resource, plain)}"] = plain
-        elif is_machine(resource):
-            found |= _machine(plain)
         else:
             known = {key: value for key, value in plain.items() if not key.startswith("__")}
             found[f"resources/{resource.type.replace(':', '/')}/{resource.name}.yaml"] = known
@@ -57,12 +60,11 @@ def _object_path(kind: str, resource: Resource, plain: Mapping[str, Any]) -> str
 
 
 def _machine(plain: Mapping[str, Any]) -> Files:
-    texts = cast("dict[str, str]", plain.get("files") or {})
     nodes = cast("list[dict[str, str]]", plain.get("nodes") or [])
     # A pool's folder is named after its first node: the resource is named after its size, which may be what changes.
     folder = f"machines/{nodes[0]['node']} and all of its kind" if nodes else f"machines/{plain['node']}"
-    found: Files = {f"{folder}/{path}": text for path, text in texts.items()}
-    facts = {key: value for key, value in plain.items() if key not in ("files", "root", "digest", "__provider")}
+    found: Files = {f"{folder}/{path}": text for path, text in machine_texts(plain).items()}
+    facts = {key: value for key, value in plain.items() if key not in ("files", "steps", "definition")}
     return {**found, f"{folder}/resource.yaml": facts}
 
 

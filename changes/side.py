@@ -21,8 +21,8 @@ from policy.facts.stack import Facts, NoNodes
 
 Props = dict[str, Any]
 
-_ENGINE_S_OWN = frozenset({"__provider", "__internal", "__defaults", "digest"})
-"""Properties that say nothing of the stack: the provider's pickled code, what was written last."""
+_ENGINE_S_OWN = frozenset({"__provider", "__internal", "__defaults"})
+"""Properties that are not the stack's: the engine's own, and the provider's pickled code."""
 
 
 @dataclass(frozen=True)
@@ -55,14 +55,15 @@ class Machine:
 
     @cached_property
     def size(self) -> str:
-        """Cores and memory; empty where they are not said."""
-        cpu, memory = self.props.get("cpu"), self.props.get("memory")
+        """Cores and memory that pods may use; empty where they are not said."""
+        room = cast("Mapping[str, Any]", self.props.get("allocatable") or {})
+        cpu, memory = room.get("cpu"), room.get("memory")
         return "" if cpu is None and memory is None else f"{_whole(cpu)} cores, {_whole(memory)} GiB"
 
     @property
     def files(self) -> Mapping[str, str]:
-        """Text of its files; templates where workers share a resource."""
-        return cast("Mapping[str, str]", self.props.get("files") or {})
+        """Texts of its files by path, of its steps and of its definition by name; templates where workers are alike."""
+        return machine_texts(self.props)
 
     @cached_property
     def place(self) -> Mapping[str, str]:
@@ -74,7 +75,7 @@ class Machine:
     @cached_property
     def disks(self) -> Mapping[str, str]:
         """Its virtual disks by device, each with its source."""
-        text = self.files.get(DOMAIN_FILE)
+        text = self.files.get(f"definition/{DOMAIN_FILE}")
         return {} if text is None else disks(text)
 
     def renamed(self, name: str) -> Mapping[str, Any]:
@@ -173,6 +174,18 @@ class Side:
             return self.facts.eligible(workload)
         except NoNodes:
             return ()
+
+
+def machine_texts(props: Mapping[str, Any]) -> dict[str, str]:
+    """What a machine is brought to, by its place in the machine's rendered tree."""
+    files = cast("Mapping[str, str]", props.get("files") or {})
+    definition = cast("Mapping[str, str]", props.get("definition") or {})
+    steps = cast("list[Mapping[str, str]]", props.get("steps") or [])
+    return {
+        **{f"root/{path.removeprefix('/')}": text for path, text in files.items()},
+        **{f"steps/{step['name']}": f"{step['check']}\n---\n{step['apply']}\n" for step in steps},
+        **{f"definition/{name}": text for name, text in definition.items()},
+    }
 
 
 def identity(workload: Workload) -> str:

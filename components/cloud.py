@@ -9,7 +9,7 @@ from blueprint.plan.planner import Plan
 from components import machine_files, workers
 from components.component import Component, Facts, plain
 from components.k8s_master import MasterTier, MasterTierArgs
-from components.machine import MachineArgs, MachinePoolArgs
+from components.machine import Machine, MachinePool, MachinePoolArgs, Turns
 from components.openstack import storage
 from components.openstack.environment import Environment, EnvironmentArgs
 from components.target import Target
@@ -46,34 +46,34 @@ class Cloud(Component[CloudArgs]):
         )
 
     def build(self, name: str, args: CloudArgs) -> None:
-        hosts = self._virt_hosts(name, args)
-        masters = self._master_tier(name, args, hosts)
+        turns = Turns()
+        hosts = self._virt_hosts(name, args, turns)
+        masters = self._master_tier(name, args, hosts, turns)
         self._machines(name, args)
         self._environment(name, args, masters)
 
-    def _virt_hosts(self, name: str, args: CloudArgs) -> list[VirtHost]:
+    def _virt_hosts(self, name: str, args: CloudArgs, turns: Turns) -> list[VirtHost]:
         hosts: list[VirtHost] = []
         for host in args.plan.hosts:
-            guests = tuple(node for node in args.plan.nodes if node.virtual and node.server == host.name)
-            files = {guest.name: machine_files.files(args.plan, guest) for guest in guests}
-            arguments = VirtHostArgs(host, guests, files, args.target)
+            nodes = (node for node in args.plan.nodes if node.virtual and node.server == host.name)
+            guests = [machine_files.arguments(args.plan, node, args.target) for node in nodes]
+            arguments = VirtHostArgs(host, guests, turns)
             # Its virtual machines stand or fall with it, and a lab comes and goes.
             opts = self.child(protect=args.plan.settings.profile == "production")
             hosts.append(VirtHost(f"{name}-{host.name}", arguments, opts))
         return hosts
 
-    def _master_tier(self, name: str, args: CloudArgs, hosts: list[VirtHost]) -> MasterTier:
-        files = {master.name: machine_files.files(args.plan, master) for master in args.plan.masters}
-        arguments = MasterTierArgs(args.plan, files, args.target)
-        return MasterTier(f"{name}-masters", arguments, self.child(depends_on=hosts))
+    def _master_tier(self, name: str, args: CloudArgs, hosts: list[VirtHost], turns: Turns) -> MasterTier:
+        servers = (master for master in args.plan.masters if not master.virtual)
+        machines = [machine_files.arguments(args.plan, master, args.target) for master in servers]
+        return MasterTier(f"{name}-masters", MasterTierArgs(args.plan, machines, turns), self.child(depends_on=hosts))
 
     def _machines(self, name: str, args: CloudArgs) -> None:
         for node in workers.alone(args.plan):
-            machine = MachineArgs(node, machine_files.files(args.plan, node))
-            args.target.machine(f"{name}-{node.name}", machine, self.child())
+            Machine(f"{name}-{node.name}", machine_files.arguments(args.plan, node, args.target), self.child())
         for pool, nodes in workers.pools(args.plan).items():
-            alike = MachinePoolArgs(nodes, machine_files.templates(args.plan, nodes[0]))
-            args.target.machine_pool(f"{name}-{pool}", alike, self.child())
+            alike = MachinePoolArgs(nodes, machine_files.parts(args.plan, nodes[0]), args.target)
+            MachinePool(f"{name}-{pool}", alike, self.child())
 
     def _environment(self, name: str, args: CloudArgs, masters: MasterTier) -> None:
         environment = storage.ENVIRONMENT

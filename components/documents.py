@@ -1,20 +1,18 @@
-"""YAML documents of machines' files: stable order, and places where a node's own values come in later.
+"""YAML documents of machines' files: stable order, and places that a node's own values fill later (templates.py).
 
-A pool's files are templates (`string.Template`) of its nodes' names, addresses, servers and racks. Such a place is
-written in quotes, whatever value it takes: a rack named 1 stays text.
+A place is written in double quotes, whatever value it takes: a rack named 1 stays text.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from string import Template
 from typing import Any, cast
 
 import yaml
 
 
 class Place(str):
-    """Text with `${...}` in it, to be filled for each node."""
+    """Text with `${...}` in it, which is filled for each node."""
 
     __slots__ = ()
 
@@ -37,17 +35,12 @@ _Dumper.add_representer(Place, _place)
 
 
 def template(*documents: Mapping[str, Any]) -> str:
-    """Documents as one template: a plain `$` in their texts is doubled, places stay."""
+    """Returns documents as one template: a plain `$` in their texts is doubled, places stay."""
     return yaml.dump_all((_escaped(document) for document in documents), Dumper=_Dumper, sort_keys=False, width=1000)
 
 
-def fill(templates: Mapping[str, str], values: Mapping[str, str]) -> dict[str, str]:
-    """The files of one node. Raises KeyError for a place that nothing fills."""
-    return {path: Template(text).substitute(values) for path, text in templates.items()}
-
-
 def literal(text: str) -> str:
-    """Text that holds no place, as a template."""
+    """Returns text without places as a template."""
     return text.replace("$", "$$")
 
 

@@ -1,37 +1,87 @@
-"""What every Kubernetes node is told of itself: its labels, taints, address and size.
+"""Files and steps that make a machine a Kubernetes node: its labels, taints, address and size, and how it joins.
 
-kubelet and kubeadm read the same labels and taints that policies and proofs read in node.yaml; all of them come from
-the plan's nodes (blueprint/plan/nodes.py), so that they cannot disagree.
+kubelet and kubeadm read the same labels and taints that proofs read in node.yaml; all of them come from the plan's
+nodes (blueprint/plan/nodes.py), so that they cannot disagree.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from blueprint.plan.nodes import Capacity, Node
 from components import documents
 from components.documents import Place, template
+from components.machine import File, Parts, Step
 from contract import RACK, SERVER, ZONE
 
 CRI_SOCKET = "unix:///run/containerd/containerd.sock"
-PATCHES = "/etc/kubernetes/patches"
-"""Where kubeadm finds kubelet.yaml, as its patch `kubeletconfiguration`: the cluster-wide one has no taints."""
+KUBERNETES = "/etc/kubernetes"
+CONFIGURATION = f"{KUBERNETES}/kubeadm.yaml"
+PATCHES = f"{KUBERNETES}/patches"
+"""Where kubeadm finds the machine's patch of kubelet's configuration: the cluster-wide one has no taints."""
+NODE = "/etc/quorate/node.yaml"
+DISCOVERY = f"{KUBERNETES}/discovery.conf"
+"""A kubeconfig with the cluster's address, its CA and a bootstrap token. Nothing renders it yet."""
 
 KUBEADM = "kubeadm.k8s.io/v1beta4"
 API_PORT = 6443
 
 
-def files(node: Node) -> dict[str, str]:
-    """Templates that every machine has, whatever else it is."""
-    return {
-        "kubelet.yaml": template(kubelet_configuration(node)),
-        "node.yaml": template(facts(node)),
-    }
+def parts(node: Node) -> Parts:
+    """What every machine has, whatever else it is."""
+    return Parts(
+        files=(
+            File(f"{PATCHES}/kubeletconfiguration.yaml", template(kubelet_configuration(node))),
+            File(NODE, template(facts(node))),
+        )
+    )
 
 
-def join(node: Node) -> dict[str, str]:
-    """What a worker joins the cluster with."""
-    return {"kubeadm-join.yaml": template(join_configuration(node))}
+def worker_parts(node: Node) -> Parts:
+    """What a machine joins the cluster with, unless it is a master."""
+    return Parts(
+        files=(File(CONFIGURATION, template(join_configuration(node))),),
+        steps=(
+            await_files("await-discovery", "the way to the cluster", [DISCOVERY]),
+            join("await-discovery"),
+            _USE_PROXY,
+        ),
+    )
+
+
+def join(*after: str) -> Step:
+    """Joins the machine to the cluster, as a worker or as a further master."""
+    return Step(
+        name="join",
+        does="Joins this machine to the cluster.",
+        check=f'[ -f "$ROOT{KUBERNETES}/kubelet.conf" ]',
+        apply=f'kubeadm join --config "$ROOT{CONFIGURATION}"',
+        after=after,
+    )
+
+
+def await_files(name: str, what: str, paths: Sequence[str]) -> Step:
+    """Stops the run until somebody has placed files that nothing renders yet; `what` names them in the message."""
+    tests = "\n".join(f'[ -f "$ROOT{path}" ]' for path in paths)
+    missing = "\n".join(f'[ -f "$ROOT{path}" ] || echo "  {path}" >&2' for path in paths)
+    return Step(
+        name=name,
+        does=f"Stops until {what} are there; they are placed from outside.",
+        check=tests,
+        apply=f'echo "missing {what}; place these files, then run apply again:" >&2\n{missing}\nexit 1',
+    )
+
+
+_USE_PROXY = Step(
+    name="use-api-proxy",
+    does="Sends kubelet to this machine's own proxy; kubeadm join names one master, which is a single point of failure.",
+    check=f'grep -q "server: https://127.0.0.1:{API_PORT}" "$ROOT{KUBERNETES}/kubelet.conf"',
+    apply=f"""\
+sed -i "s|server: https://.*|server: https://127.0.0.1:{API_PORT}|" "$ROOT{KUBERNETES}/kubelet.conf"
+systemctl restart kubelet.service""",
+    after=("join",),
+)
 
 
 def labels(node: Node) -> dict[str, str]:
@@ -89,14 +139,14 @@ def join_configuration(node: Node) -> dict[str, Any]:
     return {
         "apiVersion": KUBEADM,
         "kind": "JoinConfiguration",
-        "discovery": {"file": {"kubeConfigPath": "/etc/kubernetes/discovery.conf"}},
+        "discovery": {"file": {"kubeConfigPath": DISCOVERY}},
         "nodeRegistration": node_registration(node),
         "patches": {"directory": PATCHES},
     }
 
 
 def facts(node: Node) -> dict[str, Any]:
-    """The node as the API server will show it, for whoever makes or checks one without the machine."""
+    """The node as the API server will show it, for proofs, which have no machine."""
     return {
         "name": documents.NODE,
         "address": documents.ADDRESS,

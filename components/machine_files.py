@@ -1,28 +1,47 @@
-"""Which files a machine has, by what it is: a master, a worker, a virtual machine.
+"""What a machine is given, by what it is: a master, a worker, a virtual machine.
 
-Collects them from the parts that own them; decides nothing else. For a pool of workers the same templates go to the
-resource itself, which fills them node by node.
+Collects the files and steps of the parts that own them; decides nothing else.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from blueprint.plan.nodes import Node
 from blueprint.plan.planner import Plan
-from components import documents, k8s_master, kubelet, virt_host
-from components.machine import variables
+from components import k8s_master, kubelet, virt_host
+from components.machine import File, MachineArgs, Parts, Step
 from components.openstack import directories
+from components.target import Target
 from contract import MASTER_POOL
 
+TMPFILES = "/etc/tmpfiles.d/quorate.conf"
 
-def templates(plan: Plan, node: Node) -> dict[str, str]:
-    """What the node has as a member of the Kubernetes cluster."""
-    common = kubelet.files(node) | directories.files(plan, node)
+_CREATE_DIRECTORIES = Step(
+    name="create-directories",
+    does="Creates the directories of local volumes.",
+    check=f"""\
+while read -r _ directory _; do
+  [ -d "$ROOT$directory" ] || exit 1
+done <"$ROOT{TMPFILES}\"""",
+    apply=f'systemd-tmpfiles --create "$ROOT{TMPFILES}"',
+)
+
+
+def parts(plan: Plan, node: Node) -> Parts:
+    """Files and steps of a node, whose files are templates: the same for all nodes of a pool."""
+    found = kubelet.parts(node) + _directories(directories.files(plan, node))
     if node.pool == MASTER_POOL:
-        return common | k8s_master.master_files(plan, node)
-    return common | kubelet.join(node) | k8s_master.worker_files(plan)
+        return found + k8s_master.master_parts(plan, node)
+    return found + k8s_master.proxy_parts(plan) + kubelet.worker_parts(node)
 
 
-def files(plan: Plan, node: Node) -> dict[str, str]:
-    """All files of one machine."""
-    filled = documents.fill(templates(plan, node), variables(node))
-    return filled | virt_host.files(node, plan.settings.template)
+def arguments(plan: Plan, node: Node, target: Target) -> MachineArgs:
+    """Everything that makes one machine."""
+    return MachineArgs(node, parts(plan, node), target, virt_host.files(node, plan.settings.template))
+
+
+def _directories(files: Mapping[str, str]) -> Parts:
+    if not files:
+        return Parts()
+    return Parts(tuple(File(TMPFILES, text) for text in files.values()), (_CREATE_DIRECTORIES,))

@@ -1,21 +1,23 @@
-"""Files of machines as a resource: the dynamic provider behind Machine and MachinePool.
+"""Files of machines as a resource: the dynamic provider behind the render target's trees.
 
 The state of a dynamic resource names this class (pickled by reference, so a hundred bytes and no code): module and
-class names are part of every stack's state and must not change. It is written for that: plain functions over plain
-properties, nothing imported from the rest of Quorate.
+class names are part of every stack's state and must not change. It is plain functions over plain properties.
 
-What it guarantees: files appear whole or not at all; a file that is right already is left alone; files that went away
-are removed, and only those that it wrote; what somebody deleted or edited on disk shows at the next refresh. A node
-may move from one resource to another in one update, in either order: `.owners/` says whose a node's files are.
+What it guarantees: files appear complete or not at all; a file that is right already is left alone; files that went
+away are removed, and only those that it wrote; a file that somebody deleted or edited, or whose mode changed, is
+noticed by the next refresh. A node may move from one resource to another in one update, in either order: `.owners/`
+says whose a node's files are. Secret files are compared by their content, which the engine encrypts: there is no
+digest of them.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import secrets
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
-from string import Template
 from threading import Lock
 from typing import Any
 
@@ -29,23 +31,25 @@ from pulumi.dynamic import (
     UpdateResult,
 )
 
+from components.templates import fill, has_places
+
 Properties = dict[str, Any]
-Texts = dict[str, dict[str, str]]
 
-COMPUTED = frozenset({"__provider", "digest"})
-"""Not given by the program: the engine's own, and what was written."""
-
-IDENTITY = ("root",)
+IDENTITY = ("root", "secretsRoot")
 """A tree somewhere else is another tree."""
 
 OWNERS = ".owners"
+DRIFTED = "drifted"
 
 _LOCK = Lock()
 """The engine updates resources side by side, in one provider process."""
 
 
 class TreeProvider(ResourceProvider):
-    """Writes `<root>/<node>/<path>` for one node, or for each node of a pool from templates."""
+    """Writes `<root>/<node>/<path>` for each node from templates, and `<secretsRoot>/<node>/<path>`.
+
+    Outputs name what was written: `names`, `paths`, and `written`, a digest of the templates and the nodes' values.
+    """
 
     serialize_as_secret_always = False
 
@@ -53,10 +57,9 @@ class TreeProvider(ResourceProvider):
         return CheckResult(news, [CheckFailure(key, reason) for key, reason in _faults(news)])
 
     def diff(self, _id: str, _olds: Properties, _news: Properties) -> DiffResult:
-        changed = [key for key in sorted((_olds.keys() | _news.keys()) - COMPUTED) if _olds.get(key) != _news.get(key)]
-        drifted = _olds.get("digest") != _digest(contents(_news))
-        replaces = [key for key in IDENTITY if key in changed]
-        return DiffResult(changes=bool(changed) or drifted, replaces=replaces, delete_before_replace=True)
+        replaces = [key for key in IDENTITY if _olds.get(key) != _news.get(key)]
+        changed = _olds.get("written") != _asked(_news) or _olds.get("secrets") != _news.get("secrets")
+        return DiffResult(changes=changed or bool(replaces), replaces=replaces, delete_before_replace=True)
 
     def create(self, props: Properties) -> CreateResult:
         owner = secrets.token_hex(8)
@@ -64,98 +67,144 @@ class TreeProvider(ResourceProvider):
 
     def read(self, id_: str, props: Properties) -> ReadResult:
         root = Path(props["root"])
-        there = {
-            node: {path: text for path in texts if (text := _text(root / node / path)) is not None}
-            for node, texts in contents(props).items()
-        }
-        if not any(there.values()):
+        if not any((root / name).exists() for name in props["names"]):
             return ReadResult("", {})  # an empty id: the resource is gone
-        return ReadResult(id_, {**props, "digest": _digest(there)})
+        there = {name: {path: _found(root / name / path) for path in props["paths"]} for name in props["names"]}
+        outs = dict(props) if _digest(there) == props["digest"] else {**props, "written": DRIFTED}
+        if "secrets" in props:
+            outs["secrets"] = _secrets_found(props)
+        return ReadResult(id_, outs)
 
     def update(self, _id: str, _olds: Properties, _news: Properties) -> UpdateResult:
         outs = _write(_id, _news)
-        _remove(_id, _olds, keep=contents(_news))
+        _remove(_id, _olds, keep=outs)
         return UpdateResult(outs)
 
     def delete(self, _id: str, _props: Properties) -> None:
-        _remove(_id, _props, keep={})
+        _remove(_id, _props, keep={"names": []})
 
 
-def contents(props: Properties) -> Texts:
-    """The text of every file, by node and by path below the node's directory."""
-    files: dict[str, str] = props["files"]
-    if "nodes" not in props:
-        return {props["node"]: files}
-    templates = {path: Template(text) for path, text in files.items()}
-    return {
-        node["node"]: {path: template.substitute(node) for path, template in templates.items()}
-        for node in props["nodes"]
-    }
+Found = tuple[int, str] | None
+"""Mode and text of a file that is there."""
+
+
+def contents(props: Properties) -> Iterator[tuple[str, dict[str, str]]]:
+    """The text of every file without a secret, by path below the node's directory; node after node."""
+    templates: dict[str, str] = props["files"]
+    own = {path: text for path, text in templates.items() if has_places(text)}
+    shared = fill({path: text for path, text in templates.items() if path not in own}, {})
+    for node in props["nodes"]:
+        yield node["node"], {**shared, **fill(own, node)}
+
+
+def _asked(props: Properties) -> str:
+    """A digest of what the program asks for: the templates, so that no preview fills them for a thousand nodes."""
+    asked = json.dumps([props["files"], props["nodes"]], sort_keys=True)
+    return hashlib.sha256(asked.encode()).hexdigest()
+
+
+def _mode(text: str) -> int:
+    return 0o755 if text.startswith("#!") else 0o644
 
 
 def _faults(props: Properties) -> list[tuple[str, str]]:
-    names = [node["node"] for node in props["nodes"]] if "nodes" in props else [props["node"]]
+    names = [node["node"] for node in props["nodes"]]
     doubled = [name for name, count in Counter(names).items() if count > 1]
     if doubled:
-        return [("nodes", f"{doubled[0]} stands there twice")]
+        return [("nodes", f"{doubled[0]} is listed twice")]
     outside = [name for name in names if "/" in name or name in ("", ".", "..", OWNERS)]
     outside += [path for path in props["files"] if PurePosixPath(path).is_absolute() or ".." in path.split("/")]
+    outside += [path for path in props.get("secrets") or () if ".." in path.split("/")]
     if outside:
         return [("files", f"{', '.join(outside)} leads out of the machine's own directory")]
     try:
-        contents(props)
+        for _ in contents(props):
+            pass
     except (KeyError, ValueError) as error:
-        return [("files", f"a template uses what its nodes do not have: {error}")]
+        return [("files", f"a template uses a value that a node does not have: {error}")]
     return []
 
 
-def _digest(texts: Texts) -> str:
+def _digest(trees: dict[str, dict[str, Found]]) -> str:
     whole = hashlib.sha256()
-    for node, files in sorted(texts.items()):
-        for path, text in sorted(files.items()):
-            whole.update(f"{node}/{path}\0{len(text)}\0{text}\0".encode())
+    for node, files in sorted(trees.items()):
+        for path, found in sorted(files.items()):
+            mode, text = found or (0, "")
+            whole.update(f"{node}/{path}\0{mode:o}\0{len(text)}\0{text}\0".encode())
     return whole.hexdigest()
 
 
-def _text(path: Path) -> str | None:
+def _found(path: Path) -> Found:
     try:
-        return path.read_bytes().decode()  # as bytes: text would come back with other line ends
+        # As bytes: text would come back with other line ends.
+        return path.stat().st_mode & 0o7777, path.read_bytes().decode(errors="replace")
     except (FileNotFoundError, NotADirectoryError):
         return None
-    except UnicodeDecodeError:
-        return ""  # somebody put something else there
+
+
+def _secrets_found(props: Properties) -> dict[str, str]:
+    """Contents of the secret files, without those that are missing, edited on one node, or readable by others."""
+    root, names = Path(props["secretsRoot"]), props["names"]
+    right = {path: (0o600, text) for path, text in props["secrets"].items()}
+    return {
+        path: text
+        for path, text in props["secrets"].items()
+        if all(_found(_secret_path(root, name, path)) == right[path] for name in names)
+    }
+
+
+def _secret_path(root: Path, node: str, path: str) -> Path:
+    return root / node / path.lstrip("/")
 
 
 def _write(owner: str, props: Properties) -> Properties:
     root = Path(props["root"])
-    texts = contents(props)
-    for node, files in texts.items():
+    hidden: dict[str, str] = props.get("secrets") or {}
+    trees: dict[str, dict[str, Found]] = {}
+    for node, files in contents(props):
         with _LOCK:
-            _write_whole(root / OWNERS / node, owner)
+            _write_whole(root / OWNERS / node, owner, 0o644)
             for path, text in files.items():
-                _write_whole(root / node / path, text)
-    return {**props, "digest": _digest(texts)}
+                _write_whole(root / node / path, text, _mode(text))
+            for path, text in hidden.items():
+                _write_secret(Path(props["secretsRoot"]), node, path, text)
+        trees[node] = {path: (_mode(text), text) for path, text in files.items()}
+    given = {key: props[key] for key in (*IDENTITY, "secrets") if key in props}
+    names, paths = [*trees], [*props["files"]]
+    return {**given, "names": names, "paths": paths, "written": _asked(props), "digest": _digest(trees)}
 
 
-def _write_whole(path: Path, text: str) -> None:
-    if _text(path) == text:
+def _write_whole(path: Path, text: str, mode: int) -> None:
+    if _found(path) == (mode, text):
         return
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(f".{path.name}.unfinished")
+    unfinished.unlink(missing_ok=True)
+    unfinished.touch(0o600)
     unfinished.write_bytes(text.encode())
+    unfinished.chmod(mode)
     unfinished.replace(path)
 
 
-def _remove(owner: str, props: Properties, keep: Texts) -> None:
-    """Removes the files of `props` but those kept, of nodes that nobody else has taken over."""
+def _write_secret(root: Path, node: str, path: str, text: str) -> None:
+    for directory in (root.parent, root, root / node):
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    _write_whole(_secret_path(root, node, path), text, 0o600)
+
+
+def _remove(owner: str, props: Properties, keep: Properties) -> None:
+    """Removes the files of `props` but those of `keep`, of nodes that no other resource has taken over."""
     root = Path(props["root"])
-    for node, files in contents(props).items():
+    for node in props["names"]:
         with _LOCK:
-            if _text(root / OWNERS / node) not in (owner, None):
+            if (mark := _found(root / OWNERS / node)) and mark[1] != owner:
                 continue
-            for path in files.keys() - keep.get(node, {}).keys():
+            kept = keep if node in keep["names"] else {}
+            for path in set(props["paths"]) - set(kept.get("paths", ())):
                 _unlink(root / node / path, root)
-            if node not in keep:
+            for path in set(props.get("secrets") or ()) - set(kept.get("secrets") or ()):
+                _unlink(_secret_path(Path(props["secretsRoot"]), node, path), Path(props["secretsRoot"]))
+            if not kept:
                 _unlink(root / OWNERS / node, root)
 
 

@@ -9,10 +9,13 @@ import contract
 from blueprint.plan.nodes import Node
 from components.documents import literal, template
 from components.k8s_master.versions import NGINX_IMAGE
-from components.kubelet import API_PORT
+from components.kubelet import API_PORT, KUBERNETES
+from components.machine import File, Parts
 
 TIMEOUT = "10m"
 """004, 5.5.8: with nginx's default, watches were cut so often that API servers spent ten times the CPU."""
+
+DIRECTORY = f"{KUBERNETES}/api-proxy"
 
 CONFIGURATION = """\
 worker_processes 1;
@@ -38,15 +41,17 @@ stream {{
 """
 
 
-def files(masters: Sequence[Node], digests: Mapping[str, str]) -> dict[str, str]:
-    """Templates of the proxy's configuration and of its static pod. `digests`: those that the stack pins, by name."""
+def parts(masters: Sequence[Node], digests: Mapping[str, str]) -> Parts:
+    """The proxy's configuration and its static pod. `digests`: those that the stack pins, by image name."""
     servers = "\n".join(f"    server {master.address}:{API_PORT} max_fails=2 fail_timeout=3s;" for master in masters)
     configuration = CONFIGURATION.format(servers=servers, port=API_PORT, timeout=TIMEOUT)
     digest = hashlib.sha256(configuration.encode()).hexdigest()[:16]
-    return {
-        "api-proxy/nginx.conf": literal(configuration),
-        "api-proxy/pod.yaml": template(_pod(digest, _image(digests))),
-    }
+    return Parts(
+        files=(
+            File(f"{DIRECTORY}/nginx.conf", literal(configuration)),
+            File(f"{KUBERNETES}/manifests/api-proxy.yaml", template(_pod(digest, _image(digests)))),
+        )
+    )
 
 
 def _image(digests: Mapping[str, str]) -> str:
@@ -77,8 +82,6 @@ def _pod(digest: str, image: str) -> dict[str, object]:
                     "volumeMounts": [{"name": "configuration", "mountPath": "/etc/api-proxy", "readOnly": True}],
                 }
             ],
-            "volumes": [
-                {"name": "configuration", "hostPath": {"path": "/etc/kubernetes/api-proxy", "type": "Directory"}}
-            ],
+            "volumes": [{"name": "configuration", "hostPath": {"path": DIRECTORY, "type": "Directory"}}],
         },
     }

@@ -13,8 +13,11 @@ from blueprint.plan.nodes import Node
 from blueprint.plan.planner import Plan
 from components.documents import template
 from components.k8s_master.versions import large
+from components.kubelet import KUBERNETES
+from components.machine import File, Parts
 from contract import HOSTNAME
 
+DIRECTORY = f"{KUBERNETES}/calico"
 DATASTORE = "kubernetes"
 API = "projectcalico.org/v3"
 AS_NUMBER = 64512
@@ -27,14 +30,15 @@ def route_reflectors(plan: Plan) -> tuple[Node, ...]:
     return plan.masters if large(plan) else ()
 
 
-def files(plan: Plan) -> dict[str, str]:
-    """Templates of Calico's resources."""
+def parts(plan: Plan) -> Parts:
+    """Calico's resources. No step applies them yet: Calico itself is not installed by this program."""
     reflectors = route_reflectors(plan)
-    found = {"calico/bgp-configuration.yaml": template(_bgp_configuration(mesh=not reflectors))}
+    found = [File(f"{DIRECTORY}/bgp-configuration.yaml", template(_bgp_configuration(mesh=not reflectors)))]
     if reflectors:
-        found["calico/bgp-peers.yaml"] = template(_bgp_peer(reflectors))
-        found["calico/route-reflectors.yaml"] = template(*(_reflector(node) for node in reflectors))
-    return found
+        routes = template(*(_reflector(node) for node in reflectors))
+        found.append(File(f"{DIRECTORY}/bgp-peers.yaml", template(_bgp_peer(reflectors))))
+        found.append(File(f"{DIRECTORY}/route-reflectors.yaml", routes))
+    return Parts(tuple(found))
 
 
 def _bgp_configuration(*, mesh: bool) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """The master tier as components: its masters, the members of etcd, Calico's route reflectors.
 
-Etcd and Calico have no resources of their own here: their files are the masters' (one resource a machine). They are
-components for their facts, which rules about quorum judge.
+Etcd and Calico create no resources: their files belong to the masters' machines. They are components for their facts,
+which rules about quorums evaluate.
 """
 
 from __future__ import annotations
@@ -10,25 +10,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import pulumi
-
 import contract
 from blueprint.plan.nodes import Node
 from blueprint.plan.planner import Plan
 from components.component import Component, Facts, plain
 from components.k8s_master import api_proxy, calico, dns, etcd, kubeadm
 from components.k8s_master.versions import KUBERNETES
-from components.machine import MachineArgs
-from components.target import Target
+from components.machine import Machine, MachineArgs, Parts, Turns
 
 
 @dataclass(frozen=True)
 class MasterTierArgs:
-    """The plan, and the files of the masters that are servers: virtual ones belong to their host."""
+    """The plan, and the masters that are servers: virtual ones belong to their hosts."""
 
     plan: Plan
-    files: dict[str, dict[str, str]]
-    target: Target
+    machines: Sequence[MachineArgs]
+    turns: Turns
 
 
 class Etcd(Component[Sequence[Node]]):
@@ -62,7 +59,6 @@ class MasterTier(Component[MasterTierArgs]):
     """The masters, with etcd and Calico."""
 
     token = contract.MASTER_TIER
-    machines: dict[str, pulumi.Resource]
 
     @staticmethod
     def facts(args: MasterTierArgs) -> Facts:
@@ -73,22 +69,19 @@ class MasterTier(Component[MasterTierArgs]):
         return plain(masters=masters, version=KUBERNETES)
 
     def build(self, name: str, args: MasterTierArgs) -> None:
-        self.machines = {
-            master.name: args.target.machine(
-                f"{name}-{master.name}", MachineArgs(master, args.files[master.name]), self.child()
-            )
-            for master in args.plan.masters
-            if not master.virtual
-        }
+        for machine in args.machines:
+            opts = self.child(depends_on=args.turns.before(machine.parts))
+            args.turns.add(machine.parts, Machine(f"{name}-{machine.node.name}", machine, opts))
         self.etcd = Etcd(f"{name}-etcd", args.plan.masters, self.child())
         self.calico = Calico(f"{name}-calico", args.plan, self.child())
 
 
-def master_files(plan: Plan, master: Node) -> dict[str, str]:
-    """Templates that a master has beside those of every machine."""
-    return etcd.files(master, plan.masters) | kubeadm.files(plan, master) | calico.files(plan) | dns.files(plan, master)
+def master_parts(plan: Plan, master: Node) -> Parts:
+    """What a master is given beside what every machine is given."""
+    members = etcd.parts(master, plan.masters)
+    return members + kubeadm.parts(plan, master) + calico.parts(plan) + dns.parts(plan, master)
 
 
-def worker_files(plan: Plan) -> dict[str, str]:
-    """Templates that every other machine has."""
-    return api_proxy.files(plan.masters, plan.settings.images.digests)
+def proxy_parts(plan: Plan) -> Parts:
+    """What every other machine reaches the masters with."""
+    return api_proxy.parts(plan.masters, plan.settings.images.digests)

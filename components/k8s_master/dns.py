@@ -1,16 +1,21 @@
-"""CoreDNS at the size of 1000 nodes, as a file of the first master: kubeadm's own is for a small cluster.
+"""CoreDNS on the masters: at the size of 1000 nodes, since kubeadm's own is for a small cluster, and spread out.
 
-To be applied over what kubeadm makes (`kubectl apply --server-side --force-conflicts`): it names what it changes and
-nothing else. Below that size kubeadm's two replicas stay.
+The file is applied over what kubeadm creates: it names what it changes and nothing else. Below that size kubeadm's two
+replicas stay.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 from blueprint.plan.nodes import Node
 from blueprint.plan.planner import Plan
 from components.documents import template
 from components.k8s_master.versions import large
+from components.kubelet import KUBERNETES
+from components.machine import File, Parts, Step
 
+FILE = f"{KUBERNETES}/dns/coredns.yaml"
 REPLICAS = 6
 """004, 5.5.8: dns_replicas."""
 REQUESTS = {"cpu": "70m", "memory": "70Mi"}
@@ -18,11 +23,40 @@ LIMITS = {"cpu": "100m", "memory": "512Mi"}
 """004, 5.5.8: dns_cpu_requests and dns_memory_requests, dns_cpu_limit and dns_memory_limit."""
 
 
-def files(plan: Plan, master: Node) -> dict[str, str]:
-    """The template of CoreDNS' own numbers, on the first master of a large cluster."""
-    if not large(plan) or master != plan.masters[0]:
-        return {}
-    deployment = {
+_KUBECTL = f'kubectl --kubeconfig "$ROOT{KUBERNETES}/admin.conf"'
+
+_SPREAD = Step(
+    name="spread-dns",
+    does="Spreads CoreDNS over the masters: kubeadm init starts all of it on the first one.",
+    check=f"""\
+nodes=$({_KUBECTL} -n kube-system get pods -l k8s-app=kube-dns \\
+  -o jsonpath='{{range .items[*]}}{{.spec.nodeName}}{{"\\n"}}{{end}}' | sort -u | wc -l)
+[ "$nodes" -gt 1 ]""",
+    apply=f"""\
+{_KUBECTL} -n kube-system rollout restart deployment coredns
+{_KUBECTL} -n kube-system rollout status deployment coredns --timeout=180s""",
+    after=("join",),
+)
+
+_SIZE = Step(
+    name="size-dns",
+    does="Gives CoreDNS the replicas and resources of a large cluster.",
+    check=f'{_KUBECTL} diff --server-side --force-conflicts -f "$ROOT{FILE}"',
+    apply=f'{_KUBECTL} apply --server-side --force-conflicts -f "$ROOT{FILE}"',
+    after=("initialise",),
+)
+
+
+def parts(plan: Plan, master: Node) -> Parts:
+    """CoreDNS' size on the first master of a large cluster, and its spreading on the last of several masters."""
+    first, last = plan.masters[0], plan.masters[-1]
+    if master == first:
+        return Parts((File(FILE, template(_deployment())),), (_SIZE,)) if large(plan) else Parts()
+    return Parts(steps=(_SPREAD,)) if master == last else Parts()
+
+
+def _deployment() -> dict[str, Any]:
+    return {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
         "metadata": {"name": "coredns", "namespace": "kube-system"},
@@ -33,4 +67,3 @@ def files(plan: Plan, master: Node) -> dict[str, str]:
             },
         },
     }
-    return {"dns/coredns.yaml": template(deployment)}

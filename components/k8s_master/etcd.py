@@ -1,4 +1,4 @@
-"""etcd on the masters, as a systemd unit each (004, 5.5.7): its settings and its unit.
+"""etcd on the masters, as a systemd unit each (004, 5.5.7): its user, its settings, its unit and its backups.
 
 Three members on three masters keep the quorum (004, 5.5.4). The seed's etcd proxies on every node are gone from etcd;
 the API servers know all members instead.
@@ -10,10 +10,16 @@ from collections.abc import Sequence
 
 from blueprint.plan.nodes import Node
 from components.documents import literal
+from components.kubelet import await_files
+from components.machine import File, Parts, Quorum, Step, Unit
 
 CLIENT_PORT, PEER_PORT = 2379, 2380
 TOKEN = "quorate"  # noqa: S105 - names the cluster, guards nothing
 PKI = "/etc/etcd/pki"
+CERTIFICATES = tuple(f"{PKI}/{name}" for name in ("ca.crt", "server.crt", "server.key", "peer.crt", "peer.key"))
+"""Nothing renders them yet. The keys belong to the user etcd."""
+NAME = "etcd"
+UNITS = "/etc/systemd/system"
 
 UNIT = """\
 [Unit]
@@ -25,6 +31,8 @@ Wants=network-online.target
 [Service]
 Type=notify
 User=etcd
+StateDirectory=etcd
+StateDirectoryMode=0700
 EnvironmentFile=/etc/etcd/etcd.env
 ExecStart=/usr/bin/etcd
 Restart=always
@@ -39,6 +47,9 @@ WantedBy=multi-user.target
 """
 
 BACKUP = "/var/lib/etcd-backup"
+TRIES = 20
+"""Seconds for a started majority to elect a leader. Ours: etcd's election timeout is 1 s."""
+AWAIT_QUORUM = "await-etcd-quorum"
 KEPT = 7
 """Days that a backup is kept. Ours: long enough to notice, short of the disk of a master."""
 
@@ -79,14 +90,91 @@ def endpoints(masters: Sequence[Node]) -> list[str]:
     return [f"https://{master.address}:{CLIENT_PORT}" for master in masters]
 
 
-def files(master: Node, masters: Sequence[Node]) -> dict[str, str]:
-    """Templates of one member's files."""
-    return {
-        "etcd.service": literal(UNIT),
-        "etcd.env": literal(_environment(master, masters)),
-        "etcd-backup.service": literal(BACKUP_UNIT),
-        "etcd-backup.timer": literal(BACKUP_TIMER),
-    }
+def parts(master: Node, masters: Sequence[Node]) -> Parts:
+    """Files and steps of one member."""
+    member = quorum(master, masters)
+    unit = Unit("etcd.service", disrupts=member)
+    return Parts(
+        files=(
+            File("/etc/sysusers.d/etcd.conf", literal('u etcd - "etcd" /var/lib/etcd\n')),
+            File(f"{UNITS}/etcd.service", literal(UNIT), restarts=unit),
+            File("/etc/etcd/etcd.env", literal(_environment(master, masters)), restarts=unit),
+            File(f"{UNITS}/etcd-backup.service", literal(BACKUP_UNIT)),
+            File(f"{UNITS}/etcd-backup.timer", literal(BACKUP_TIMER), restarts=Unit("etcd-backup.timer")),
+        ),
+        steps=(
+            Step(
+                name="create-etcd-user",
+                does="Creates the user etcd.",
+                check="getent passwd etcd",
+                apply='systemd-sysusers "$ROOT/etc/sysusers.d/etcd.conf"',
+            ),
+            await_files("await-etcd-certificates", "etcd's certificates", CERTIFICATES),
+            Step(
+                name="start-etcd",
+                does="Starts this machine's member, without waiting for the others.",
+                check="systemctl is-enabled --quiet etcd.service\nsystemctl is-active --quiet etcd.service",
+                apply="systemctl enable --quiet etcd.service\nsystemctl start --no-block etcd.service",
+                after=("create-etcd-user", "await-etcd-certificates"),
+            ),
+            Step(
+                name=AWAIT_QUORUM,
+                does="Waits until etcd answers, for which a majority of its members must have been started.",
+                check=member.is_back,
+                apply=_await(member),
+                after=("start-etcd",),
+            ),
+            Step(
+                name="start-etcd-backup",
+                does="Starts the hourly copy of etcd's data.",
+                check="systemctl is-active --quiet etcd-backup.timer",
+                apply="systemctl enable --now --quiet etcd-backup.timer",
+                after=("start-etcd",),
+            ),
+        ),
+    )
+
+
+def quorum(master: Node, masters: Sequence[Node]) -> Quorum:
+    """The quorum of the members, as the one on `master` asks about it. A single member has no others to ask."""
+    others = [each for each in masters if each.name != master.name]
+    needed = len(masters) // 2 + 1
+    asked = "\n".join(f"ask https://{each.address}:{CLIENT_PORT}" for each in others)
+    may_stop = f"""\
+healthy=0
+ask() {{
+  if {_health('"$1"')}; then
+    healthy=$((healthy + 1))
+  fi
+}}
+{asked}
+if [ "$healthy" -lt {needed} ]; then
+  echo "etcd needs {needed} of {len(masters)} members; without this one $healthy are healthy"
+  exit 1
+fi"""
+    return Quorum(
+        NAME,
+        may_stop=may_stop if others else "echo 'etcd has a single member; while it is stopped there is no API'",
+        is_back=_health(f"https://{master.address}:{CLIENT_PORT}"),
+    )
+
+
+def _health(endpoint: str) -> str:
+    certificates = f"--cacert={PKI}/ca.crt --cert={PKI}/server.crt --key={PKI}/server.key"
+    return f"etcdctl {certificates} --endpoints={endpoint} --command-timeout=5s endpoint health >/dev/null 2>&1"
+
+
+def _await(member: Quorum) -> str:
+    return f"""\
+tries=0
+until {member.is_back}; do
+  tries=$((tries + 1))
+  if [ "$tries" -ge {TRIES} ]; then
+    echo "etcd has no quorum yet; run apply on the other masters, then again here" >&2
+    exit 1
+  fi
+  sleep 1
+done"""
 
 
 def _environment(master: Node, masters: Sequence[Node]) -> str:

@@ -2,11 +2,12 @@
 
 Numbers are of 004: three masters (5.5.3), leader election for scheduler and controller manager (5.5.4), requests in
 flight at 1000 nodes (5.5.8). Taints are not in the cluster-wide KubeletConfiguration, since every worker would take it
-over: each machine has its own in kubelet.yaml.
+over: each machine has its own in the patch of kubelet.py.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from blueprint.plan.nodes import Node
@@ -15,7 +16,8 @@ from components import documents, kubelet
 from components.documents import template
 from components.k8s_master import etcd
 from components.k8s_master.versions import KUBERNETES, large
-from components.kubelet import API_PORT, KUBEADM, PATCHES
+from components.kubelet import API_PORT, CONFIGURATION, DISCOVERY, KUBEADM, PATCHES, await_files
+from components.machine import File, Parts, Step
 
 ENDPOINT = f"127.0.0.1:{API_PORT}"
 """The API server itself on a master, the local proxy on a worker: one address everywhere (004, 5.5.5)."""
@@ -24,14 +26,49 @@ MAX_REQUESTS_INFLIGHT = 2000
 """004, 5.5.8: the default of 400 answers 429 long before the top load of 1000 nodes."""
 
 PKI = "/etc/kubernetes/pki"
+ETCD_CLIENT = tuple(f"{PKI}/apiserver-etcd-client.{end}" for end in ("crt", "key"))
+SHARED = tuple(
+    f"{PKI}/{name}" for name in ("ca.crt", "ca.key", "sa.pub", "sa.key", "front-proxy-ca.crt", "front-proxy-ca.key")
+)
+"""What all masters share. kubeadm creates them on the first one; nothing brings them to the others yet."""
+AWAIT_CERTIFICATES = "await-kubernetes-certificates"
 
 
-def files(plan: Plan, master: Node) -> dict[str, str]:
-    """The template of a master's kubeadm.yaml."""
+def parts(plan: Plan, master: Node) -> Parts:
+    """A master's kubeadm.yaml, and the steps that initialise the cluster or join it."""
     if master == plan.masters[0]:
-        first = [_init_configuration(master), cluster_configuration(plan), _kubelet_configuration()]
-        return {"kubeadm.yaml": template(*first)}
-    return {"kubeadm.yaml": template(_join_configuration(master))}
+        documents = [_init_configuration(master), cluster_configuration(plan), _kubelet_configuration()]
+        if plan.settings.profile == "lab":
+            documents.append(_LAB_PROXY)
+        return Parts(
+            (File(CONFIGURATION, template(*documents)),),
+            (_certificates(ETCD_CLIENT), _INITIALISE),
+        )
+    return Parts(
+        (File(CONFIGURATION, template(_join_configuration(master))),),
+        (_certificates((*SHARED, *ETCD_CLIENT, DISCOVERY)), kubelet.join(AWAIT_CERTIFICATES, etcd.AWAIT_QUORUM)),
+    )
+
+
+_INITIALISE = Step(
+    name="initialise",
+    does="Initialises the cluster on its first master.",
+    check=f'[ -f "$ROOT{kubelet.KUBERNETES}/kubelet.conf" ]',
+    apply=f'kubeadm init --config "$ROOT{CONFIGURATION}"',
+    after=(AWAIT_CERTIFICATES, etcd.AWAIT_QUORUM),
+)
+
+_LAB_PROXY = {
+    "apiVersion": "kubeproxy.config.k8s.io/v1alpha1",
+    "kind": "KubeProxyConfiguration",
+    "mode": "nftables",
+    "conntrack": {"maxPerCore": 0, "min": 0},
+}
+"""Leaves the host's connection tracking alone: a lab's machines may be containers, which cannot set it."""
+
+
+def _certificates(paths: Sequence[str]) -> Step:
+    return await_files(AWAIT_CERTIFICATES, "certificates of Kubernetes", paths)
 
 
 def cluster_configuration(plan: Plan) -> dict[str, Any]:

@@ -2,40 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-import pulumi
-
 import contract
-from blueprint.inventory import Machine
-from blueprint.plan.nodes import Node
+from blueprint.inventory import Machine as Server
 from components.component import Component, Facts, plain
-from components.machine import MachineArgs
-from components.target import Target
+from components.machine import Machine, MachineArgs, Turns
 
 
 @dataclass(frozen=True)
 class VirtHostArgs:
-    """The server, its virtual machines, and the files of each by its node's name."""
+    """The server and its virtual machines."""
 
-    host: Machine
-    guests: tuple[Node, ...]
-    files: dict[str, dict[str, str]]
-    target: Target
+    host: Server
+    guests: Sequence[MachineArgs]
+    turns: Turns
 
 
 class VirtHost(Component[VirtHostArgs]):
     """A physical host, alone or as a compute as well (seed 000, Proposed change)."""
 
     token = contract.VIRT_HOST
-    machines: dict[str, pulumi.Resource]
-    """By the node's name."""
 
     @staticmethod
     def facts(args: VirtHostArgs) -> Facts:
         vms = [
             {"node": vm.name, "cpu": vm.machine.cpu, "memory": vm.machine.memory, "roles": vm.roles}
-            for vm in args.guests
+            for vm in (guest.node for guest in args.guests)
         ]
         return plain(
             server=args.host.name,
@@ -47,9 +41,6 @@ class VirtHost(Component[VirtHostArgs]):
         )
 
     def build(self, name: str, args: VirtHostArgs) -> None:
-        self.machines = {
-            guest.name: args.target.machine(
-                f"{name}-{guest.name}", MachineArgs(guest, args.files[guest.name]), self.child()
-            )
-            for guest in args.guests
-        }
+        for guest in args.guests:
+            opts = self.child(depends_on=args.turns.before(guest.parts))
+            args.turns.add(guest.parts, Machine(f"{name}-{guest.node.name}", guest, opts))

@@ -1,6 +1,6 @@
-"""The machines that the stack describes: what they are, and the files that they will have.
+"""The machines that the stack describes: what they are, the files that they will have and the steps that are run.
 
-One resource is one machine, or a pool of identical workers, whose files are templates. A file that cannot be known yet
+One component is one machine, or a pool of identical workers, whose files are templates. A file that is not known yet
 stops only the rule that needs it.
 """
 
@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any, cast
 
+import contract
 from files import yaml_reader
 from policy.facts.kubernetes.node import is_machine
 from policy.facts.properties import Malformed
@@ -31,8 +32,8 @@ class Machine:
 
     @property
     def single(self) -> bool:
-        """Whether it is one machine."""
-        return self.resource.props.at("kind").text() == "Machine"
+        """Whether it is one machine, and not a pool."""
+        return self.resource.type == contract.MACHINE
 
     @property
     def node(self) -> str:
@@ -56,8 +57,20 @@ class Machine:
 
     @cached_property
     def files(self) -> Mapping[str, str]:
-        """Its files' texts by their paths; which there are is known, a text may not be."""
+        """Texts of its files by their paths on it. Which files there are is known, a text may not be; no secret ones."""
         return self.resource.props.at("files").texts()
+
+    @cached_property
+    def definition(self) -> Mapping[str, str]:
+        """Files that a virtual machine's host makes it from, by name."""
+        return self.resource.props.at("definition").texts()
+
+    @cached_property
+    def disrupts(self) -> tuple[str, ...]:
+        """Quorums whose members its steps and restarts stop, by name."""
+        steps = [each.at("disrupts").text() for each in self.resource.props.at("steps").items()]
+        restarts = self.resource.props.at("restarts").texts()
+        return tuple(dict.fromkeys(name for name in (*steps, *restarts.values()) if name))
 
     @cached_property
     def documents(self) -> tuple[dict[str, Any], ...]:

@@ -267,16 +267,19 @@ def vms_fit_their_host(_facts: Facts, host: VirtHost) -> Iterator[Problem]:
         yield Problem(f"virtual machines take {pluralize(cpu, 'CPU')} of {host.cpu}", f"at most {host.cpu}")
 
 
+DOMAIN = "domain.xml"
+
+
 def _guests(facts: Facts, host: VirtHost) -> Iterator[Machine]:
     return (machine for machine in facts.machines if machine.single and machine.node in host.guests)
 
 
 def _root(machine: Machine) -> ElementTree.Element | None:
     """Its libvirt domain; None where it has none, or one that nobody can read."""
-    if "domain.xml" not in machine.files:
+    if DOMAIN not in machine.definition:
         return None
     try:
-        return ElementTree.fromstring(machine.files["domain.xml"])  # noqa: S314 - a file of the stack's own
+        return ElementTree.fromstring(machine.definition[DOMAIN])  # noqa: S314 - a file of the stack's own
     except ElementTree.ParseError:
         return None
 
@@ -300,7 +303,7 @@ _GIB = {"b": 2**-30, "kib": 2**-20, "mib": 2**-10, "gib": 1, "tib": 2**10, "k": 
     ),
     remediation="Use {name}, {cpu} and {ram} in the template that quorate:template names.",
     subjects=lambda facts: facts.machines,
-    applies=lambda _facts, machine: "domain.xml" in machine.files,
+    applies=lambda _facts, machine: DOMAIN in machine.definition,
     not_applicable_reason="no machine of the stack has a libvirt domain",
     since="0.2.0",
 )

@@ -1,6 +1,6 @@
 """Nodes, as machines of the stack describe them: labels, taints, the physical host below.
 
-They are read from the inputs of Machine and MachinePool resources and from hand-written Node objects, never from the
+They are read from the facts of Machine and MachinePool components and from hand-written Node objects, never from the
 plan. What is said here of a node is what kubelet will register it with.
 """
 
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 
+import contract
 from contract import DEDICATED, HOSTNAME, POOL, RACK, SERVER, ZONE
 from policy.facts.kubernetes.quantity import GIB, Resources, resources
 from policy.facts.kubernetes.selectors import Labels
@@ -85,15 +86,16 @@ class Node:
 
     @cached_property
     def room(self) -> Resources | None:
-        """What it has for pods, as far as it says so: a machine in cores and GiB, a Node in its status."""
+        """What it has for pods, if it says so: a machine as `allocatable` in cores and GiB, a Node in its status."""
         props = self.resource.props
         if not is_machine(self.resource):
             status = props.at("status")
             told = next((each for key in ("allocatable", "capacity") if (each := status.at(key)).given()), None)
             return resources(told) if told else None
-        if not props.at("cpu").given() or not props.at("memory").given():
+        room = props.at("allocatable")
+        if not room.at("cpu").given() or not room.at("memory").given():
             return None
-        return Resources(Decimal(str(props.at("cpu").real())), Decimal(str(props.at("memory").real())) * GIB)
+        return Resources(Decimal(str(room.at("cpu").real())), Decimal(str(room.at("memory").real())) * GIB)
 
     @property
     def dedicated_to(self) -> tuple[str, ...]:
@@ -147,7 +149,7 @@ def _of(resource: Resource) -> Iterator[Node]:
     elif is_machine(resource):
         props = resource.props
         labels, taints = props.at("labels"), props.at("taints")
-        if props.at("kind").text() == "MachinePool":
+        if resource.type == contract.MACHINE_POOL:
             for each in props.at("nodes").items():
                 yield Node(
                     each.at("node").text(), resource, labels, taints, _labels_of_member(each), each.at("address")
@@ -157,9 +159,8 @@ def _of(resource: Resource) -> Iterator[Node]:
 
 
 def is_machine(resource: Resource) -> bool:
-    """Whether the resource is one of our machines: dynamic resources share their types, so their `kind` says it."""
-    dynamic = resource.type.startswith("pulumi-python:dynamic")
-    return dynamic and resource.props.at("kind").text() in ("Machine", "MachinePool")
+    """Whether the resource is a machine or a pool of machines."""
+    return resource.type in (contract.MACHINE, contract.MACHINE_POOL)
 
 
 def _labels_of_member(member: Properties) -> dict[str, str]:

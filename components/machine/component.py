@@ -1,0 +1,123 @@
+"""A machine, and a pool of identical workers, as components: the facts that rules, proofs and readers know them by.
+
+The facts are the same for every target. Secret files are named among them, and have no content there. A thousand
+computes are one component with one set of templates and a list of names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import contract
+from blueprint.plan.nodes import Node
+from components.component import Component, Facts, plain
+from components.machine import tree
+from components.machine.parts import ROOT, Parts, filled
+from components.target import Target, Tree
+from contract import RACK, SERVER, ZONE
+
+
+@dataclass(frozen=True)
+class MachineArgs:
+    """One machine."""
+
+    node: Node
+    parts: Parts
+    target: Target
+    definition: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Files that a virtual machine's host makes it from, by name; none for a physical server."""
+
+
+@dataclass(frozen=True)
+class MachinePoolArgs:
+    """Workers that differ in nothing but name, address, server and rack; their files are templates of these four."""
+
+    nodes: Sequence[Node]
+    parts: Parts
+    target: Target
+
+
+class Machine(Component[MachineArgs]):
+    """One machine."""
+
+    token = contract.MACHINE
+
+    @staticmethod
+    def facts(args: MachineArgs) -> Facts:
+        node = args.node
+        return plain(
+            node=node.name,
+            server=node.server,
+            rack=node.rack or "",
+            address=node.address,
+            labels=node.labels,
+            virtual=node.virtual,
+            definition=args.definition,
+            files=filled(args.parts, variables(node)),
+            **_common(node, args.parts),
+        )
+
+    def build(self, name: str, args: MachineArgs) -> None:
+        files = tree.entries(args.parts, args.definition)
+        args.target.machines(name, Tree((variables(args.node),), files, args.parts.secret_files), self.child())
+
+
+class MachinePool(Component[MachinePoolArgs]):
+    """Identical workers."""
+
+    token = contract.MACHINE_POOL
+
+    @staticmethod
+    def facts(args: MachinePoolArgs) -> Facts:
+        first = args.nodes[0]
+        return plain(
+            nodes=[variables(node) for node in args.nodes],
+            labels={key: value for key, value in first.labels.items() if key not in (SERVER, RACK, ZONE)},
+            files=args.parts.plain_files,
+            **_common(first, args.parts),
+        )
+
+    def build(self, name: str, args: MachinePoolArgs) -> None:
+        nodes = tuple(variables(node) for node in args.nodes)
+        args.target.machines(name, Tree(nodes, tree.entries(args.parts, {}), args.parts.secret_files), self.child())
+
+
+def variables(node: Node) -> dict[str, str]:
+    """What templates may use of a node, and what sets it apart within its pool."""
+    return {"node": node.name, "server": node.server, "rack": node.rack or "", "address": node.address}
+
+
+def _common(node: Node, parts: Parts) -> dict[str, Any]:
+    """Facts that all machines of a pool share."""
+    return {
+        "pool": node.pool,
+        "roles": node.roles,
+        "taints": node.taints,
+        "cpu": node.machine.cpu,
+        "memory": node.machine.memory,
+        "allocatable": {"cpu": node.allocatable.cpu, "memory": node.allocatable.memory},
+        "file_attributes": _attributes(parts),
+        "steps": [
+            {"name": step.name, "check": step.check, "apply": step.apply, "disrupts": quorum.name if quorum else ""}
+            for step in parts.ordered_steps()
+            for quorum in (step.disrupts,)
+        ],
+        "restarts": {unit.name: unit.disrupts.name if unit.disrupts else "" for unit in parts.units},
+    }
+
+
+def _attributes(parts: Parts) -> dict[str, dict[str, object]]:
+    """Owner, mode, secrecy and restarted unit of each file, as far as they are not root's, 0644, none and none."""
+    found: dict[str, dict[str, object]] = {}
+    for file in parts.files:
+        said: dict[str, object] = {
+            **({"owner": file.owner} if file.owner != ROOT else {}),
+            **({"mode": f"{file.mode:04o}"} if file.mode != 0o644 else {}),
+            **({"restarts": file.restarts.name} if file.restarts else {}),
+            **({"secret": True} if file.secret else {}),
+        }
+        if said:
+            found[file.path] = said
+    return found

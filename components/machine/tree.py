@@ -1,0 +1,88 @@
+"""A machine's parts as a directory: what every target hands over, and what `apply` works from.
+
+apply              POSIX sh; brings the machine to what stands here
+manifest           what there is, a line each: `file MODE OWNER plain|secret UNIT PATH`, `unit NAME QUORUM`,
+                   `step NAME QUORUM`; `-` where there is none
+root/<path>        files at their paths of the machine; the secret ones are elsewhere (components/target)
+steps/NN-<name>    `check` and `apply` of a step
+quorums/<name>     `may-stop` and `is-back` of a quorum that the machine has a member of
+definition/<name>  what the machine itself is made from, if it is virtual
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+
+from components.documents import literal
+from components.machine.parts import Parts, Quorum, Step
+
+NONE = "-"
+
+_SCRIPT = """\
+#!/bin/sh
+# {does}
+set -eu
+: "${{ROOT=}}"
+case ${{1-}} in
+{cases}*)
+  echo "usage: $0 {usage}" >&2
+  exit 2
+  ;;
+esac
+"""
+_CASE = """\
+{word})
+{commands}
+  ;;
+"""
+
+
+def entries(parts: Parts, definition: Mapping[str, str]) -> dict[str, str]:
+    """Templates of the tree's files by path; `definition` is texts."""
+    steps = {f"{number:02}-{step.name}": step for number, step in enumerate(parts.ordered_steps(), start=1)}
+    return {
+        "apply": literal(_apply()),
+        "manifest": literal("".join(f"{line}\n" for line in _manifest(parts, steps))),
+        **{f"root{path}": text for path, text in parts.plain_files.items()},
+        **{f"steps/{name}": literal(_step(step)) for name, step in steps.items()},
+        **{f"quorums/{name}": literal(_quorum(quorum)) for name, quorum in parts.quorums.items()},
+        **{f"definition/{name}": literal(text) for name, text in definition.items()},
+    }
+
+
+def _manifest(parts: Parts, steps: Mapping[str, Step]) -> Iterator[str]:
+    for file in parts.files:
+        kind, unit = "secret" if file.secret else "plain", file.restarts.name if file.restarts else NONE
+        yield f"file {file.mode:o} {file.owner} {kind} {unit} {file.path}"
+    for unit in parts.units:
+        yield f"unit {unit.name} {_name(unit.disrupts)}"
+    for name, step in steps.items():
+        yield f"step {name} {_name(step.disrupts)}"
+
+
+def _name(quorum: Quorum | None) -> str:
+    return quorum.name if quorum else NONE
+
+
+def _step(step: Step) -> str:
+    return _script(step.does, {"check": step.check, "apply": step.apply})
+
+
+def _quorum(quorum: Quorum) -> str:
+    does = f"Answers for {quorum.name}: may this machine's member stop, and is it back?"
+    return _script(does, {"may-stop": quorum.may_stop, "is-back": quorum.is_back})
+
+
+def _script(does: str, commands: Mapping[str, str]) -> str:
+    cases = "".join(
+        _CASE.format(word=word, commands=textwrap.indent(text.strip("\n"), "  ")) for word, text in commands.items()
+    )
+    return _SCRIPT.format(does=does, cases=cases, usage="|".join(commands))
+
+
+@cache
+def _apply() -> str:
+    return (Path(__file__).parent / "apply.sh").read_text(encoding="utf-8")

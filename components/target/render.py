@@ -1,0 +1,48 @@
+"""The target `render`: files below build/<stack>, which need no server.
+
+manifests/                         Kubernetes objects
+machines/<node>/                   what the machine's `apply` works from (components/machine/tree.py)
+secrets/machines/<node>/<path>     secret files of machines; the directory's mode is 0700
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pulumi
+import pulumi_kubernetes as kubernetes
+from pulumi import dynamic
+
+from components.target import Target, Tree, directory
+from components.tree import TreeProvider
+
+
+class Render(Target):
+    """Writes what a later release applies and copies."""
+
+    def __init__(self, stack: str) -> None:
+        self._root = str(directory(stack) / "machines")
+        self._secrets_root = str(directory(stack) / "secrets" / "machines")
+        # An empty kubeconfig, since the SDK would take the user's own from the environment, and refuse it beside this.
+        self.kubernetes = kubernetes.Provider(
+            "render", render_yaml_to_directory=str(directory(stack) / "manifests"), kubeconfig=""
+        )
+
+    def machines(self, name: str, tree: Tree, opts: pulumi.ResourceOptions) -> None:
+        RenderedTree(f"{name}-tree", tree, self._root, self._secrets_root, opts)
+
+
+class RenderedTree(dynamic.Resource, module="quorate", name="Tree"):
+    """One directory for each node."""
+
+    def __init__(self, name: str, tree: Tree, root: str, secrets_root: str, opts: pulumi.ResourceOptions) -> None:
+        nodes: Sequence[Mapping[str, str]] = [dict(node) for node in tree.nodes]
+        secrets = {path: pulumi.Output.secret(content) for path, content in tree.secrets.items()}
+        inputs = {
+            "root": root,
+            "nodes": nodes,
+            "files": dict(tree.files),
+            **({"secretsRoot": secrets_root, "secrets": pulumi.Output.secret(secrets)} if secrets else {}),
+            "written": None,
+        }
+        super().__init__(TreeProvider(), name, inputs, opts)
