@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import secrets
 from collections import Counter
 from collections.abc import Iterator
@@ -177,13 +178,20 @@ def _write(owner: str, props: Properties) -> Properties:
 def _write_whole(path: Path, text: str, mode: int) -> None:
     if _found(path) == (mode, text):
         return
-    path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(f".{path.name}.unfinished")
-    unfinished.unlink(missing_ok=True)
-    unfinished.touch(0o600)
-    unfinished.write_bytes(text.encode())
-    unfinished.chmod(mode)
+    with open(unfinished, "wb", opener=_opener) as file:
+        file.write(text.encode())
+        os.fchmod(file.fileno(), mode)
     unfinished.replace(path)
+
+
+def _opener(path: str, flags: int) -> int:
+    """Opens a file that nobody else may read; makes its directories where they are missing."""
+    try:
+        return os.open(path, flags, 0o600)
+    except FileNotFoundError:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        return os.open(path, flags, 0o600)
 
 
 def _write_secret(root: Path, node: str, path: str, text: str) -> None:

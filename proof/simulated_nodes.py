@@ -1,7 +1,7 @@
 """The nodes of a rendered stack, registered as their kubelets would do it.
 
 Labels and taints are those of kubeadm's and kubelet's own configuration files, for these are what a machine starts
-with; node.yaml adds the sizes, and must say the same. The registration goes through the API server as the node itself,
+with; /etc/quorate/node.yaml adds the sizes, and must say the same. The registration goes through the API server as the node itself,
 so that NodeRestriction refuses what it would refuse a kubelet.
 """
 
@@ -18,6 +18,10 @@ from proof.api import STRATEGIC, Api, ApiError, Unreachable, refused
 from proof.objects import Object, listed, texts
 from proof.violations import Finding
 
+NODE = "root/etc/quorate/node.yaml"
+KUBEADM = "root/etc/kubernetes/kubeadm.yaml"
+KUBELET = "root/etc/kubernetes/patches/kubeletconfiguration.yaml"
+"""Files of a machine, below its directory."""
 PODS = "110"
 """kubelet's own limit, where its configuration names no other."""
 MARK_CONTROL_PLANE = {
@@ -68,7 +72,7 @@ def read_machines(directory: Path) -> tuple[list[Machine], list[Finding]]:
     machines: list[Machine] = []
     findings: list[Finding] = []
     for place in sorted(path for path in directory.iterdir() if path.is_dir() and not path.name.startswith(".")):
-        if (place / "node.yaml").exists():
+        if (place / NODE).exists():
             machine, wrong = _read(place)
             machines.append(machine)
             findings += wrong
@@ -76,10 +80,10 @@ def read_machines(directory: Path) -> tuple[list[Machine], list[Finding]]:
 
 
 def _read(place: Path) -> tuple[Machine, list[Finding]]:
-    facts = next(_documents(place / "node.yaml"))
+    facts = next(_documents(place / NODE))
     join = _registration(place)
     none: Object = {}
-    kubelet = next((each for each in _documents(place / "kubelet.yaml")), none)
+    kubelet = next((each for each in _documents(place / KUBELET)), none)
     arguments = {each["name"]: each["value"] for each in listed(join, "kubeletExtraArgs")}
     pairs = [pair.partition("=") for pair in arguments.get("node-labels", "").split(",") if pair]
     labels = {key: value for key, _, value in pairs}
@@ -89,7 +93,7 @@ def _read(place: Path) -> tuple[Machine, list[Finding]]:
         for what, file, one, other in (
             ("labels", "kubeadm's configuration", labels, facts["labels"]),
             ("taints", "kubeadm's configuration", taints, facts["taints"]),
-            ("taints", "kubelet.yaml", kubelet.get("registerWithTaints", facts["taints"]), facts["taints"]),
+            ("taints", "kubeletconfiguration.yaml", kubelet.get("registerWithTaints", facts["taints"]), facts["taints"]),
         )
         if one != other
     ]
@@ -102,10 +106,9 @@ def _read(place: Path) -> tuple[Machine, list[Finding]]:
 
 def _registration(place: Path) -> Object:
     """The part of kubeadm's configuration that makes the node: of the first master, or of one that joins."""
-    for file in ("kubeadm.yaml", "kubeadm-join.yaml"):
-        for document in _documents(place / file):
-            if document["kind"] in ("InitConfiguration", "JoinConfiguration"):
-                return cast("Object", document["nodeRegistration"])
+    for document in _documents(place / KUBEADM):
+        if document["kind"] in ("InitConfiguration", "JoinConfiguration"):
+            return cast("Object", document["nodeRegistration"])
     return {}
 
 

@@ -203,7 +203,7 @@ CASES = [
     Case(
         "a disk of one member's machine",
         VIRTUAL,
-        edited(VIRTUAL, "mysqld-1", "Machine", files={"domain.xml": OTHER_DISK}),
+        edited(VIRTUAL, "mysqld-1", "Machine", definition={"domain.xml": OTHER_DISK}),
         [
             (Kind.DISK_REPLACED, "mysqld-1", Phase.ROLL, RISKY),
             *((Kind.MEMBERS_LEAVE, name, Phase.MOVE, RISKY) for name in BESIDE_MYSQLD),
@@ -213,7 +213,7 @@ CASES = [
     Case(
         "disks of two members' machines",
         VIRTUAL,
-        replaced(VIRTUAL, *(vm(f"mysqld-{n}", "mysqld", f"virt{n}", files={"domain.xml": OTHER_DISK}) for n in (1, 2))),
+        replaced(VIRTUAL, *(vm(f"mysqld-{n}", "mysqld", f"virt{n}", definition={"domain.xml": OTHER_DISK}) for n in (1, 2))),
         [
             (Kind.DISK_REPLACED, "mysqld-1 mysqld-2", Phase.ROLL, RISKY),
             *((Kind.MEMBERS_LEAVE, name, Phase.MOVE, FORBIDDEN) for name in BESIDE_MYSQLD),
@@ -223,7 +223,7 @@ CASES = [
     Case(
         "another CD in the drive is no other disk",
         VIRTUAL,
-        edited(VIRTUAL, "mysqld-1", "Machine", files={"domain.xml": DOMAIN.format(image="mysqld-1", cdrom="x")}),
+        edited(VIRTUAL, "mysqld-1", "Machine", definition={"domain.xml": DOMAIN.format(image="mysqld-1", cdrom="x")}),
         [(Kind.MACHINE_CONFIGURED, "mysqld-1", Phase.ROLL, RISKY)],
         says="domain.xml",
     ),
@@ -240,20 +240,20 @@ CASES = [
     Case(
         "virtual machines are resized one at a time",
         VIRTUAL,
-        replaced(VIRTUAL, *(vm(f"mysqld-{n}", "mysqld", f"virt{n}", memory=16) for n in (1, 2, 3))),
+        replaced(VIRTUAL, *(vm(f"mysqld-{n}", "mysqld", f"virt{n}", allocatable={"cpu": 4, "memory": 16}) for n in (1, 2, 3))),
         [(Kind.MACHINE_RESIZED, "mysqld-1 mysqld-2 mysqld-3", Phase.ROLL, RISKY)],
         says="from 4 cores, 8 GiB to 4 cores, 16 GiB",
     ),
     Case(
         "a server leaves less to its pods",
-        replaced(CLOUD, machine_pool("compute", 5, cpu=24, memory=256)),
-        replaced(CLOUD, machine_pool("compute", 5, cpu=24, memory=240)),
+        replaced(CLOUD, machine_pool("compute", 5, allocatable={"cpu": 24, "memory": 256})),
+        replaced(CLOUD, machine_pool("compute", 5, allocatable={"cpu": 24, "memory": 240})),
         [(Kind.CAPACITY_CHANGED, "computes", Phase.ROLL, PLAIN)],
     ),
     Case(
         "files of masters are etcd's",
         CLOUD,
-        edited(edited(CLOUD, "master-1", files={"etcd.env": "1"}), "master-2", files={"etcd.env": "1"}),
+        edited(edited(CLOUD, "master-1", files={"/etc/etcd/etcd.env": "1"}), "master-2", files={"/etc/etcd/etcd.env": "1"}),
         [(Kind.MACHINE_CONFIGURED, "master-1 master-2", Phase.ROLL, RISKY)],
         says="All at once, etcd loses its majority (2 of 3).",
     ),

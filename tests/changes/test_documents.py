@@ -105,8 +105,8 @@ def test_secret_objects_are_in_no_tree() -> None:
 
 
 def test_the_trees_difference_names_files_and_lines() -> None:
-    after = replaced(CLOUD, machine_pool("compute", 5, files={"kubelet.yaml": "a: 1\n"}))
+    after = replaced(CLOUD, machine_pool("compute", 5, files={"/etc/kubelet.yaml": "a: 1\n"}))
     text = patch(facts(CLOUD).resources, facts(after).resources)
     assert text == (
-        "--- /dev/null\n+++ head/machines/compute-1 and all of its kind/kubelet.yaml\n@@ -0,0 +1 @@\n+a: 1\n"
+        "--- /dev/null\n+++ head/machines/compute-1 and all of its kind/root/etc/kubelet.yaml\n@@ -0,0 +1 @@\n+a: 1\n"
     )

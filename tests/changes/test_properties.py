@@ -20,7 +20,7 @@ SMALL = [
     each
     for each in [
         *edited(CLOUD, "cloud", release="2026.1"),
-        *(vm(f"vm-{number}", "rabbitmq", f"virt{number}", files={"domain.xml": DOMAIN}) for number in (1, 2)),
+        *(vm(f"vm-{number}", "rabbitmq", f"virt{number}", definition={"domain.xml": DOMAIN}) for number in (1, 2)),
         Given("kubernetes:core/v1:ConfigMap", "config", {"metadata": {"name": "config"}, "data": {"a": "1"}}),
         Given("libvirt:index/domain:Domain", "domain", {"memory": 1024}),
         Given("command:remote:Command", "step", {"create": "true"}),
@@ -96,7 +96,7 @@ def test_other_names_of_all_machines_change_nothing_but_names() -> None:
     def kinds(changes: list[Change]) -> list[tuple[Kind, str]]:
         return [(each.kind, resource_name(each.resources[0])) for each in changes]
 
-    before, after = SMALL, without(edited(SMALL, "vm-1", "Machine", memory=16), "vm-2")
+    before, after = SMALL, without(edited(SMALL, "vm-1", "Machine", allocatable={"cpu": 4, "memory": 16}), "vm-2")
     assert kinds(compared(renamed(before), renamed(after))) == kinds(compared(before, after))
 
 

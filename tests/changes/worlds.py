@@ -19,9 +19,9 @@ DOMAIN = """<domain><devices>
 
 def vm(name: str, pool: str, server: str = "virt1", **changes: object) -> Given:
     """A node that is a virtual machine, with a disk."""
-    files = {"domain.xml": DOMAIN.format(image=name, cdrom="seed")}
-    made = machine(name, pool, server=server, files=files)
-    return made.but(virtual=True, cpu=4, memory=8).but(**changes)
+    definition = {"domain.xml": DOMAIN.format(image=name, cdrom="seed")}
+    made = machine(name, pool, server=server, definition=definition)
+    return made.but(virtual=True, allocatable={"cpu": 4, "memory": 8}).but(**changes)
 
 
 def edited(given: Iterable[Given], name: str, type_: str = "", **changes: object) -> list[Given]:

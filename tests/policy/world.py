@@ -20,6 +20,7 @@ from pulumi_policy import (
     proxy,
 )
 
+import contract
 from blueprint.architecture.loader import load_architecture
 from policy.engine.decode import from_message
 from policy.facts.stack import Facts
@@ -80,6 +81,7 @@ def machine(
     labels: Mapping[str, object] | None = None,
     taints: object = None,
     files: Mapping[str, object] | None = None,
+    definition: Mapping[str, object] | None = None,
 ) -> Given:
     """A node of a pool, on a physical server of its own unless it is said otherwise."""
     dedicated = (
@@ -89,7 +91,6 @@ def machine(
     )
     where = server or name
     props: Props = {
-        "kind": "Machine",
         "node": name,
         "server": where,
         "rack": "",
@@ -98,8 +99,9 @@ def machine(
         "labels": {"quorate.io/pool": pool, SERVER: where, **(labels or {})},
         "taints": dedicated if taints is None else taints,
         "files": dict(files or {}),
+        "definition": dict(definition or {}),
     }
-    return Given("pulumi-python:dynamic/quorate:Machine", name, props)
+    return Given(contract.MACHINE, name, props)
 
 
 def machines(pool: str, count: int = 3, **each: Any) -> list[Given]:
@@ -111,7 +113,6 @@ def machine_pool(pool: str, count: int = 3, **changes: object) -> Given:
     """Identical workers as one resource."""
     names = [f"{pool}-{number}" for number in range(1, count + 1)]
     props: Props = {
-        "kind": "MachinePool",
         "pool": pool,
         "roles": [pool],
         "labels": {"quorate.io/pool": pool},
@@ -120,7 +121,7 @@ def machine_pool(pool: str, count: int = 3, **changes: object) -> Given:
         "files": {},
         **changes,
     }
-    return Given("pulumi-python:dynamic/quorate:MachinePool", f"{pool}s", props)
+    return Given(contract.MACHINE_POOL, f"{pool}s", props)
 
 
 def masters(count: int = 3, **each: Any) -> list[Given]:

@@ -26,7 +26,7 @@ fits, loss, order, outgrown = pod_fits_node, requests_fit_after_loss, room_in_an
 
 
 def sized(pool: str = "x", count: int = 3, cpu: object = 8, memory: object = 16) -> list[Given]:
-    return [each.but(cpu=cpu, memory=memory) for each in machines(pool, count)]
+    return [each.but(allocatable={"cpu": cpu, "memory": memory}) for each in machines(pool, count)]
 
 
 def asking(name: str, cpu: object, memory: object, pools: Sequence[str] = ("x",), **more: Any) -> Given:
@@ -56,7 +56,7 @@ CASES = (
         fits,
         "one large node for two instances that may not share it",
         sized(count=1, cpu=64),
-        machine("small", "x").but(cpu=1, memory=16),
+        machine("small", "x").but(allocatable={"cpu": 1, "memory": 16}),
         asking("web", 4, "1Gi", replicas=2),
         fails="web",
         message="a pod requests 4 cores and 1 GiB, more than small have free after DaemonSets; expected "
@@ -66,7 +66,7 @@ CASES = (
         fits,
         "one large node for instances that may share it",
         sized(count=1, cpu=64),
-        machine("small", "x").but(cpu=1, memory=16),
+        machine("small", "x").but(allocatable={"cpu": 1, "memory": 16}),
         asking("web", 4, "1Gi", replicas=2, apart=()),
         passes="web",
     ),
@@ -74,7 +74,7 @@ CASES = (
         fits,
         "a daemon without room on one node",
         sized(count=1),
-        machine("small", "x").but(cpu=1, memory=1),
+        machine("small", "x").but(allocatable={"cpu": 1, "memory": 1}),
         requesting(daemons("agent", "x"), "2", "1Gi"),
         fails="agent",
     ),

@@ -1,3 +1,4 @@
+import contract
 from policy.rules.dedication import (
     alone_on_own_nodes,
     dedicated_nodes_admit_guests,
@@ -23,7 +24,7 @@ there, guests, alone = dedicated_nodes_are_there, dedicated_nodes_admit_guests, 
 light = light_services_are_light
 
 SIX = [*machines("rabbitmq"), *machines("mysqld")]
-THOUSAND = [each for each in whole_stack("1000") if each.props.get("kind") in ("Machine", "MachinePool")]
+THOUSAND = [each for each in whole_stack("1000") if each.type in (contract.MACHINE, contract.MACHINE_POOL)]
 EVERY_TAINT = [{"key": "quorate.io/dedicated", "operator": "Exists"}]
 KUBE_SYSTEM = daemons("calico-node", namespace="kube-system").but(spec__template__spec__tolerations=EVERY_TAINT)
 

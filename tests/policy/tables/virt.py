@@ -53,8 +53,8 @@ def domain(protected: bool = False, **props: object) -> Given:
 
 def guest(name: str = "db1", pool: str = "mysqld", xml: object = None, server: str = "virt1") -> Given:
     """A virtual machine with its libvirt domain."""
-    files = {} if xml is None else {"domain.xml": xml}
-    made = machine(name, pool, server=server, files=files)
+    definition = {} if xml is None else {"domain.xml": xml}
+    made = machine(name, pool, server=server, definition=definition)
     return replace(made, props={**made.props, "cpu": 8, "memory": 16})
 
 
