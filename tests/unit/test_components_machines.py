@@ -10,9 +10,14 @@ import yaml
 from blueprint.plan.nodes import Node
 from blueprint.plan.planner import Plan, plan
 from blueprint.stackfile.loader import load_file
-from components import documents, machine_files, workers
-from components.machine import variables
+from components import machine_files, virt_host, workers
+from components.machine import filled, variables
 from tests.stacks import STACKS, full_size, parsed, server
+
+NODE = "/etc/quorate/node.yaml"
+KUBELET = "/etc/kubernetes/patches/kubeletconfiguration.yaml"
+KUBEADM = "/etc/kubernetes/kubeadm.yaml"
+NGINX, PROXY = "/etc/kubernetes/api-proxy/nginx.conf", "/etc/kubernetes/manifests/api-proxy.yaml"
 
 DEV = plan(load_file(STACKS["dev"]))
 LARGE = plan(parsed(full_size("1000", computes=4)))
@@ -22,16 +27,21 @@ def node(made: Plan, name: str) -> Node:
     return next(each for each in made.nodes if each.name == name)
 
 
+def files(made: Plan, each: Node) -> dict[str, str]:
+    """Texts of a machine's files, by their paths on it."""
+    return filled(machine_files.parts(made, each), variables(each))
+
+
 def document(made: Plan, name: str, path: str, kind: str | None = None) -> dict[str, Any]:
     """A YAML file of a machine, or the one document of a kind in it."""
-    text = machine_files.files(made, node(made, name))[path]
+    text = files(made, node(made, name))[path]
     found: list[dict[str, Any]] = list(yaml.safe_load_all(text))
     (one,) = [each for each in found if kind is None or each["kind"] == kind]
     return one
 
 
 def environment(made: Plan, name: str) -> dict[str, str]:
-    lines = machine_files.files(made, node(made, name))["etcd.env"].splitlines()
+    lines = files(made, node(made, name))["/etc/etcd/etcd.env"].splitlines()
     return dict(line.split("=", 1) for line in lines)
 
 
@@ -41,25 +51,25 @@ def arguments(pairs: list[dict[str, str]]) -> dict[str, str]:
 
 @pytest.mark.parametrize("made", [DEV, LARGE], ids=["dev", "1000"])
 def test_every_node_has_its_files_by_what_it_is(made: Plan) -> None:
-    common = {"kubelet.yaml", "node.yaml"}
-    master = {"etcd.env", "etcd.service", "kubeadm.yaml", "calico/bgp-configuration.yaml"}
-    worker = {"kubeadm-join.yaml", "api-proxy/nginx.conf", "api-proxy/pod.yaml"}
+    common = {KUBELET, NODE, KUBEADM}
+    master = {"/etc/etcd/etcd.env", "/etc/systemd/system/etcd.service", "/etc/kubernetes/calico/bgp-configuration.yaml"}
+    worker = {NGINX, PROXY}
     for each in made.nodes:
-        found = machine_files.files(made, each).keys()
+        found = files(made, each).keys()
         expected = common | (master if each.pool == "master" else worker)
         assert found >= expected, each.name
         assert not found & (worker if each.pool == "master" else master), each.name
-        assert ("domain.xml" in found) == each.virtual, each.name
+        assert bool(virt_host.files(each, None)) == each.virtual, each.name
 
 
 @pytest.mark.parametrize("made", [DEV, LARGE], ids=["dev", "1000"])
 def test_labels_and_taints_are_the_plans_wherever_they_are_written(made: Plan) -> None:
     for each in made.nodes:
-        facts = document(made, each.name, "node.yaml")
+        facts = document(made, each.name, NODE)
         written = [f"{taint['key']}={taint.get('value', '')}:{taint['effect']}" for taint in facts["taints"]]
         assert facts["labels"] == each.labels
         assert written == list(each.taints)
-        assert document(made, each.name, "kubelet.yaml")["registerWithTaints"] == facts["taints"]
+        assert document(made, each.name, KUBELET)["registerWithTaints"] == facts["taints"]
         assert registration(made, each)["taints"] == facts["taints"]
         labels = arguments(registration(made, each)["kubeletExtraArgs"])["node-labels"]
         assert dict(pair.split("=") for pair in labels.split(",")) == each.labels
@@ -67,13 +77,13 @@ def test_labels_and_taints_are_the_plans_wherever_they_are_written(made: Plan) -
 
 def registration(made: Plan, each: Node) -> dict[str, Any]:
     if each.pool != "master":
-        return document(made, each.name, "kubeadm-join.yaml")["nodeRegistration"]
+        return document(made, each.name, KUBEADM, "JoinConfiguration")["nodeRegistration"]
     kind = "InitConfiguration" if each == made.masters[0] else "JoinConfiguration"
-    return document(made, each.name, "kubeadm.yaml", kind)["nodeRegistration"]
+    return document(made, each.name, KUBEADM, kind)["nodeRegistration"]
 
 
 def test_the_node_as_others_will_see_it() -> None:
-    assert document(DEV, "messaging1", "node.yaml") == {
+    assert document(DEV, "messaging1", NODE) == {
         "name": "messaging1",
         "address": "10.20.0.31",
         "capacity": {"cpu": "8", "memory": "16Gi"},
@@ -91,11 +101,11 @@ def test_the_node_as_others_will_see_it() -> None:
 
 def test_a_virt_host_keeps_what_its_virtual_machines_take() -> None:
     """Four machines of 24 cores and 48 GiB together, and 4 GiB for the host itself."""
-    assert document(DEV, "virt1", "kubelet.yaml")["systemReserved"] == {"cpu": "24", "memory": "52Gi"}
-    found = document(DEV, "virt1", "node.yaml")
+    assert document(DEV, "virt1", KUBELET)["systemReserved"] == {"cpu": "24", "memory": "52Gi"}
+    found = document(DEV, "virt1", NODE)
     assert found["capacity"] == {"cpu": "32", "memory": "128Gi"}
     assert found["allocatable"] == {"cpu": "8", "memory": "76Gi"}
-    assert "systemReserved" not in document(DEV, "messaging1", "kubelet.yaml")
+    assert "systemReserved" not in document(DEV, "messaging1", KUBELET)
 
 
 def test_every_member_of_etcd_knows_every_member_over_tls() -> None:
@@ -111,21 +121,23 @@ def test_every_member_of_etcd_knows_every_member_over_tls() -> None:
 
 
 def test_the_first_master_initialises_and_the_others_join() -> None:
-    first = list(yaml.safe_load_all(machine_files.files(DEV, node(DEV, "master1"))["kubeadm.yaml"]))
-    assert [each["kind"] for each in first] == ["InitConfiguration", "ClusterConfiguration", "KubeletConfiguration"]
+    first = list(yaml.safe_load_all(files(DEV, node(DEV, "master1"))[KUBEADM]))
+    assert [each["kind"] for each in first] == [
+        "InitConfiguration", "ClusterConfiguration", "KubeletConfiguration", "KubeProxyConfiguration",
+    ]  # fmt: skip
     for name in ("master2", "master3"):
-        joining = document(DEV, name, "kubeadm.yaml")
+        joining = document(DEV, name, KUBEADM)
         assert joining["kind"] == "JoinConfiguration"
         assert joining["controlPlane"]["localAPIEndpoint"]["advertiseAddress"] == node(DEV, name).address
 
 
 def test_the_cluster_wide_kubelet_configuration_taints_nobody() -> None:
     """Every worker takes it over."""
-    assert "registerWithTaints" not in document(DEV, "master1", "kubeadm.yaml", "KubeletConfiguration")
+    assert "registerWithTaints" not in document(DEV, "master1", KUBEADM, "KubeletConfiguration")
 
 
 def test_the_cluster_configuration() -> None:
-    found = document(DEV, "master1", "kubeadm.yaml", "ClusterConfiguration")
+    found = document(DEV, "master1", KUBEADM, "ClusterConfiguration")
     assert found["apiVersion"] == "kubeadm.k8s.io/v1beta4"
     assert found["etcd"]["external"]["endpoints"] == [f"https://10.20.0.2{n}:2379" for n in (1, 2, 3)]
     assert found["apiServer"]["certSANs"] == [
@@ -138,28 +150,28 @@ def test_the_cluster_configuration() -> None:
 
 def test_requests_in_flight_are_raised_at_1000_nodes_only() -> None:
     """004, 5.5.8."""
-    large = document(LARGE, "master1", "kubeadm.yaml", "ClusterConfiguration")
+    large = document(LARGE, "master1", KUBEADM, "ClusterConfiguration")
     assert arguments(large["apiServer"]["extraArgs"]) == {"max-requests-inflight": "2000"}
-    assert "extraArgs" not in document(DEV, "master1", "kubeadm.yaml", "ClusterConfiguration")["apiServer"]
+    assert "extraArgs" not in document(DEV, "master1", KUBEADM, "ClusterConfiguration")["apiServer"]
 
 
 def test_route_reflectors_replace_the_mesh_at_1000_nodes_only() -> None:
     """004, 5.5.8."""
-    path = "calico/bgp-configuration.yaml"
+    path = "/etc/kubernetes/calico/bgp-configuration.yaml"
     assert document(DEV, "master1", path)["spec"]["nodeToNodeMeshEnabled"] is True
     assert document(LARGE, "master1", path)["spec"]["nodeToNodeMeshEnabled"] is False
-    peer = document(LARGE, "master1", "calico/bgp-peers.yaml")["spec"]
+    peer = document(LARGE, "master1", "/etc/kubernetes/calico/bgp-peers.yaml")["spec"]
     assert peer["nodeSelector"] == "all()"
     assert peer["peerSelector"] == "kubernetes.io/hostname in { 'master1', 'master2', 'master3' }"
-    reflectors = machine_files.files(LARGE, node(LARGE, "master2"))["calico/route-reflectors.yaml"]
+    reflectors = files(LARGE, node(LARGE, "master2"))["/etc/kubernetes/calico/route-reflectors.yaml"]
     names = [each["metadata"]["name"] for each in yaml.safe_load_all(reflectors)]
     assert names == ["master1", "master2", "master3"]
-    assert "calico/bgp-peers.yaml" not in machine_files.files(DEV, node(DEV, "master1"))
+    assert "/etc/kubernetes/calico/bgp-peers.yaml" not in files(DEV, node(DEV, "master1"))
 
 
 def test_the_api_proxy_reaches_every_master_and_does_not_cut_watches() -> None:
     """004, 5.5.5 and 5.5.8."""
-    found = machine_files.files(DEV, node(DEV, "virt2"))["api-proxy/nginx.conf"]
+    found = files(DEV, node(DEV, "virt2"))[NGINX]
     assert [line.split()[1] for line in found.splitlines() if line.strip().startswith("server ") and ":" in line] == [
         "10.20.0.21:6443",
         "10.20.0.22:6443",
@@ -173,7 +185,7 @@ def test_the_api_proxy_reaches_every_master_and_does_not_cut_watches() -> None:
 def test_a_change_of_masters_restarts_the_proxy() -> None:
     """kubelet restarts a static pod when its manifest changes, and only then."""
     annotations = {
-        stack: document(made, name, "api-proxy/pod.yaml")["metadata"]["annotations"]["quorate.io/config"]
+        stack: document(made, name, PROXY)["metadata"]["annotations"]["quorate.io/config"]
         for stack, made, name in (("dev", DEV, "virt1"), ("large", LARGE, "cmp1"))
     }
     assert annotations["dev"] != annotations["large"]
@@ -183,47 +195,79 @@ def test_the_proxys_image_is_pinned_where_the_stack_pins_it() -> None:
     digest = "sha256:" + "0123456789abcdef" * 4
     pinned = plan(parsed(full_size("100", images={"digests": {"nginx": digest}})))
     for made, image in ((pinned, f"nginx:1.28-alpine@{digest}"), (LARGE, "nginx:1.28-alpine")):
-        (container,) = document(made, "ctl01", "api-proxy/pod.yaml")["spec"]["containers"]
+        (container,) = document(made, "ctl01", PROXY)["spec"]["containers"]
         assert container["image"] == f"docker.io/library/{image}"
 
 
 def test_every_member_of_etcd_is_copied_by_a_timer() -> None:
     """004, 5.5.10: a backup before any update."""
     for name in ("master1", "master2", "master3"):
-        found = machine_files.files(DEV, node(DEV, name))
-        assert "/usr/bin/etcdctl snapshot save /var/lib/etcd-backup/$(date" in found["etcd-backup.service"]
-        assert "ETCDCTL_ENDPOINTS=https://127.0.0.1:2379" in found["etcd-backup.service"]
-        assert "OnCalendar=hourly" in found["etcd-backup.timer"]
-    assert "etcd-backup.timer" not in machine_files.files(DEV, node(DEV, "database1"))
+        found = files(DEV, node(DEV, name))
+        assert (
+            "/usr/bin/etcdctl snapshot save /var/lib/etcd-backup/$(date"
+            in found["/etc/systemd/system/etcd-backup.service"]
+        )
+        assert "ETCDCTL_ENDPOINTS=https://127.0.0.1:2379" in found["/etc/systemd/system/etcd-backup.service"]
+        assert "OnCalendar=hourly" in found["/etc/systemd/system/etcd-backup.timer"]
+    assert "/etc/systemd/system/etcd-backup.timer" not in files(DEV, node(DEV, "database1"))
 
 
 def test_dns_is_six_at_1000_nodes_only() -> None:
     """004, 5.5.8; on one master, since it is the cluster's."""
-    found = document(LARGE, "master1", "dns/coredns.yaml")
+    found = document(LARGE, "master1", "/etc/kubernetes/dns/coredns.yaml")
     assert found["spec"]["replicas"] == 6
     (container,) = found["spec"]["template"]["spec"]["containers"]
     assert container["resources"] == {
         "requests": {"cpu": "70m", "memory": "70Mi"},
         "limits": {"cpu": "100m", "memory": "512Mi"},
     }
-    assert "dns/coredns.yaml" not in machine_files.files(LARGE, node(LARGE, "master2"))
-    assert "dns/coredns.yaml" not in machine_files.files(DEV, node(DEV, "master1"))
+    assert "/etc/kubernetes/dns/coredns.yaml" not in files(LARGE, node(LARGE, "master2"))
+    assert "/etc/kubernetes/dns/coredns.yaml" not in files(DEV, node(DEV, "master1"))
 
 
 def test_directories_of_local_volumes_belong_to_their_services() -> None:
-    found = {each.name: machine_files.files(LARGE, each).get("tmpfiles.conf") for each in LARGE.nodes}
+    found = {each.name: files(LARGE, each).get("/etc/tmpfiles.d/quorate.conf") for each in LARGE.nodes}
     by_pool = {each.pool: found[each.name] for each in LARGE.nodes}
     assert by_pool["rabbitmq"] == "d /var/lib/quorate/openstack/rabbitmq 0770 42439 42439 -\n"
     assert by_pool["ceph-mon"] == "d /var/lib/quorate/openstack/ceph-mon 0770 167 167 -\n"
     assert by_pool["compute"] is by_pool["master"] is by_pool["keystone"] is None
 
 
-def test_a_pools_templates_make_the_files_that_each_node_would_have_alone() -> None:
+def test_a_pools_parts_make_what_each_node_would_have_alone() -> None:
     for made in (DEV, LARGE):
         for nodes in workers.pools(made).values():
             for each in nodes:
-                filled = documents.fill(machine_files.templates(made, nodes[0]), variables(each))
-                assert filled == machine_files.files(made, each)
+                assert machine_files.parts(made, nodes[0]) == machine_files.parts(made, each)
+
+
+def test_steps_wait_for_the_files_that_nothing_renders() -> None:
+    """Certificates, and the way to the cluster, which holds a token."""
+    waiting = {
+        name: {line.split('"$ROOT')[1].split('"')[0] for step in steps if step.name.startswith("await") for line in
+               step.check.splitlines() if line.startswith("[ -f")}
+        for name in ("master1", "master2", "virt1")
+        for steps in (machine_files.parts(DEV, node(DEV, name)).steps,)
+    }  # fmt: skip
+    etcd = {f"/etc/etcd/pki/{name}" for name in ("ca.crt", "server.crt", "server.key", "peer.crt", "peer.key")}
+    client = {f"/etc/kubernetes/pki/apiserver-etcd-client.{end}" for end in ("crt", "key")}
+    assert waiting["master1"] == etcd | client
+    assert waiting["master2"] > etcd | client | {"/etc/kubernetes/discovery.conf", "/etc/kubernetes/pki/sa.key"}
+    assert waiting["virt1"] == {"/etc/kubernetes/discovery.conf"}
+
+
+def test_only_masters_disrupt_a_quorum_and_it_is_etcd() -> None:
+    for made in (DEV, LARGE):
+        for each in made.nodes:
+            found = set(machine_files.parts(made, each).quorums)
+            assert found == ({"etcd"} if each.pool == "master" else set()), each.name
+
+
+def test_etcd_may_stop_only_while_the_others_are_a_majority() -> None:
+    for name, others in (("master1", {"10.20.0.22", "10.20.0.23"}), ("master3", {"10.20.0.21", "10.20.0.22"})):
+        quorum = machine_files.parts(DEV, node(DEV, name)).quorums["etcd"]
+        asked = {line.split("//")[1].split(":")[0] for line in quorum.may_stop.splitlines() if line.startswith("ask ")}
+        assert asked == others
+        assert '"$healthy" -lt 2' in quorum.may_stop
 
 
 def test_a_thousand_computes_are_one_pool_and_each_machine_is_in_one_resource() -> None:
@@ -254,7 +298,7 @@ def test_no_file_of_any_machine_holds_a_secret() -> None:
     """Certificates and tokens are named by their paths; what a path leads to is never written here."""
     for made in (DEV, LARGE):
         for each in made.nodes:
-            for path, text in machine_files.files(made, each).items():
+            for path, text in files(made, each).items():
                 assert "PRIVATE KEY" not in text, path
                 assert "token:" not in text.lower(), path
                 assert "password" not in text.lower(), path
