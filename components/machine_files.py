@@ -5,32 +5,18 @@ Collects the files and steps of the parts that own them; decides nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from blueprint.plan.nodes import Node
 from blueprint.plan.planner import Plan
 from components import k8s_master, kubelet, virt_host
-from components.machine import File, MachineArgs, Parts, Step
+from components.machine import MachineArgs, Parts
 from components.openstack import directories
 from components.target import Target
 from contract import MASTER_POOL
 
-TMPFILES = "/etc/tmpfiles.d/quorate.conf"
-
-_CREATE_DIRECTORIES = Step(
-    name="create-directories",
-    does="Creates the directories of local volumes.",
-    check=f"""\
-while read -r _ directory _; do
-  [ -d "$ROOT$directory" ] || exit 1
-done <"$ROOT{TMPFILES}\"""",
-    apply=f'systemd-tmpfiles --create "$ROOT{TMPFILES}"',
-)
-
 
 def parts(plan: Plan, node: Node) -> Parts:
     """Files and steps of a node, whose files are templates: the same for all nodes of a pool."""
-    found = kubelet.parts(node) + _directories(directories.files(plan, node))
+    found = kubelet.parts(node) + directories.parts(plan, node)
     if node.pool == MASTER_POOL:
         return found + k8s_master.master_parts(plan, node)
     return found + k8s_master.proxy_parts(plan) + kubelet.worker_parts(node)
@@ -39,9 +25,3 @@ def parts(plan: Plan, node: Node) -> Parts:
 def arguments(plan: Plan, node: Node, target: Target) -> MachineArgs:
     """Everything that makes one machine."""
     return MachineArgs(node, parts(plan, node), target, virt_host.files(node, plan.settings.template))
-
-
-def _directories(files: Mapping[str, str]) -> Parts:
-    if not files:
-        return Parts()
-    return Parts(tuple(File(TMPFILES, text) for text in files.values()), (_CREATE_DIRECTORIES,))

@@ -1,8 +1,8 @@
 """The nodes of a rendered stack, registered as their kubelets would do it.
 
 Labels and taints are those of kubeadm's and kubelet's own configuration files, for these are what a machine starts
-with; /etc/quorate/node.yaml adds the sizes, and must say the same. The registration goes through the API server as the node itself,
-so that NodeRestriction refuses what it would refuse a kubelet.
+with; /etc/quorate/node.yaml adds the sizes, and must say the same. The registration goes through the API server as the
+node itself, so that NodeRestriction refuses what it would refuse a kubelet.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def _read(place: Path) -> tuple[Machine, list[Finding]]:
         for what, file, one, other in (
             ("labels", "kubeadm's configuration", labels, facts["labels"]),
             ("taints", "kubeadm's configuration", taints, facts["taints"]),
-            ("taints", "kubeletconfiguration.yaml", kubelet.get("registerWithTaints", facts["taints"]), facts["taints"]),
+            ("taints", "kubelet's configuration", kubelet.get("registerWithTaints", facts["taints"]), facts["taints"]),
         )
         if one != other
     ]

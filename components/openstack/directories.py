@@ -5,15 +5,28 @@ from __future__ import annotations
 from blueprint.plan.nodes import Node
 from blueprint.plan.planner import Plan
 from components.documents import literal
+from components.machine import File, Parts, Step
 from components.openstack import storage
 from components.openstack.projects import PROCESSES
 
+TMPFILES = "/etc/tmpfiles.d/quorate.conf"
 
-def files(plan: Plan, node: Node) -> dict[str, str]:
-    """Returns systemd-tmpfiles' list for a node, as a template; nothing if no process keeps data there."""
+_CREATE = Step(
+    name="create-directories",
+    does="Creates the directories of local volumes.",
+    check=f"""\
+while read -r _ directory _; do
+  [ -d "$ROOT$directory" ] || exit 1
+done <"$ROOT{TMPFILES}\"""",
+    apply=f'systemd-tmpfiles --create "$ROOT{TMPFILES}"',
+)
+
+
+def parts(plan: Plan, node: Node) -> Parts:
+    """Returns systemd-tmpfiles' list for a node, and the step that applies it; nothing if no process keeps data there."""
     processes = [
         PROCESSES[entry.name] for entry in plan.processes if node.pool in entry.pools and PROCESSES[entry.name].claim
     ]
     root = storage.root(storage.ENVIRONMENT)
     lines = [f"d {root}/{process.name} 0770 {process.uid} {process.uid} -\n" for process in processes]
-    return {"tmpfiles.conf": literal("".join(lines))} if lines else {}
+    return Parts((File(TMPFILES, literal("".join(lines))),), (_CREATE,)) if lines else Parts()

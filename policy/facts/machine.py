@@ -57,7 +57,7 @@ class Machine:
 
     @cached_property
     def files(self) -> Mapping[str, str]:
-        """Texts of its files by their paths on it. Which files there are is known, a text may not be; no secret ones."""
+        """Texts of its files by their paths on it. A text may not be known; secret files are missing."""
         return self.resource.props.at("files").texts()
 
     @cached_property

@@ -213,7 +213,9 @@ CASES = [
     Case(
         "disks of two members' machines",
         VIRTUAL,
-        replaced(VIRTUAL, *(vm(f"mysqld-{n}", "mysqld", f"virt{n}", definition={"domain.xml": OTHER_DISK}) for n in (1, 2))),
+        replaced(
+            VIRTUAL, *(vm(f"mysqld-{n}", "mysqld", f"virt{n}", definition={"domain.xml": OTHER_DISK}) for n in (1, 2))
+        ),
         [
             (Kind.DISK_REPLACED, "mysqld-1 mysqld-2", Phase.ROLL, RISKY),
             *((Kind.MEMBERS_LEAVE, name, Phase.MOVE, FORBIDDEN) for name in BESIDE_MYSQLD),
@@ -240,7 +242,9 @@ CASES = [
     Case(
         "virtual machines are resized one at a time",
         VIRTUAL,
-        replaced(VIRTUAL, *(vm(f"mysqld-{n}", "mysqld", f"virt{n}", allocatable={"cpu": 4, "memory": 16}) for n in (1, 2, 3))),
+        replaced(
+            VIRTUAL, *(vm(f"mysqld-{n}", "mysqld", f"virt{n}", allocatable={"cpu": 4, "memory": 16}) for n in (1, 2, 3))
+        ),
         [(Kind.MACHINE_RESIZED, "mysqld-1 mysqld-2 mysqld-3", Phase.ROLL, RISKY)],
         says="from 4 cores, 8 GiB to 4 cores, 16 GiB",
     ),
@@ -253,7 +257,9 @@ CASES = [
     Case(
         "files of masters are etcd's",
         CLOUD,
-        edited(edited(CLOUD, "master-1", files={"/etc/etcd/etcd.env": "1"}), "master-2", files={"/etc/etcd/etcd.env": "1"}),
+        edited(
+            edited(CLOUD, "master-1", files={"/etc/etcd/etcd.env": "1"}), "master-2", files={"/etc/etcd/etcd.env": "1"}
+        ),
         [(Kind.MACHINE_CONFIGURED, "master-1 master-2", Phase.ROLL, RISKY)],
         says="All at once, etcd loses its majority (2 of 3).",
     ),

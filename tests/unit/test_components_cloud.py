@@ -11,10 +11,10 @@ import pytest
 import contract
 from blueprint.plan.planner import Plan, plan
 from blueprint.stackfile.loader import load_file
-from components import target
 from components.cloud import Cloud, CloudArgs
 from components.openstack.environment import Environment, EnvironmentArgs
 from components.openstack.projects import PROCESSES, PROJECTS
+from components.target.render import Render
 from tests.recording import Recorded, record
 from tests.stacks import STACKS, full_size, parsed
 
@@ -24,7 +24,7 @@ LARGE = plan(parsed(full_size("1000", computes=4)))
 
 def cloud(made: Plan) -> list[Recorded]:
     def build() -> None:
-        Cloud("cloud", CloudArgs(made, "test", target.of("test")))
+        Cloud("cloud", CloudArgs(made, "test", Render("test")))
 
     return record(build)
 
@@ -47,7 +47,7 @@ def test_every_component_sends_its_facts_as_inputs_and_once_as_outputs(dev: list
     components = [each for each in dev if each.type.startswith("quorate:")]
     assert {each.type for each in components} == {
         contract.CLOUD, contract.VIRT_HOST, contract.MASTER_TIER, contract.ETCD, contract.CALICO,
-        contract.ENVIRONMENT, contract.PROJECT, contract.PROCESS,
+        contract.ENVIRONMENT, contract.PROJECT, contract.PROCESS, contract.MACHINE, contract.MACHINE_POOL,
     }  # fmt: skip
     for each in components:
         assert each.outputs == [each.inputs], each.name
@@ -300,24 +300,27 @@ def test_machines_tell_rules_what_they_are(large: list[Recorded]) -> None:
     }
     one = machines["ctl01"]
     assert one.keys() == {
-        "kind", "node", "server", "rack", "roles", "pool", "labels", "taints", "cpu", "memory", "virtual", "files",
-        "root", "__provider",
+        "node", "server", "rack", "address", "labels", "virtual", "definition", "files", "pool", "roles", "taints",
+        "cpu", "memory", "allocatable", "fileAttributes", "steps", "restarts",
     }  # fmt: skip
-    assert (one["kind"], one["server"], one["virtual"], one["root"]) == (
-        "Machine",
-        "ctl01",
-        False,
-        "build/test/machines",
-    )
+    assert (one["server"], one["virtual"], one["definition"]) == ("ctl01", False, {})
+    assert one["allocatable"] == {"cpu": one["cpu"], "memory": one["memory"]}
+
+
+def test_masters_say_which_quorum_their_restarts_disrupt(large: list[Recorded]) -> None:
+    machines = {each.inputs["node"]: each for each in large if each.type == contract.MACHINE}
+    for name, each in machines.items():
+        restarts = each.inputs["restarts"]
+        assert restarts == ({"etcd.service": "etcd", "etcd-backup.timer": ""} if "master" in name else {}), name
 
 
 def test_pools_tell_rules_what_their_nodes_are(large: list[Recorded]) -> None:
     pools = {each.name: each.inputs for each in large if each.type == contract.MACHINE_POOL}
     one = pools["cloud-compute-24c-256g-no-rack"]
     assert one.keys() == {
-        "kind", "pool", "roles", "labels", "taints", "cpu", "memory", "nodes", "files", "root", "__provider",
+        "pool", "roles", "labels", "taints", "cpu", "memory", "allocatable", "nodes", "files", "fileAttributes",
+        "steps", "restarts",
     }  # fmt: skip
-    assert one["kind"] == "MachinePool"
     assert one["labels"] == {"quorate.io/pool": "compute", "openstack-compute-node": "enabled"}
     assert one["nodes"][0] == {"node": "cmp1", "server": "cmp1", "rack": "", "address": "10.20.4.1"}
 
@@ -328,7 +331,7 @@ def test_a_new_compute_changes_its_pool_and_nothing_else(large: list[Recorded]) 
     assert before.keys() == after.keys()
     changed = {name for (kind, name) in after if after[kind, name] != before[kind, name]}
     assert changed == {
-        "cloud", "cloud-compute-24c-256g-no-rack",
+        "cloud", "cloud-compute-24c-256g-no-rack", "cloud-compute-24c-256g-no-rack-tree",
         "cloud-openstack-nova-compute", "cloud-openstack-neutron-l2-agent",
     }  # fmt: skip
 

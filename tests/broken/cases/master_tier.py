@@ -36,17 +36,23 @@ CASES = [
     ),
     Broken(
         "a member of etcd with a list of its own",
-        (("Machine", "cloud-masters-master3", in_file("etcd.env", "master1=https", "master9=https")),),
+        (("Machine", "cloud-masters-master3", in_file("/etc/etcd/etcd.env", "master1=https", "master9=https")),),
         {"etcd-members-agree": {"cloud-masters-etcd"}},
     ),
     Broken(
         "a member of etcd without a backup",
-        (("Machine", "cloud-masters-master2", without_file("etcd-backup.timer")),),
+        (("Machine", "cloud-masters-master2", without_file("/etc/systemd/system/etcd-backup.timer")),),
         {"etcd-is-backed-up": {"cloud-masters-etcd"}},
     ),
     Broken(
         "a proxy that cuts watches after 3 seconds",
-        (("Machine", CONTROLLER, in_file("api-proxy/nginx.conf", "proxy_timeout 10m", "proxy_timeout 3s")),),
+        (
+            (
+                "Machine",
+                CONTROLLER,
+                in_file("/etc/kubernetes/api-proxy/nginx.conf", "proxy_timeout 10m", "proxy_timeout 3s"),
+            ),
+        ),
         {"api-proxy-timeout": {CONTROLLER}},
     ),
     Broken(
@@ -55,35 +61,47 @@ CASES = [
             (
                 "MachinePool",
                 "cloud-compute-24c-256g",
-                in_file("api-proxy/nginx.conf", "server 10.20.0.13:6443", "# 10.20.0.13"),
+                in_file("/etc/kubernetes/api-proxy/nginx.conf", "server 10.20.0.13:6443", "# 10.20.0.13"),
             ),
         ),
         {"api-proxy-knows-all-masters": {"cloud-compute-24c-256g"}},
     ),
     Broken(
         "schedulers without a leader",
-        (("Machine", MASTER1, in_file("kubeadm.yaml", "value: 'true'", "value: 'false'")),),
+        (("Machine", MASTER1, in_file("/etc/kubernetes/kubeadm.yaml", "value: 'true'", "value: 'false'")),),
         {"leader-election": {MASTER1}},
     ),
     Broken(
         "a proxy outside of kube-system",
-        (("Machine", CONTROLLER, in_file("api-proxy/pod.yaml", "namespace: kube-system", "namespace: default")),),
+        (
+            (
+                "Machine",
+                CONTROLLER,
+                in_file("/etc/kubernetes/manifests/api-proxy.yaml", "namespace: kube-system", "namespace: default"),
+            ),
+        ),
         {"control-plane-namespace": {CONTROLLER}},
     ),
     Broken(
         "a proxy that may write to its host",
-        (("Machine", CONTROLLER, in_file("api-proxy/pod.yaml", "readOnly: true", "readOnly: false")),),
+        (
+            (
+                "Machine",
+                CONTROLLER,
+                in_file("/etc/kubernetes/manifests/api-proxy.yaml", "readOnly: true", "readOnly: false"),
+            ),
+        ),
         {"certificates-read-only": {CONTROLLER}},
     ),
     Broken(
         "API servers with the default limit at 1000 nodes",
-        (("Machine", MASTER1, in_file("kubeadm.yaml", "'2000'", "'400'")),),
+        (("Machine", MASTER1, in_file("/etc/kubernetes/kubeadm.yaml", "'2000'", "'400'")),),
         {"api-requests-in-flight": {MASTER1}},
         stack="ra1000",
     ),
     Broken(
         "kubeadm's own DNS at 1000 nodes",
-        (("Machine", MASTER1, without_file("dns/coredns.yaml")),),
+        (("Machine", MASTER1, without_file("/etc/kubernetes/dns/coredns.yaml")),),
         {"dns-scale": {MASTER1}},
         stack="ra1000",
     ),
@@ -93,7 +111,7 @@ CASES = [
             (
                 "Machine",
                 MASTER1,
-                in_file("calico/bgp-configuration.yaml", "MeshEnabled: false", "MeshEnabled: true"),
+                in_file("/etc/kubernetes/calico/bgp-configuration.yaml", "MeshEnabled: false", "MeshEnabled: true"),
             ),
         ),
         {"route-reflectors": {MASTER1}},

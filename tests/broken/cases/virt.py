@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tests.broken.broken import Broken, Props
-from tests.broken.cases.master_tier import in_file
 
 
 def said(**facts: object) -> Callable[[Props], None]:
@@ -21,6 +20,17 @@ def said(**facts: object) -> Callable[[Props], None]:
 def with_another_guest(props: Props) -> None:
     """A virtual machine that is another host's."""
     props["vms"] = [*props["vms"], {"node": "messaging2", "cpu": 16, "memory": 64, "roles": ["controller"]}]
+
+
+def in_domain(old: str, new: str) -> Callable[[Props], None]:
+    """Another text in a virtual machine's domain."""
+
+    def break_(props: Props) -> None:
+        domain = props["definition"]["domain.xml"]
+        assert old in domain, f"{old} is not in the domain"
+        props["definition"]["domain.xml"] = domain.replace(old, new)
+
+    return break_
 
 
 CASES = [
@@ -44,13 +54,13 @@ CASES = [
     ),
     Broken(
         "an emulated member of Galera",
-        (("Machine", "cloud-virt2-database2", in_file("domain.xml", "type='kvm'", "type='qemu'")),),
+        (("Machine", "cloud-virt2-database2", in_domain("type='kvm'", "type='qemu'")),),
         {"hypervisor-known": {"cloud-virt2"}},
         stack="virt",
     ),
     Broken(
         "a domain with half of its memory",
-        (("Machine", "cloud-virt2-database2", in_file("domain.xml", ">192<", ">96<")),),
+        (("Machine", "cloud-virt2-database2", in_domain(">192<", ">96<")),),
         {"domain-gives-what-is-said": {"cloud-virt2-database2"}},
         stack="virt",
     ),

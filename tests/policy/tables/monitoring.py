@@ -11,7 +11,9 @@ NAGIOS = workload("nagios", row="Nagios", pools=["keystone"], replicas=1)
 
 
 def sized(cpu: object, memory: object, count: int = 3) -> list[Given]:
-    return [machine(f"m{number}", "monitoring").but(allocatable={"cpu": cpu, "memory": memory}) for number in range(count)]
+    return [
+        machine(f"m{number}", "monitoring").but(allocatable={"cpu": cpu, "memory": memory}) for number in range(count)
+    ]
 
 
 CASES = (
