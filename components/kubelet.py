@@ -75,7 +75,7 @@ def await_files(name: str, what: str, paths: Sequence[str]) -> Step:
 
 _USE_PROXY = Step(
     name="use-api-proxy",
-    does="Sends kubelet to this machine's own proxy; kubeadm join names one master, which is a single point of failure.",
+    does="Sends kubelet to this machine's own proxy; kubeadm join names one master only.",
     check=f'grep -q "server: https://127.0.0.1:{API_PORT}" "$ROOT{KUBERNETES}/kubelet.conf"',
     apply=f"""\
 sed -i "s|server: https://.*|server: https://127.0.0.1:{API_PORT}|" "$ROOT{KUBERNETES}/kubelet.conf"

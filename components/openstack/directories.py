@@ -23,7 +23,7 @@ done <"$ROOT{TMPFILES}\"""",
 
 
 def parts(plan: Plan, node: Node) -> Parts:
-    """Returns systemd-tmpfiles' list for a node, and the step that applies it; nothing if no process keeps data there."""
+    """Returns systemd-tmpfiles' list for a node and the step that applies it, if processes keep data there."""
     processes = [
         PROCESSES[entry.name] for entry in plan.processes if node.pool in entry.pools and PROCESSES[entry.name].claim
     ]
