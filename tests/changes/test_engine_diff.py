@@ -19,6 +19,7 @@ import jsonschema
 import pytest
 import yaml
 
+import contract
 from changes.inputs import resources
 from changes.rendered import files
 from components.tree import contents
@@ -123,7 +124,7 @@ def test_an_edited_stack_file_in_words(repository: Repository) -> None:
     assert "rolls quorum StatefulSet rabbitmq" in done.stdout
     tree = (repository.build / "diff" / "tree.diff").read_text(encoding="utf-8")
     assert "+        image: registry/rabbit:2\n" in tree
-    assert "+++ head/machines/storage1/domain.xml\n" in tree
+    assert "+++ head/machines/storage1/definition/domain.xml\n" in tree
     assert repository.git("status", "--porcelain") == "M Pulumi.dev.yaml"
     assert repository.git("worktree", "list").count("\n") == 0
     home = engine.settings().get("PULUMI_HOME")
@@ -238,8 +239,6 @@ def test_what_a_preview_says_is_what_an_update_renders(rendered: Projects) -> No
     }
     written = {_identity(each): each for text in project.files("manifests").values() for each in [yaml.safe_load(text)]}
     assert objects == written
-    machines = [each.plain() for each in resources(lines) if each.type.startswith("pulumi-python:dynamic")]
-    texts = {
-        f"{node}/{path}": text for each in machines for node, of in contents(each).items() for path, text in of.items()
-    }
+    machines = [each.plain() for each in resources(lines) if each.type == contract.TREE]
+    texts = {f"{node}/{path}": text for each in machines for node, of in contents(each) for path, text in of.items()}
     assert texts == project.files("machines")

@@ -56,7 +56,7 @@ def test_what_was_done_to_a_tree_shows_and_is_mended(standing: Projects) -> None
     dev = standing("dev")
     before = dev.files()
     shutil.rmtree(dev.build / "machines" / "master1")
-    node = dev.build / "machines" / "virt2" / "node.yaml"
+    node = dev.build / "machines" / "virt2" / "root/etc/quorate/node.yaml"
     node.write_text(node.read_text() + "edited: by hand\n")
 
     refreshed = dev.run("refresh", "--yes", "--skip-preview", "--target", MACHINES)
@@ -89,7 +89,7 @@ def test_a_new_compute_is_one_change_of_its_pool(standing: Projects) -> None:
             "cloud-openstack-neutron-l2-agent",
         },
     }
-    assert (prod.build / "machines" / "cmp301" / "node.yaml").exists()
+    assert (prod.build / "machines" / "cmp301" / "root/etc/quorate/node.yaml").exists()
 
 
 def test_larger_servers_are_a_new_pool_and_keep_their_files(standing: Projects) -> None:
@@ -101,7 +101,7 @@ def test_larger_servers_are_a_new_pool_and_keep_their_files(standing: Projects) 
     assert changes["create"] == {"cloud-compute-32c-160g-virt-24c-52g"}
     assert changes["delete"] == {"cloud-compute-32c-128g-virt-24c-52g"}
     for name in ("virt1", "virt2", "virt3"):
-        assert "memory: 108Gi" in (dev.build / "machines" / name / "node.yaml").read_text()
+        assert "memory: 108Gi" in (dev.build / "machines" / name / "root/etc/quorate/node.yaml").read_text()
 
 
 def test_a_machine_that_leaves_takes_its_directory_along(standing: Projects) -> None:

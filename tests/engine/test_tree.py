@@ -47,18 +47,18 @@ def test_the_tree_is_the_golden_one(project: Projects, stack: str) -> None:
     assert tree(done) == golden.read_text(encoding="utf-8")
 
 
-def test_tokens_of_dynamic_resources_are_what_the_engine_calls_them(project: Projects) -> None:
+def test_the_token_of_rendered_trees_is_what_the_engine_calls_them(project: Projects) -> None:
     found = tree(project("dev").run("preview"))
-    assert f"{contract.MACHINE} cloud-virt1-master1\n" in found
-    assert f"{contract.MACHINE_POOL} cloud-compute-32c-128g-virt-24c-52g\n" in found
+    assert f"{contract.TREE} cloud-virt1-master1-tree\n" in found
+    assert f"{contract.TREE} cloud-compute-32c-128g-virt-24c-52g-tree\n" in found
 
 
 def test_a_thousand_computes_are_one_resource_with_a_small_state(rendered: Projects) -> None:
     """The provider's code would be in it a thousand times over; its name is, once for each resource."""
     project = rendered("ra1000")
-    pools = [each for each in project.state().values() if each["type"] == contract.MACHINE_POOL]
-    (pool,) = [each for each in pools if each["inputs"]["pool"] == "compute"]
+    pools = [each for each in project.state().values() if each["type"] == contract.TREE]
+    (pool,) = [each for each in pools if "-compute-" in each["urn"].rpartition("::")[2]]
     assert len(pool["inputs"]["nodes"]) == 1000
     assert len(pool["inputs"]["__provider"]) < 200
     assert project.state_file.stat().st_size < 2_000_000
-    assert len(list((project.build / "machines").glob("cmp*/node.yaml"))) == 1000
+    assert len(list((project.build / "machines").glob("cmp*/root/etc/quorate/node.yaml"))) == 1000
