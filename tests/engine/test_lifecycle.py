@@ -62,7 +62,10 @@ def test_what_was_done_to_a_tree_shows_and_is_mended(standing: Projects) -> None
     refreshed = dev.run("refresh", "--yes", "--skip-preview", "--target", MACHINES)
     assert refreshed.code == 0, refreshed.output
     assert dev.run("preview", "--expect-no-changes").code != 0
-    assert dev.up().changes() == {"create": {"cloud-virt1-master1"}, "update": {"cloud-compute-32c-128g-virt-24c-52g"}}
+    assert dev.up().changes() == {
+        "create": {"cloud-virt1-master1-tree"},
+        "update": {"cloud-compute-32c-128g-virt-24c-52g-tree"},
+    }
     assert dev.files() == before
 
 
