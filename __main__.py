@@ -38,7 +38,7 @@ def main() -> None:
     pulumi.export("architecture", plan.architecture.name)
     pulumi.export("plan", str(target.directory(stack) / "plan.json"))
     pulumi.export("services", {service.name: service.instances for service in plan.services})
-    pulumi.export(contract.QUORUM_STATE_OUTPUT, history.quorum_state)
+    pulumi.export(contract.QUORUM_STATE_OUTPUT, history.standing)
 
 
 try:

@@ -56,7 +56,7 @@ def disks(domain: str) -> Mapping[str, str]:
 
 
 def _member_node(node: Node, volumes: frozenset[str] = frozenset()) -> MemberNode:
-    text = node.resource.props.at("files").texts().get(DOMAIN_FILE)
+    text = node.resource.props.at("definition").texts().get(DOMAIN_FILE)
     own = frozenset(f"{device} {source}" for device, source in disks(text).items()) if text else frozenset[str]()
     return MemberNode(node.server or node.name, node.address, node.pool or "", own | volumes)
 

@@ -88,6 +88,7 @@ def test_a_new_compute_is_one_change_of_its_pool(standing: Projects) -> None:
         "update": {
             "cloud",
             "cloud-compute-24c-256g",
+            "cloud-compute-24c-256g-tree",
             "cloud-openstack-nova-compute",
             "cloud-openstack-neutron-l2-agent",
         },
@@ -101,8 +102,8 @@ def test_larger_servers_are_a_new_pool_and_keep_their_files(standing: Projects) 
     (server,) = servers(dev)
     edit(dev, servers=[server | {"memory": 160}])
     changes = dev.up().changes()
-    assert changes["create"] == {"cloud-compute-32c-160g-virt-24c-52g"}
-    assert changes["delete"] == {"cloud-compute-32c-128g-virt-24c-52g"}
+    assert changes["create"] == {f"cloud-compute-32c-160g-virt-24c-52g{end}" for end in ("", "-tree")}
+    assert changes["delete"] == {f"cloud-compute-32c-128g-virt-24c-52g{end}" for end in ("", "-tree")}
     for name in ("virt1", "virt2", "virt3"):
         assert "memory: 108Gi" in (dev.build / "machines" / name / "root/etc/quorate/node.yaml").read_text()
 
@@ -123,7 +124,7 @@ def test_a_template_of_ones_own(project: Projects) -> None:
     (dev.directory / "mine.xml").write_text("<domain type='kvm'><memory unit='GiB'>{ram}</memory>{nothing}</domain>\n")
     edit(dev, template="mine.xml")
     dev.up()
-    found = (dev.build / "machines" / "database2" / "domain.xml").read_text()
+    found = (dev.build / "machines" / "database2" / "definition" / "domain.xml").read_text()
     assert found == "<domain type='kvm'><memory unit='GiB'>16</memory></domain>\n"
 
 
