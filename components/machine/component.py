@@ -53,6 +53,7 @@ class Machine(Component[MachineArgs]):
             rack=node.rack or "",
             address=node.address,
             labels=node.labels,
+            pinned=node.pinned,
             virtual=node.virtual,
             definition=args.definition,
             files=filled(args.parts, variables(node)),
