@@ -74,7 +74,7 @@ def test_one_master_may_be_replaced(standing: Projects) -> None:
 def test_two_masters_may_not(standing: Projects) -> None:
     ra100 = standing("ra100")
     rest = named(ra100, "master[1-3]", name="master1", rack="r1")
-    others = named(ra100, "master[1-3]", name="master[8-9]", address="10.20.0.18", rack="r[2-3]")
+    others = named(ra100, "master[1-3]", name="master[8-9]", address="10.20.0.18", rack="r[2-3]", countFrom=8)
     replace(ra100, "master[1-3]", rest, others)
     done = ra100.run("preview", *PACK)
     assert done.code != 0
