@@ -77,6 +77,7 @@ NOT_APPLICABLE = {
     "monitoring-node-size",
     "monitoring-on-its-nodes",
     "one-member-at-a-time",
+    "one-server-at-a-time",
     "one-storage-node-at-a-time",
     "pod-fits-node",
     "quorum-survives-rack",
