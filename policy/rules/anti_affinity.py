@@ -26,7 +26,7 @@ def _rivals(facts: Facts, workload: Workload) -> tuple[str, ...]:
 
 @rule(
     id="services-apart",
-    title="Keystone and Horizon never share a node",
+    title="Keystone and Horizon run on distinct nodes",
     severity=Severity.MEDIUM,
     rationale="Horizon can generate significant load, and one Apache server must not wrap both: keystone answers for "
     "every request of every service.",
@@ -62,7 +62,7 @@ def services_apart(facts: Facts, workload: Workload) -> Iterator[Problem]:
 
 @rule(
     id="nothing-beside-osd",
-    title="Nothing runs beside a Ceph OSD",
+    title="Ceph OSD nodes run only OSDs and node agents",
     severity=Severity.HIGH,
     rationale="OSDs are resource-intensive while they recover, which is when the cluster has lost something already.",
     sources=(

@@ -59,7 +59,7 @@ def _beside(service: str, *others: str) -> Callable[[Facts, Workload], bool]:
 
 @rule(
     id="scheduler-beside-nova",
-    title="Nova's schedulers stand where other Nova services do, and take no node of their own",
+    title="nova-scheduler shares nodes with other Nova services",
     severity=Severity.LOW,
     rationale="A scheduler is light and goes beside API servers; nodes kept for it are missing elsewhere.",
     sources=(
@@ -136,8 +136,8 @@ def network_agents_beside_server(facts: Facts, workload: Workload) -> Iterator[P
     id="l2-agent-goes-along",
     title="The Neutron L2 agent runs on every compute, L3 and DHCP agent node",
     severity=Severity.HIGH,
-    rationale="It wires the ports of virtual machines, routers and DHCP servers: an L3 agent on a node without one has "
-    "routers that reach nobody.",
+    rationale="It wires the ports of virtual machines, routers and DHCP servers: an L3 agent on a node without one "
+    "has routers that reach nobody.",
     sources=(
         Source(
             "004", "5.4.8", "it has to run on any host that runs nova-compute, neutron-l3-agent or neutron-dhcp-agent"
@@ -165,7 +165,7 @@ def l2_agent_goes_along(facts: Facts, workload: Workload) -> Iterator[Problem]:
 
 @rule(
     id="radosgw-beside-monitors",
-    title="The object gateway runs on the monitors' nodes",
+    title="radosgw runs on the Ceph monitor nodes",
     severity=Severity.LOW,
     rationale="The gateway is light and lives on what the monitors know: it needs no node of its own, and elsewhere "
     "it takes room that is meant for others.",

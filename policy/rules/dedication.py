@@ -26,7 +26,7 @@ _TABLES = (
 
 @rule(
     id="dedicated-nodes-are-there",
-    title="Each service has the nodes that its row dedicates to it",
+    title="Every service has the dedicated nodes its row requires",
     severity=Severity.HIGH,
     rationale="RabbitMQ, Galera and the services that the table names harm each other under load when they share a "
     "node. A node is dedicated when a taint keeps every other pod out, not when a label says so.",
@@ -62,7 +62,7 @@ def dedicated_nodes_are_there(facts: Facts, _cloud: Cloud) -> Iterator[Problem]:
 
 @rule(
     id="dedicated-nodes-admit-guests",
-    title="Only services that a row admits may run on its dedicated nodes",
+    title="Dedicated nodes run only the services their row admits",
     severity=Severity.HIGH,
     rationale="A node that is kept for a service serves nobody else but those that the architecture lets share it: "
     "light services beside nova-api, radosgw beside the monitors, nobody beside the conductor.",
@@ -167,10 +167,9 @@ def _shares_with_nobody(facts: Facts, workload: Workload) -> bool:
 
 @rule(
     id="alone-on-own-nodes",
-    title="A service that shares with nobody runs on the nodes that are kept for it, and on no other",
+    title="Services with exclusive nodes run only on those nodes",
     severity=Severity.HIGH,
-    rationale="Keeping others off a service's nodes is half of the separation. One that also runs on common nodes "
-    "meets there whom it was to be kept from.",
+    rationale="A service that also runs on shared nodes meets there the workloads it is separated from.",
     sources=(
         *_TABLES,
         Source(

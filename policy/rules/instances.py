@@ -28,7 +28,7 @@ def _counted_row(facts: Facts, workload: Workload) -> bool:
 
 @rule(
     id="instances-match-row",
-    title="A service has as many instances as its row says",
+    title="Replica counts match the reference architecture",
     severity=Severity.HIGH,
     rationale="The counts of the reference architecture were validated at its scale. Fewer instances carry less and "
     "survive less; more than a count that is exact puts load where the architecture did not test it.",
@@ -55,7 +55,7 @@ def instances_match_row(facts: Facts, workload: Workload) -> Iterator[Problem]:
 
 @rule(
     id="everywhere-rows-are-daemons",
-    title="A service that runs everywhere is a DaemonSet on all nodes of its pools",
+    title="Services that run on every node are DaemonSets that reach all those nodes",
     severity=Severity.HIGH,
     rationale="nova-compute and the L2 agent have no count: a hypervisor without them carries no virtual machine, a "
     "storage node without ceph-osd no data. Replicas leave nodes out as the cloud grows.",
@@ -93,12 +93,12 @@ def everywhere_rows_are_daemons(facts: Facts, workload: Workload) -> Iterator[Pr
 
 @rule(
     id="every-row-has-workload",
-    title="Every row of the reference architecture has a workload",
+    title="Every service of the reference architecture has a workload",
     severity=Severity.MEDIUM,
     rationale="What is not there cannot break a rule. A service that was left out, or whose workload does not say "
     "which row it is, would otherwise escape the audit.",
     sources=_TABLES,
-    remediation="Add the service, or annotate the workload that is its row with quorate.io/row.",
+    remediation="Add the service, or annotate its workload with quorate.io/row.",
     subjects=lambda facts: facts.clouds,
     not_applicable_reason="the stack has no Cloud component, so no reference architecture is named",
 )
@@ -128,11 +128,12 @@ def _says_workers(facts: Facts, workload: Workload) -> bool:
 
 @rule(
     id="scheduler-workers",
-    title="Every scheduler has as many worker threads as its row says",
+    title="Nova schedulers run at least the worker threads their row requires",
     severity=Severity.LOW,
     rationale="A scheduler with fewer workers becomes the queue that all new virtual machines wait in.",
     sources=(Source("004", "5.3.7", "every scheduler instance must run with at least 3 worker threads"),),
-    remediation="Set workers in section [scheduler] of nova.conf to 3 or more, or leave it out: then one a core.",
+    remediation="Set `workers` in section [scheduler] of nova.conf to 3 or more, or remove it; Nova then starts one "
+    "worker per core.",
     subjects=lambda facts: facts.workloads,
     applies=_says_workers,
     not_applicable_reason="no configuration of the stack sets a scheduler's workers",

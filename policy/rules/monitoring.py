@@ -46,7 +46,7 @@ def _has_monitoring_nodes(facts: Facts, workload: Workload) -> bool:
 
 @rule(
     id="monitoring-on-its-nodes",
-    title="Where a stack has monitoring nodes, the stores run there and nobody else does",
+    title="Metrics and log stores run on monitoring nodes; other services do not",
     severity=Severity.MEDIUM,
     rationale="Monitoring must survive what it reports, and its stores take disk and memory without end: servers of "
     "their own keep a full log store from taking the control plane along.",
@@ -90,7 +90,7 @@ def _monitors(facts: Facts, workload: Workload) -> bool:
 
 @rule(
     id="monitoring-node-size",
-    title="Nodes that may run monitoring have 4 cores and 8 GiB or more",
+    title="Nodes that run monitoring have at least 4 cores and 8 GiB of memory",
     severity=Severity.LOW,
     rationale="A log store that is short of memory loses the lines that would have told why.",
     sources=(

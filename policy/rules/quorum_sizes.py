@@ -59,8 +59,8 @@ def etcd_size(facts: Facts, group: Group) -> Iterator[Problem]:
     id="galera-size",
     title="Galera has 3 or 5 members",
     severity=Severity.CRITICAL,
-    rationale="Galera stops serving on the side of a partition that has no majority. Every member acknowledges each "
-    "write, so that more than five cost more than they save.",
+    rationale="Galera stops serving on the side of a partition without a majority. Every member acknowledges each "
+    "write, so more than five cost more than they add.",
     sources=(
         Source("004", "2.2.5", "cluster size should be an odd number"),
         Source("004", "2.2.5", "cluster size with more than 5 nodes will lead to big latency for write operations"),
@@ -81,8 +81,8 @@ def galera_size(facts: Facts, group: Group) -> Iterator[Problem]:
     id="rabbitmq-size",
     title="RabbitMQ has an odd number of members, at least 3",
     severity=Severity.CRITICAL,
-    rationale="With pause_minority the side of a partition without a majority pauses: two halves of an even cluster "
-    "pause both. Quorum queues need a majority as well.",
+    rationale="With pause_minority, the side of a partition without a majority pauses. In an even cluster that "
+    "splits in half, both sides pause.",
     sources=(
         Source(
             "004",
@@ -133,7 +133,7 @@ def ceph_mon_size(facts: Facts, group: Group) -> Iterator[Problem]:
     title="The metrics store has at least 3 instances",
     severity=Severity.HIGH,
     rationale="Alerts depend on the metrics store, so it must survive the failures that it reports. Clustered InfluxDB "
-    "votes; instances of Prometheus do not, but each that is lost takes its own copy of the metrics along.",
+    "votes. Instances of Prometheus do not vote, but each has its own copy of the metrics.",
     sources=(Source("004", "5.3.15", "clustered InfluxDB needs at least three nodes to form a quorum"),),
     remediation="Set its replicas to 3 or more (quorate:services.influxdb-grafana.replicas).",
     subjects=lambda facts: facts.workloads,
@@ -153,8 +153,7 @@ def metrics_store_size(facts: Facts, workload: Workload) -> Iterator[Problem]:
     id="log-store-size",
     title="The log store has at least 3 members",
     severity=Severity.HIGH,
-    rationale="Its members elect a manager by majority and hold copies of each other's shards: two cannot do without "
-    "one.",
+    rationale="Members elect a manager by majority and replicate each other's shards. Two members tolerate no failure.",
     sources=(Source("004", "5.3.15", "at least three instances of Elasticsearch are recommended"),),
     remediation="Set its replicas to 3 or more (quorate:services.elasticsearch-kibana.replicas).",
     subjects=groups,
