@@ -1,6 +1,6 @@
 """A user's own libvirt domain template (`quorate:template`): its places, and whether it can be used at all.
 
-Fuel's rules hold (seed 000, Data model impact): a value that the template does not use changes nothing, and a place
+Fuel's rules hold (source 000, Data model impact): a value that the template does not use changes nothing, and a place
 without a value is left empty. So an unknown place is not an error.
 """
 

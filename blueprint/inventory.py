@@ -1,6 +1,6 @@
 """Servers, their virtual machines and the roles they carry.
 
-A virtual machine counts as a server (seed 000, Proposed change), but shares its physical host's fate: `Machine.server`
+A virtual machine counts as a server (source 000, Proposed change) but shares its physical host's fate: `Machine.server`
 names the host, and that name is the failure domain everywhere in Quorate.
 
 Identity: address and rack follow the number in a server's name, those of its virtual machines as well. So a server that
@@ -25,7 +25,7 @@ HOST_RESERVE = 4
 """GiB of a virt host that its virtual machines may not take: its own system and libvirt. Ours, unmeasured."""
 
 FEATURE = "reduced-footprint"
-"""Virtual machines as control-plane nodes come only where asked for (seed 000: 'introduce new feature group')."""
+"""Virtual machines as control-plane nodes come only where asked for (source 000: 'introduce new feature group')."""
 
 
 class EntryError(ValueError):
@@ -214,7 +214,7 @@ def _server_problems(server: Server, key: str, settings: Settings) -> Iterator[P
         yield Problem(
             f"{key}.roles",
             f"virtual machines as servers are the reduced footprint; ask for it with quorate:features: [{FEATURE}] "
-            "(seed 000: bad performance, tenants' and control plane's machines side by side)",
+            "(source 000: bad performance, tenants' and control plane's machines side by side)",
         )
     for index, vm in enumerate(server.vms):
         yield from _vm_problems(vm, server, f"{key}.vms[{index}]")
@@ -229,7 +229,7 @@ def _role_problems(roles: Sequence[str], key: str) -> Iterator[Problem]:
     if "virt" in roles and others:
         yield Problem(
             key,
-            f"virt may be mixed with compute only (seed 000), not with {', '.join(others)}; give {others[0]} to a VM",
+            f"virt may be mixed with compute only (source 000), not with {', '.join(others)}; give {others[0]} to a VM",
         )
     elif len(set(roles)) > 1 and others:
         yield Problem(

@@ -1,4 +1,4 @@
-"""Where a number or a decision comes from: a seed and its section, or ours."""
+"""Where a number or a decision comes from: a list document (000 to 004, docs/rules.md) or a document of the project."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ class Facts(BaseModel):
 
 
 class Source(Facts):
-    """A place in the seeds ("004", "5.3.12"), or "ours" with the document that says why."""
+    """A section of a list document ("004", "5.3.12"), or "project" with the document that gives the reason."""
 
-    seed: Annotated[str, StringConstraints(pattern=r"^(\d{3}|ours)$")]
+    seed: Annotated[str, StringConstraints(pattern=r"^(\d{3}|project)$")]
     section: Text
     says: Text
-    """What it says there, in our words and short."""
+    """What the section says, summarized."""
 
     def __str__(self) -> str:
         return f"{self.seed}, {self.section}"

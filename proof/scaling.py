@@ -1,7 +1,7 @@
-"""A service scaled beyond its nodes: our plan refuses it, and the scheduler, asked all the same, agrees.
+"""Scaling trials: the plan rejects more replicas than fit, and the scheduler leaves the surplus Pending.
 
-A plan that lets through what no scheduler can place would leave a user with a Pending pod and "no way back"
-(users.md, rabbitmq/cluster-operator#223).
+A replica without an eligible node stays Pending, and RabbitMQ's operator does not support scaling down again
+(https://github.com/rabbitmq/cluster-operator/issues/223).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The labs that the reference architectures were tested on: facts for a bill of materials, not requirements.
 
-Sizes are in the seed's own units: GB of memory and disk, TB of raw disk, Gb/s of ports.
+Sizes are in source 004's own units: GB of memory and disk, TB of raw disk, Gb/s of ports.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Quantity(Facts):
 
 
 class Switch(Facts):
-    """A switch that the lab's network was built from; the seed does not say how many."""
+    """A switch that the lab's network was built from; source 004 does not say how many."""
 
     use: Literal["spine", "top of rack"]
     model: Text
@@ -80,11 +80,11 @@ class MonitoringServer(Facts):
 
 
 class Hardware(Facts):
-    """Everything the seed says of one lab's hardware."""
+    """Everything source 004 says of one lab's hardware."""
 
     servers: Annotated[tuple[ServerModel, ...], Field(min_length=1)]
     compute: Quantity
-    """Compute and controller nodes together, as the seed counts them."""
+    """Compute and controller nodes together, as source 004 counts them."""
     storage: Quantity
     racks: Count
     switches: tuple[Switch, ...]

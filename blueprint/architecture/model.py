@@ -49,9 +49,9 @@ class Row(Facts):
     replaced_by: Text | None = None
     """What took its place; the row then has no workload."""
     today: Text | None = None
-    """What runs in this row now, where that is not what the seed names."""
+    """What runs in this row now, where that is not what source 004 names."""
     in_table: bool = True
-    """False: a service that the seed's table does not have."""
+    """False: a service that source 004's table does not have."""
     table_instances: int | None
     """The table's own cells: None where the table has a dot, or where the cell is lost."""
     table_shareable: bool | None

@@ -185,7 +185,7 @@ def _warnings(settings: Settings, architecture: Architecture, nodes: tuple[Node,
     if FEATURE in settings.features and any(node.virtual for node in nodes):
         found.append(
             "reduced footprint: control-plane nodes are virtual machines beside tenants' machines; expect bad "
-            "performance and a larger attack surface (seed 000, Performance Impact and Security Impact)"
+            "performance and a larger attack surface (source 000, Performance Impact and Security Impact)"
         )
     computes = sum(node.pool == COMPUTE_POOL for node in nodes)
     if computes > architecture.computes:

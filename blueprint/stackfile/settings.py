@@ -68,7 +68,7 @@ class Disk(Strict):
 
 
 class VirtualMachine(Strict):
-    """A virtual machine of a virt host, as Fuel had it: `{id, cpu, ram, …}` (seed 000, Data model impact)."""
+    """A virtual machine of a virt host, as Fuel had it: `{id, cpu, ram, …}` (source 000, Data model impact)."""
 
     id: Annotated[int, Field(ge=0, description="number, unique on its server")]
     name: Annotated[str | None, Field(description="name of its node; <server>-vm<id> where it is left out")] = None
@@ -105,7 +105,7 @@ class Server(Strict):
     rack: Annotated[
         str | None, Field(description="a pattern such as r[1-3] deals its racks out by number, in turn")
     ] = None
-    hypervisor: Annotated[Hypervisor, Field(description="what carries the virtual machines (seed 002)")] = "kvm"
+    hypervisor: Annotated[Hypervisor, Field(description="what carries the virtual machines (source 002)")] = "kvm"
     vms: tuple[VirtualMachine, ...] = ()
 
 
@@ -118,7 +118,7 @@ class Override(Strict):
 
 
 class Images(Strict):
-    """Where images come from. Kolla's public namespace moves its tags: production pins digests (kolla.md)."""
+    """Registry and digests of images. Tags of Kolla's public namespace move; production pins digests."""
 
     registry: Annotated[str, Field(min_length=1)] = "quay.io"
     namespace: Annotated[str, Field(min_length=1)] = "openstack.kolla"
@@ -159,9 +159,7 @@ class Settings(Strict):
     features: tuple[Literal["reduced-footprint"], ...] = ()
     acknowledged: Annotated[
         tuple[Literal["performance", "security", "isolation"], ...],
-        Field(
-            description="disclaimers that you have read (seeds 000, 002); production on virtual machines asks for them"
-        ),
+        Field(description="disclaimers that you have read (000 and 002); required in production on virtual machines"),
     ] = ()
     servers: Annotated[tuple[Server, ...], Field(min_length=1)]
     topology: Annotated[str | None, Field(description="a Fuel-CCP topology file, instead of roles on servers")] = None

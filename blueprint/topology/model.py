@@ -35,7 +35,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class NodeKey:
-    """One entry under `nodes`: what the nodes that its pattern matches get (seed 004, 1.4.6 nodes)."""
+    """One entry under `nodes`: what the nodes that its pattern matches get (source 004, 1.4.6 nodes)."""
 
     pattern: re.Pattern[str]
     """Matched from the beginning of a node's name, and not to its end: CCP's `node1` takes node10 too."""
@@ -45,7 +45,7 @@ class NodeKey:
 
 @dataclass(frozen=True)
 class NamedService:
-    """One entry under `services`: a service under a name of the operator's own (seed 004, 1.4.6 services)."""
+    """One entry under `services`: a service under a name of the operator's own (source 004, 1.4.6 services)."""
 
     definition: str
     mapping: Mapping[str, str]
@@ -59,7 +59,7 @@ class Topology:
 
     path: Path
     namespace: str = "ccp"
-    """`kubernetes.namespace`: two environments on one cluster differ in it (seed 004, 2.1)."""
+    """`kubernetes.namespace`: two environments on one cluster differ in it (source 004, 2.1)."""
     nodes: Mapping[str, NodeKey] = field(default_factory=dict[str, NodeKey])
     roles: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     replicas: Mapping[str, int] = field(default_factory=dict[str, int])

@@ -1,7 +1,7 @@
 """The sections of a CCP configuration file that decide placement, checked and typed: nodes, roles, replicas, services.
 
 Sections that place nothing (builder, registry, repositories, …) are allowed and left alone; configs are kept for what
-placement asks of them. Source: seed 004, 1.4 Configuration key types. Whether the whole makes sense on real nodes is
+placement asks of them. Source: source 004, 1.4 Configuration key types. Whether the whole makes sense on real nodes is
 place.py's matter.
 """
 

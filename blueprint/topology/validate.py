@@ -15,7 +15,7 @@ from suggestion import did_you_mean
 
 _Services = Mapping[str, ServicePlacement]
 _CLUSTER_SIZE = 3
-"""`percona.cluster_size` where nothing sets it (seed 004, 2.2.6 Galera, Cluster size)."""
+"""`percona.cluster_size` where nothing sets it (source 004, 2.2.6 Galera, Cluster size)."""
 
 
 def judge(topology: Topology, matches: Mapping[str, Sequence[str]], services: _Services) -> Iterator[Finding]:
@@ -33,7 +33,7 @@ def judge(topology: Topology, matches: Mapping[str, Sequence[str]], services: _S
 
 
 def judge_together(environments: Sequence[tuple[Topology, Placement]]) -> list[Finding]:
-    """What is wrong between environments on one cluster (seed 004, 2.1 Deploying Multiple Parallel Environments).
+    """What is wrong between environments on one cluster (source 004, 2.1 Deploying Multiple Parallel Environments).
 
     Services in a namespace of their own may share a node; those on the node's own network cannot: both would want the
     same ports, bridges and sockets.

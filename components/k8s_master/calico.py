@@ -1,7 +1,7 @@
 """Calico's BGP as files of the masters, to be applied from any of them once Calico's own resources exist.
 
 Up to 500 nodes every node peers with every other. At 1000 the full mesh took 'significant time during node startup'
-and the seed asks for route reflectors (004, 5.5.8): the masters, which are three, apart, and there before any worker.
+and source 004 asks for route reflectors (004, 5.5.8): the masters, which are three, apart, and there before any worker.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """etcd on the masters, as a systemd unit each (004, 5.5.7): its user, its settings, its unit and its backups.
 
-Three members on three masters keep the quorum (004, 5.5.4). The seed's etcd proxies on every node are gone from etcd;
+Three members on three masters keep the quorum (004, 5.5.4). Source 004's etcd proxies on every node are gone from etcd;
 the API servers know all members instead.
 """
 

@@ -8,7 +8,7 @@ KUBERNETES = "v1.36.3"
 NGINX_IMAGE = "docker.io/library/nginx:1.28-alpine"
 
 LARGE = 1000
-"""Nodes from which 5.5.8 of seed 004, 'Scaling to 1000 Nodes', applies: the size it was measured at."""
+"""Nodes from which 5.5.8 of source 004, 'Scaling to 1000 Nodes', applies: the size it was measured at."""
 
 
 def large(plan: Plan) -> bool:

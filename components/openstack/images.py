@@ -1,6 +1,6 @@
-"""Where images come from: Kolla's names and tags (kolla.md), a mirror, or digests.
+"""References of images: Kolla's names and tags, in a registry of the stack's choice, or digests.
 
-Tags of Kolla's public namespace move with every publish job; a digest does not.
+A publish job of Kolla moves the tags of its public namespace (quay.io/openstack.kolla). A digest never changes.
 """
 
 from __future__ import annotations

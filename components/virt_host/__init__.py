@@ -1,4 +1,4 @@
-"""Virtual machines on physical servers: Fuel's reduced footprint (seed 000) and its hypervisors (seed 002)."""
+"""Virtual machines on physical servers: Fuel's reduced footprint (source 000) and its hypervisors (source 002)."""
 
 from components.virt_host.component import VirtHost, VirtHostArgs
 from components.virt_host.domain import files

@@ -21,7 +21,7 @@ class VirtHostArgs:
 
 
 class VirtHost(Component[VirtHostArgs]):
-    """A physical host, alone or as a compute as well (seed 000, Proposed change)."""
+    """A physical host, alone or as a compute as well (source 000, Proposed change)."""
 
     token = contract.VIRT_HOST
 

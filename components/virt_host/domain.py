@@ -1,8 +1,8 @@
 """A virtual machine's own files: its libvirt domain, or its system container, from a template.
 
-Fuel's rules for the template (seed 000, Data model impact): a person may bring one, with values of their own; a value
-that the template does not use changes nothing, and one that was not given is left empty. Hypervisors are seed 002's:
-kvm and lxc are libvirt domains, a container is one under systemd with a full init, as that seed asks for, and has no
+Fuel's rules for the template (source 000, Data model impact): a person may bring one, with values of their own; a value
+that the template does not use changes nothing, and one that was not given is left empty. Hypervisors are source 002's:
+kvm and lxc are libvirt domains, a container is one under systemd with a full init, as that source asks for, and has no
 domain at all.
 """
 

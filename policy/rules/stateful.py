@@ -31,7 +31,7 @@ from policy.rule import Problem, Source, rule
     since="0.2.0",
 )
 def stateful_keeps_data(_facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """RabbitMQ too: what the seed calls stateless there, its queues, are logs on disk as quorum queues."""
+    """RabbitMQ too: what source 004 calls stateless there, its queues, are logs on disk as quorum queues."""
     if not workload.keeps_data:
         yield Problem("no volume outlives the pod", "a volumeClaimTemplate, a claim or a hostPath")
 

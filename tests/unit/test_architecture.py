@@ -1,6 +1,6 @@
-"""The reference architectures say what the seed's tables say.
+"""The reference architectures say what source 004's tables say.
 
-tests/data/placement_tables.yaml is a second transcription of the tables, made from the seed's text. What the text
+tests/data/placement_tables.yaml is a second transcription of the tables, made from source 004's text. What the text
 decides is in test_architecture_text.py, files of a user's own and faulty ones in test_architecture_file.py.
 """
 

@@ -111,7 +111,7 @@ FAULTS: dict[str, tuple[Callable[[Data], object], str, str]] = {
     "seed without number": (
         lambda d: row(d, "keystone")["sources"][0].update(seed="ccp"),
         "row keystone-all, sources.0.seed",
-        r"'ccp' does not fit; write text like ^(\d{3}|ours)$",
+        r"'ccp' does not fit; write text like ^(\d{3}|project)$",
     ),
     "name as a number": (
         lambda d: d.update(name=100),

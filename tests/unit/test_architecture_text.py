@@ -1,4 +1,4 @@
-"""The reference architectures share nodes as the seed's text says (004, 5.3.6 to 5.3.15 and 5.4.6 to 5.4.15).
+"""The reference architectures share nodes as source 004's text says (004, 5.3.6 to 5.3.15 and 5.4.6 to 5.4.15).
 
 What is written out here was read off the text once more. Where it contradicts the tables, the row says so and says
 which was followed.
@@ -174,7 +174,7 @@ def test_sections_are_those_of_the_architectures_own_chapter(architecture: Archi
     assert hardware
     sources = [source for row in architecture.rows for source in row.sources] + [*hardware.sources, architecture.source]
     assert {source.section[:4] for source in sources if source.seed == "004"} == {chapter}
-    assert {source.seed for source in sources} == {"004", "ours"}
+    assert {source.seed for source in sources} == {"004", "project"}
 
 
 def test_every_guest_is_admitted_wherever_it_may_run(architecture: Architecture) -> None:
@@ -282,7 +282,7 @@ def test_retired_parts_name_what_replaced_them(architecture: Architecture) -> No
 
 def test_placement_api_is_ours_and_like_nova_api(architecture: Architecture) -> None:
     row, nova = architecture.row("placement-api"), architecture.row("nova-api")
-    assert row.sources[0].seed == "ours"
+    assert row.sources[0].seed == "project"
     assert not row.in_table
     assert (row.table_instances, row.table_shareable, row.table_load_balancer) == (None, None, None)
     assert (row.instances, row.load_balancer) == (nova.instances, nova.load_balancer) == (3, True)

@@ -136,7 +136,7 @@ CASES: dict[str, tuple[dict[str, Any], str, str]] = {
     "virt mixed with a role other than compute": (
         with_server(server("v1", ["virt", "storage"], "10.20.9.9"), features=["reduced-footprint"]),
         "quorate:servers[4] (v1).roles",
-        "virt may be mixed with compute only (seed 000), not with storage",
+        "virt may be mixed with compute only (source 000), not with storage",
     ),
     "controller and compute on one machine": (
         with_server(server("v1", ["controller", "compute"], "10.20.9.9")),

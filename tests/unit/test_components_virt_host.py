@@ -1,4 +1,4 @@
-"""Templates of virtual machines: Fuel's rules (seed 000, Data model impact), and seed 002's hypervisors."""
+"""Templates of virtual machines: Fuel's rules (source 000, Data model impact), and source 002's hypervisors."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def written(directory: Path, text: str) -> str:
 
 
 def test_the_seeds_own_template(tmp_path: Path) -> None:
-    """Word for word, seed 000."""
+    """Word for word, source 000."""
     template = "<domain type='kvm'>\n<memory unit='GiB'>{ram}</memory>\n<vcpu placement='static'>{cpu}</vcpu>"
     assert files(machine(), written(tmp_path, template)) == {
         "domain.xml": "<domain type='kvm'>\n<memory unit='GiB'>8</memory>\n<vcpu placement='static'>4</vcpu>"

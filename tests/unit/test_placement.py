@@ -1,4 +1,4 @@
-"""What holds for every plan (design.md, Plan), and the plans of the reference architectures by name."""
+"""Properties of every plan, and the plans of the reference architectures by name."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from tests.stacks import full_size, parsed
 SYSTEM = (500, 1024)
 """What a node keeps for itself (witness.py)."""
 SEED_SERVER = (24_000 - SYSTEM[0], 256 * 1024 - SYSTEM[1])
-"""A compute/controller server of the seed (5.3.3)."""
+"""A compute/controller server of source 004 (5.3.3)."""
 LAB_MACHINE = (6_000, 12 * 1024)
 """Of a lab VM's 8 vCPU and 16 GiB, what its services may ask for at most."""
 
@@ -67,7 +67,7 @@ def test_the_seeds_figures_for_monitoring() -> None:
         pair = [service, *(companion for companion, beside in COMPANIONS.items() if beside == service)]
         assert total([sizing[each]["production"] for each in pair]) == (4000, 8192), service
     for service in seeded:
-        assert _seed(sizing[service]["lab"]) == "ours"
+        assert _seed(sizing[service]["lab"]) == "project"
 
 
 def test_what_is_ours_says_that_it_is_unmeasured() -> None:
@@ -152,7 +152,7 @@ def test_a_light_row_that_requests_much_is_an_error() -> None:
     (problem,) = light_problems(load_architecture("100"), sizes)
     assert str(problem) == (
         "quorate:architecture (100, row 'Nagios'): its footprint is light, at most 1 cores and 4 GiB, and one instance "
-        "requests 3 cores and 16 GiB; write footprint: heavy"
+        "requests 2.625 cores and 14 GiB; write footprint: heavy"
     )
 
 

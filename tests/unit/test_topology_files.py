@@ -19,7 +19,7 @@ ROLES = "---\nroles:\n  net: [openvswitch-db]\n  ctl: [etcd]\n"
 
 
 def environment(folder: Path, number: int, nodes: str, namespace: str) -> Path:
-    """One of several environments as seed 004, 2.1.4 lays them out: shared files and a topology of its own."""
+    """One of several environments as source 004, 2.1.4 lays them out: shared files and a topology of its own."""
     shared = folder / "shared"
     shared.mkdir(exist_ok=True)
     (shared / "common.yaml").write_text("!include\n- hardware.yaml\n---\n" + COMMON)

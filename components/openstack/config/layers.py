@@ -48,7 +48,7 @@ class Layer:
 
     level: Level
     source: str
-    """Section of a seed document, page of a manual, or key of the stack file."""
+    """Section of a list document, page of a manual, or key of the stack file."""
     sections: Mapping[str, Section]
     """Options by section. Formats without sections use the section ''."""
 

@@ -1,4 +1,4 @@
-"""Alertmanager, where the seed has Nagios: it checks nothing itself, it sends what others found (004, 5.3.15)."""
+"""Alertmanager, where source 004 has Nagios: it checks nothing itself, it sends what others found (004, 5.3.15)."""
 
 from components.openstack.definition import Container, File, Http, Port, ProcessDefinition, ProjectDefinition
 

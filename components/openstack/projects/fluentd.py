@@ -1,4 +1,4 @@
-"""Fluentd: it gathers what the nodes' collectors send, as the seed's StackLight aggregator did (004, 5.3.15)."""
+"""Fluentd: it gathers what the nodes' collectors send, as source 004's StackLight aggregator did (004, 5.3.15)."""
 
 from components.openstack.definition import Container, File, Port, ProcessDefinition, ProjectDefinition, Tcp
 

@@ -1,6 +1,6 @@
 """Nova: API with its metadata service, scheduler, conductor, and the agent of every compute with libvirt.
 
-The seed installs nova-compute on the host (004, 5.3.7); here it is Kolla's pair of containers, privileged and on the
+Source 004 installs nova-compute on the host (004, 5.3.7); here it is Kolla's pair of containers, privileged and on the
 host's network as in Kolla and Fuel-CCP. Guests belong to systemd-machined's slice through /run and the cgroup tree,
 outside of the pod's own group, so that the pod's limits do not touch them.
 """

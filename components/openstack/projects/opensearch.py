@@ -1,4 +1,4 @@
-"""OpenSearch and its dashboards, where the seed has Elasticsearch and Kibana (004, 5.3.15)."""
+"""OpenSearch and its dashboards, where source 004 has Elasticsearch and Kibana (004, 5.3.15)."""
 
 from components.openstack.definition import (
     Claim,

@@ -1,4 +1,4 @@
-"""Placement: what nova-scheduler asks. In no table of the seed, which calls it 'work in progress' (004, 5.4.5)."""
+"""Placement: what nova-scheduler asks. In no table of source 004, which calls it 'work in progress' (004, 5.4.5)."""
 
 from components.openstack.definition import Container, File, Http, Port, ProcessDefinition, ProjectDefinition, Tcp
 

@@ -1,4 +1,4 @@
-"""Prometheus and Grafana, where the seed has InfluxDB and Grafana (004, 5.3.15); Kolla dropped influxdb with 2026.1.
+"""Prometheus and Grafana, where source 004 has InfluxDB and Grafana (004, 5.3.15); Kolla dropped influxdb with 2026.1.
 
 Grafana keeps no data of its own: its database is a file until its configuration names the cloud's.
 """
