@@ -8,21 +8,20 @@ architecture's rows say what a service is, and the policy pack, not this reader,
 from __future__ import annotations
 
 import hashlib
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from blueprint.architecture.model import Architecture
 from blueprint.inventory import Machine
+from blueprint.plan import topology_services
 from blueprint.plan.layout import Layout, ServicePlan, service_plan
 from blueprint.plan.nodes import Node, node
+from blueprint.plan.topology_services import KEY, ByRow
 from blueprint.problems import Problem
 from blueprint.stackfile.settings import Settings
-from blueprint.topology import Placement, TopologyError, architecture_service, place, read_topology
+from blueprint.topology import TopologyError, place, read_topology
 from contract import COMPUTE_POOL, CONTROLLER_POOL, MASTER_POOL, STORAGE_POOL
-
-KEY = "quorate:topology"
 
 ROLE_OF = {"nova-compute": COMPUTE_POOL, "ceph-osd": STORAGE_POOL}
 """What a service makes of its node; any other makes it a controller."""
@@ -42,11 +41,13 @@ def by_topology(settings: Settings, inventory: Sequence[Machine], architecture: 
     placement = place(topology, names)
     errors = [finding for finding in placement.findings if finding.severity == "error"]
     problems = [Problem(f"{KEY} ({finding.key})", finding.message) for finding in errors]
+    problems += topology_services.problems(topology, placement, architecture)
     problems += _mixed_roles(inventory)
-    hosts = _hosts(placement)
+    rows = topology_services.by_row(placement)
+    hosts = _hosts(rows)
     nodes = tuple(_node(machine, inventory, hosts) for machine in inventory if _is_used(machine, hosts))
-    services = tuple(_services(settings, architecture, placement, hosts, nodes))
-    warnings = [f"topology, {f.key}: {f.message}" for f in placement.findings if f.severity == "warning"]
+    services = tuple(_services(settings, architecture, rows, hosts, nodes))
+    warnings = list(topology_services.warnings(placement))
     warnings += [f"topology: {m.name} carries no service" for m in inventory if _is_node(m) and not _is_used(m, hosts)]
     return Layout(nodes, services, tuple(problems), tuple(warnings))
 
@@ -69,16 +70,14 @@ def _mixed_roles(inventory: Sequence[Machine]) -> list[Problem]:
     ]
 
 
-def _hosts(placement: Placement) -> dict[str, tuple[str, ...]]:
-    """Service of the architecture to its nodes; two CCP services may be one row (rpc and notifications)."""
-    found: dict[str, dict[str, None]] = defaultdict(dict)
-    for placed in placement.services.values():
-        service = architecture_service(placed.definition)
-        if service:
-            found[service].update(dict.fromkeys(placed.hosts))
+def _hosts(rows: ByRow) -> dict[str, tuple[str, ...]]:
+    """Service of the architecture to its nodes: those of every service of the topology that it stands for."""
+    found = {
+        row: dict.fromkeys(host for each in services.values() for host in each.hosts) for row, services in rows.items()
+    }
     for service, leader in _FOLLOWS.items():
         if leader in found:
-            found.setdefault(service, dict(found[leader]))
+            found.setdefault(service, found[leader])
     return {service: tuple(names) for service, names in found.items()}
 
 
@@ -108,15 +107,11 @@ def _pool(services: Sequence[str]) -> str:
 def _services(
     settings: Settings,
     architecture: Architecture,
-    placement: Placement,
+    rows: ByRow,
     hosts: Mapping[str, Sequence[str]],
     nodes: Sequence[Node],
 ) -> Sequence[ServicePlan]:
-    counts: dict[str, int] = defaultdict(int)
-    for placed in placement.services.values():
-        service = architecture_service(placed.definition)
-        if service:
-            counts[service] = max(counts[service], placed.replicas)
+    counts = {row: max(each.replicas for each in services.values()) for row, services in rows.items()}
     found: list[ServicePlan] = []
     for row in architecture.rows:
         names = hosts.get(row.service, ())
@@ -124,7 +119,8 @@ def _services(
         if not usable:
             continue
         own = settings.services.get(row.service)
-        count = (own.replicas if own else None) or counts[_FOLLOWS.get(row.service, row.service)]
+        leader = row.service if row.service in counts else _FOLLOWS[row.service]
+        count = (own.replicas if own else None) or counts[leader]
         instances = len(names) if row.everywhere else count
         found.append(replace(service_plan(row, settings, nodes, usable, instances), apart_from=()))
     return found

@@ -29,9 +29,11 @@ class Definition(BaseModel):
     quorum: Literal["etcd", "database", "rpc"] | None = None
     needs: tuple[str, ...] = ()
     needs_local: tuple[str, ...] = ()
-    architecture: str | None = None
     replaced_by: str | None = None
     use_instead: str | None = None
+    architecture: str | None = None
+    part_of: str | None = None
+    not_built: str | None = None
 
 
 class Catalogue(BaseModel):

@@ -7,12 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from blueprint.plan.planner import Plan, plan
 from blueprint.problems import InvalidStackError
+from blueprint.topology.definitions import Definition, catalogue
 from tests.stacks import ROOT, parsed, server
+from tests.topologies import BACKENDS
 
 TOPOLOGIES = ROOT / "tests" / "data" / "topologies"
+BUILT = TOPOLOGIES / "stack" / "three-nodes.yaml"
+"""Fuel-CCP's example without the services that a stack refuses."""
 
 
 def stack(topology: Path, nodes: int = 3, **more: Any) -> dict[str, Any]:
@@ -39,28 +44,26 @@ def pools_of(result: Plan) -> dict[str, set[str]]:
 
 
 def test_services_may_run_where_the_topology_says() -> None:
-    result = plan(parsed(stack(TOPOLOGIES / "topology-example.yaml")))
-    nodes = pools_of(result)
+    nodes = pools_of(plan(parsed(stack(BUILT))))
     assert nodes["keystone"] == {"node1"}
     assert nodes["mysqld"] == {"node1", "node2", "node3"}
     assert nodes["rabbitmq"] == {"node1", "node2", "node3"}
     assert nodes["nova-compute"] == {"node2", "node3"}
     assert nodes["neutron-l2-agent"] == {"node1", "node2", "node3"}
     assert nodes["placement-api"] == nodes["nova-api"]
-    assert "cinder-api" not in nodes
+    assert nodes["cinder-api"] == {"node1"}
+    assert "radosgw" not in nodes
 
 
-def test_counts_are_the_topology_s(tmp_path: Path) -> None:
-    text = (TOPOLOGIES / "topology-example.yaml").read_text(encoding="utf-8")
-    path = tmp_path / "topology.yaml"
-    path.write_text(f"{text}\nreplicas:\n  database: 3\n  rpc: 3\n", encoding="utf-8")
-    counts = {service.name: service.instances for service in plan(parsed(stack(path))).services}
+def test_counts_are_the_topology_s() -> None:
+    counts = {service.name: service.instances for service in plan(parsed(stack(BUILT))).services}
     assert (counts["mysqld"], counts["rabbitmq"], counts["keystone"]) == (3, 3, 1)
     assert (counts["nova-compute"], counts["neutron-l2-agent"]) == (2, 3)
+    assert counts["placement-api"] == counts["nova-api"] == 1
 
 
 def test_a_key_without_an_end_takes_node10_too() -> None:
-    result = plan(parsed(stack(TOPOLOGIES / "topology-example.yaml", nodes=12)))
+    result = plan(parsed(stack(BUILT, nodes=12)))
     assert pools_of(result)["keystone"] == {"node1", "node10", "node11", "node12"}
     assert any("node4 carries no service" in warning for warning in result.warnings)
 
@@ -83,7 +86,7 @@ def test_what_ccp_took_in_silence_is_refused(tmp_path: Path, text: str, said: st
 
 
 def test_roles_stand_in_one_place_only() -> None:
-    config = stack(TOPOLOGIES / "topology-example.yaml")
+    config = stack(BUILT)
     config["servers"][1]["roles"] = ["controller"]
     with pytest.raises(InvalidStackError, match=r"quorate:servers \(node1\).roles: the topology gives all"):
         plan(parsed(config))
@@ -92,3 +95,89 @@ def test_roles_stand_in_one_place_only() -> None:
 def test_an_absent_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(InvalidStackError, match=r"quorate:topology.*no\.yaml"):
         plan(parsed(stack(tmp_path / "no.yaml")))
+
+
+# Every service of a topology is built, is a part of one that is, or is refused by name
+
+
+def problems_of(topology: Path, **more: Any) -> list[str]:
+    with pytest.raises(InvalidStackError) as caught:
+        plan(parsed(stack(topology, **more)))
+    return [str(problem) for problem in caught.value.problems]
+
+
+def written(folder: Path, services: str, rest: str = "") -> Path:
+    """A topology whose three nodes all carry these services, and Fuel-CCP's backends."""
+    roles = f"{{all: [{services}], backends: [database, rpc, notifications]}}"
+    path = folder / "topology.yaml"
+    text = f"nodes: {{'node[1-3]': {{roles: [all, backends]}}}}\nroles: {roles}\n{BACKENDS}{rest}"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("name", catalogue().services)
+def test_no_service_vanishes(name: str, tmp_path: Path) -> None:
+    """A placed service is in the plan, in the pods of a service of the plan, retired with a warning, or refused."""
+    definition = catalogue().services[name]
+    whole = [other for other, each in catalogue().services.items() if each.architecture == definition.part_of]
+    path = written(tmp_path, ", ".join([name, *(whole[:1] if definition.part_of else [])]))
+    if refusal := definition.not_built or definition.use_instead:
+        about = [text for text in problems_of(path) if text.startswith(f"quorate:topology (roles.all): {name} is ")]
+        assert len(about) == 1
+        assert refusal in about[0]
+    else:
+        result = plan(parsed(stack(path)))
+        runs = {service.name for service in result.services}
+        told = any(f"{name} gives way to {definition.replaced_by}" in warning for warning in result.warnings)
+        assert told or definition.architecture in runs or definition.part_of in runs
+
+
+@pytest.mark.parametrize("name", catalogue().services)
+def test_the_data_says_one_thing_of_each_service(name: str) -> None:
+    definition: Definition = catalogue().services[name]
+    said = [definition.architecture, definition.part_of, definition.not_built, definition.use_instead]
+    assert sum(each is not None for each in said) == (0 if name == "nova-consoleauth" else 1)
+    assert definition.replaced_by or any(said)
+
+
+def test_all_that_is_not_built_is_said_at_once() -> None:
+    found = problems_of(TOPOLOGIES / "topology-example.yaml", profile="production")
+    names = ["etcd", "heat-api", "heat-api-cfn", "heat-engine", "memcached", "nova-novncproxy"]
+    about = [text for text in found if " is not built yet; take it out of the topology: " in text]
+    assert [text.split(" ")[2] for text in about] == names
+    assert about[0] == (
+        "quorate:topology (roles.controller): etcd is not built yet; take it out of the topology: MariaDB and RabbitMQ "
+        "do not use it here, and Kubernetes has an etcd of its own on the masters"
+    )
+
+
+def test_a_service_under_a_name_of_its_own_is_refused_by_both_names(tmp_path: Path) -> None:
+    path = written(tmp_path, "stacks", "  stacks: {service_def: heat-engine}\n")
+    assert any("(roles.all): stacks (heat-engine) is not built yet; " in text for text in problems_of(path))
+
+
+def test_a_part_is_refused_where_its_service_is_not(tmp_path: Path) -> None:
+    path = tmp_path / "topology.yaml"
+    path.write_text(
+        "nodes: {node1: {roles: [all]}, 'node[1-3]': {roles: [some]}}\n"
+        "roles: {all: [nova-compute], some: [nova-libvirt]}\n",
+        encoding="utf-8",
+    )
+    said = "nova-libvirt runs in the pods of nova-compute only, which node2, node3 does not carry; place both there"
+    assert any(text.startswith(f"quorate:topology (roles.some): {said}") for text in problems_of(path))
+
+
+def test_a_service_that_the_architecture_lacks_is_refused(tmp_path: Path) -> None:
+    document = yaml.safe_load((ROOT / "blueprint" / "architecture" / "100.yaml").read_text(encoding="utf-8"))
+    document["rows"] = [row for row in document["rows"] if row["service"] != "cinder-volume"]
+    (tmp_path / "mine.yaml").write_text(yaml.safe_dump(document), encoding="utf-8")
+    found = problems_of(BUILT, architecture=str(tmp_path / "mine.yaml"))
+    assert (
+        len([text for text in found if "has no row for cinder-volume; add one, or take cinder-volume out" in text]) == 1
+    )
+
+
+def test_warnings_ask_for_nothing_that_is_refused_and_tell_what_becomes_one() -> None:
+    warnings = plan(parsed(stack(BUILT))).warnings
+    assert not [text for text in warnings if "etcd" in text or "memcached" in text]
+    assert "topology: notifications, rpc run as one service, rabbitmq, on the nodes of all of them" in warnings

@@ -1,0 +1,71 @@
+"""What a stack runs for the services of a Fuel-CCP topology, and which of them it refuses because nothing is built.
+
+blueprint/topology/ccp_services.yaml says for each service of Fuel-CCP which row of the architectures it is, of which
+row's pods it is a part, or that it is not built yet. A service of the last kind is refused by name: a stack without it
+would not be what its topology says.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+
+from blueprint.architecture.model import Architecture
+from blueprint.problems import Problem
+from blueprint.topology import Finding, Placement, ServicePlacement, Topology, architecture_service
+from blueprint.topology.definitions import catalogue
+
+KEY = "quorate:topology"
+
+ByRow = Mapping[str, Mapping[str, ServicePlacement]]
+"""The service of a row to the topology's services that it stands for, by their names in the file."""
+
+
+def by_row(placement: Placement) -> ByRow:
+    """Groups the placed services by row: Fuel-CCP's rpc and notifications are both RabbitMQ."""
+    rows: dict[str, dict[str, ServicePlacement]] = defaultdict(dict)
+    for name, placed in placement.services.items():
+        if row := architecture_service(placed.definition):
+            rows[row][name] = placed
+    return rows
+
+
+def problems(topology: Topology, placement: Placement, architecture: Architecture) -> Iterator[Problem]:
+    """Yields one problem for each placed service that the stack would lack, on all or some of its nodes."""
+    rows = by_row(placement)
+    known = {row.service for row in architecture.rows}
+    for name, placed in placement.services.items():
+        definition = catalogue().services[placed.definition]
+        said = name if name == placed.definition else f"{name} ({placed.definition})"
+        if definition.not_built:
+            text = f"{said} is not built yet; take it out of the topology: {definition.not_built}"
+            yield Problem(_key(topology, name), text)
+        elif definition.architecture and definition.architecture not in known:
+            text = f"architecture {architecture.name} has no row for {said}; add one, or take {name} out"
+            yield Problem(_key(topology, name), text)
+        elif definition.part_of:
+            there = {host for whole in rows.get(definition.part_of, {}).values() for host in whole.hosts}
+            if alone := [host for host in placed.hosts if host not in there]:
+                text = f"{said} runs in the pods of {definition.part_of} only, which {', '.join(alone)} does not carry"
+                yield Problem(_key(topology, name), f"{text}; place both there, or neither")
+
+
+def warnings(placement: Placement) -> Iterator[str]:
+    """Yields the topology's own warnings, without advice to place what is refused, and which services become one."""
+    for finding in placement.findings:
+        if finding.severity == "warning" and not _asks_for_unbuilt(finding):
+            yield f"topology, {finding.key}: {finding.message}"
+    for row, services in by_row(placement).items():
+        if len(services) > 1:
+            yield f"topology: {', '.join(services)} run as one service, {row}, on the nodes of all of them"
+
+
+def _key(topology: Topology, service: str) -> str:
+    roles = [role for role, services in topology.roles.items() if service in services]
+    return f"{KEY} ({', '.join(f'roles.{role}' for role in roles)})"
+
+
+def _asks_for_unbuilt(finding: Finding) -> bool:
+    """Whether a finding is the advice to place a service that a stack refuses, such as Galera's etcd."""
+    needed = catalogue().services.get(finding.key.removeprefix("roles."))
+    return finding.rule == "unplaced-dependency" and needed is not None and needed.not_built is not None
