@@ -24,6 +24,7 @@ from commands.events import RunSummary
 from commands.operation import Operation, interrupted_by_termination
 from commands.stack import Stack
 from commands.stack_check import validated_stack
+from files import atomic
 from policy.facts.resource import Resource
 from toolchain.engine import Engine, installed
 from toolchain.progress import UserError
@@ -96,16 +97,13 @@ def compare(root: Path, engine: Engine, base: Base, name: str, pack: str | None 
 
 def write(sides: Sides, directory: Path) -> None:
     """Writes changes.json, changes.md and tree.diff."""
-    directory.mkdir(parents=True, exist_ok=True)
     texts = {
         "changes.json": to_json(sides.comparison),
         "changes.md": to_markdown(sides.comparison),
         "tree.diff": sides.patch,
     }
     for name, text in texts.items():
-        unfinished = directory / f".{name}.unfinished"
-        unfinished.write_text(text, encoding="utf-8")
-        unfinished.replace(directory / name)
+        atomic.write(directory / name, text)
 
 
 def show(sides: Sides, directory: Path) -> None:

@@ -6,7 +6,6 @@ PyYAML's node graph, and the text is edited there. A pool that is already writte
 
 from __future__ import annotations
 
-import os
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from blueprint.patterns import expand_numbered, narrow
 from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
 from commands import stack
+from files import atomic
 from toolchain.progress import UserError
 
 
@@ -55,7 +55,7 @@ def pin(file: Path) -> list[Pin]:
     for start, end, new in sorted(edits, reverse=True):
         text = text[:start] + new + text[end:]
     if edits:
-        _write(file, text)
+        atomic.write(file, text)
     return pins
 
 
@@ -160,11 +160,3 @@ def _end(node: yaml.Node) -> int:
     if isinstance(node, yaml.SequenceNode) and not node.flow_style and node.value:
         return _end(cast("yaml.Node", node.value[-1]))
     return node.end_mark.index
-
-
-def _write(file: Path, text: str) -> None:
-    """Writes the file whole or not at all, with the mode that it had."""
-    unfinished = file.with_name(f".{file.name}.{os.getpid()}")
-    unfinished.write_text(text, encoding="utf-8")
-    unfinished.chmod(file.stat().st_mode)
-    unfinished.replace(file)

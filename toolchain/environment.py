@@ -40,9 +40,12 @@ def locked_version(lock: Path, package: str) -> str:
 
 
 def is_ready(venv: Path, lock: Path) -> bool:
-    """Whether the environment was installed from this lock file."""
-    commands = [venv / "bin" / name for name in ("python", "quorate")]
-    return _stamp(venv) == _complete(venv, lock) and all(command.exists() for command in commands)
+    """Whether the environment was installed from this lock file, and its command `quorate` is up to date."""
+    return (
+        _stamp(venv) == _complete(venv, lock)
+        and (venv / "bin" / "python").exists()
+        and _has_launcher(venv, lock.parent)
+    )
 
 
 def ensure(venv: Path, lock: Path, reporter: Reporter) -> None:
@@ -58,6 +61,14 @@ def ensure(venv: Path, lock: Path, reporter: Reporter) -> None:
 def _complete(venv: Path, lock: Path) -> dict[str, str]:
     """The stamp of a complete environment. It names the path: an environment cannot be moved with its clone."""
     return {"lock": lock_digest(lock), "place": str(venv)}
+
+
+def _has_launcher(venv: Path, root: Path) -> bool:
+    """Whether the command `quorate` is installed, with the text of this version."""
+    try:
+        return (venv / "bin" / "quorate").read_text(encoding="utf-8") == launcher(venv, root)
+    except OSError:
+        return False
 
 
 def _stamp(venv: Path) -> dict[str, str]:
@@ -135,11 +146,16 @@ def pip_error(failure: ProgramError, what: str) -> UserError:
 
 def write_launcher(venv: Path, root: Path) -> None:
     """Installs the command `quorate`. It works from every directory, because it names the clone's path."""
+    command = venv / "bin" / "quorate"
+    _write(command, launcher(venv, root))
+    command.chmod(0o755)
+
+
+def launcher(venv: Path, root: Path) -> str:
+    """The command `quorate`, a shell script."""
     program = f"import sys; sys.path[0] = {str(root)!r}; from commands.command_line import main; sys.exit(main())"
-    launcher = venv / "bin" / "quorate"
     python = shlex.quote(str(venv / "bin" / "python"))
-    _write(launcher, f'#!/bin/sh\nexec {python} -c {shlex.quote(program)} "$@"\n')
-    launcher.chmod(0o755)
+    return f'#!/bin/sh\nexec {python} -c {shlex.quote(program)} "$@"\n'
 
 
 def connect(venv: Path, pulumi: Path, host: Path, settings: Mapping[str, str]) -> None:

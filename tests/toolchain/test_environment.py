@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -105,3 +106,21 @@ def test_a_python_without_venv_says_what_to_install(tmp_path: Path, monkeypatch:
     with pytest.raises(UserError, match="apt install python3-venv"):
         environment.ensure(tmp_path / ".venv", ROOT / "requirements.lock", environment.Reporter())
     assert not (tmp_path / ".venv").exists()
+
+
+def test_a_launcher_of_another_version_is_written_anew(tmp_path: Path) -> None:
+    venv, lock = tmp_path / ".venv", tmp_path / "requirements.lock"
+    (venv / "bin").mkdir(parents=True)
+    (venv / "bin" / "python").touch()
+    lock.write_text("pip==1\n", encoding="utf-8")
+    stamp = {"lock": environment.lock_digest(lock), "place": str(venv)}
+    (venv / environment.STAMP).write_text(json.dumps(stamp), encoding="utf-8")
+    assert not environment.is_ready(venv, lock)
+    environment.write_launcher(venv, tmp_path)
+    assert environment.is_ready(venv, lock)
+    command = venv / "bin" / "quorate"
+    command.write_text(f"{command.read_text(encoding='utf-8')}# of another version\n", encoding="utf-8")
+    assert not environment.is_ready(venv, lock)
+    environment.write_launcher(venv, tmp_path)
+    assert environment.is_ready(venv, lock)
+    assert command.stat().st_mode & 0o777 == 0o755

@@ -47,7 +47,10 @@ def test_suggestions() -> None:
 
 def test_a_file_is_written_in_one_step(tmp_path: Path) -> None:
     path = tmp_path / "new" / "file"
+    atomic.write(path, "old\n")
+    path.chmod(0o640)
     atomic.write(path, "één\n")
+    assert path.stat().st_mode & 0o777 == 0o640
     assert path.read_text(encoding="utf-8") == "één\n"
     with pytest.raises(UnicodeEncodeError):
         atomic.write(path, "\ud800")
