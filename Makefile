@@ -78,8 +78,8 @@ prove: setup ## Prove STACK, or ARCH=100|300|500|1000|all, on a real API server 
 verify: setup ## Compare a running cluster (KUBECONFIG=…) with STACK, read-only
 	@$(QUORATE) verify --stack="$$STACK"
 
-lint: setup ## Check style, format, types and workflows
-	@$(ACTIVE) ruff check . && ruff format --check . && pyright && python -m toolchain.workflows
+lint: setup ## Check style, format, imports, types and workflows
+	@$(ACTIVE) ruff check . && ruff format --check . && lint-imports && pyright && python -m toolchain.workflows
 
 browser: setup
 	@$(ACTIVE) python -m toolchain.browser

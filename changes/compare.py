@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 
 from changes.change import Change, Kind, Level, Phase, ordered
 from changes.machines import machine_changes
+from changes.members import quorum_changes
 from changes.objects import object_changes, the_rest
-from changes.quorums import quorum_changes
 from changes.side import Side
 from changes.workloads import renamings, workload_changes
 from policy.facts.resource import Resource

@@ -16,7 +16,7 @@ from blueprint.problems import InvalidStackError
 from commands import stack
 from toolchain.progress import UserError
 
-CACHES = (".pytest_cache", ".ruff_cache", ".hypothesis")
+CACHES = (".pytest_cache", ".ruff_cache", ".import_linter_cache", ".hypothesis")
 
 
 def clean_up(root: Path) -> int:

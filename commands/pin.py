@@ -14,9 +14,9 @@ from typing import cast
 
 import yaml
 
-from blueprint.inventory import guest_names
 from blueprint.patterns import expand_numbered, narrow
 from blueprint.plan.planner import plan
+from blueprint.stackfile.inventory import guest_names
 from blueprint.stackfile.loader import load_file
 from commands import stack
 from files import atomic

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from blueprint.architecture.loader import for_computes, load_architecture
 from blueprint.architecture.model import Architecture, Row
-from blueprint.inventory import machines
 from blueprint.plan.quorum_limits import majority
+from blueprint.stackfile.inventory import machines
 from blueprint.stackfile.settings import Override, Settings
 from contract import MONITORING_POOL
 

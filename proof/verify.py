@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from blueprint.inventory import machines
+from blueprint.stackfile.inventory import machines
 from blueprint.stackfile.settings import Settings
 from proof import proof_file as documents
 from proof.checks import judge, kept

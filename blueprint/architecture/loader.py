@@ -10,7 +10,7 @@ from typing import Any, cast
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from blueprint.architecture import checks
+from blueprint.architecture import constraints
 from blueprint.architecture.model import Architecture
 from blueprint.model_errors import without_broken
 from blueprint.problems import InvalidStackError, Problem
@@ -57,13 +57,13 @@ def _load_ours(name: str) -> Architecture:
 def _load(path: Path) -> Architecture:
     data = _read(path)
     architecture, errors = _parse(data)
-    problems = checks.shape(str(path), data, errors)
+    problems = constraints.shape(str(path), data, errors)
     if architecture is not None:
-        problems += checks.sense(str(path), architecture)
+        problems += constraints.sense(str(path), architecture)
     else:
         # What stands beside a broken row is judged as well: one run, all problems.
         rest, _ = _parse(without_broken(data, errors))
-        problems += checks.sense(str(path), rest, whole=False) if rest is not None else []
+        problems += constraints.sense(str(path), rest, whole=False) if rest is not None else []
     if architecture is None or problems:
         raise ArchitectureError(problems)
     return architecture

@@ -2,7 +2,7 @@
 
 Eligible nodes in common are not enough: three instances on five nodes may leave any two of them out. A service is
 certain to be on its nodes only if it has an instance for each. What the rows of an architecture file say against each
-other is in architecture/checks.py; here counts and nodes are the stack's.
+other is in architecture/constraints.py; here counts and nodes are the stack's.
 """
 
 from __future__ import annotations

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from blueprint.architecture.model import Architecture, Row
-from blueprint.inventory import Machine
 from blueprint.plan import pools
 from blueprint.plan.nodes import Node
 from blueprint.problems import Problem
+from blueprint.stackfile.inventory import Machine
 from blueprint.stackfile.settings import Override, Settings
 from contract import COMPUTE_POOL, MONITORING_POOL
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import contract
-from blueprint.inventory import HOST_RESERVE, Machine
+from blueprint.stackfile.inventory import HOST_RESERVE, Machine
 from contract import COMPUTE_POOL, DEDICATED, MASTER_POOL, POOL, RACK, SERVER, STORAGE_POOL, ZONE
 
 

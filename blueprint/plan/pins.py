@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from blueprint.architecture.model import Architecture, Row
-from blueprint.inventory import Machine
 from blueprint.problems import Problem
 from blueprint.stackfile.explain import did_you_mean
+from blueprint.stackfile.inventory import Machine
 from contract import CONTROLLER_POOL, MONITORING_POOL
 
 KEY = "pool"

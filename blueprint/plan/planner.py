@@ -13,7 +13,6 @@ from pathlib import Path
 
 from blueprint.architecture.loader import ArchitectureError, for_computes, load_architecture
 from blueprint.architecture.model import Architecture, Row
-from blueprint.inventory import FEATURE, Machine, machines
 from blueprint.plan import any_order, assignment, beside, quorum_limits
 from blueprint.plan.assignment import Assignment
 from blueprint.plan.companions import COMPANIONS, companions
@@ -22,6 +21,7 @@ from blueprint.plan.nodes import Node
 from blueprint.plan.sizing import Resources, light_problems, load_sizing, sizes_on
 from blueprint.problems import InvalidStackError, Problem
 from blueprint.stackfile import checks
+from blueprint.stackfile.inventory import FEATURE, Machine, machines
 from blueprint.stackfile.settings import Settings
 from contract import COMPUTE_POOL, CONTROLLER_POOL, MASTER_POOL, STORAGE_POOL
 from files import atomic

@@ -25,11 +25,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from blueprint.architecture.model import Architecture, Row
-from blueprint.inventory import Machine
 from blueprint.patterns import number_in
 from blueprint.plan.nodes import Node, node
 from blueprint.plan.pins import may_own, pin_problems
 from blueprint.problems import Problem
+from blueprint.stackfile.inventory import Machine
 from contract import COMPUTE_POOL, CONTROLLER_POOL, MASTER_POOL, MONITORING_POOL, STORAGE_POOL
 
 

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from blueprint.architecture.model import Architecture
-from blueprint.inventory import Machine
 from blueprint.plan.nodes import Node
 from blueprint.problems import Problem
+from blueprint.stackfile.inventory import Machine
 from blueprint.stackfile.settings import Settings
 from contract import MASTER_POOL
 

@@ -13,12 +13,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from blueprint.architecture.model import Architecture
-from blueprint.inventory import Machine
 from blueprint.plan import topology_services
 from blueprint.plan.layout import Layout, ServicePlan, service_plan
 from blueprint.plan.nodes import Node, node
 from blueprint.plan.topology_services import KEY, ByRow
 from blueprint.problems import Problem
+from blueprint.stackfile.inventory import Machine
 from blueprint.stackfile.settings import Settings
 from blueprint.topology import TopologyError, place, read_topology
 from contract import COMPUTE_POOL, CONTROLLER_POOL, MASTER_POOL, STORAGE_POOL

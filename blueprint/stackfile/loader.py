@@ -14,10 +14,9 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from blueprint import inventory
 from blueprint.model_errors import without_broken
 from blueprint.problems import InvalidStackError
-from blueprint.stackfile import checks, explain, reader
+from blueprint.stackfile import checks, explain, inventory, reader
 from blueprint.stackfile.settings import Settings
 from files import yaml_reader
 

@@ -1,21 +1,21 @@
 """The stack file as models: what a person may write under `quorate:`, strictly.
 
-Shapes only. settings.py reads a stack file into them, inventory.py judges what they mean together (names, addresses,
-virtual machines on their hosts), placement.py whether they suffice for the architecture. Secrets never enter a model.
+Shapes only. loader.py reads a stack file into them, inventory.py checks what they mean together (names, addresses,
+virtual machines on their hosts), the planner whether they suffice for the architecture. Secrets never enter a model.
 """
 
 from __future__ import annotations
 
-from datetime import date
 from ipaddress import IPv4Address, IPv4Network
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, WithJsonSchema
 from pydantic.alias_generators import to_camel
 
+from waiver import Waiver
+
 Role = Literal["master", "controller", "compute", "storage", "monitoring", "virt"]
 Hypervisor = Literal["kvm", "lxc", "container"]
-Said = Annotated[str, StringConstraints(pattern=r"\S")]
 Digest = Annotated[str, StringConstraints(pattern=r"^sha256:[0-9a-f]{64}$")]
 
 
@@ -24,23 +24,12 @@ def _as_written(value: object) -> object:
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 
-def _as_day(value: object) -> object:
-    """A date without quotes reaches the program through the engine as Go prints it: `2027-01-31 00:00:00 +0000 UTC`."""
-    if not isinstance(value, str):
-        return value
-    try:
-        return date.fromisoformat(value.removesuffix(" 00:00:00 +0000 UTC"))
-    except ValueError:
-        return value  # which the model then refuses
-
-
 def _as_mapping(value: object) -> object:
     """`pool: mysqld` is short for a mapping of that pool to every name of the entry."""
     return {value: None} if isinstance(value, str) else value
 
 
 Text = Annotated[str, BeforeValidator(_as_written)]
-Day = Annotated[date, BeforeValidator(_as_day)]
 Pools = Annotated[
     dict[str, str | None],
     BeforeValidator(_as_mapping),
@@ -124,18 +113,6 @@ class Images(Strict):
     namespace: Annotated[str, Field(min_length=1)] = "openstack.kolla"
     distro: Literal["debian", "ubuntu", "rocky", "centos"] = "debian"
     digests: Annotated[dict[str, Digest], Field(description="image name to sha256 digest")] = {}
-
-
-class Waiver(Strict):
-    """A failure that somebody answers for until a date. The policy pack judges by it; nothing is built from it."""
-
-    rule: Annotated[
-        str, StringConstraints(pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)+$"), Field(description="its id in docs/rules.md")
-    ]
-    resource: Annotated[Said, Field(description="the resource's name, or a pattern such as cloud-openstack-nova-*")]
-    reason: Annotated[Said, Field(description="why the failure is accepted")]
-    owner: Annotated[Said, Field(description="who answers for it")]
-    expires: Annotated[Day, Field(description="the last day on which it holds, such as 2027-01-31")]
 
 
 class Networks(Strict):

@@ -8,7 +8,9 @@ nodes suffice: that is the plan's matter. docs/topology.md is the user's page an
 from __future__ import annotations
 
 from blueprint.topology.definitions import architecture_service
-from blueprint.topology.model import (
+from blueprint.topology.place import place, roles_by_node, services_by_node
+from blueprint.topology.sections import read_topology
+from blueprint.topology.shapes import (
     Finding,
     Kind,
     NamedService,
@@ -18,8 +20,6 @@ from blueprint.topology.model import (
     Topology,
     TopologyError,
 )
-from blueprint.topology.place import place, roles_by_node, services_by_node
-from blueprint.topology.sections import read_topology
 from blueprint.topology.validate import judge_together
 
 __all__ = [

@@ -13,7 +13,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from blueprint.topology.model import Kind
+from blueprint.topology.shapes import Kind
 from files import yaml_reader
 
 _DATA = Path(__file__).parent / "ccp_services.yaml"

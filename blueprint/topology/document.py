@@ -15,7 +15,7 @@ from typing import Any, cast
 
 import yaml
 
-from blueprint.topology.model import Finding
+from blueprint.topology.shapes import Finding
 from files import yaml_reader
 
 Section = dict[object, object]

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from blueprint.topology.definitions import catalogue
-from blueprint.topology.model import Finding, Placement, ServicePlacement, Topology
+from blueprint.topology.shapes import Finding, Placement, ServicePlacement, Topology
 from blueprint.topology.validate import judge
 from suggestion import did_you_mean
 

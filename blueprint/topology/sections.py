@@ -16,7 +16,7 @@ from typing import TypeGuard
 
 from blueprint.topology.definitions import catalogue
 from blueprint.topology.document import Section, as_section, kind, merged, read_document
-from blueprint.topology.model import Finding, NamedService, NodeKey, Topology, TopologyError
+from blueprint.topology.shapes import Finding, NamedService, NodeKey, Topology, TopologyError
 from suggestion import closest, did_you_mean
 
 _PLACING = ("nodes", "roles", "replicas", "services")

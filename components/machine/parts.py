@@ -1,6 +1,6 @@
 """What a machine is given: files at paths of the machine, and steps that are run on it in order.
 
-Plain data, the same for every target. `components/machine/tree.py` lays it out as a directory, `apply.sh` brings a
+Plain data, the same for every target. `components/machine/directory.py` lays it out as a directory, `apply.sh` brings a
 machine to it.
 """
 

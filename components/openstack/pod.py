@@ -19,8 +19,7 @@ import contract
 from blueprint.plan.planner import ServicePlan
 from blueprint.plan.sizing import Resources
 from blueprint.stackfile.settings import Settings
-from components.openstack import affinity, images, labels, storage
-from components.openstack.config import kolla
+from components.openstack import affinity, images, kolla, labels, storage
 from components.openstack.definition import Container, Exec, HostPath, Http, Probe, ProcessDefinition
 
 PERIOD = 10

@@ -17,8 +17,7 @@ from blueprint.plan.nodes import Node
 from blueprint.plan.sizing import Resources
 from blueprint.stackfile.settings import Settings
 from components.component import Component, Facts, plain
-from components.openstack import labels, storage
-from components.openstack.config import kolla
+from components.openstack import kolla, labels, storage
 from components.openstack.definition import ProcessDefinition
 from components.openstack.pod import Pod
 from contract import COMPUTE_POOL

@@ -1,7 +1,7 @@
 """The target `render`: files below build/<stack>, which need no server.
 
 manifests/                         Kubernetes objects
-machines/<node>/                   what the machine's `apply` works from (components/machine/tree.py)
+machines/<node>/                   what the machine's `apply` works from (components/machine/directory.py)
 secrets/machines/<node>/<path>     secret files of machines; the directory's mode is 0700
 """
 

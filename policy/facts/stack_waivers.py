@@ -86,7 +86,7 @@ def read(text: str | None, rules: Collection[str]) -> Waivers:
         return Waivers(on=today(), rules=rules)
     from pydantic import TypeAdapter, ValidationError  # noqa: PLC0415 - only where a stack has waivers
 
-    from blueprint.stackfile.settings import Waiver as Written  # noqa: PLC0415
+    from waiver import Waiver as Written  # noqa: PLC0415
 
     try:
         written = TypeAdapter(tuple[Written, ...]).validate_json(text)

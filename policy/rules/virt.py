@@ -18,7 +18,7 @@ FEATURE = "reduced-footprint"
 MIXED_WITH = "compute"
 HYPERVISORS = ("kvm", "lxc", "container")
 RESERVE = 4
-"""GiB of a virt host that its own system and libvirt keep. Ours, unmeasured (blueprint/inventory.py)."""
+"""GiB of a virt host that its own system and libvirt keep. Ours, unmeasured (blueprint/stackfile/inventory.py)."""
 DISCLAIMERS = ("performance", "security")
 ISOLATION = "isolation"
 """Acknowledged where the hypervisor shares its kernel with its guests."""

@@ -14,8 +14,7 @@ from blueprint.architecture.loader import NAMES, load_architecture
 from blueprint.plan.companions import COMPANIONS
 from blueprint.plan.sizing import load_sizing
 from blueprint.stackfile.settings import Images, Override, Settings
-from components.openstack import images
-from components.openstack.config import kolla
+from components.openstack import images, kolla
 from components.openstack.definition import Container, Exec, Http, ProcessDefinition, Tcp
 from components.openstack.pod import divide
 from components.openstack.projects import PROCESSES, PROJECTS

@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, assume, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from blueprint.inventory import machines
 from blueprint.plan.planner import Plan, plan
 from blueprint.problems import InvalidStackError
+from blueprint.stackfile.inventory import machines
 from blueprint.stackfile.loader import load_file
 from tests.stacks import parsed, server
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from components.machine import File, Parts, Quorum, Step, Unit, tree
+from components.machine import File, Parts, Quorum, Step, Unit, directory
 from components.templates import fill
 
 ETCD = Quorum(
@@ -55,7 +55,7 @@ class Machine:
     def render(self, parts: Parts, secrets: Mapping[str, str] | None = None) -> None:
         """Writes the tree as the render target does."""
         shutil.rmtree(self.tree, ignore_errors=True)
-        for path, text in fill(tree.entries(parts, {}), {}).items():
+        for path, text in fill(directory.entries(parts, {}), {}).items():
             file = self.tree / path
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text)

@@ -1,1 +1,1 @@
-"""Configuration of processes: layers of values, file formats, and Kolla's contract."""
+"""Configuration of processes: layers of values, and file formats."""

@@ -13,7 +13,7 @@ from typing import Any
 import contract
 from blueprint.plan.nodes import Node
 from components.component import Component, Facts, plain
-from components.machine import tree
+from components.machine import directory
 from components.machine.parts import ROOT, Parts, filled
 from components.target import Target, Tree
 from contract import RACK, SERVER, ZONE
@@ -61,7 +61,7 @@ class Machine(Component[MachineArgs]):
         )
 
     def build(self, name: str, args: MachineArgs) -> None:
-        files = tree.entries(args.parts, args.definition)
+        files = directory.entries(args.parts, args.definition)
         args.target.machines(name, Tree((variables(args.node),), files, args.parts.secret_files), self.child())
 
 
@@ -82,7 +82,9 @@ class MachinePool(Component[MachinePoolArgs]):
 
     def build(self, name: str, args: MachinePoolArgs) -> None:
         nodes = tuple(variables(node) for node in args.nodes)
-        args.target.machines(name, Tree(nodes, tree.entries(args.parts, {}), args.parts.secret_files), self.child())
+        args.target.machines(
+            name, Tree(nodes, directory.entries(args.parts, {}), args.parts.secret_files), self.child()
+        )
 
 
 def variables(node: Node) -> dict[str, str]:

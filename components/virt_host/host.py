@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import contract
-from blueprint.inventory import Machine as Server
+from blueprint.stackfile.inventory import Machine as Server
 from components.component import Component, Facts, plain
 from components.machine import Machine, MachineArgs, Turns
 

@@ -1,0 +1,37 @@
+"""A waiver as a stack file writes it: read by the blueprint, which validates stack files, and by the policy pack."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Annotated
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
+
+
+def _as_day(value: object) -> object:
+    """A date without quotes reaches the program through the engine as Go prints it: `2027-01-31 00:00:00 +0000 UTC`."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return date.fromisoformat(value.removesuffix(" 00:00:00 +0000 UTC"))
+    except ValueError:
+        return value  # the model then reports it
+
+
+Text = Annotated[str, StringConstraints(pattern=r"\S")]
+
+
+class Waiver(BaseModel):
+    """A failure that somebody answers for until a date. The policy pack judges by it; nothing is built from it."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    rule: Annotated[
+        str, StringConstraints(pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)+$"), Field(description="its id in docs/rules.md")
+    ]
+    resource: Annotated[Text, Field(description="the resource's name, or a pattern such as cloud-openstack-nova-*")]
+    reason: Annotated[Text, Field(description="why the failure is accepted")]
+    owner: Annotated[Text, Field(description="who answers for it")]
+    expires: Annotated[
+        date, BeforeValidator(_as_day), Field(description="the last day on which it holds, such as 2027-01-31")
+    ]
