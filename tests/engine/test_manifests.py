@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -34,8 +35,8 @@ def manifests(project: Project) -> Manifests:
 
 
 def alive(plan: Plan) -> list[ServicePlan]:
-    """Everything that runs: rows and their companions."""
-    return list(plan.processes)
+    """Everything that runs, under the name of its workload: rows and their companions."""
+    return [replace(each, name=name) for name, each in plan.workloads]
 
 
 def workload(manifests: Manifests, service: str) -> dict[str, Any]:
@@ -130,7 +131,7 @@ def test_pods_are_apart_as_the_architecture_says(plan: Plan, manifests: Manifest
             expected.add(("quorate.io/server", (each.name,)))
         assert anti_affinity(pod(manifests, each.name)) == expected, each.name
     quorums = {each.name for each in alive(plan) if each.quorum}
-    assert quorums == STATEFUL
+    assert quorums == STATEFUL - {"influxdb-grafana"}, "instances of Prometheus do not vote"
 
 
 def test_what_is_no_quorum_spreads_over_servers_where_it_can(plan: Plan, manifests: Manifests) -> None:
@@ -209,7 +210,7 @@ def test_data_has_a_volume_on_every_node_that_may_hold_it(plan: Plan, manifests:
 
 def test_containers_of_a_pod_share_what_the_service_is_sized_for(plan: Plan, manifests: Manifests) -> None:
     for each in alive(plan):
-        sized = load_sizing()[each.name][plan.settings.profile]
+        sized = plan.sizes[each.name.removesuffix("-network")]
         resources = [container["resources"] for container in pod(manifests, each.name)["containers"]]
         assert sum(millicores(part["requests"]["cpu"]) for part in resources) == sized.cpu_m
         assert sum(mebibytes(part["requests"]["memory"]) for part in resources) == sized.memory_mi
