@@ -21,9 +21,11 @@ def install() -> None:
     register = pulumi.ComponentResource.register_outputs
 
     def broken(self: pulumi.ComponentResource, outputs: Any) -> None:
-        outputs = copy.deepcopy(outputs)  # the inputs share what is in it, and are broken by themselves
         for kind, name, change in changes:
             if (self.pulumi_resource_type.rpartition(":")[2], self.pulumi_resource_name) == (kind, name):
+                # The inputs share what is in it, and are broken by themselves. Other components may have Outputs in it,
+                # which cannot be copied.
+                outputs = copy.deepcopy(outputs)
                 change(outputs)
         register(self, outputs)
 

@@ -168,6 +168,7 @@ CASES = [
                 "cloud-openstack-cinder-scheduler",
                 "cloud-openstack-cinder-volume",
                 "cloud-openstack-placement-api",
+                "cloud-openstack-prometheus-influxdb-grafana",
             },
         },
     ),
