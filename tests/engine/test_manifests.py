@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from blueprint.plan.planner import Plan, ServicePlan
-from blueprint.plan.sizing import load_sizing
 from tests.engine.conftest import Project, Projects
 
 KINDS = ("Deployment", "StatefulSet", "DaemonSet")
