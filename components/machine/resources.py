@@ -108,6 +108,7 @@ def _common(node: Node, parts: Parts) -> dict[str, Any]:
             for quorum in (step.disrupts,)
         ],
         "restarts": {unit.name: unit.disrupts.name if unit.disrupts else "" for unit in parts.units},
+        "quorum_checks": {quorum.name: quorum.may_stop for quorum in parts.quorums.values()},
     }
 
 

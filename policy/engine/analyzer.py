@@ -85,6 +85,7 @@ class Analyzer(sdk._PolicyAnalyzerServicer):  # pyright: ignore[reportPrivateUsa
                 each.properties,
                 protected=each.options.protect,
                 after=tuple(each.dependencies),
+                parent=each.parent,
             )
             for each in request.resources
         )

@@ -25,7 +25,14 @@ _SECRET = "1b47061264138c4ac30d75fd1eb44270"  # noqa: S105 - the mark of one
 
 
 def from_message(  # noqa: PLR0913 - as Resource has them
-    type_: str, urn: str, name: str, properties: Struct, *, protected: bool = False, after: Collection[str] = ()
+    type_: str,
+    urn: str,
+    name: str,
+    properties: Struct,
+    *,
+    protected: bool = False,
+    after: Collection[str] = (),
+    parent: str = "",
 ) -> Resource:
     """A resource out of the engine's request."""
     return Resource(
@@ -35,6 +42,7 @@ def from_message(  # noqa: PLR0913 - as Resource has them
         lambda: {key: _value(value) for key, value in properties.fields.items()},
         protected=protected,
         after=after,
+        parent=parent,
     )
 
 
@@ -51,6 +59,7 @@ def from_sdk(resource: PolicyResource) -> Resource:
         lambda: _unwrap_mapping(props),
         protected=resource.opts.protect,
         after=tuple(each.urn for each in resource.dependencies),
+        parent=resource.parent.urn if resource.parent else "",
     )
 
 

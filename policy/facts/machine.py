@@ -36,6 +36,11 @@ class Machine:
         return self.resource.type == contract.MACHINE
 
     @property
+    def several(self) -> bool:
+        """Whether it is several machines."""
+        return not self.single
+
+    @property
     def node(self) -> str:
         """Its name in the cluster; empty for a pool."""
         return self.resource.props.at("node").text()
@@ -44,6 +49,11 @@ class Machine:
     def server(self) -> str:
         """The physical host; empty for a pool."""
         return self.resource.props.at("server").text()
+
+    @property
+    def address(self) -> str:
+        """Where it is reached; empty for a pool."""
+        return self.resource.props.at("address").text()
 
     @cached_property
     def roles(self) -> tuple[str, ...]:
@@ -71,6 +81,11 @@ class Machine:
         steps = [each.at("disrupts").text() for each in self.resource.props.at("steps").items()]
         restarts = self.resource.props.at("restarts").texts()
         return tuple(dict.fromkeys(name for name in (*steps, *restarts.values()) if name))
+
+    @cached_property
+    def quorum_checks(self) -> Mapping[str, str]:
+        """What the machine runs before it stops a quorum's member, in shell, by the quorum's name."""
+        return self.resource.props.at("quorumChecks").texts()
 
     @cached_property
     def documents(self) -> tuple[dict[str, Any], ...]:

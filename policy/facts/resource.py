@@ -11,7 +11,7 @@ from policy.facts.properties import Properties
 class Resource:
     """One resource of the stack. Secrets are read like other values; no message of a rule quotes one."""
 
-    __slots__ = ("_read", "_tree", "after", "name", "protected", "type", "urn")
+    __slots__ = ("_read", "_tree", "after", "name", "parent", "protected", "type", "urn")
 
     def __init__(  # noqa: PLR0913 - what the engine says of a resource, each by its name
         self,
@@ -22,13 +22,18 @@ class Resource:
         *,
         protected: bool = False,
         after: Collection[str] = (),
+        parent: str = "",
     ) -> None:
-        """`protected`: the engine refuses to delete it. `after`: URNs of the resources that it depends on."""
+        """`protected`: the engine refuses to delete it. `after`: URNs of the resources that it depends on.
+
+        `parent`: URN of the component that it belongs to.
+        """
         self.type = type_
         self.urn = urn
         self.name = name
         self.protected = protected
         self.after = after
+        self.parent = parent
         self._read = read
         self._tree: Properties | None = None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -112,15 +112,3 @@ class Command:
 def commands(resources: Iterable[Resource]) -> tuple[Command, ...]:
     """Every command among these resources."""
     return tuple(Command(resource) for resource in resources if resource.type in (REMOTE, LOCAL))
-
-
-def before(command: Command, resources: Mapping[str, Resource]) -> set[str]:
-    """URNs of everything that is done before it, by what each resource depends on."""
-    found: set[str] = set()
-    waiting = list(command.resource.after)
-    while waiting:
-        urn = waiting.pop()
-        if urn not in found and urn in resources:
-            found.add(urn)
-            waiting.extend(resources[urn].after)
-    return found

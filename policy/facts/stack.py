@@ -20,6 +20,7 @@ from policy.facts.kubernetes.node import Node, nodes
 from policy.facts.kubernetes.selectors import Labels
 from policy.facts.kubernetes.workload import Workload, workloads
 from policy.facts.machine import Machine, machines
+from policy.facts.order import Order
 from policy.facts.resource import Resource
 from policy.facts.stack_waivers import Waivers, today
 
@@ -163,6 +164,11 @@ class Facts:
     def machines(self) -> tuple[Machine, ...]:
         """Machines and pools of machines, with their files."""
         return machines(self.resources)
+
+    @cached_property
+    def order(self) -> Order:
+        """The order in which the engine makes the resources."""
+        return Order(self.resources)
 
     @cached_property
     def workloads(self) -> tuple[Workload, ...]:

@@ -1,25 +1,38 @@
-"""Commands on machines: quorum checks, order and backups."""
+"""Commands on machines, and the steps and restarts of Machines: quorum checks, order and backups.
+
+A Machine states which quorums its steps and restarts disrupt. What a command does is read from its shell text.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from policy.facts.shell import Command, before, commands
+from policy.facts.machine import Machine
+from policy.facts.shell import Command, commands
 from policy.facts.stack import Facts
 from policy.findings import Severity
 from policy.rule import Problem, Source, rule
 from policy.wording import join_names
 
-NO_COMMAND = "no command of the stack stops, restarts, drains or upgrades what a quorum's member stands on"
+NO_COMMAND = "no command or machine of the stack stops, restarts, drains or upgrades what a quorum's member stands on"
 
 
 def _commands(facts: Facts) -> tuple[Command, ...]:
     return commands(facts.resources)
 
 
+def _subjects(facts: Facts) -> tuple[Command | Machine, ...]:
+    return (*_commands(facts), *facts.machines)
+
+
+def _done(subject: Command | Machine) -> str:
+    """What it does to a quorum, in words."""
+    return subject.disrupts if isinstance(subject, Command) else f"disrupts {join_names(subject.disrupts)}"
+
+
 @rule(
     id="command-asks-quorum",
-    title="A command that stops a quorum member checks the quorum first",
+    title="A command or machine's step that stops a quorum member checks the quorum first",
     severity=Severity.CRITICAL,
     rationale="A restart is harmless while all other members are up, and stops the quorum while one of them is down.",
     sources=(
@@ -28,16 +41,22 @@ def _commands(facts: Facts) -> tuple[Command, ...]:
     ),
     remediation="Check first and abort on failure: `etcdctl endpoint health --cluster`, `rabbitmq-diagnostics "
     "check_if_node_is_quorum_critical`, `ceph mon ok-to-stop`, wsrep_cluster_status, `kubectl wait`; or remove the "
-    "node from service with `kubectl drain`, which respects the disruption budgets.",
-    subjects=_commands,
-    applies=lambda _facts, command: bool(command.disrupts),
+    "node from service with `kubectl drain`, which respects the disruption budgets. A Machine states the check of each "
+    "quorum in quorumChecks.",
+    subjects=_subjects,
+    applies=lambda _facts, subject: bool(subject.disrupts),
     not_applicable_reason=NO_COMMAND,
     since="0.2.0",
 )
-def command_asks_quorum(_facts: Facts, command: Command) -> Iterator[Problem]:
+def command_asks_quorum(_facts: Facts, subject: Command | Machine) -> Iterator[Problem]:
     """The check must be in the same command; the result of an earlier command may be out of date."""
-    if not command.asks:
-        yield Problem(f"{command.disrupts} without a quorum check", "a check that can abort the command")
+    if isinstance(subject, Command):
+        if not subject.asks:
+            yield Problem(f"{subject.disrupts} without a quorum check", "a check that can abort the command")
+        return
+    unchecked = [name for name in subject.disrupts if not subject.quorum_checks.get(name, "").strip()]
+    if unchecked:
+        yield Problem(f"disrupts {join_names(unchecked)} without a quorum check", "a check in quorumChecks")
 
 
 @rule(
@@ -52,29 +71,39 @@ def command_asks_quorum(_facts: Facts, command: Command) -> Iterator[Problem]:
             "nodes has to be updated one-by-one, without restarting services on all nodes simultaneously",
         ),
     ),
-    remediation="Run each command on one machine, and make it depend on the previous machine's command (depends_on).",
-    subjects=_commands,
-    applies=lambda _facts, command: bool(command.disrupts),
+    remediation="Run each command on one machine, and make it depend on the previous machine's command (depends_on). "
+    "Make each Machine with a member depend on the previous one in the same way.",
+    subjects=_subjects,
+    applies=lambda _facts, subject: bool(subject.disrupts),
     not_applicable_reason=NO_COMMAND,
     since="0.2.0",
 )
-def commands_one_machine_at_a_time(facts: Facts, command: Command) -> Iterator[Problem]:
-    """Commands on the same machine may run in any order."""
-    if command.several:
-        yield Problem(f"{command.disrupts} on several machines", "one machine per command")
-    resources = {resource.urn: resource for resource in facts.resources}
-    earlier = before(command, resources)
+def commands_one_machine_at_a_time(facts: Facts, subject: Command | Machine) -> Iterator[Problem]:
+    """What is done on the same machine may run in any order, as may machines with members of different quorums."""
+    if subject.several:
+        yield Problem(f"{_done(subject)} on several machines", _ONE_EACH[type(subject)])
     unordered = {
         other.resource.name
-        for other in _commands(facts)
-        if other.resource is not command.resource
+        for other in _subjects(facts)
+        if other.resource is not subject.resource
         and other.disrupts
-        and (other.host != command.host or not command.host)
-        and other.resource.urn not in earlier
-        and command.resource.urn not in before(other, resources)
+        and _needs_order(subject, other)
+        and not facts.order.is_before(other.resource, subject.resource)
+        and not facts.order.is_before(subject.resource, other.resource)
     }
     if unordered:
         yield Problem(f"can run at the same time as {join_names(unordered)}", "an order set with depends_on")
+
+
+_ONE_EACH: Mapping[type, str] = {Command: "one machine per command", Machine: "one Machine for each member"}
+
+
+def _needs_order(one: Command | Machine, other: Command | Machine) -> bool:
+    """Whether the two could stop two members of one quorum. Which quorum a command disrupts is not known."""
+    if isinstance(one, Machine) and isinstance(other, Machine):
+        return bool(set(one.disrupts) & set(other.disrupts))
+    hosts = [{each.host} if isinstance(each, Command) else {each.node, each.address} for each in (one, other)]
+    return not (hosts[0] & hosts[1] - {""})
 
 
 @rule(
@@ -98,7 +127,6 @@ def commands_one_machine_at_a_time(facts: Facts, command: Command) -> Iterator[P
 )
 def upgrade_after_backup(facts: Facts, command: Command) -> Iterator[Problem]:
     """Looks in all commands that it depends on, directly or indirectly."""
-    earlier = before(command, {resource.urn: resource for resource in facts.resources})
-    others = (other for other in _commands(facts) if other.resource.urn in earlier)
-    if not command.backs_up and not any(other.backs_up for other in others):
+    earlier = (other for other in _commands(facts) if facts.order.is_before(other.resource, command.resource))
+    if not command.backs_up and not any(other.backs_up for other in earlier):
         yield Problem("upgrades without an earlier etcd snapshot", "one in this command or in one it depends on")

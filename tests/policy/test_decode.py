@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from policy.engine.decode import from_message, from_sdk
-from policy.facts.properties import NotKnown, Properties
+from policy.facts.properties import Malformed, NotKnown, Properties
 from policy.facts.resource import Resource
 from tests.policy.tables import CASES
 from tests.policy.world import UNKNOWN, Given, facts, message, sdk_args
@@ -33,7 +33,14 @@ def plain(tree: Properties) -> object:
         try:
             return {key: plain(tree.at(key)) for key in tree.keys()}  # noqa: SIM118 - a Properties is no mapping
         except Exception:  # no mapping
-            return tree.quantity() if not tree.flag() else True
+            return _scalar(tree)
+
+
+def _scalar(tree: Properties) -> object:
+    try:
+        return tree.quantity()
+    except Malformed:  # no number
+        return tree.flag()
 
 
 def test_both_ways_agree() -> None:
@@ -77,12 +84,13 @@ def test_a_secret_is_known_for_one_whatever_is_below_it() -> None:
 
 
 def test_what_guards_and_orders_a_resource_arrives_by_both_ways() -> None:
-    given = [Given("t", "first", {}), Given("t", "second", {}, protected=True, after=("first",))]
+    given = [Given("t", "first", {}), Given("t", "second", {}, protected=True, after=("first",), parent="first")]
     (_, second) = facts(given).resources
     (_, proxied) = (from_sdk(each) for each in sdk_args(given).resources)
     for each in (second, proxied):
         assert each.protected
         assert list(each.after) == [given[0].urn]
+        assert each.parent == given[0].urn
 
 
 def test_an_asset_is_nothing_that_a_rule_reads() -> None:

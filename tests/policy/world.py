@@ -44,6 +44,8 @@ class Given:
     protected: bool = False
     after: tuple[str, ...] = ()
     """Names of what it depends on."""
+    parent: str = ""
+    """Name of the component that it belongs to."""
 
     @property
     def urn(self) -> str:
@@ -317,6 +319,7 @@ def facts(given: Iterable[Given], waivers: Waivers | None = None) -> Facts:
             message(each.props),
             protected=each.protected,
             after=[urns[name] for name in each.after],
+            parent=urns.get(each.parent, ""),
         )
         for each in stack
     )
@@ -335,6 +338,7 @@ def sdk_args(given: Iterable[Given]) -> StackValidationArgs:
     named = {resource.name: resource for resource in resources}
     for resource, each in zip(resources, stack, strict=True):
         resource.dependencies.extend(named[name] for name in each.after)
+        resource.parent = named.get(each.parent)
     return StackValidationArgs(resources, None)
 
 

@@ -300,8 +300,8 @@ def test_machines_tell_rules_what_they_are(large: list[Recorded]) -> None:
     }
     one = machines["ctl01"]
     assert one.keys() == {
-        "node", "server", "rack", "address", "labels", "virtual", "definition", "files", "pool", "roles", "taints",
-        "cpu", "memory", "allocatable", "fileAttributes", "steps", "restarts",
+        "node", "server", "rack", "address", "labels", "pinned", "virtual", "definition", "files", "pool", "roles",
+        "taints", "cpu", "memory", "allocatable", "fileAttributes", "steps", "restarts", "quorumChecks",
     }  # fmt: skip
     assert (one["server"], one["virtual"], one["definition"]) == ("ctl01", False, {})
     assert one["allocatable"] == {"cpu": one["cpu"], "memory": one["memory"]}
@@ -312,6 +312,30 @@ def test_masters_say_which_quorum_their_restarts_disrupt(large: list[Recorded]) 
     for name, each in machines.items():
         restarts = each.inputs["restarts"]
         assert restarts == ({"etcd.service": "etcd", "etcd-backup.timer": ""} if "master" in name else {}), name
+        checks = each.inputs["quorumChecks"]
+        assert checks.keys() == ({"etcd"} if "master" in name else set()), name
+        assert all("endpoint health" in check for check in checks.values())
+
+
+def test_machines_of_one_quorum_are_made_one_after_the_other(dev: list[Recorded], large: list[Recorded]) -> None:
+    """The masters of `dev` are virtual, on a host each; those of `large` are servers."""
+    for resources in (dev, large):
+        waits = {
+            each.inputs["node"]: each.depends_on & {f"{other.name}-tree" for other in resources if _disrupts(other)}
+            for each in resources
+            if _disrupts(each)
+        }
+        names = {each.inputs["node"]: f"{each.name}-tree" for each in resources if _disrupts(each)}
+        assert waits == {
+            "master1": frozenset(),
+            "master2": frozenset({names["master1"]}),
+            "master3": frozenset({names["master2"]}),
+        }
+        assert {each.name for each in resources if each.kind == "Tree"} >= set(names.values())
+
+
+def _disrupts(each: Recorded) -> bool:
+    return each.type == contract.MACHINE and "etcd" in each.inputs["restarts"].values()
 
 
 def test_pools_tell_rules_what_their_nodes_are(large: list[Recorded]) -> None:
@@ -319,7 +343,7 @@ def test_pools_tell_rules_what_their_nodes_are(large: list[Recorded]) -> None:
     one = pools["cloud-compute-24c-256g-no-rack"]
     assert one.keys() == {
         "pool", "roles", "labels", "taints", "cpu", "memory", "allocatable", "nodes", "files", "fileAttributes",
-        "steps", "restarts",
+        "steps", "restarts", "quorumChecks",
     }  # fmt: skip
     assert one["labels"] == {"quorate.io/pool": "compute", "openstack-compute-node": "enabled"}
     assert one["nodes"][0] == {"node": "cmp1", "server": "cmp1", "rack": "", "address": "10.20.4.1"}

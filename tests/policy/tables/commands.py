@@ -2,7 +2,7 @@ from dataclasses import replace
 
 from policy.rules.commands import command_asks_quorum, commands_one_machine_at_a_time, upgrade_after_backup
 from tests.policy.cases import case
-from tests.policy.world import UNKNOWN, Given, masters, stack
+from tests.policy.world import UNKNOWN, Given, machine, machine_pool, masters, stack
 
 asks, one, backup = command_asks_quorum, commands_one_machine_at_a_time, upgrade_after_backup
 
@@ -16,6 +16,25 @@ def ssh(name: str, text: object, host: object = None, *after: str, **props: obje
 
 def local(name: str, text: object, *after: str) -> Given:
     return replace(Given("command:local:Command", name, {"create": text}), after=after)
+
+
+CHECKED = {"etcd": "etcdctl endpoint health --cluster"}
+
+
+def member(name: str, *after: str, quorum: object = "etcd", checks: object = CHECKED) -> Given:
+    """A master whose restart of etcd disrupts a quorum."""
+    made = machine(name, "master").but(restarts={"etcd.service": quorum, "timer": ""}, quorumChecks=checks)
+    return replace(made, after=after)
+
+
+def tree(name: str) -> Given:
+    """What stands for a machine at its target, and what the next machine depends on."""
+    return Given("pulumi-python:dynamic/quorate:Tree", f"{name}-tree", {}, parent=name)
+
+
+def stepping(name: str, disrupts: object) -> Given:
+    """A machine with a step."""
+    return machine(name, "master").but(steps=[{"name": "upgrade", "disrupts": disrupts}])
 
 
 RESTART = "systemctl restart etcd"
@@ -48,6 +67,18 @@ CASES = (
         passes="d",
     ),
     case(asks, "one that only looks", ssh("m1", "systemctl status etcd; uptime"), local("x", "echo done")),
+    case(asks, "a machine whose restart is checked", member("m1"), passes="m1"),
+    case(
+        asks,
+        "a machine whose restart is not checked",
+        member("m1", checks={"galera": "true", "etcd": " "}),
+        fails="m1",
+        message="machine m1: disrupts etcd without a quorum check; expected a check in quorumChecks",
+    ),
+    case(asks, "a machine whose step is not checked", stepping("m1", "etcd"), fails="m1"),
+    case(asks, "a machine whose step harms nothing", stepping("m1", "")),
+    case(asks, "a machine that is not known", member("m1", quorum=UNKNOWN), undecided="m1", message="restarts"),
+    case(asks, "a check that is not known", member("m1", checks={"etcd": UNKNOWN}), undecided="m1"),
     case(asks, "no command", masters()),
     case(asks, "an unknown text", ssh("m1", UNKNOWN), undecided="m1", message="create of m1"),
     case(
@@ -76,6 +107,49 @@ CASES = (
         fails="all",
         message="stops or restarts a service on several machines; expected one machine per command",
     ),
+    case(
+        one,
+        "machines in order of their trees",
+        member("m1"),
+        tree("m1"),
+        member("m2", "m1-tree"),
+        tree("m2"),
+        member("m3", "m2-tree"),
+        tree("m3"),
+        passes="m1 m2 m3",
+    ),
+    case(
+        one,
+        "machines at once",
+        member("m1"),
+        tree("m1"),
+        member("m2"),
+        tree("m2"),
+        member("m3", "m2-tree"),
+        tree("m3"),
+        fails="m1 m2 m3",
+        message="machine m1: can run at the same time as m2, m3; expected an order set with depends_on",
+    ),
+    case(
+        one,
+        "a machine after only a part of the other",
+        member("m1"),
+        tree("m1"),
+        replace(tree("m1"), name="m1-more"),
+        member("m2", "m1-tree"),
+        fails="m1 m2",
+    ),
+    case(one, "machines of two quorums", member("m1"), member("d1", quorum="galera"), passes="m1 d1"),
+    case(
+        one,
+        "a pool",
+        machine_pool("etcd", restarts={"etcd.service": "etcd"}),
+        fails="etcds",
+        message="disrupts etcd on several machines; expected one Machine for each member",
+    ),
+    case(one, "a machine and a command on another", member("m1"), ssh("b", ASKED, "m2"), fails="m1 b"),
+    case(one, "a machine and a command on it", member("m1"), ssh("b", ASKED, "m1"), passes="m1 b"),
+    case(one, "a machine that is not known", member("m1", quorum=UNKNOWN), undecided="m1"),
     case(one, "nothing that harms", ssh("m1", "uptime"), stack()),
     case(
         one,
