@@ -1,0 +1,71 @@
+"""Every script that is rendered for a machine of a shipped stack, judged by shellcheck as POSIX shell."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from blueprint.plan.nodes import Node
+from blueprint.plan.planner import Plan, plan
+from blueprint.stackfile.loader import load_file
+from components import machine_files, workers
+from components.machine import tree
+from components.templates import fill
+from tests.stacks import STACKS
+
+SHELLCHECK = Path(sys.executable).parent / "shellcheck"
+
+
+def machines(made: Plan) -> Iterator[Node]:
+    """One of each pool of identical workers, and every other machine."""
+    alike = {each.name for nodes in workers.pools(made).values() for each in nodes[1:]}
+    return (node for node in made.nodes if node.name not in alike)
+
+
+def scripts(made: Plan) -> Iterator[tuple[str, str]]:
+    """Scripts of a stack's machines as they are written, each with its name."""
+    for node in machines(made):
+        entries = tree.entries(machine_files.parts(made, node), {})
+        found = {path: text for path, text in entries.items() if not path.startswith("root/")}
+        for path, text in fill(found, {}).items():
+            if text.startswith("#!"):
+                yield f"{node.name}/{path}", text
+
+
+@pytest.fixture(scope="module")
+def rendered() -> Mapping[str, str]:
+    """The name that each script has first, by its text: equal scripts are checked once."""
+    found: dict[str, str] = {}
+    for stack, path in STACKS.items():
+        for name, text in scripts(plan(load_file(path))):
+            found.setdefault(text, f"{stack}/{name}")
+    return found
+
+
+def shellcheck(directory: Path, texts: Mapping[str, str]) -> str:
+    """What shellcheck reports of scripts by name."""
+    for name, text in texts.items():
+        file = directory / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    command = [SHELLCHECK, "--norc", "--shell=sh", "--format=gcc", *texts]
+    done = subprocess.run(command, cwd=directory, check=False, capture_output=True, text=True)
+    return done.stdout + done.stderr
+
+
+def test_no_script_has_a_warning(tmp_path: Path, rendered: Mapping[str, str]) -> None:
+    assert shellcheck(tmp_path, {name: text for text, name in rendered.items()}) == ""
+
+
+def test_all_kinds_of_scripts_are_among_them(rendered: Mapping[str, str]) -> None:
+    kinds = {name.split("/")[2] for name in rendered.values()}
+    assert kinds == {"apply", "steps", "quorums"}
+
+
+@pytest.mark.parametrize("text", ["rm -r $1\n", "[[ -f a ]]\n", "local a\n"], ids=["quotes", "bash", "outside"])
+def test_a_script_with_a_mistake_is_reported(tmp_path: Path, text: str) -> None:
+    assert "SC" in shellcheck(tmp_path, {"wrong": f"#!/bin/sh\n{text}"})
