@@ -13,7 +13,7 @@ from blueprint.plan.nodes import Node
 from blueprint.plan.planner import Plan, plan
 from blueprint.stackfile.loader import load_file
 from components import machine_files, workers
-from components.machine import tree
+from components.machine import directory
 from components.templates import fill
 from tests.stacks import STACKS
 
@@ -29,7 +29,7 @@ def machines(made: Plan) -> Iterator[Node]:
 def scripts(made: Plan) -> Iterator[tuple[str, str]]:
     """Scripts of a stack's machines as they are written, each with its name."""
     for node in machines(made):
-        entries = tree.entries(machine_files.parts(made, node), {})
+        entries = directory.entries(machine_files.parts(made, node), {})
         found = {path: text for path, text in entries.items() if not path.startswith("root/")}
         for path, text in fill(found, {}).items():
             if text.startswith("#!"):
@@ -46,14 +46,14 @@ def rendered() -> Mapping[str, str]:
     return found
 
 
-def shellcheck(directory: Path, texts: Mapping[str, str]) -> str:
+def shellcheck(folder: Path, texts: Mapping[str, str]) -> str:
     """What shellcheck reports of scripts by name."""
     for name, text in texts.items():
-        file = directory / name
+        file = folder / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
     command = [SHELLCHECK, "--norc", "--shell=sh", "--format=gcc", *texts]
-    done = subprocess.run(command, cwd=directory, check=False, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=folder, check=False, capture_output=True, text=True)
     return done.stdout + done.stderr
 
 
