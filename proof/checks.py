@@ -86,19 +86,19 @@ def apart(norm: Norm, cluster: Cluster) -> Iterator[Finding]:
     by_service = {each.row.service: cluster.of_row(each.name) for each in norm.rows}
     for expected in norm.rows:
         mine = {pod.node for pod in cluster.of_row(expected.name)}
-        for other in expected.row.apart_from:
+        for other in expected.apart_from:
             for pod in by_service.get(other, []):
                 if pod.node is not None and pod.node in mine:
                     yield Finding("apart", expected.name, f"shares {pod.node} with {pod.title}")
 
 
 def on_its_pools(norm: Norm, cluster: Cluster) -> Iterator[Finding]:
-    """A pod stands on a node of one of its row's pools."""
+    """A pod stands on a node of one of its row's pools, or on one that the topology gives it."""
     for expected in norm.rows:
         for pod in cluster.of_row(expected.name):
             node = cluster.nodes.get(pod.node or "")
-            if node and node.pool not in expected.pools:
-                pools = ", ".join(expected.pools)
+            if node and not expected.may_use(node):
+                pools = ", ".join(expected.pools) or "nodes that the topology names"
                 message = f"{pod.name} runs on {node.name} of pool {node.pool}, its row on {pools}"
                 yield Finding("on-its-pools", pod.title, message)
 
@@ -108,7 +108,7 @@ def daemons_everywhere(norm: Norm, cluster: Cluster) -> Iterator[Finding]:
     for expected in norm.rows:
         if expected.row.everywhere:
             there = {pod.node for pod in cluster.of_row(expected.name) if pod.ready}
-            missing = [n.name for n in cluster.nodes.values() if n.pool in expected.pools and n.name not in there]
+            missing = [n.name for n in cluster.nodes.values() if expected.may_use(n) and n.name not in there]
             if missing:
                 yield Finding("everywhere", expected.name, f"none runs on {_listed(missing)}")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -85,8 +84,7 @@ def to_json(document: Document) -> str:
 
 def _row(proof: Proof, expected: Expected, dedicated: int) -> Document:
     pods = proof.cluster.of_row(expected.name)
-    pools = Counter(node.pool for node in proof.cluster.nodes.values())
-    everywhere = sum(pools[pool] for pool in expected.pools)
+    everywhere = sum(map(expected.may_use, proof.cluster.nodes.values()))
     return {
         "row": expected.name,
         "service": expected.row.service,

@@ -78,7 +78,7 @@ def refused_by_plan(settings: Settings, service: str, replicas: int) -> str:
 
 
 def _eligible(stand: Stand, expected: Expected) -> int:
-    nodes = [node for node in stand.cluster().nodes.values() if node.pool in expected.pools]
+    nodes = [node for node in stand.cluster().nodes.values() if expected.may_use(node)]
     return len({node.server for node in nodes} if expected.quorum else nodes)
 
 

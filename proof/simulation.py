@@ -85,7 +85,7 @@ class Stand:
 
     def _is_everywhere(self, expected: Expected) -> bool:
         """A DaemonSet's own count may not know yet of a node that has just come back; its pods tell."""
-        nodes = {node.name for node in self.cluster_nodes() if node.pool in expected.pools}
+        nodes = {node.name for node in self.cluster_nodes() if expected.may_use(node)}
         return nodes <= {pod.node for pod in self.pods_of([expected.name]) if pod.ready}
 
     def pods_on(self, nodes: Collection[str]) -> list[Pod]:

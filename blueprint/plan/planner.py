@@ -187,7 +187,8 @@ def _warnings(settings: Settings, architecture: Architecture, nodes: tuple[Node,
             "reduced footprint: control-plane nodes are virtual machines beside tenants' machines; expect bad "
             "performance and a larger attack surface (source 000, Performance Impact and Security Impact)"
         )
-    computes = sum(node.pool == COMPUTE_POOL for node in nodes)
+    # By role: the pools of a topology have names of their own.
+    computes = sum(COMPUTE_POOL in node.machine.roles for node in nodes)
     if computes > architecture.computes:
         found.append(
             f"{computes} computes outgrow architecture {architecture.name}, meant for {architecture.computes}; "
@@ -199,7 +200,7 @@ def _warnings(settings: Settings, architecture: Architecture, nodes: tuple[Node,
         node.name for node in nodes if node.pool == STORAGE_POOL and not node.machine.disks and not node.virtual
     ]:
         found.append(f"disks of {', '.join(unlisted)} are not listed: each counts as one disk with one OSD daemon")
-    if not any(node.pool == STORAGE_POOL for node in nodes):
+    if not any(STORAGE_POOL in node.machine.roles for node in nodes):
         found.append("no node has the role storage: the Ceph cluster has no OSD and stores nothing")
     spare = [node.name for node in nodes if node.pool == CONTROLLER_POOL]
     if spare:

@@ -16,18 +16,15 @@ from blueprint.architecture.model import Architecture
 from blueprint.plan import topology_services
 from blueprint.plan.layout import Layout, ServicePlan, service_plan
 from blueprint.plan.nodes import Node, node
-from blueprint.plan.topology_services import KEY, ByRow
+from blueprint.plan.topology_services import KEY
 from blueprint.problems import Problem
 from blueprint.stackfile.inventory import Machine
 from blueprint.stackfile.settings import Settings
-from blueprint.topology import TopologyError, place, read_topology
+from blueprint.topology import ByRow, TopologyError, by_row, place, read_topology
 from contract import COMPUTE_POOL, CONTROLLER_POOL, MASTER_POOL, STORAGE_POOL
 
 ROLE_OF = {"nova-compute": COMPUTE_POOL, "ceph-osd": STORAGE_POOL}
 """What a service makes of its node; any other makes it a controller."""
-
-_FOLLOWS = {"placement-api": "nova-api"}
-"""Parts that CCP did not know, and the service whose nodes they take: placement came out of nova-api."""
 
 
 def by_topology(settings: Settings, inventory: Sequence[Machine], architecture: Architecture) -> Layout:
@@ -43,7 +40,7 @@ def by_topology(settings: Settings, inventory: Sequence[Machine], architecture: 
     problems = [Problem(f"{KEY} ({finding.key})", finding.message) for finding in errors]
     problems += topology_services.problems(topology, placement, architecture)
     problems += _mixed_roles(inventory)
-    rows = topology_services.by_row(placement)
+    rows = by_row(placement)
     hosts = _hosts(rows)
     nodes = tuple(_node(machine, inventory, hosts) for machine in inventory if _is_used(machine, hosts))
     services = tuple(_services(settings, architecture, rows, hosts, nodes))
@@ -72,13 +69,10 @@ def _mixed_roles(inventory: Sequence[Machine]) -> list[Problem]:
 
 def _hosts(rows: ByRow) -> dict[str, tuple[str, ...]]:
     """Service of the architecture to its nodes: those of every service of the topology that it stands for."""
-    found = {
-        row: dict.fromkeys(host for each in services.values() for host in each.hosts) for row, services in rows.items()
+    return {
+        row: tuple(dict.fromkeys(host for each in services.values() for host in each.hosts))
+        for row, services in rows.items()
     }
-    for service, leader in _FOLLOWS.items():
-        if leader in found:
-            found.setdefault(service, found[leader])
-    return {service: tuple(names) for service, names in found.items()}
 
 
 def _node(machine: Machine, inventory: Sequence[Machine], hosts: Mapping[str, Sequence[str]]) -> Node:
@@ -119,8 +113,7 @@ def _services(
         if not usable:
             continue
         own = settings.services.get(row.service)
-        leader = row.service if row.service in counts else _FOLLOWS[row.service]
-        count = (own.replicas if own else None) or counts[leader]
+        count = (own.replicas if own else None) or counts[row.service]
         instances = len(names) if row.everywhere else count
         found.append(replace(service_plan(row, settings, nodes, usable, instances), apart_from=()))
     return found

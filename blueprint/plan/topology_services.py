@@ -7,27 +7,14 @@ would not be what its topology says.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from blueprint.architecture.model import Architecture
 from blueprint.problems import Problem
-from blueprint.topology import Finding, Placement, ServicePlacement, Topology, architecture_service
+from blueprint.topology import Finding, Placement, Topology, by_row
 from blueprint.topology.definitions import catalogue
 
 KEY = "quorate:topology"
-
-ByRow = Mapping[str, Mapping[str, ServicePlacement]]
-"""The service of a row to the topology's services that it stands for, by their names in the file."""
-
-
-def by_row(placement: Placement) -> ByRow:
-    """Groups the placed services by row: Fuel-CCP's rpc and notifications are both RabbitMQ."""
-    rows: dict[str, dict[str, ServicePlacement]] = defaultdict(dict)
-    for name, placed in placement.services.items():
-        if row := architecture_service(placed.definition):
-            rows[row][name] = placed
-    return rows
 
 
 def problems(topology: Topology, placement: Placement, architecture: Architecture) -> Iterator[Problem]:

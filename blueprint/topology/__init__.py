@@ -7,7 +7,7 @@ nodes suffice: that is the plan's matter. docs/topology.md is the user's page an
 
 from __future__ import annotations
 
-from blueprint.topology.definitions import architecture_service
+from blueprint.topology.definitions import ByRow, architecture_service, by_row
 from blueprint.topology.place import place, roles_by_node, services_by_node
 from blueprint.topology.sections import read_topology
 from blueprint.topology.shapes import (
@@ -23,6 +23,7 @@ from blueprint.topology.shapes import (
 from blueprint.topology.validate import judge_together
 
 __all__ = [
+    "ByRow",
     "Finding",
     "Kind",
     "NamedService",
@@ -32,6 +33,7 @@ __all__ = [
     "Topology",
     "TopologyError",
     "architecture_service",
+    "by_row",
     "judge_together",
     "place",
     "read_topology",

@@ -6,6 +6,7 @@ the way from CCP's names to the rows of the reference architectures.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -13,10 +14,15 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from blueprint.topology.shapes import Kind
+from blueprint.topology.shapes import Kind, Placement, ServicePlacement
 from files import yaml_reader
 
 _DATA = Path(__file__).parent / "ccp_services.yaml"
+_FOLLOWS = {"placement-api": "nova-api"}
+"""Rows that CCP did not know at first, and the row whose nodes they take: placement came out of nova-api."""
+
+ByRow = Mapping[str, Mapping[str, ServicePlacement]]
+"""The service of a row to the topology's services that it stands for, by their names in the file."""
 
 
 class Definition(BaseModel):
@@ -63,3 +69,12 @@ def architecture_service(name: str) -> str | None:
     behind = known.abstractions.get(name, (name,))[0]
     definition = known.services.get(behind)
     return definition.architecture if definition else None
+
+
+def by_row(placement: Placement) -> ByRow:
+    """Groups the placed services by row: CCP's rpc and notifications are both RabbitMQ."""
+    rows: dict[str, dict[str, ServicePlacement]] = defaultdict(dict)
+    for name, placed in placement.services.items():
+        if row := architecture_service(placed.definition):
+            rows[row][name] = placed
+    return {**{row: rows[leader] for row, leader in _FOLLOWS.items() if leader in rows}, **rows}
