@@ -44,7 +44,8 @@ class Case:
 PLAIN, RISKY, FORBIDDEN = Level.PLAIN, Level.RISKY, Level.FORBIDDEN
 DATABASES = [vm(f"mysqld-{number}", "mysqld", f"virt{number}") for number in (1, 2, 3)]
 VIRTUAL = [*without(CLOUD, "mysqld-1", "mysqld-2", "mysqld-3"), *DATABASES]
-BESIDE_MYSQLD = ("mysqld", "ceph-mon", "influxdb-grafana", "elasticsearch-kibana")
+BESIDE_MYSQLD = ("mysqld", "ceph-mon", "elasticsearch-kibana")
+"""Quorums on the nodes of mysqld; instances of Prometheus do not vote."""
 """Quorums on the nodes of mysqld."""
 POD = "spec__template__spec"
 OTHER_DISK = DOMAIN.format(image="other", cdrom="seed")
