@@ -41,7 +41,7 @@ class Cloud(Component[CloudArgs]):
             target=plan.settings.target,
             features=plan.settings.features,
             acknowledged=plan.settings.acknowledged,
-            computes=len(plan.pool(COMPUTE_POOL)),
+            computes=len(plan.carrying(COMPUTE_POOL)),
             stack=args.stack,
         )
 

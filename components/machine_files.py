@@ -17,7 +17,7 @@ from contract import MASTER_POOL
 def parts(plan: Plan, node: Node) -> Parts:
     """Files and steps of a node, whose files are templates: the same for all nodes of a pool."""
     found = kubelet.parts(node) + directories.parts(plan, node)
-    if node.pool == MASTER_POOL:
+    if MASTER_POOL in node.roles:
         return found + k8s_master.master_parts(plan, node)
     return found + k8s_master.proxy_parts(plan) + kubelet.worker_parts(node)
 

@@ -35,7 +35,7 @@ def quorum_state(plan: Plan) -> dict[str, Any]:
             root = storage.root(storage.ENVIRONMENT)
             volumes = [f"{root}/{service.name}"] if PROCESSES[service.name].claim else []
             quorums[service.name] = _quorum(plan, service.instances, nodes, volumes)
-    return plain(quorums=quorums, storage=_nodes(plan, plan.pool(STORAGE_POOL)))
+    return plain(quorums=quorums, storage=_nodes(plan, plan.carrying(STORAGE_POOL)))
 
 
 def _quorum(plan: Plan, members: int, nodes: tuple[Node, ...], volumes: list[str] | None = None) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import contract
 from blueprint.stackfile.inventory import HOST_RESERVE, Machine
-from contract import COMPUTE_POOL, DEDICATED, MASTER_POOL, POOL, RACK, SERVER, STORAGE_POOL, ZONE
+from contract import COMPUTE_POOL, CONTROLLER_POOL, DEDICATED, MASTER_POOL, MONITORING_POOL, POOL, RACK, SERVER, ZONE
 
 
 @dataclass(frozen=True)
@@ -81,15 +81,21 @@ class Node:
             labels |= {RACK: self.rack, ZONE: self.rack}
         if COMPUTE_POOL in self.roles:
             labels[contract.COMPUTE_NODE] = "enabled"
-        if self.pool not in (COMPUTE_POOL, MASTER_POOL, STORAGE_POOL):
+        if {CONTROLLER_POOL, MONITORING_POOL} & set(self.roles):
             labels[contract.CONTROL_PLANE_NODE] = "enabled"
         return labels
 
     @property
     def taints(self) -> tuple[str, ...]:
-        """Taints that kubelet registers the node with, as `key=value:effect`."""
+        """Taints that kubelet registers the node with, as `key=value:effect`.
+
+        A master that carries other roles has none: pods of the cluster itself, CoreDNS first, tolerate only the taint
+        of masters, and where every master is such a machine they would find no node.
+        """
         if self.pool == MASTER_POOL:
             return (f"{contract.CONTROL_PLANE_TAINT}=:NoSchedule",)
+        if MASTER_POOL in self.roles:
+            return ()
         return (f"{DEDICATED}={self.pool}:NoSchedule",)
 
 

@@ -19,6 +19,7 @@ from blueprint.plan.companions import COMPANIONS, companions
 from blueprint.plan.layout import Layout, ServicePlan, by_architecture
 from blueprint.plan.nodes import Node
 from blueprint.plan.sizing import Resources, light_problems, load_sizing, sizes_on
+from blueprint.plan.small_layout import is_small, small_layout
 from blueprint.problems import InvalidStackError, Problem
 from blueprint.stackfile import checks
 from blueprint.stackfile.inventory import FEATURE, Machine, machines
@@ -56,7 +57,7 @@ class Plan:
     @property
     def masters(self) -> tuple[Node, ...]:
         """The Kubernetes masters, each a member of etcd."""
-        return tuple(node for node in self.nodes if node.pool == MASTER_POOL)
+        return self.carrying(MASTER_POOL)
 
     @property
     def workloads(self) -> tuple[tuple[str, ServicePlan], ...]:
@@ -69,6 +70,10 @@ class Plan:
     def pool(self, name: str) -> tuple[Node, ...]:
         """The nodes of a pool."""
         return tuple(node for node in self.nodes if node.pool == name)
+
+    def carrying(self, role: str) -> tuple[Node, ...]:
+        """The nodes whose machines have a role, whatever pool they are in."""
+        return tuple(node for node in self.nodes if role in node.roles)
 
     def to_json(self) -> str:
         """plan.json: stable order, a final newline."""
@@ -131,7 +136,8 @@ def _apart_from_neighbours(settings: Settings, architecture: Architecture, laid:
 
 def _laid_out(settings: Settings, inventory: Sequence[Machine], architecture: Architecture) -> Layout:
     if settings.topology is None:
-        return by_architecture(settings, inventory, architecture)
+        small = is_small(settings, inventory, architecture)
+        return (small_layout if small else by_architecture)(settings, inventory, architecture)
     # Few stacks have one, and the reader of topologies takes a tenth of the program's own imports.
     from blueprint.plan.topology_layout import by_topology  # noqa: PLC0415
 
@@ -187,8 +193,8 @@ def _warnings(settings: Settings, architecture: Architecture, nodes: tuple[Node,
             "reduced footprint: control-plane nodes are virtual machines beside tenants' machines; expect bad "
             "performance and a larger attack surface (source 000, Performance Impact and Security Impact)"
         )
-    # By role: the pools of a topology have names of their own.
-    computes = sum(COMPUTE_POOL in node.machine.roles for node in nodes)
+    # By role: the pools of a topology or of a small lab have names of their own.
+    computes = sum(COMPUTE_POOL in node.roles for node in nodes)
     if computes > architecture.computes:
         found.append(
             f"{computes} computes outgrow architecture {architecture.name}, meant for {architecture.computes}; "
@@ -197,13 +203,13 @@ def _warnings(settings: Settings, architecture: Architecture, nodes: tuple[Node,
     if not computes:
         found.append("no server has the role compute: nothing will run tenants' machines")
     if unlisted := [
-        node.name for node in nodes if node.pool == STORAGE_POOL and not node.machine.disks and not node.virtual
+        node.name for node in nodes if STORAGE_POOL in node.roles and not node.machine.disks and not node.virtual
     ]:
         found.append(f"disks of {', '.join(unlisted)} are not listed: each counts as one disk with one OSD daemon")
-    if not any(STORAGE_POOL in node.machine.roles for node in nodes):
+    if not any(STORAGE_POOL in node.roles for node in nodes):
         found.append("no node has the role storage: the Ceph cluster has no OSD and stores nothing")
     spare = [node.name for node in nodes if node.pool == CONTROLLER_POOL]
-    if spare:
+    if spare and any(node.dedicated_to for node in nodes):
         found.append(f"controllers beyond the dedicated ones, shared by all that may share: {', '.join(spare)}")
     return tuple(found)
 

@@ -203,7 +203,8 @@ def _shortage(
             "quorate:servers",
             f"architecture {architecture.name} dedicates {needed} nodes ({lines}; {architecture.source}), "
             f"the stack has {roles[CONTROLLER_POOL]} of role controller and {roles[MONITORING_POOL]} of role "
-            f"monitoring; add {needed - there} with role controller, or name a smaller architecture",
+            f"monitoring; add {needed - there} with role controller, name a smaller architecture, or write "
+            "quorate:profile: lab, which builds small stacks without dedicated nodes",
         )
 
 

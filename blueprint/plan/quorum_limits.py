@@ -54,8 +54,8 @@ def problems(settings: Settings, architecture: Architecture, machines: Sequence[
     masters = [machine for machine in machines if MASTER_POOL in machine.roles]
     if not masters:
         found.append(Problem("quorate:servers", "no machine has the role master; give it to three (004, 5.5.3)"))
-    elif wrong := _wrong_size(len(masters), ETCD):
-        found.append(Problem("quorate:servers", f"{len(masters)} masters are {len(masters)} members of etcd: {wrong}"))
+    elif (wrong := _masters_wrong(len(masters))) and not _lab_may_have(len(masters), settings):
+        found.append(Problem("quorate:servers", wrong))
     if settings.profile == "production":
         found += [
             Problem(
@@ -70,12 +70,24 @@ def problems(settings: Settings, architecture: Architecture, machines: Sequence[
 
 def warnings(settings: Settings, nodes: Sequence[Node]) -> Iterator[str]:
     """What a lab may do, and ought to know."""
-    masters = [node.machine for node in nodes if node.pool == MASTER_POOL]
+    masters = [node.machine for node in nodes if MASTER_POOL in node.machine.roles]
     if len(masters) == 1:
         yield f"one master, {masters[0].name}: no quorum, its loss stops the control plane (004, 5.5.3 wants three)"
     if settings.profile == "lab":
+        if (wrong := _masters_wrong(len(masters))) and _lab_may_have(len(masters), settings):
+            yield wrong
         for server, names in _together(masters):
             yield f"masters {' and '.join(names)} share the physical host {server}: production refuses this"
+
+
+def _masters_wrong(masters: int) -> str | None:
+    wrong = _wrong_size(masters, ETCD)
+    return f"{masters} masters are {masters} members of etcd: {wrong}" if wrong else None
+
+
+def _lab_may_have(masters: int, settings: Settings) -> bool:
+    """An even number of masters works, and survives no more than one less; a lab is only warned of it."""
+    return settings.profile == "lab" and masters <= (ETCD.most or masters)
 
 
 def _wrong_size(members: int, limit: Limit) -> str | None:

@@ -206,7 +206,7 @@ def _server_problems(server: Server, key: str, settings: Settings) -> Iterator[P
         yield Problem(f"{key}.roles", "is empty; write at least one role, or name a topology that gives the roles")
     if settings.topology and (server.pool or any(vm.pool for vm in server.vms)):
         yield Problem(f"{key}.pool", "the topology gives the pools; take pool away")
-    yield from _role_problems(server.roles, f"{key}.roles")
+    yield from _role_problems(server.roles, f"{key}.roles", settings)
     virt = "virt" in server.roles
     if server.vms and not virt:
         yield Problem(f"{key}.vms", "virtual machines need a server of role virt; add 'virt' to its roles")
@@ -217,11 +217,16 @@ def _server_problems(server: Server, key: str, settings: Settings) -> Iterator[P
             "(source 000: bad performance, tenants' and control plane's machines side by side)",
         )
     for index, vm in enumerate(server.vms):
-        yield from _vm_problems(vm, server, f"{key}.vms[{index}]")
+        yield from _vm_problems(vm, server, f"{key}.vms[{index}]", settings)
     yield from _sum_problems(server, key)
 
 
-def _role_problems(roles: Sequence[str], key: str) -> Iterator[Problem]:
+def is_mixed(roles: Sequence[str]) -> bool:
+    """Whether a machine carries several roles itself. A virt host may be a compute as well (seed 000)."""
+    return len(set(roles) - {"virt"}) > 1
+
+
+def _role_problems(roles: Sequence[str], key: str, settings: Settings) -> Iterator[Problem]:
     doubled = [role for role, count in Counter(roles).items() if count > 1]
     if doubled:
         yield Problem(key, f"'{doubled[0]}' stands there twice; write it once")
@@ -231,18 +236,18 @@ def _role_problems(roles: Sequence[str], key: str) -> Iterator[Problem]:
             key,
             f"virt may be mixed with compute only (source 000), not with {', '.join(others)}; give {others[0]} to a VM",
         )
-    elif len(set(roles)) > 1 and others:
+    elif is_mixed(roles) and settings.profile == "production":
         yield Problem(
             key,
             f"{' and '.join(sorted(set(roles)))} on one machine: the reference architectures dedicate machines to a "
-            "role (004, 5.3.16); write one role, or carry the other in a virtual machine",
+            "role (004, 5.3.16); write one role, carry the other in a virtual machine, or write quorate:profile: lab",
         )
 
 
-def _vm_problems(vm: VirtualMachine, server: Server, key: str) -> Iterator[Problem]:
+def _vm_problems(vm: VirtualMachine, server: Server, key: str, settings: Settings) -> Iterator[Problem]:
     if "virt" in vm.roles:
         yield Problem(f"{key}.roles", "a virtual machine cannot be a virt host itself; write the role of its node")
-    yield from _role_problems([role for role in vm.roles if role != "virt"], f"{key}.roles")
+    yield from _role_problems([role for role in vm.roles if role != "virt"], f"{key}.roles", settings)
     if vm.cpu > server.cpu:
         yield Problem(
             f"{key}.cpu", f"{vm.cpu} virtual CPUs on a server of {server.cpu} cores; write {server.cpu} or less"

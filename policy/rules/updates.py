@@ -254,7 +254,9 @@ def virt_host_leaves_empty(facts: Facts, carrier: Carrier) -> Iterator[Problem]:
 )
 def one_storage_node_at_a_time(facts: Facts, previous: Previous) -> Iterator[Problem]:
     """By the nodes' names and physical hosts: a node that moves to another host leaves its disks behind."""
-    servers: Mapping[str, str] = {node.name: node.server or node.name for node in facts.nodes if node.pool == "storage"}
+    servers: Mapping[str, str] = {
+        node.name: node.server or node.name for node in facts.nodes if "storage" in node.roles
+    }
     gone = {name for name, node in previous.storage.items() if servers.get(name) != node.server}
     if len(gone) > 1:
         yield Problem(f"{join_names(gone)} are removed or moved in one update", "at most 1")

@@ -70,7 +70,7 @@ def test_no_document_runs_a_module(path: Path) -> None:
 def test_every_stack_that_it_names_is_shipped() -> None:
     listed = re.search(r"`STACK=` names .*?: ([^.]*)\.", README, re.DOTALL)
     assert listed
-    assert set(re.findall(r"`(\w+)`", listed[1])) == set(STACKS)
+    assert set(re.findall(r"`([\w-]+)`", listed[1])) == set(STACKS)
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
