@@ -103,9 +103,8 @@ def _common(node: Node, parts: Parts) -> dict[str, Any]:
         "allocatable": {"cpu": node.allocatable.cpu, "memory": node.allocatable.memory},
         "file_attributes": _attributes(parts),
         "steps": [
-            {"name": step.name, "check": step.check, "apply": step.apply, "disrupts": quorum.name if quorum else ""}
+            {"name": step.name, "disrupts": step.disrupts.name if step.disrupts else ""}  # the tree has their scripts
             for step in parts.ordered_steps()
-            for quorum in (step.disrupts,)
         ],
         "restarts": {unit.name: unit.disrupts.name if unit.disrupts else "" for unit in parts.units},
         "quorum_checks": {quorum.name: quorum.may_stop for quorum in parts.quorums.values()},
