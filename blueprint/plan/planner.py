@@ -107,13 +107,15 @@ def plan(settings: Settings) -> Plan:
     sizes = {service: by_profile[settings.profile] for service, by_profile in load_sizing().items()}
     unknown = _unknown_services(architecture, sizes)
     problems += [*unknown, *_override_problems(settings, architecture), *light_problems(architecture, sizes)]
-    problems += quorum_limits.problems(settings, architecture, inventory)
+    wrong_sizes = quorum_limits.problems(settings, architecture, inventory)
+    problems += wrong_sizes
     laid = _laid_out(settings, inventory, architecture)
     problems += laid.problems
     beside_rows = companions(laid.services, settings)
     running = (*_alive(laid.services), *beside_rows)
     sizes = sizes_on(sizes, {process.name: process.pools for process in running}, laid.nodes)
-    apart = _apart_from_neighbours(settings, architecture, laid)
+    # A quorum of a wrong size gives its pool a wrong size: what must be beside it is checked once the size is right.
+    apart = [] if wrong_sizes else _apart_from_neighbours(settings, architecture, laid)
     if settings.profile == "production":
         problems += apart
     assignments: tuple[Assignment, ...] = ()

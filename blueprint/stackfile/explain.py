@@ -83,8 +83,8 @@ def _shown(value: object) -> str:
 
 def _described(loc: Sequence[int | str]) -> str:
     model = _model_at(loc[:-1])
-    for field in model.model_fields.values() if model else ():
-        if field.alias == loc[-1] and field.description:
+    for name, field in model.model_fields.items() if model else ():
+        if loc[-1] == (field.alias or name) and field.description:
             return f" ({field.description})"
     return ""
 

@@ -37,7 +37,9 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Generator[Subject]:
     root = tmp_path_factory.mktemp("small")
     for name in (*SOURCES, ".venv"):
         (root / name).symlink_to(ROOT / name)
-    file = write(root, full_size("100"), "Pulumi.small.yaml")
+    config = full_size("100")
+    config["servers"][1]["pool"] = {"rabbitmq": "ctl[01-03]", "mysqld": "ctl[04-06]"}
+    file = write(root, config, "Pulumi.small.yaml")
     with rendered(root, "small") as tree:
         yield Subject("small", load_file(file), read(tree))
 

@@ -141,7 +141,7 @@ def test_a_stack_is_refused_in_plain_lines(project: Projects) -> None:
 
 def test_a_plan_that_does_not_fit_is_refused_in_plain_lines(project: Projects) -> None:
     dev = project("dev")
-    edit(dev, architecture="1000")
+    edit(dev, profile="production", architecture="1000")
     done = dev.run("preview")
     assert done.code != 0
     assert "architecture 1000 dedicates 30 nodes" in done.output

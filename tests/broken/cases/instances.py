@@ -12,7 +12,10 @@ CASES = [
         "the L2 agent away from computes",
         (("DaemonSet", "cloud-openstack-neutron-l2-agent", moved_to("keystone")),),
         {
-            "everywhere-rows-are-daemons": {"cloud-openstack-neutron-l2-agent"},
+            "everywhere-rows-are-daemons": {
+                "cloud-openstack-neutron-l2-agent",
+                "cloud-openstack-neutron-l2-agent-network",
+            },
             "l2-agent-goes-along": {"cloud-openstack-nova-compute"},
         },
     ),
