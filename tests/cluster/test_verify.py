@@ -58,7 +58,7 @@ def test_no_cluster_is_one_message(tmp_path: Path, capsys: pytest.CaptureFixture
     assert main(["verify", "--kubeconfig", str(missing), "--stack", "dev"]) == 1
     assert "cannot be read" in capsys.readouterr().err
     missing.write_text("a: b\n", encoding="utf-8")
-    with pytest.raises(UserError, match="no kubeconfig with a current context"):
+    with pytest.raises(UserError, match="is not a kubeconfig with a current context"):
         read_kubeconfig(missing)
 
 

@@ -43,5 +43,5 @@ def test_every_fault_is_found(preview: Previews) -> None:
     violations = result.violations().items()
     found = {name: {rule.rpartition(" ")[2] for rule, names in violations if name in names} for name in BROKEN}
     assert found == BROKEN, result.output
-    assert "the loss of physical host host1 may take 2 of 2" in result.output
+    assert "losing physical host host1 can take 2 of 2 members" in result.output
     assert "hunter2" not in result.output
