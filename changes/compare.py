@@ -8,7 +8,7 @@ from changes.change import Change, Kind, Level, Phase, ordered
 from changes.machines import machine_changes
 from changes.members import quorum_changes
 from changes.objects import object_changes, the_rest
-from changes.side import Side
+from changes.side import Side, trees_by_machine
 from changes.workloads import renamings, workload_changes
 from policy.facts.resource import Resource
 from policy.facts.stack import Facts
@@ -27,7 +27,9 @@ def changes(before: Iterable[Resource], after: Iterable[Resource]) -> list[Chang
     for about, tell in _TELLERS.items():
         found += _told(about, tell, one, other)
     told = {urn for change in found for urn in change.resources}
-    return ordered([*found, *the_rest(one, other, told)])
+    # A machine's change tells its tree's: the tree is what the machine is rendered to.
+    trees = {tree for side in (one, other) for owner, tree in trees_by_machine(side.plain).items() if owner in told}
+    return ordered([*found, *the_rest(one, other, told | trees)])
 
 
 def _quorums(before: Side, after: Side) -> Iterator[Change]:

@@ -13,7 +13,7 @@ from typing import Any, cast
 
 import yaml
 
-from changes.side import machine_texts
+from changes.side import machine_texts, trees_by_machine
 from contract import TREE
 from policy.facts.kubernetes.node import is_machine
 from policy.facts.kubernetes.workload import kubernetes_kind
@@ -35,11 +35,14 @@ def patch(before: Iterable[Resource], after: Iterable[Resource]) -> str:
 
 def files(resources: Iterable[Resource]) -> Files:
     """Everything that is rendered, by its path."""
+    by_urn = {each.urn: each for each in resources}
+    trees = trees_by_machine(by_urn)
     found: Files = {}
-    for resource in resources:
+    for resource in by_urn.values():
         kind = kubernetes_kind(resource)
         if is_machine(resource):
-            found |= _machine(resource.plain())
+            tree = trees.get(resource.urn)
+            found |= _machine(resource.plain(), by_urn[tree].plain() if tree else {})
             continue
         if resource.type.startswith(_HIDDEN) or resource.type == TREE or kind == "Secret":
             continue
@@ -59,11 +62,11 @@ def _object_path(kind: str, resource: Resource, plain: Mapping[str, Any]) -> str
     return f"{folder}/{kind.lower()}-{metadata.get('name', resource.name)}.yaml"
 
 
-def _machine(plain: Mapping[str, Any]) -> Files:
+def _machine(plain: Mapping[str, Any], tree: Mapping[str, Any]) -> Files:
     nodes = cast("list[dict[str, str]]", plain.get("nodes") or [])
     # A pool's folder is named after its first node: the resource is named after its size, which may be what changes.
     folder = f"machines/{nodes[0]['node']} and all of its kind" if nodes else f"machines/{plain['node']}"
-    found: Files = {f"{folder}/{path}": text for path, text in machine_texts(plain).items()}
+    found: Files = {f"{folder}/{path}": text for path, text in machine_texts(plain, tree).items()}
     facts = {key: value for key, value in plain.items() if key not in ("files", "steps", "definition")}
     return {**found, f"{folder}/resource.yaml": facts}
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, cast
 
+from contract import TREE
 from policy.facts.kubernetes.node import Node
 from policy.facts.kubernetes.workload import Workload
 from policy.facts.membership import QuorumState
@@ -31,6 +32,8 @@ class Machine:
 
     node: Node
     props: Mapping[str, Any]
+    tree: Mapping[str, Any]
+    """Its rendered tree's properties; none where the target renders nothing."""
 
     @property
     def name(self) -> str:
@@ -63,7 +66,7 @@ class Machine:
     @property
     def files(self) -> Mapping[str, str]:
         """Texts of its files by path, of its steps and of its definition by name; templates where workers are alike."""
-        return machine_texts(self.props)
+        return machine_texts(self.props, self.tree)
 
     @cached_property
     def place(self) -> Mapping[str, str]:
@@ -125,7 +128,12 @@ class Side:
     @cached_property
     def machines(self) -> Mapping[str, Machine]:
         """Machines by the name of their node."""
-        return {node.name: Machine(node, self.plain[node.resource.urn]) for node in self.facts.nodes}
+        trees = trees_by_machine(self.resources)
+        return {
+            node.name: Machine(node, self.plain[urn], self.plain[trees[urn]] if urn in trees else {})
+            for node in self.facts.nodes
+            for urn in (node.resource.urn,)
+        }
 
     @cached_property
     def workloads(self) -> Mapping[str, Workload]:
@@ -176,14 +184,20 @@ class Side:
             return ()
 
 
-def machine_texts(props: Mapping[str, Any]) -> dict[str, str]:
-    """What a machine is brought to, by its place in the machine's rendered tree."""
+def trees_by_machine(urns: Iterable[str]) -> dict[str, str]:
+    """URNs of the rendered trees among these, each by its machine's: a tree is a child that has its parent's name."""
+    child = f"${TREE}::"
+    return {urn.replace(child, "::").removesuffix("-tree"): urn for urn in urns if child in urn}
+
+
+def machine_texts(props: Mapping[str, Any], tree: Mapping[str, Any]) -> dict[str, str]:
+    """What a machine is brought to, by its place in the machine's rendered tree; scripts are only in that one."""
     files = cast("Mapping[str, str]", props.get("files") or {})
     definition = cast("Mapping[str, str]", props.get("definition") or {})
-    steps = cast("list[Mapping[str, str]]", props.get("steps") or [])
+    rendered = cast("Mapping[str, str]", tree.get("files") or {})
     return {
         **{f"root/{path.removeprefix('/')}": text for path, text in files.items()},
-        **{f"steps/{step['name']}": f"{step['check']}\n---\n{step['apply']}\n" for step in steps},
+        **{path: text for path, text in rendered.items() if not path.startswith(("root/", "definition/"))},
         **{f"definition/{name}": text for name, text in definition.items()},
     }
 
