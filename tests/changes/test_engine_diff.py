@@ -147,7 +147,7 @@ def test_a_base_that_fails_is_told_with_its_own_reason(repository: Repository) -
     repository.edit("quorate:profile: lab", "quorate:profile: labb")
     repository.commit()
     repository.edit("quorate:profile: labb", "quorate:profile: lab")
-    (repository.root / "components" / "target.py").write_text(
+    (repository.root / "components" / "target" / "render.py").write_text(
         "raise RuntimeError('head is broken')\n", encoding="utf-8"
     )
     done = repository.diff()
@@ -169,9 +169,10 @@ def test_a_stack_that_the_base_does_not_have_is_new(repository: Repository) -> N
     assert repository.changes["new"] is True
 
 
-def test_a_live_stack_is_compared_in_the_render_target(repository: Repository) -> None:
+def test_a_base_in_another_target_is_compared_in_the_render_target(repository: Repository) -> None:
     repository.edit("quorate:target: render", "quorate:target: live")
     repository.commit()
+    repository.edit("quorate:target: live", "quorate:target: render")
     repository.edit("quorate:features", "quorate:release: '2025.2'\n  quorate:features")
     done = repository.diff()
     assert done.returncode in (0, 3), done.stderr
