@@ -123,8 +123,8 @@ def test_members_are_told_apart_without_colour(show: Open) -> None:
         return [mark.innerText, style.clipPath + style.borderRadius];
     })"""
     legend = shown.page.locator(".legend .mark").evaluate_all(looks)
-    assert [letter for letter, _ in legend] == ["E", "G", "R", "C", "M", "L"]
-    assert len({shape for _, shape in legend}) == 6
+    assert [letter for letter, _ in legend] == ["E", "G", "R", "C", "L"]
+    assert len({shape for _, shape in legend}) == 5
 
 
 def test_rules_are_filtered_and_linked(show: Open) -> None:
@@ -204,7 +204,7 @@ def test_on_paper_every_rule_is_open_and_controls_are_gone(show: Open) -> None:
     rule = shown.page.locator("#rabbitmq-size")
     shown.page.evaluate("dispatchEvent(new Event('beforeprint'))")
     shown.page.emulate_media(media="print")
-    assert rule.get_by_text("pause_minority preserves the quorum").is_visible()
+    assert rule.get_by_text("exclude split brain conditions and preserve a quorum").is_visible()
     for gone in (".filter", ".contents", ".loss", "#tip"):
         assert shown.page.locator(gone).first.is_hidden()
     assert shown.page.pdf(format="A4").startswith(b"%PDF")

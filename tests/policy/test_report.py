@@ -80,6 +80,7 @@ NOT_APPLICABLE = {
     "one-server-at-a-time",
     "one-storage-node-at-a-time",
     "pod-fits-node",
+    "quorum-nodes-pinned",
     "quorum-survives-rack",
     "rabbitmq-pauses-minority",
     "rabbitmq-quorum-queues",
