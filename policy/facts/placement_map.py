@@ -195,8 +195,8 @@ def _is_apart(facts: Facts, one: Workload, other: Workload, label: str) -> bool:
 def _mates(facts: Facts, workload: Workload) -> tuple[Workload, ...]:
     """The workloads of its quorum, where there are several."""
     group = group_of(facts, workload)
-    if group.doubt:
-        raise group.doubt
+    if group.error:
+        raise group.error
     return group.workloads if len(group.workloads) > 1 else ()
 
 

@@ -110,8 +110,8 @@ class Group:
     title: str
     workloads: tuple[Workload, ...] = ()
     etcd: Etcd | None = None
-    doubt: Exception | None = None
-    """Why nobody can tell which other workloads belong to it."""
+    error: Exception | None = None
+    """Why it is unknown which other workloads belong to it."""
 
     @property
     def kind(self) -> Quorum | None:
@@ -149,8 +149,8 @@ def pod_groups(facts: Facts) -> Iterator[Group]:
 
 def is_quorum(facts: Facts, group: Group) -> bool:
     """Whether the group is a quorum of several members."""
-    if group.doubt:
-        raise group.doubt
+    if group.error:
+        raise group.error
     return any(is_member(facts, each) for each in group.workloads) and group.size(facts) > 1
 
 
@@ -169,7 +169,7 @@ def _together(facts: Facts) -> list[Group]:
         try:
             mates = _mates(facts, found, workload) if is_member(facts, workload) else None
         except Exception as reason:  # whatever cannot be told of it: it is judged by itself, and the rule says why
-            found.append(replace(alone, doubt=reason))
+            found.append(replace(alone, error=reason))
             continue
         if mates is None:
             found.append(alone)
@@ -180,7 +180,7 @@ def _together(facts: Facts) -> list[Group]:
 
 def _mates(facts: Facts, groups: Sequence[Group], workload: Workload) -> Group | None:
     """The group of the quorum that a member belongs to."""
-    certain = (group for group in groups if not group.doubt and is_member(facts, group.workloads[0]))
+    certain = (group for group in groups if not group.error and is_member(facts, group.workloads[0]))
     return next((group for group in certain if _same_quorum(facts, group.workloads[0], workload)), None)
 
 

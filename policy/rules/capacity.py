@@ -76,7 +76,7 @@ def pod_fits_node(facts: Facts, workload: Workload) -> Iterator[Problem]:
 
 
 @dataclass(frozen=True)
-class Room:
+class NodeSet:
     """Nodes that some workloads may run on and leave for no others, with everything that must find room there."""
 
     resource: Resource
@@ -91,7 +91,7 @@ class Room:
 
 
 @lru_cache(maxsize=1)
-def _rooms(facts: Facts) -> tuple[Room, ...]:
+def _node_sets(facts: Facts) -> tuple[NodeSet, ...]:
     """One for each set of nodes that some workload has."""
     free = _free(facts)
     fitting: dict[Workload, frozenset[str]] = {}
@@ -101,12 +101,12 @@ def _rooms(facts: Facts) -> tuple[Room, ...]:
         nodes = facts.eligible(each)
         if nodes and all(node.name in free for node in nodes) and any(each.requests.fits(free[n.name]) for n in nodes):
             fitting[each] = frozenset(node.name for node in nodes)
-    rooms: list[Room] = []
+    sets: list[NodeSet] = []
     for names in dict.fromkeys(fitting.values()):
         inside = tuple(each for each, own in fitting.items() if own <= names)
         most = max((each for each, own in fitting.items() if own == names), key=_weight)
-        rooms.append(Room(most.resource, facts.eligible(most), inside))
-    return tuple(rooms)
+        sets.append(NodeSet(most.resource, facts.eligible(most), inside))
+    return tuple(sets)
 
 
 def _weight(workload: Workload) -> tuple[Decimal, Decimal, str]:
@@ -124,24 +124,24 @@ def _weight(workload: Workload) -> tuple[Decimal, Decimal, str]:
         Source("project", "Capacity", "requests fit the nodes that remain after the loss of any one physical host"),
     ),
     remediation="Add a node to the pools, on a physical host of its own, or lower the requests of what runs there.",
-    subjects=_rooms,
-    applies=lambda _facts, room: len({node.server for node in room.nodes}) > 1,
+    subjects=_node_sets,
+    applies=lambda _facts, node_set: len({node.server for node in node_set.nodes}) > 1,
     not_applicable_reason="no workloads on nodes of several physical hosts that say what they have",
     parameters={"lost": "one physical host", "counted": "instances that the anti-affinities still let run"},
     since="0.2.0",
 )
-def requests_fit_after_loss(facts: Facts, room: Room) -> Iterator[Problem]:
+def requests_fit_after_loss(facts: Facts, node_set: NodeSet) -> Iterator[Problem]:
     """Sums for each set of nodes that a workload may use, of all workloads that may use no others.
 
     A failure is proof: that much does not fit, however it is put. A pass is none: the sum may fit and no packing do so,
     and workloads with further nodes are not counted. The planner's witness and `make prove` show a placement.
     """
     free = _free(facts)
-    total = sum((free[node.name] for node in room.nodes), Resources())
+    total = sum((free[node.name] for node in node_set.nodes), Resources())
     on_host: dict[str | None, Resources] = {}
-    for node in room.nodes:
+    for node in node_set.nodes:
         on_host[node.server] = on_host.get(node.server, Resources()) + free[node.name]
-    demands = [_demand(facts, each) for each in room.workloads]
+    demands = [_demand(facts, each) for each in node_set.workloads]
     worst: dict[str, tuple[Resources, Resources]] = {}
     for server, lost in on_host.items():
         left = total - lost
@@ -178,7 +178,7 @@ def _runnable(facts: Facts, workload: Workload) -> Callable[[str | None], int]:
 
 
 @dataclass(frozen=True)
-class Crowd:
+class SharedNodes:
     """Nodes that the same workloads may run on."""
 
     nodes: tuple[Node, ...]
@@ -203,7 +203,7 @@ class Crowd:
 
 
 @lru_cache(maxsize=1)
-def _crowds(facts: Facts) -> tuple[Crowd, ...]:
+def _shared_nodes(facts: Facts) -> tuple[SharedNodes, ...]:
     """One for each set of workloads that meet on a node. Pods that fit nowhere are left to pod-fits-node."""
     free = _free(facts)
     guests: dict[str, list[Workload]] = {node.name: [] for node in facts.nodes if node.name in free}
@@ -218,7 +218,7 @@ def _crowds(facts: Facts) -> tuple[Crowd, ...]:
     for node in facts.nodes:
         if guests.get(node.name):
             alike.setdefault(tuple(guests[node.name]), []).append(node)
-    return tuple(Crowd(tuple(nodes), those, _at_once(facts, those)) for those, nodes in alike.items())
+    return tuple(SharedNodes(tuple(nodes), those, _at_once(facts, those)) for those, nodes in alike.items())
 
 
 def _at_once(facts: Facts, workloads: Sequence[Workload]) -> Resources:
@@ -235,21 +235,21 @@ def _at_once(facts: Facts, workloads: Sequence[Workload]) -> Resources:
     "place only on nodes that hold everything which may run there at once.",
     sources=(Source("project", "Capacity", "every instance finds a node in whatever order pods are scheduled"),),
     remediation="Give the nodes more cores and memory, lower requests, or let fewer services run there.",
-    subjects=_crowds,
+    subjects=_shared_nodes,
     not_applicable_reason="no workload runs on nodes that say what they have",
     enforcement={PRODUCTION: Enforcement.ADVISORY, LAB: Enforcement.ADVISORY},
     since="0.2.0",
 )
-def room_in_any_order(facts: Facts, crowd: Crowd) -> Iterator[Problem]:
+def room_in_any_order(facts: Facts, shared: SharedNodes) -> Iterator[Problem]:
     """The other side of requests-fit-after-loss: a pass is proof, a failure is none, for it may have been lucky.
 
     A service with enough other nodes is not concerned. What a node's own system keeps is the node's to say.
     """
-    short = crowd.short(facts)
-    concerned = [each.title for each in crowd.workloads if short and _unsure(facts, each)]
+    short = shared.short(facts)
+    concerned = [each.title for each in shared.workloads if short and _unsure(facts, each)]
     if concerned:
         yield Problem(
-            f"pods that can share a node of {join_names([node.name for node in short])} request {crowd.asked}, but "
+            f"pods that can share a node of {join_names([node.name for node in short])} request {shared.asked}, but "
             f"{_free(facts)[short[0].name]} is free after DaemonSets, so {join_names(concerned)} can stay Pending",
             "room for all of them, or enough other nodes with room",
         )
@@ -258,7 +258,7 @@ def room_in_any_order(facts: Facts, crowd: Crowd) -> Iterator[Problem]:
 def _unsure(facts: Facts, workload: Workload) -> bool:
     """Whether the loss of some host leaves it fewer nodes with room for everything than it can still use."""
     nodes = facts.eligible(workload)
-    crowded = {node.name for crowd in _crowds(facts) for node in crowd.short(facts)}
+    crowded = {node.name for shared in _shared_nodes(facts) for node in shared.short(facts)}
     sure = Counter(node.server for node in nodes if node.name not in crowded)
     runnable, one_each = _runnable(facts, workload), _one_each(facts, workload)
     for server in dict.fromkeys(node.server for node in nodes):

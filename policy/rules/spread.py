@@ -22,8 +22,8 @@ def _known(facts: Facts, workload: Workload) -> bool:
 def _mates(facts: Facts, workload: Workload) -> tuple[Workload, ...]:
     """Other workloads that are members of the same quorum."""
     group = group_of(facts, workload)
-    if group.doubt:
-        raise group.doubt
+    if group.error:
+        raise group.error
     return tuple(each for each in group.workloads if each is not workload)
 
 

@@ -59,7 +59,7 @@ def is_anti_affine(one: Workload, other: Workload, topology: str, namespaces: Ma
 
     `namespaces`: labels of the namespaces that the stack makes, for terms that select namespaces by label.
     """
-    return any(term.topology == topology and _covers(term, one, other, namespaces) for term in one.apart)
+    return any(term.topology == topology and _covers(term, one, other, namespaces) for term in one.anti_affinity)
 
 
 def _covers(term: AntiAffinityTerm, one: Workload, other: Workload, namespaces: Mapping[str, Labels]) -> bool:
@@ -75,7 +75,7 @@ def _covers(term: AntiAffinityTerm, one: Workload, other: Workload, namespaces: 
 
 def anti_affinity_gap(workload: Workload, topology: str) -> str:
     """What a workload has in place of an anti-affinity that keeps its own pods apart."""
-    terms = [term for term in workload.apart if term.topology == topology]
+    terms = [term for term in workload.anti_affinity if term.topology == topology]
     if not terms:
         return f"no required anti-affinity over {topology}"
     if any(term.narrowed for term in terms):

@@ -201,7 +201,7 @@ class Workload:
         )
 
     @cached_property
-    def apart(self) -> tuple[AntiAffinityTerm, ...]:
+    def anti_affinity(self) -> tuple[AntiAffinityTerm, ...]:
         """Its required pod anti-affinities."""
         required = self.pod.at("affinity", "podAntiAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
         return tuple(
