@@ -24,6 +24,7 @@ EXPECTED = {
     "date_type": "a date such as 2027-01-31",
     "greater_than": "a number above {gt}",
     "greater_than_equal": "{ge} or more",
+    "less_than": "a number below {lt}",
     "too_short": "at least {min_length} of them",
     "string_too_short": "at least {min_length} character",
     "string_pattern_mismatch": "text like {pattern}",

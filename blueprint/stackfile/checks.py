@@ -13,6 +13,7 @@ from blueprint import domain_template
 from blueprint.patterns import expand
 from blueprint.problems import Problem
 from blueprint.releases import DISTRO_VERSIONS
+from blueprint.stackfile import ssh
 from blueprint.stackfile.settings import Override, Settings
 
 CONFIG_LIMIT = 1024 * 1024
@@ -33,6 +34,7 @@ def problems(settings: Settings) -> list[Problem]:
         *domain_template.problems(settings.template),
         *_images(settings),
         *_racks(settings),
+        *ssh.problems(settings),
         *(problem for name, override in settings.services.items() for problem in _service(name, override)),
     ]
 

@@ -17,6 +17,8 @@ from suggestion import did_you_mean
 _PATTERNS = {
     r"^20\d\d\.[12]$": 'an OpenStack release such as "2026.1"',
     r"\S": "some text",
+    r"^[a-z_][a-z0-9_-]{0,31}$": "a user name of up to 32 lower-case letters, digits, '-' and '_'",
+    r"^[A-Za-z0-9]([-A-Za-z0-9.]{0,251}[A-Za-z0-9])?$": "a host name or an IPv4 address",
     r"^[a-z][a-z0-9]*(-[a-z0-9]+)+$": "a rule's id as docs/rules.md has it, such as galera-size",
     r"^sha256:[0-9a-f]{64}$": "sha256: and 64 hexadecimal digits",
 }

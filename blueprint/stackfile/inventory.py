@@ -20,6 +20,7 @@ from socket import inet_aton
 from blueprint.patterns import check_name, expand, expand_numbered
 from blueprint.problems import Problem
 from blueprint.stackfile.settings import Disk, Hypervisor, Server, Settings, VirtualMachine
+from blueprint.stackfile.ssh import host_keys
 
 HOST_RESERVE = 4
 """GiB of a virt host that its virtual machines may not take: its own system and libvirt. Ours, unmeasured."""
@@ -56,6 +57,8 @@ class Machine:
     """Names of the virtual machines that this server carries."""
     pin: str | None = None
     """The pool that the stack file writes beside it."""
+    host_key: str | None = None
+    """Its public SSH host key, if the stack file has it."""
 
     @property
     def virtual(self) -> bool:
@@ -94,8 +97,13 @@ def _machines_of(server: Server) -> Iterator[Machine]:
     numbered = expand_numbered(server.name)
     racks = _racks(server, numbered)
     pins = _pins(server.pool, list(numbered))
+    keys = _host_keys("hostKey", server.host_key, list(numbered))
     guests = [guest_names(vm, numbered) for vm in server.vms]
     guest_pins = [_pins(vm.pool, list(names.values())) for vm, names in zip(server.vms, guests, strict=True)]
+    guest_keys = [
+        _host_keys(f"vms[{index}].hostKey", vm.host_key, list(names.values()))
+        for index, (vm, names) in enumerate(zip(server.vms, guests, strict=True))
+    ]
     for name, number in numbered.items():
         check_name(name)
         place = _place(server, number)
@@ -111,8 +119,9 @@ def _machines_of(server: Server) -> Iterator[Machine]:
             disks=server.disks,
             vms=tuple(names[name] for names in guests),
             pin=pins.get(name),
+            host_key=keys.get(name),
         )
-        for vm, names, pool in zip(server.vms, guests, guest_pins, strict=True):
+        for vm, names, pool, vm_keys in zip(server.vms, guests, guest_pins, guest_keys, strict=True):
             check_name(names[name])
             yield Machine(
                 name=names[name],
@@ -125,6 +134,7 @@ def _machines_of(server: Server) -> Iterator[Machine]:
                 hypervisor=server.hypervisor,
                 vm=vm,
                 pin=pool.get(names[name]),
+                host_key=vm_keys.get(names[name]),
             )
 
 
@@ -185,6 +195,13 @@ def guest_names(vm: VirtualMachine, numbered: Mapping[str, int | None]) -> dict[
 
 def _signed(distance: int) -> str:
     return f"plus {distance}" if distance > 0 else f"minus {-distance}" if distance else "itself"
+
+
+def _host_keys(key: str, written: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
+    try:
+        return host_keys(written, names)
+    except ValueError as error:
+        raise EntryError(key, str(error)) from None
 
 
 def _pins(pools: Mapping[str, str | None], names: Sequence[str]) -> dict[str, str]:

@@ -29,6 +29,11 @@ def _as_mapping(value: object) -> object:
     return {value: None} if isinstance(value, str) else value
 
 
+def _by_name(value: object) -> object:
+    """`hostKey: ssh-ed25519 …` is short for a mapping of the entry's only name, which is written as ""."""
+    return {"": value} if isinstance(value, str) else value
+
+
 Text = Annotated[str, BeforeValidator(_as_written)]
 Pools = Annotated[
     dict[str, str | None],
@@ -40,6 +45,18 @@ Pools = Annotated[
     ),
 ]
 """Pool to the names of the entry that belong to it; None for all of them."""
+
+
+HostKeys = Annotated[
+    dict[str, str],
+    BeforeValidator(_by_name),
+    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "object", "additionalProperties": {"type": "string"}}]}),
+    Field(description="public SSH host key, or for a pattern a mapping of name to public SSH host key"),
+]
+"""Name to public key; "" stands for the only name of the entry."""
+User = Annotated[str, StringConstraints(pattern=r"^[a-z_][a-z0-9_-]{0,31}$")]
+"""A name that useradd(8) accepts by default."""
+Port = Annotated[int, Field(gt=0, lt=65536)]
 
 
 class Strict(BaseModel):
@@ -67,6 +84,7 @@ class VirtualMachine(Strict):
     address: Annotated[IPv4Address, Field(description="counts up with the number of its server, as the server's does")]
     roles: Annotated[tuple[Role, ...], Field(min_length=1)]
     pool: Pools = {}
+    host_key: HostKeys = {}
     values: Annotated[
         dict[str, str | int | float | bool],
         Field(description="further values for the domain template; one that it does not use changes nothing"),
@@ -88,6 +106,7 @@ class Server(Strict):
     ] = 1
     roles: tuple[Role, ...] = ()
     pool: Pools = {}
+    host_key: HostKeys = {}
     cpu: Annotated[int, Field(gt=0, description="cores")]
     memory: Annotated[int, Field(gt=0, description="GiB")]
     disks: tuple[Disk, ...] = ()
@@ -123,6 +142,27 @@ class Networks(Strict):
     services: IPv4Network = IPv4Network("172.24.0.0/16")
 
 
+class JumpHost(Strict):
+    """The host through which all machines are reached, as `ssh -J`."""
+
+    host: Annotated[
+        str,
+        StringConstraints(pattern=r"^[A-Za-z0-9]([-A-Za-z0-9.]{0,251}[A-Za-z0-9])?$"),
+        Field(description="name or IPv4 address"),
+    ]
+    user: User = "root"
+    port: Port = 22
+    host_key: Annotated[str, Field(description="public SSH host key of the jump host")]
+
+
+class Ssh(Strict):
+    """How machines are reached. Keys come from the SSH agent or a Pulumi secret, never from the stack file."""
+
+    user: Annotated[User, Field(description="who logs in on every machine; root, or a user with sudo")] = "root"
+    port: Port = 22
+    jump_host: JumpHost | None = None
+
+
 class Settings(Strict):
     """Everything a stack may say."""
 
@@ -142,6 +182,7 @@ class Settings(Strict):
     topology: Annotated[str | None, Field(description="a Fuel-CCP topology file, instead of roles on servers")] = None
     template: Annotated[str | None, Field(description="a libvirt domain template of your own")] = None
     networks: Networks = Networks()
+    ssh: Ssh = Ssh()
     services: dict[str, Override] = {}
     images: Images = Images()
     waivers: tuple[Waiver, ...] = ()

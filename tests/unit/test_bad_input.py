@@ -52,7 +52,59 @@ def waived(**changes: Any) -> dict[str, Any]:
     return {**full_size("100"), "waivers": [WAIVER, {**WAIVER, **changes}]}
 
 
+HOST_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGXqs8CyFbxQiLxeSStFVrwAOGXvJ5DtYNBNv1YYcF0c"
+
 CASES: dict[str, tuple[dict[str, Any], str, str]] = {
+    "a host key that is no key": (
+        with_server(server("x1", ["compute"], "10.20.9.9", hostKey="x1.example.org")),
+        "quorate:servers[4].hostKey (x1)",
+        "is not a valid public host key; write the line of /etc/ssh/ssh_host_ed25519_key.pub",
+    ),
+    "a host key that is cut short": (
+        with_server(server("x1", ["compute"], "10.20.9.9", hostKey=HOST_KEY[:30])),
+        "quorate:servers[4].hostKey (x1)",
+        "is not a complete ssh-ed25519 key",
+    ),
+    "a private host key": (
+        with_server(server("x1", ["compute"], "10.20.9.9", hostKey="-----BEGIN OPENSSH PRIVATE KEY-----\nc2VjcmV0")),
+        "quorate:servers[4].hostKey",
+        "holds a secret in clear text",
+    ),
+    "one host key for two servers": (
+        with_server(server("x[1-2]", ["compute"], "10.20.9.9", hostKey=HOST_KEY)),
+        "quorate:servers[4] (x[1-2]).hostKey",
+        "is one key for the 2 machines from x1 to x2; write a mapping of name to key",
+    ),
+    "a host key for another server": (
+        with_server(server("x[1-2]", ["compute"], "10.20.9.9", hostKey={"x3": HOST_KEY})),
+        "quorate:servers[4] (x[1-2]).hostKey",
+        "names x3, which is not in this entry",
+    ),
+    "a host key of the jump host that is no key": (
+        {**full_size("100"), "ssh": {"jumpHost": {"host": "jump.example.org", "hostKey": "ssh-rsa"}}},
+        "quorate:ssh.jumpHost.hostKey",
+        "is not a complete ssh-rsa key",
+    ),
+    "a port beyond the last": (
+        {**full_size("100"), "ssh": {"port": 65536}},
+        "quorate:ssh.port",
+        "65536 does not fit; write a number below 65536",
+    ),
+    "an SSH user with a space": (
+        {**full_size("100"), "ssh": {"user": "the admin"}},
+        "quorate:ssh.user",
+        "'the admin' does not fit; write a user name of up to 32 lower-case letters",
+    ),
+    "a jump host as a URL": (
+        {**full_size("100"), "ssh": {"jumpHost": {"host": "ssh://jump", "hostKey": HOST_KEY}}},
+        "quorate:ssh.jumpHost.host",
+        "'ssh://jump' does not fit; write a host name or an IPv4 address",
+    ),
+    "a key file for SSH": (
+        {**full_size("100"), "ssh": {"keyFile": "id_ed25519"}},
+        "quorate:ssh.keyFile",
+        "unknown key; write one of: user, port, jumpHost",
+    ),
     "a waiver without an end": (
         {**full_size("100"), "waivers": [{key: WAIVER[key] for key in WAIVER if key != "expires"}]},
         "quorate:waivers[0].expires",

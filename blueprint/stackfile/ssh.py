@@ -1,0 +1,74 @@
+"""How machines are reached over SSH, and the checks of host keys. No setting here is a secret."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterator, Mapping, Sequence
+
+from blueprint.problems import Problem
+from blueprint.stackfile.settings import Settings
+
+ALGORITHMS = (
+    "ssh-ed25519",
+    "ecdsa-sha2-nistp256",
+    "ecdsa-sha2-nistp384",
+    "ecdsa-sha2-nistp521",
+    "ssh-rsa",
+)
+"""Types of host keys that OpenSSH generates (ssh-keygen(1), option -t)."""
+
+_ADVICE = "write the line of /etc/ssh/ssh_host_ed25519_key.pub"
+
+
+def host_key_error(key: str) -> str:
+    """Returns what is wrong with a public host key and what to write instead, or "" if it is valid.
+
+    The text never repeats the key. reader.py reports a private key, wherever it stands.
+    """
+    if "PRIVATE KEY" in key:
+        return ""
+    algorithm, _, rest = key.strip().partition(" ")
+    if algorithm not in ALGORITHMS:
+        return f"is not a valid public host key; {_ADVICE}, which begins with one of: {', '.join(ALGORITHMS)}"
+    try:
+        blob = base64.b64decode(rest.split(" ")[0], validate=True)
+    except binascii.Error:
+        blob = b""
+    # The encoded key repeats its algorithm, with its length in four bytes before it (RFC 4253, section 6.6).
+    if not blob.startswith(len(algorithm).to_bytes(4, "big") + algorithm.encode()):
+        return f"is not a complete {algorithm} key; {_ADVICE}"
+    return ""
+
+
+def host_keys(written: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
+    """Returns the host key of each name that has one. `names` are all names of the entry.
+
+    Raises ValueError for a key without a name where the entry has several, and for a name that the entry does not have.
+    """
+    if "" in written:
+        if len(names) > 1:
+            raise ValueError(
+                f"is one key for the {len(names)} machines from {names[0]} to {names[-1]}; "
+                f"write a mapping of name to key, such as {{{names[0]}: …}}"
+            )
+        return {names[0]: written[""]}
+    for name in written:
+        if name not in names:
+            raise ValueError(f"names {name}, which is not in this entry; write names of this entry only")
+    return dict(written)
+
+
+def problems(settings: Settings) -> Iterator[Problem]:
+    """Yields every host key of the stack file that is not valid."""
+    jump_host = settings.ssh.jump_host
+    if jump_host and (error := host_key_error(jump_host.host_key)):
+        yield Problem("quorate:ssh.jumpHost.hostKey", error)
+    for index, server in enumerate(settings.servers):
+        written = [("hostKey", server.host_key)]
+        written += [(f"vms[{number}].hostKey", vm.host_key) for number, vm in enumerate(server.vms)]
+        for key, keys in written:
+            for name, public_key in keys.items():
+                if error := host_key_error(public_key):
+                    path = f"{key}.{name}" if name else key
+                    yield Problem(f"quorate:servers[{index}].{path} ({server.name})", error)
