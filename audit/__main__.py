@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from audit import events, html, junit, markdown, sarif
+from audit import html, junit, log, markdown, sarif
 from audit.plan import PlanFile
 from audit.positions import StackFile
 from audit.result import Audit, audit
@@ -31,7 +31,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--stack-file", type=Path, help="for positions, from the repository's root")
     parser.add_argument("--plan", type=Path, help="plan.json, for one placement that fits and the sources of counts")
     chosen = parser.parse_args(arguments)
-    done = audit(chosen.stack, events.read(chosen.events))
+    done = audit(chosen.stack, log.read(chosen.events))
     chosen.out.mkdir(parents=True, exist_ok=True)
     file = chosen.stack_file or Path(f"Pulumi.{chosen.stack}.yaml")
     for name, text in _views(done, StackFile.read(file, file.as_posix()), chosen.plan).items():

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
-from audit.events import Log
+from audit.log import Log
 from policy.catalogue import BY_ID, RULES
 from policy.facts.placement_map import Placement
 from policy.facts.stack import PRODUCTION
@@ -99,12 +99,14 @@ class Audit:
 
 def audit(stack: str, log: Log) -> Audit:
     """The audit of a stack from an event log."""
-    profile = (log.end.profile if log.end else log.profile) or PRODUCTION
+    profile = (log.end.profile if log.end else log.phase.profile) or PRODUCTION
     findings = [finding for rule in RULES for finding in sorted(_said(rule, log, rule.enforced(profile)), key=_place)]
     architecture = log.end.architecture if log.end else ""
     problems = (*log.problems, *_contradictions(log))
     today = log.end.today if log.end else ""
-    return Audit(stack, profile, architecture, log.version, log.time, today, tuple(findings), problems, log.placement)
+    pack = log.pack.version if log.pack else ""
+    time = log.phase.end.time if log.phase.end else 0
+    return Audit(stack, profile, architecture, pack, time, today, tuple(findings), problems, log.placement)
 
 
 def _place(finding: Finding) -> tuple[int, str, str]:
@@ -124,8 +126,8 @@ def _said(rule: AnyRule, log: Log, level: Enforcement) -> Iterator[Finding]:
         return Finding(rule.id, rule.severity, enforcement, verdict, *told)
 
     if recorded := log.records.get(rule.id):
-        for said in recorded.said:
-            yield found(said.verdict, recorded.enforcement, said.resource, said.message, said.waiver)
+        for each in recorded.verdicts:
+            yield found(each.verdict, recorded.enforcement, each.resource, each.message, each.waiver)
         return
     reported = [violation for violation in log.violations if violation.rule == rule.id]
     for violation in reported:
@@ -133,10 +135,10 @@ def _said(rule: AnyRule, log: Log, level: Enforcement) -> Iterator[Finding]:
         yield found(_verdict(violation.message), level, violation.resource, _told(violation.message))
     if reported:
         return
-    if rule.id in log.passed and not log.recorded:
-        yield found(Verdict.PASS, level, log.stack_urn, "the stack, as the engine reports it")
+    if log.pack and rule.id in log.pack.passed and not log.recorded:
+        yield found(Verdict.PASS, level, log.phase.stack_urn, "the stack, as the engine reports it")
     else:
-        yield found(Verdict.NOT_EVALUATED, level, log.stack_urn, "the rule is in no event of the engine")
+        yield found(Verdict.NOT_EVALUATED, level, log.phase.stack_urn, "the rule is in no event of the engine")
 
 
 def _verdict(message: str) -> Verdict:
@@ -162,7 +164,7 @@ def _contradictions(log: Log) -> Iterator[str]:
     for rule in sorted(log.records.keys() - BY_ID.keys()):
         yield f"the event log is of another pack: it has verdicts of the rule {rule}"
     for rule in RULES:
-        said = log.records.get(rule.id)
-        told = sum(each.verdict.reported for each in said.said) if said else 0
-        if told != reported[rule.id]:
-            yield f"{rule.id}: the engine reports {reported[rule.id]} violations, the pack's record has {told}"
+        recorded = log.records.get(rule.id)
+        count = sum(each.verdict.reported for each in recorded.verdicts) if recorded else 0
+        if count != reported[rule.id]:
+            yield f"{rule.id}: the engine reports {reported[rule.id]} violations, the pack's record has {count}"

@@ -7,28 +7,27 @@ hand-written resources too, and the engine has put "[secret]" in place of every 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from typing import Any, cast
 
 from policy.engine.decode import UNKNOWN_MARKS
+from policy.engine.events import parse
 from policy.facts.properties import UNKNOWN
 from policy.facts.resource import Resource
 
 SECRET = "[secret]"  # noqa: S105 - what stands in place of one
 _SIGNATURE = "4dabf18193072939515e22adb298388d"
 _SEALED = "1b47061264138c4ac30d75fd1eb44270"
-_GONE = frozenset({"delete", "delete-replaced", "discard", "discard-replaced", "remove-pending-replace"})
 
 
 def resources(events: Iterable[str]) -> list[Resource]:
     """Every resource that the stack will have, each once, in the order of their names."""
     found: dict[str, Resource] = {}
     for line in events:
-        step = cast("dict[str, Any]", json.loads(line)).get("resourcePreEvent")
-        if step and step["metadata"]["op"] not in _GONE:
-            state = cast("dict[str, Any]", step["metadata"]["new"])
-            found[state["urn"]] = _resource(state)
+        event = parse(line)
+        step = event.step if event else None
+        if step and not step.removes:
+            found[step.urn] = _resource(step.state)
     return [found[urn] for urn in sorted(found)]
 
 

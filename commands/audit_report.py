@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from commands.events import RunSummary
+from commands.event_pipe import RunSummary
 from commands.stack import Stack
 
 

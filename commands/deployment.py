@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from commands import audit_report, passphrase, stack
-from commands.events import RunSummary
+from commands.event_pipe import RunSummary
 from commands.operation import Operation, Result
 from commands.passphrase import Command
 from commands.stack_check import validated_stack
@@ -55,7 +55,7 @@ def audit(root: Path, name: str) -> int:
     if result.code and not result.summary.stopped_by_policy:
         # An engine that fails before its first event explains itself only in its output.
         output = (root / log).read_text(encoding="utf-8", errors="replace").strip().splitlines()
-        print("\n".join(result.summary.real_errors or output[-5:]), file=sys.stderr)
+        print("\n".join(result.summary.phase.causes or output[-5:]), file=sys.stderr)
         audit_report.write(root, operation.stack, result.summary)  # replaces the report of an earlier preview
         print(f"No audit: the preview failed (see the errors above). Full output: {log}", file=sys.stderr)
         return 1
@@ -97,9 +97,10 @@ def failure(command: Command, name: str, result: Result) -> int:
         print(f"\nInterrupted. Run `make {command} STACK={name}` again to continue.", file=sys.stderr)
         return 130
     if summary.stopped_by_policy:
-        unchanged = " Nothing was changed." if command == "up" and summary.is_preview else ""
+        unchanged = " Nothing was changed." if command == "up" and summary.only_previewed else ""
+        found = len(summary.phase.mandatory)
         print(
-            f"\nPolicy check failed: {summary.violations} findings of mandatory rules (listed above).{unchanged}\n"
+            f"\nPolicy check failed: {found} findings of mandatory rules (listed above).{unchanged}\n"
             f"`make audit STACK={name}` shows each rule's source and fix.",
             file=sys.stderr,
         )

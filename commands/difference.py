@@ -20,7 +20,7 @@ from changes.summary import Comparison, to_json, to_markdown, to_text
 from commands import base as bases
 from commands import passphrase, stack
 from commands.base import Base
-from commands.events import RunSummary
+from commands.event_pipe import RunSummary
 from commands.operation import Operation, interrupted_by_termination
 from commands.stack import Stack
 from commands.stack_check import validated_stack
@@ -132,7 +132,7 @@ def _preview(root: Path, engine: Engine, name: str, pack: str | None) -> Preview
         if result.was_interrupted:
             raise KeyboardInterrupt
         if result.code and not result.summary.stopped_by_policy:
-            output = _last_lines(log) if not result.summary.real_errors else result.summary.real_errors
+            output = _last_lines(log) if not result.summary.phase.causes else result.summary.phase.causes
             return Previewed(None, "\n".join(f"  {line}" for text in output for line in text.splitlines()))
     return Previewed(result.summary)
 

@@ -17,7 +17,7 @@ from types import FrameType
 from typing import Literal
 
 from commands import locks
-from commands.events import RunSummary, listening
+from commands.event_pipe import RunSummary, listening
 from commands.passphrase import FILE, VALUE
 from commands.stack import ROOT_SECRET, Stack, Workspace
 from toolchain.engine import Engine

@@ -18,7 +18,7 @@ from commands import audit_report, difference, stack
 from commands import base as bases
 from commands.base import Base
 from commands.difference import Sides
-from commands.events import RunSummary
+from commands.event_pipe import RunSummary
 from commands.operation import interrupted_by_termination
 from files import atomic
 from toolchain.engine import Engine, installed

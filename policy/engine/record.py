@@ -1,8 +1,8 @@
-"""The verdicts of one stack validation, as the pack leaves them in the engine's own event log.
+"""The pack's record: the verdicts of one stack validation, as debug messages in the engine's event log.
 
 The engine's events name violated and passed policies, but not which resources passed, nor why a policy did not apply.
-The pack therefore writes every verdict beside them, as debug messages: the event log keeps those, the screen does not
-show them. This module owns their form, for the writer (analyzer.py) and the reader (report/).
+The pack therefore writes every verdict as a debug message, which the event log contains and the screen does not show.
+This module defines the form of the record for its writer (analyzer.py) and its reader (audit/log.py).
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from policy.facts.placement_map import Placement
 from policy.findings import Enforcement, Finding, Verdict, Waiver
 
 PREFIX = "quorate-verdicts "
-VERSION = 2
+VERSION = 3
 
 
 @dataclass(frozen=True)
-class Said:
-    """What a rule said of one resource."""
+class RuleVerdict:
+    """The verdict of one rule on one resource."""
 
     verdict: Verdict
     resource: str
@@ -32,36 +32,36 @@ class Said:
 
 @dataclass(frozen=True)
 class RuleRecord:
-    """Everything that one rule said."""
+    """The verdicts of one rule on all resources it evaluated."""
 
     rule: str
     enforcement: Enforcement
-    said: tuple[Said, ...]
+    verdicts: tuple[RuleVerdict, ...]
 
 
 @dataclass(frozen=True)
 class EndRecord:
-    """Written last: what was judged. Without it the record is not whole."""
+    """The last message of a record: what was evaluated. A record without it is truncated."""
 
     rules: int
     resources: int
     profile: str
     architecture: str
     today: str
-    """The day by which waivers were judged, as 2027-01-31."""
+    """The date on which waivers were checked for expiry, as 2027-01-31."""
 
 
 def written_rule(rule: str, enforcement: Enforcement, findings: Iterable[Finding]) -> str:
     """The message for one rule."""
-    said = [
+    verdicts = [
         [each.verdict, each.resource, each.message, *([each.waiver.to_json()] if each.waiver else [])]
         for each in findings
     ]
-    return _written({"rule": rule, "enforcement": enforcement, "said": said})
+    return _written({"rule": rule, "enforcement": enforcement, "verdicts": verdicts})
 
 
 def written_placement(placement: Placement) -> str:
-    """The message with what may run where."""
+    """The message with the nodes that may run each workload."""
     return _written({"placement": placement.to_json()})
 
 
@@ -71,7 +71,7 @@ def written_end(end: EndRecord) -> str:
 
 
 def read(messages: Iterable[str]) -> Iterator[RuleRecord | Placement | EndRecord]:
-    """The records among these messages. ValueError for one that is not whole, or of another version."""
+    """The records among these messages. ValueError for one that is malformed or of another version."""
     for message in messages:
         if message.startswith(PREFIX):
             yield _read(cast("dict[str, Any]", json.loads(message.removeprefix(PREFIX))))
@@ -88,15 +88,15 @@ def _read(content: dict[str, Any]) -> RuleRecord | Placement | EndRecord:
         return EndRecord(**content["end"])
     if "placement" in content:
         return Placement.from_json(content["placement"])
-    said = cast("Sequence[Sequence[Any]]", content["said"])
+    verdicts = cast("Sequence[Sequence[Any]]", content["verdicts"])
     return RuleRecord(
         content["rule"],
         Enforcement(content["enforcement"]),
-        tuple(_said(*each) for each in said),
+        tuple(_verdict(*each) for each in verdicts),
     )
 
 
-def _said(verdict: str, resource: str, message: str, waiver: dict[str, str] | None = None) -> Said:
+def _verdict(verdict: str, resource: str, message: str, waiver: dict[str, str] | None = None) -> RuleVerdict:
     if (verdict == Verdict.WAIVED) != (waiver is not None):
-        raise ValueError(f"a verdict '{verdict}' of {resource} that does not go with its waiver")
-    return Said(Verdict(verdict), resource, message, Waiver.from_json(waiver) if waiver else None)
+        raise ValueError(f"{resource}: verdict '{verdict}' {'without' if waiver is None else 'with'} a waiver")
+    return RuleVerdict(Verdict(verdict), resource, message, Waiver.from_json(waiver) if waiver else None)

@@ -13,7 +13,7 @@ from changes.summary import Comparison
 from commands import difference, review
 from commands.base import Base
 from commands.difference import Previewed, Sides
-from commands.events import RunSummary
+from commands.event_pipe import RunSummary
 from toolchain.engine import Engine
 from toolchain.progress import UserError
 

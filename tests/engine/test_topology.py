@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from audit import events
+from audit import log
 from audit.result import audit
 from policy.catalogue import BY_ID, RULES
 from policy.findings import Verdict
@@ -22,7 +22,7 @@ def test_the_audit_evaluates_a_topology(tmp_path: Path, engine: dict[str, str]) 
     project = open_project(tmp_path / "project", "test", engine, write(tmp_path, config))
     done = project.run("preview", *PACK)
     assert done.code == 0, done.output
-    found = audit("test", events.read(project.directory / "events.jsonl"))
+    found = audit("test", log.read(project.directory / "events.jsonl"))
     assert found.problems == ()
     assert found.architecture == "100"
     assert {finding.rule for finding in found.findings} == {rule.id for rule in RULES}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from audit import events
+from audit import log
 from audit.result import audit
 from policy.catalogue import BY_ID, RULES
 from policy.engine import record
@@ -74,7 +74,7 @@ def test_pulumis_own_configuration_overrides_single_rules(preview: Previews, tmp
         "mandatory one-member-per-server": {"rabbitmq"},
         "mandatory quorum-survives-host": {"rabbitmq"},
     }
-    done = audit("test", events.read(result.log))
+    done = audit("test", log.read(result.log))
     assert not done.problems
     assert done.verdict_of(BY_ID["galera-size"]) is Verdict.NOT_EVALUATED
 
@@ -89,5 +89,7 @@ def test_every_verdict_is_in_the_engines_log(preview: Previews) -> None:
     assert isinstance(end, record.EndRecord)
     assert (end.rules, end.profile, end.architecture) == (len(RULES), "production", "100")
     sizes = next(each for each in rules if each.rule == "rabbitmq-size")
-    assert [(each.verdict, each.resource.rpartition("::")[2]) for each in sizes.said] == [(Verdict.PASS, "rabbitmq")]
+    assert [(each.verdict, each.resource.rpartition("::")[2]) for each in sizes.verdicts] == [
+        (Verdict.PASS, "rabbitmq")
+    ]
     assert record.PREFIX not in result.output, "it is for the log, not for the screen"

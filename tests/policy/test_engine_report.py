@@ -95,7 +95,7 @@ FAULTS: dict[str, tuple[list[Given], Path, set[str], str]] = {
         whole_stack(),
         PACKS / "broken",
         {rule.id for rule in RULES},
-        "the policy pack did not judge the stack",
+        "the policy pack did not evaluate the stack",
     ),
 }
 

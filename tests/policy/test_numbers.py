@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from audit import events
+from audit import log
 from audit.numbers import Number, numbers
 from audit.plan import PlanFile
 from audit.positions import StackFile
@@ -35,8 +35,8 @@ config:
 
 
 def found(directory: Path, file: str = FILE, given: list[Given] = GIVEN) -> dict[str, Number]:
-    log = events.read(written(log_of(given), directory / "events.jsonl"))
-    return {each.what: each for each in numbers(audit("prod", log), StackFile("Pulumi.prod.yaml", file), PLAN)}
+    read = log.read(written(log_of(given), directory / "events.jsonl"))
+    return {each.what: each for each in numbers(audit("prod", read), StackFile("Pulumi.prod.yaml", file), PLAN)}
 
 
 def said(number: Number) -> tuple[int, str, int | None]:
@@ -64,5 +64,5 @@ def test_a_topology_decides_counts(tmp_path: Path) -> None:
 
 
 def test_without_a_record_there_are_none(tmp_path: Path) -> None:
-    log = events.read(written(log_of(GIVEN, with_record=False), tmp_path / "events.jsonl"))
-    assert list(numbers(audit("prod", log), StackFile("x", FILE), PLAN)) == []
+    read = log.read(written(log_of(GIVEN, with_record=False), tmp_path / "events.jsonl"))
+    assert list(numbers(audit("prod", read), StackFile("x", FILE), PLAN)) == []

@@ -25,7 +25,7 @@ UNDECIDED = [quorum(replicas=UNKNOWN) if each.name == "rabbitmq" else each for e
 
 
 class Report:
-    """What `python -m audit` made of a log."""
+    """The documents that `python -m audit` wrote for a log."""
 
     def __init__(self, code: int, directory: Path) -> None:
         self.code = code
@@ -168,16 +168,16 @@ def without(kind: str) -> Callable[[list[Event]], list[Event]]:
 
 BAD_LOGS: dict[str, tuple[Callable[[list[Event]], list[Event]], str]] = {
     "empty": (lambda _events: [], "is empty: no preview has run"),
-    "cut short": (lambda events: events[:-1], "has no end: the preview was cut short"),
-    "cut short inside the record": (lambda events: events[:12], "have no end: the log was cut short"),
-    "without the pack": (without("policyAnalyzeStackSummaryEvent"), "the policy pack did not judge the stack"),
+    "cut short": (lambda events: events[:-1], "has no end: the preview was interrupted"),
+    "cut short inside the record": (lambda events: events[:12], "has no end: the log is truncated"),
+    "without the pack": (without("policyAnalyzeStackSummaryEvent"), "the policy pack did not evaluate the stack"),
     "of a program that failed": (
         lambda events: [*events[:3], error("Program failed with an unhandled exception"), error("preview failed")],
         "the preview failed: Program failed with an unhandled exception",
     ),
     "that failed without a word": (
         lambda events: [*events[:-1], {"summaryEvent": {"result": "failed"}}],
-        "ended as 'failed' and does not say why",
+        "ended as 'failed' without an error message",
     ),
     "stopped by another pack": (
         lambda events: [*events, {"policyEvent": {"policyPackName": "other", "enforcementLevel": "mandatory"}}],
@@ -216,7 +216,7 @@ def test_a_log_that_ends_in_the_middle_of_an_event(tmp_path: Path) -> None:
     log = written(log_of(whole_stack()), tmp_path / "events.jsonl")
     log.write_bytes(log.read_bytes()[:-20])
     assert main(["--events", str(log), "--stack", "prod", "--out", str(tmp_path)]) == 1
-    assert "is no whole event: the log was cut short" in (tmp_path / "audit.md").read_text(encoding="utf-8")
+    assert "is not a complete event: the log is truncated" in (tmp_path / "audit.md").read_text(encoding="utf-8")
 
 
 def test_a_log_that_is_not_there(tmp_path: Path) -> None:

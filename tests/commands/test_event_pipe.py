@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from commands.events import RunSummary, listening
+from commands.event_pipe import RunSummary, listening
 from policy.engine import record
 
 URN = "urn:pulumi:dev::quorate::kubernetes:apps/v1:StatefulSet::galera"
@@ -73,8 +73,8 @@ def test_of_an_up_the_second_phase_counts() -> None:
     )
     assert both.changes == {"create": 5, "same": 2}
     assert both.changed == {"create": 5}
-    assert not both.is_preview
-    assert both.violations == 0
+    assert not both.only_previewed
+    assert both.phase.mandatory == []
     assert len(both.lines) == 2
 
 
@@ -107,7 +107,7 @@ def test_a_writer_that_opens_the_log_twice_is_heard_to_the_end() -> None:
                 os.write(handle, line(number, **violation("advisory")))
             os.close(handle)
     assert len(heard.lines) == 500
-    assert not heard.is_preview
+    assert not heard.only_previewed
     assert not pipe.exists()
 
 

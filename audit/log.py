@@ -1,0 +1,104 @@
+"""Reads the event log of a preview: the result of every rule, and whether the log supports an audit.
+
+A log that is empty or truncated, that belongs to a preview which failed for another reason than a policy, or that has
+no result of the pack supports no audit. Each of these is a problem.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from policy.engine import record
+from policy.engine.events import PACK, Event, PackSummary, Phase, Violation, parse
+from policy.facts.placement_map import Placement
+
+
+@dataclass
+class Log:
+    """The last phase of an event log, with the record that the pack left in its messages."""
+
+    phase: Phase = field(default_factory=Phase)
+    records: dict[str, record.RuleRecord] = field(default_factory=dict[str, record.RuleRecord])
+    """By rule."""
+    placement: Placement | None = None
+    end: record.EndRecord | None = None
+    problems: list[str] = field(default_factory=list[str])
+    """Why the log does not support an audit."""
+
+    @property
+    def recorded(self) -> bool:
+        """Whether the pack's own record is in the log."""
+        return bool(self.records) or self.end is not None
+
+    @property
+    def pack(self) -> PackSummary | None:
+        """The engine's summary of the pack; None if the pack did not evaluate the stack."""
+        return self.phase.packs.get(PACK)
+
+    @property
+    def violations(self) -> list[Violation]:
+        """Violations of the pack's own rules."""
+        return [violation for violation in self.phase.violations if violation.pack == PACK]
+
+
+def read(path: Path) -> Log:
+    """Reads the log at this path. Whatever is wrong with it is in its problems; nothing is raised."""
+    log = Log()
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as reason:
+        log.problems.append(f"the event log {path} cannot be read: {reason}")
+        return log
+    lines = [line for line in text.split("\n") if line]  # not splitlines: a value may contain U+0085
+    for event in _events(lines, log):
+        if event.begins_phase:
+            log.phase = Phase()
+        log.phase.add(event)
+    if not lines:
+        log.problems.append(f"the event log {path} is empty: no preview has run, or it ended before its first event")
+    elif parse(lines[0]):
+        _add_records(log)
+        _check(log)
+    return log
+
+
+def _events(lines: Iterable[str], log: Log) -> Iterator[Event]:
+    for number, line in enumerate(lines, start=1):
+        event = parse(line)
+        if event is None:
+            log.problems.append(f"line {number} of the event log is not a complete event: the log is truncated")
+            return
+        yield event
+
+
+def _add_records(log: Log) -> None:
+    try:
+        for each in record.read(log.phase.messages):
+            if isinstance(each, record.EndRecord):
+                log.end = each
+            elif isinstance(each, Placement):
+                log.placement = each
+            else:
+                log.records[each.rule] = each
+    except (ValueError, KeyError, TypeError) as reason:
+        log.problems.append(f"the pack's record in the event log cannot be read: {reason}")
+    if log.records and log.end is None:
+        log.problems.append("the pack's record in the event log has no end: the log is truncated")
+    if log.end and log.end.rules != len(log.records):
+        log.problems.append(f"the event log has records of {len(log.records)} rules; the pack wrote {log.end.rules}")
+
+
+def _check(log: Log) -> None:
+    """Adds the problems of a preview that failed for another reason than this pack's rules."""
+    phase = log.phase
+    foreign = sorted({violation.pack for violation in phase.mandatory} - {PACK})
+    log.problems += [f"the preview failed: {cause}" for cause in phase.causes]
+    log.problems += [f"policies of another pack stop the preview: {pack}" for pack in foreign]
+    if phase.end is None:
+        log.problems.append("the event log has no end: the preview was interrupted")
+    elif phase.end.result != "succeeded" and not phase.mandatory and not phase.causes:
+        log.problems.append(f"the preview ended as '{phase.end.result}' without an error message")
+    if log.pack is None:
+        log.problems.append("the policy pack did not evaluate the stack: the event log has no summary of it")
