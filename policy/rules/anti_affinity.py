@@ -64,7 +64,8 @@ def services_apart(facts: Facts, workload: Workload) -> Iterator[Problem]:
     id="nothing-beside-osd",
     title="Ceph OSD nodes run only OSDs and node agents",
     severity=Severity.HIGH,
-    rationale="OSDs are resource-intensive while they recover, which is when the cluster has lost something already.",
+    rationale="OSDs need many resources while they recover lost data. Other services on their nodes slow the "
+    "recovery down.",
     sources=(
         Source("004", "5.4.14", "it is recommended that no other services are placed to the OSD nodes"),
         Source("004", "5.3.14", "it is recommended that no other services are placed to the OSD nodes"),
@@ -79,8 +80,8 @@ def services_apart(facts: Facts, workload: Workload) -> Iterator[Problem]:
     not_applicable_reason="the stack has no ceph-osd, or nothing else",
 )
 def nothing_beside_osd(facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """Jobs count as well: a backup that lands there competes just the same."""
+    """Includes Jobs: a backup on an OSD node competes for the same resources."""
     osd = {node.name for each in facts.workloads if facts.service(each) == OSD for node in facts.eligible(each)}
     shared = osd & {node.name for node in facts.eligible(workload)}
     if shared:
-        yield Problem(f"its pods may run on {join_names(shared)}, which carry OSDs", "no other service on these nodes")
+        yield Problem(f"can run on OSD nodes {join_names(shared)}", "nodes without OSDs")

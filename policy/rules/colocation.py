@@ -18,7 +18,7 @@ NETWORK: Mapping[str, tuple[tuple[str, ...], ...]] = {
     DHCP: ((SERVER,), (METADATA,)),
     METADATA: ((L3, DHCP),),
 }
-"""Each agent with what every node of its instances must run; of services in one group, any."""
+"""Each agent with the services that every node of its instances must run; one service of each group is enough."""
 
 L2_AGENT = "neutron-l2-agent"
 NEEDS_L2 = ("nova-compute", L3, DHCP)
@@ -49,7 +49,7 @@ def _one_each(facts: Facts, workload: Workload) -> bool:
 
 
 def _beside(service: str, *others: str) -> Callable[[Facts, Workload], bool]:
-    """A workload of the service, in a stack that has one of the others."""
+    """Whether a workload belongs to the service, in a stack that has one of the others."""
     return lambda facts, workload: (
         workload.is_long_running
         and facts.service(workload) == service
@@ -61,7 +61,8 @@ def _beside(service: str, *others: str) -> Callable[[Facts, Workload], bool]:
     id="scheduler-beside-nova",
     title="nova-scheduler shares nodes with other Nova services",
     severity=Severity.LOW,
-    rationale="A scheduler is light and goes beside API servers; nodes kept for it are missing elsewhere.",
+    rationale="A scheduler needs few resources and can share nodes with API servers. Other services lack the nodes "
+    "that are dedicated to it.",
     sources=(
         Source("004", "5.3.7", "schedulers can be placed to nodes running other Nova control plane services"),
         Source(
@@ -71,29 +72,32 @@ def _beside(service: str, *others: str) -> Callable[[Facts, Workload], bool]:
         ),
     ),
     remediation="Let nova-scheduler run on the nodes of nova-api (node affinity and toleration of their taint), and "
-    "keep no node for it.",
+    "dedicate no node to it.",
     subjects=lambda facts: facts.workloads,
     applies=_beside("nova-scheduler", *NOVA),
     not_applicable_reason="the stack has no nova-scheduler beside other Nova services",
     since="0.2.0",
 )
 def scheduler_beside_nova(facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """Some may stand with other components, none of them needs to stand with none of Nova's."""
+    """Replicas may run beside other components, as long as some eligible node can run another Nova service."""
     here = {node.name for node in facts.eligible(workload)}
     if not here & _nodes_of(facts, *NOVA):
-        yield Problem(f"it may run on {join_names(here)}, where no {' or '.join(NOVA)} may", "some of their nodes")
+        yield Problem(
+            f"can run on {join_names(here)}, none of which can run {' or '.join(NOVA)}", "some of their nodes"
+        )
     own = {node.name for node in facts.eligible(workload) if "nova-scheduler" in node.dedicated_to}
     if own:
-        yield Problem(f"{join_names(own)} is kept for it alone", "nodes of other services")
+        yield Problem(f"has dedicated nodes {join_names(own)}", "nodes of other services")
 
 
 @rule(
     id="network-agents-beside-server",
     title="Every node with a Neutron L3 or DHCP agent runs a Neutron server and a metadata agent",
     severity=Severity.MEDIUM,
-    rationale="The agents share the nodes of Neutron server instances, which are sized and wired for networks. A "
-    "metadata agent answers the routers and DHCP servers of its own node alone: without one there, virtual machines "
-    "get no metadata. Eligible nodes are not enough: three of five nodes may be other ones for each service.",
+    rationale="L3 and DHCP agents share the nodes of Neutron server instances. A metadata agent serves only the "
+    "routers and DHCP servers of its own node: without a metadata agent there, virtual machines get no metadata. "
+    "Equal sets of eligible nodes are not enough: three instances of each service can run on different nodes of the "
+    "same five.",
     sources=(
         Source(
             "004",
@@ -108,27 +112,27 @@ def scheduler_beside_nova(facts: Facts, workload: Workload) -> Iterator[Problem]
         Source("project", "Placement", "a metadata agent runs wherever an L3 or a DHCP agent runs"),
     ),
     remediation="Let these services run on the same nodes, with as many instances of each as there are nodes and a "
-    "required podAntiAffinity over kubernetes.io/hostname. Affinity between pods does not do: it is not kept when a "
-    "rollout moves one of them.",
+    "required podAntiAffinity over kubernetes.io/hostname. Pod affinity is not enough: it is not enforced when a "
+    "rollout moves the other pod.",
     subjects=lambda facts: facts.workloads,
     applies=lambda facts, workload: any(
         _beside(agent, *sum(needs, ()))(facts, workload) for agent, needs in NETWORK.items()
     ),
-    not_applicable_reason="the stack has no agent of Neutron beside a Neutron server",
+    not_applicable_reason="the stack has no Neutron agent beside a Neutron server",
     parameters={agent: " and ".join(" or ".join(each) for each in needs) for agent, needs in NETWORK.items()},
     since="0.2.0",
 )
 def network_agents_beside_server(facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """Judges instances, not eligible nodes: in the worst case an agent is on the one node without the other service."""
+    """Evaluates the worst placement of the instances: eligible nodes in common are not enough."""
     here = {node.name for node in facts.eligible(workload)}
     there = {facts.service(each) for each in facts.workloads if each.is_long_running}
     for services in NETWORK[facts.service(workload) or ""]:
-        # A service that the stack does not have at all is every-row-has-workload's.
+        # every-row-has-workload reports a service without any workload.
         without = here - _nodes_with(facts, services) if there & set(services) else set[str]()
         if without:
             yield Problem(
-                f"can run on {join_names(without)}, which need not run {' or '.join(services)}",
-                f"nodes that are certain to run {' or '.join(services)}",
+                f"can run on {join_names(without)}, which can be without {' or '.join(services)}",
+                f"nodes that always run {' or '.join(services)}",
             )
 
 
@@ -136,8 +140,8 @@ def network_agents_beside_server(facts: Facts, workload: Workload) -> Iterator[P
     id="l2-agent-goes-along",
     title="The Neutron L2 agent runs on every compute, L3 and DHCP agent node",
     severity=Severity.HIGH,
-    rationale="It wires the ports of virtual machines, routers and DHCP servers: an L3 agent on a node without one "
-    "has routers that reach nobody.",
+    rationale="The L2 agent connects the ports of virtual machines, routers and DHCP servers. On a node without an L2 "
+    "agent, the routers of an L3 agent have no connectivity.",
     sources=(
         Source(
             "004", "5.4.8", "it has to run on any host that runs nova-compute, neutron-l3-agent or neutron-dhcp-agent"
@@ -146,13 +150,14 @@ def network_agents_beside_server(facts: Facts, workload: Workload) -> Iterator[P
             "004", "5.3.8", "it has to run on any host that runs nova-compute, neutron-l3-agent or neutron-dhcp-agent"
         ),
     ),
-    remediation="Extend the L2 agent's node affinity and tolerations to these nodes, or keep the agents off them.",
+    remediation="Extend the L2 agent's node affinity and tolerations to these nodes, or exclude them from the node "
+    "affinity of the other services.",
     subjects=lambda facts: facts.workloads,
     applies=lambda facts, workload: workload.is_long_running and facts.service(workload) in NEEDS_L2,
     not_applicable_reason=f"the stack has none of {', '.join(NEEDS_L2)}",
 )
 def l2_agent_goes_along(facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """Only a DaemonSet is on every node that it may be on; there is one for computes and one for network nodes."""
+    """Only a DaemonSet runs on all of its eligible nodes. Computes and network nodes can have a DaemonSet each."""
     agents = [each for each in facts.workloads if each.kind == "DaemonSet" and facts.service(each) == L2_AGENT]
     served = {node.name for agent in agents for node in facts.eligible(agent)}
     without = {node.name for node in facts.eligible(workload)} - served
@@ -167,8 +172,8 @@ def l2_agent_goes_along(facts: Facts, workload: Workload) -> Iterator[Problem]:
     id="radosgw-beside-monitors",
     title="radosgw runs on the Ceph monitor nodes",
     severity=Severity.LOW,
-    rationale="The gateway is light and lives on what the monitors know: it needs no node of its own, and elsewhere "
-    "it takes room that is meant for others.",
+    rationale="The gateway needs few resources and no dedicated node. On other nodes it uses capacity that is planned "
+    "for other services.",
     sources=(
         Source("004", "5.3.14", "RADOS gateway servers run on the same nodes as Monitors"),
         Source("004", "5.4.14", "RADOS gateway servers run on the same nodes as Monitors"),
@@ -180,7 +185,7 @@ def l2_agent_goes_along(facts: Facts, workload: Workload) -> Iterator[Problem]:
     since="0.2.0",
 )
 def radosgw_beside_monitors(facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """Nodes that may run a monitor."""
+    """Compares eligible nodes."""
     away = {node.name for node in facts.eligible(workload)} - _nodes_of(facts, "ceph-mon")
     if away:
-        yield Problem(f"it may run on {join_names(away)}, where no ceph-mon may", "only nodes that may run a monitor")
+        yield Problem(f"can run on {join_names(away)}, which cannot run ceph-mon", "only monitor nodes")

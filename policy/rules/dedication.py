@@ -1,4 +1,4 @@
-"""Nodes that are kept for one service are there, and are kept."""
+"""Dedicated nodes."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ _TABLES = (
     id="dedicated-nodes-are-there",
     title="Every service has the dedicated nodes its row requires",
     severity=Severity.HIGH,
-    rationale="RabbitMQ, Galera and the services that the table names harm each other under load when they share a "
-    "node. A node is dedicated when a taint keeps every other pod out, not when a label says so.",
+    rationale="RabbitMQ, Galera and the other services with dedicated nodes slow each other down under load when they "
+    "share a node. A node is dedicated by a taint. A label alone does not keep other pods away.",
     sources=(
         *_TABLES,
         Source("004", "5.3.12", "RabbitMQ servers are to be installed on the dedicated nodes"),
@@ -42,20 +42,20 @@ _TABLES = (
     parameters={"taint": f"{DEDICATED}=<service>:NoSchedule"},
 )
 def dedicated_nodes_are_there(facts: Facts, _cloud: Cloud) -> Iterator[Problem]:
-    """Judged by the taints that machines register with."""
-    kept = [owner for node in facts.nodes for owner in node.dedicated_to]
+    """Counts the taints that machines register with."""
+    tainted = [owner for node in facts.nodes for owner in node.dedicated_to]
     owners = facts.required_architecture.owners
     for row in owners:
-        there = kept.count(row.service)
+        there = tainted.count(row.service)
         if there < row.dedicated_nodes:
             yield Problem(
-                f"{pluralize(there, 'node')} tainted {DEDICATED}={row.service}",
+                f"{pluralize(there, 'node')} with the taint {DEDICATED}={row.service}",
                 f"{row.dedicated_nodes} (row {row.row}, architecture {facts.required_architecture.name})",
             )
-    total = sum(kept.count(row.service) for row in owners)
+    total = sum(tainted.count(row.service) for row in owners)
     if total < facts.required_architecture.dedicated_total:
         yield Problem(
-            f"{pluralize(total, 'dedicated node')} in all",
+            f"{pluralize(total, 'dedicated node')} in total",
             f"{facts.required_architecture.dedicated_total} (architecture {facts.required_architecture.name})",
         )
 
@@ -64,8 +64,8 @@ def dedicated_nodes_are_there(facts: Facts, _cloud: Cloud) -> Iterator[Problem]:
     id="dedicated-nodes-admit-guests",
     title="Dedicated nodes run only the services their row admits",
     severity=Severity.HIGH,
-    rationale="A node that is kept for a service serves nobody else but those that the architecture lets share it: "
-    "light services beside nova-api, radosgw beside the monitors, nobody beside the conductor.",
+    rationale="A dedicated node runs its own service and the services that the architecture admits there: light "
+    "services beside nova-api, radosgw beside the Ceph monitors, no other service beside nova-conductor.",
     sources=(
         *_TABLES,
         Source("004", "5.4.6", "these nodes can be used to host other low footprint services"),
@@ -85,11 +85,11 @@ def dedicated_nodes_are_there(facts: Facts, _cloud: Cloud) -> Iterator[Problem]:
     "(quorate.io/pool).",
     subjects=lambda facts: facts.workloads,
     applies=lambda facts, workload: facts.architecture is not None and not workload.node_agent,
-    not_applicable_reason="no workload that a reference architecture could keep off a node",
+    not_applicable_reason="no workload that a reference architecture could exclude from a node",
     parameters={"node agents": f"DaemonSets in {', '.join(SYSTEM_NAMESPACES)} or of class system-node-critical"},
 )
 def dedicated_nodes_admit_guests(facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """Evaluates the scheduling rules: a toleration alone does not fail. A companion may be where its row may be."""
+    """Evaluates eligible nodes: a toleration alone does not fail. A companion is admitted where its row is."""
     row = facts.row(workload) or facts.accompanied(workload)
     reached: dict[str, list[str]] = {}
     for node in facts.eligible(workload):
@@ -98,15 +98,17 @@ def dedicated_nodes_admit_guests(facts: Facts, workload: Workload) -> Iterator[P
     for owner in facts.required_architecture.owners:
         admitted = owner.admits_guest(row) if row else "any" in owner.admits
         if owner.service in reached and not admitted:
-            guests = join_names(owner.admits) or "nobody"
+            guests = ["light services" if each == "light" else each for each in owner.admits]
+            admitted_there = " and ".join([f"only {owner.row}", *guests])
+            without_row = "" if row else ", and has no row"
             yield Problem(
-                f"its pods may run on {join_names(reached[owner.service])}, kept for {owner.row}",
-                f"{owner.row} beside {guests} ({row.row if row else 'a workload without a row'} is not among them)",
+                f"can run on {join_names(reached[owner.service])}, dedicated to {owner.row}{without_row}",
+                f"{admitted_there} there",
             )
 
 
 def _light_guest(facts: Facts, workload: Workload) -> bool:
-    """Whether dedicated nodes admit it because its row is light, and neither by its name nor with all others."""
+    """Whether dedicated nodes admit the workload because its row is light, not by its name or with all services."""
     row = facts.row(workload) if facts.architecture else None
     if row is None or row.footprint != "light" or not workload.is_long_running:
         return False
@@ -127,21 +129,21 @@ def _admits_as_light(owner: Row, guest: Row) -> bool:
 
 @rule(
     id="light-services-are-light",
-    title="Services that dedicated nodes admit as light request no more than light allows",
+    title="Light services on dedicated nodes request at most the limit of a light service",
     severity=Severity.HIGH,
-    rationale="RabbitMQ, keystone and nova-api share their dedicated nodes with light services alone. A guest that "
-    "requests as much as its host is not light, whatever its row says, and harms the host under load.",
+    rationale="RabbitMQ, Keystone and nova-api share their dedicated nodes with light services only. A guest that "
+    "requests more than the limit slows down the service that the node is dedicated to.",
     sources=(
         Source("004", "5.4.6", "these nodes can be used to host other low footprint services"),
         Source("004", "5.4.6", "resource intensive services should not run on those nodes"),
         Source("004", "5.4.7", "it can co-locate with more lightweight services"),
         Source("project", "Placement", "a light instance requests at most 1 core and 4 GiB"),
     ),
-    remediation="Lower the requests of its containers, or let it run on other nodes than these.",
+    remediation="Lower the requests of its containers, or let it run on other nodes.",
     subjects=lambda facts: facts.workloads,
     applies=_light_guest,
-    not_applicable_reason="no light service may run on dedicated nodes that admit light services",
-    parameters={"limit": "light of the architecture: 1 core and 4 GiB"},
+    not_applicable_reason="no light service can run on dedicated nodes that admit light services",
+    parameters={"limit": "`light` of the architecture: 1 core and 4 GiB"},
     since="0.3.0",
 )
 def light_services_are_light(facts: Facts, workload: Workload) -> Iterator[Problem]:
@@ -160,7 +162,7 @@ def light_services_are_light(facts: Facts, workload: Workload) -> Iterator[Probl
         )
 
 
-def _shares_with_nobody(facts: Facts, workload: Workload) -> bool:
+def _is_exclusive(facts: Facts, workload: Workload) -> bool:
     row = facts.row(workload) if workload.is_long_running else None
     return row is not None and row.owner and not row.shareable
 
@@ -180,18 +182,18 @@ def _shares_with_nobody(facts: Facts, workload: Workload) -> bool:
     ),
     remediation="Require node affinity to the service's own pool (quorate.io/pool) and to no other.",
     subjects=lambda facts: facts.workloads,
-    applies=_shares_with_nobody,
-    not_applicable_reason="no workload belongs to a row with nodes of its own that may not share",
+    applies=_is_exclusive,
+    not_applicable_reason="no workload belongs to a row with exclusive nodes",
     since="0.2.0",
 )
 def alone_on_own_nodes(facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """Of nodes that are kept for another and do not admit it, dedicated-nodes-admit-guests speaks."""
+    """Evaluates shared nodes; dedicated-nodes-admit-guests covers nodes dedicated to another service."""
     row = facts.known_row(workload)
     refusing = {owner.service for owner in facts.required_architecture.owners if not owner.admits_guest(row)}
-    common = {
+    shared = {
         node.name
         for node in facts.eligible(workload)
         if row.service not in node.dedicated_to and not refusing & set(node.dedicated_to)
     }
-    if common:
-        yield Problem(f"it may run on {join_names(common)}, where others may too", f"nodes kept for {row.row} alone")
+    if shared:
+        yield Problem(f"can run on shared nodes {join_names(shared)}", f"only nodes dedicated to {row.row}")

@@ -1,4 +1,4 @@
-"""As many instances as the reference architecture says, in the form that it says."""
+"""Instance counts and workload kinds of the reference architecture."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def _counted_row(facts: Facts, workload: Workload) -> bool:
     id="instances-match-row",
     title="Replica counts match the reference architecture",
     severity=Severity.HIGH,
-    rationale="The counts of the reference architecture were validated at its scale. Fewer instances carry less and "
-    "survive less; more than a count that is exact puts load where the architecture did not test it.",
+    rationale="The counts of the reference architecture were validated at its scale. Fewer instances "
+    "serve less load and tolerate fewer failures. More instances than an exact count create load that was not tested.",
     sources=_TABLES,
     remediation="Set spec.replicas to the row's count (quorate:services.<service>.replicas in the stack file), or "
     "name the reference architecture that fits the cloud.",
@@ -40,25 +40,27 @@ def _counted_row(facts: Facts, workload: Workload) -> bool:
     not_applicable_reason=_NO_ROW,
 )
 def instances_match_row(facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """Rows that say "at least" may have more. Workloads of one row (one for each member) count together."""
+    """A row with "at least" allows more. Workloads of one row (one for each member) count together."""
     row = facts.known_row(workload)
     wanted = row.instances or 0
     least = "at least " if row.at_least else ""
-    expected = f"{least}{wanted} (row {row.row}, architecture {facts.required_architecture.name})"
+    origin = f"(row {row.row}, architecture {facts.required_architecture.name})"
     if workload.replicas is None:
-        yield Problem("it is a DaemonSet, one instance on each node", f"{expected}, in a Deployment or StatefulSet")
+        kind = f"a Deployment or StatefulSet with {least}{pluralize(wanted, 'replica')} {origin}"
+        yield Problem("runs as a DaemonSet, one pod per node", kind)
         return
     there = sum(each.replicas or 0 for each in facts.workloads if each.is_long_running and facts.row(each) is row)
     if there < wanted or (there > wanted and not row.at_least):
-        yield Problem(pluralize(there, "instance"), expected)
+        yield Problem(pluralize(there, "instance"), f"{least}{wanted} {origin}")
 
 
 @rule(
     id="everywhere-rows-are-daemons",
     title="Services that run on every node are DaemonSets that reach all those nodes",
     severity=Severity.HIGH,
-    rationale="nova-compute and the L2 agent have no count: a hypervisor without them carries no virtual machine, a "
-    "storage node without ceph-osd no data. Replicas leave nodes out as the cloud grows.",
+    rationale="nova-compute and the L2 agent have no fixed count: a hypervisor without them runs no virtual "
+    "machines, and a storage node without ceph-osd stores no data. A fixed number of replicas leaves out nodes that "
+    "are added later.",
     sources=(
         Source("004", "5.4.7", "one instance of Compute service runs per a hypervisor"),
         Source("004", "5.4.8", "L2 agent works on every Compute node and on every node that runs L3 and/or DHCP agent"),
@@ -72,56 +74,54 @@ def instances_match_row(facts: Facts, workload: Workload) -> Iterator[Problem]:
     not_applicable_reason="no workload of the stack belongs to a row that runs everywhere",
 )
 def everywhere_rows_are_daemons(facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """The nodes of a pool are those that carry its label. DaemonSets of one row reach them together."""
+    """The nodes of a pool are those with its label. The DaemonSets of one row together must reach all of them."""
     row = facts.known_row(workload)
     if workload.kind != "DaemonSet":
-        yield Problem(f"it is a {workload.kind}", f"a DaemonSet (row {row.row})")
+        yield Problem(f"runs as a {workload.kind}", f"a DaemonSet (row {row.row})")
         return
     alike = [each for each in facts.workloads if each.kind == "DaemonSet" and facts.row(each) is row]
     reached = Counter(node.name for each in alike for node in facts.eligible(each))
     doubled = {name for name, daemons in reached.items() if daemons > 1}
     if doubled:
         yield Problem(
-            f"{pluralize(len(alike), 'DaemonSet')} of row {row.row} run on {join_names(doubled)}", "one on a node"
+            f"{pluralize(len(alike), 'DaemonSet')} of row {row.row} run on {join_names(doubled)}", "one per node"
         )
     missed = {node.name for node in facts.nodes if node.pool in row.runs_on} - reached.keys()
     if missed:
-        yield Problem(
-            f"its pods may not run on {join_names(missed)}", f"one on every node of the pools {join_names(row.runs_on)}"
-        )
+        yield Problem(f"not eligible for {join_names(missed)}", f"every node of pools {join_names(row.runs_on)}")
 
 
 @rule(
     id="every-row-has-workload",
     title="Every service of the reference architecture has a workload",
     severity=Severity.MEDIUM,
-    rationale="What is not there cannot break a rule. A service that was left out, or whose workload does not say "
-    "which row it is, would otherwise escape the audit.",
+    rationale="The other rules evaluate existing workloads. Without this rule, a missing service, or a workload "
+    "without the annotation of its row, would pass the audit.",
     sources=_TABLES,
     remediation="Add the service, or annotate its workload with quorate.io/row.",
     subjects=lambda facts: facts.clouds,
     not_applicable_reason="the stack has no Cloud component, so no reference architecture is named",
 )
 def every_row_has_workload(facts: Facts, _cloud: Cloud) -> Iterator[Problem]:
-    """Rows of retired services have none."""
+    """Retired services need no workload."""
     there = {row.row for workload in facts.workloads if workload.is_long_running and (row := facts.row(workload))}
     for row in facts.required_architecture.rows:
         if row.replaced_by is None and row.row not in there:
-            yield Problem(f"row {row.row} has no workload", f"one that is annotated quorate.io/row: {row.row}")
+            yield Problem(f"no workload for row {row.row}", f"one annotated quorate.io/row: {row.row}")
 
 
 def _workers(facts: Facts, workload: Workload) -> list[str]:
-    """What its configuration says of worker threads."""
+    """Values of the option `workers` in the section [scheduler] of its configuration files."""
     files = (text for each in read_by(workload, facts.config_maps) for text in _configurations(each.files))
-    said = (sections(text).get("scheduler", "workers", fallback=None) for text in files)
-    return [each for each in said if each]
+    values = (sections(text).get("scheduler", "workers", fallback=None) for text in files)
+    return [each for each in values if each]
 
 
 def _configurations(files: Mapping[str, str]) -> Iterator[str]:
     return (files[name] for name in files if name.endswith(".conf"))
 
 
-def _says_workers(facts: Facts, workload: Workload) -> bool:
+def _sets_workers(facts: Facts, workload: Workload) -> bool:
     row = facts.row(workload) if workload.is_long_running else None
     return row is not None and row.minimum_workers is not None and bool(_workers(facts, workload))
 
@@ -130,21 +130,21 @@ def _says_workers(facts: Facts, workload: Workload) -> bool:
     id="scheduler-workers",
     title="Nova schedulers run at least the worker threads their row requires",
     severity=Severity.LOW,
-    rationale="A scheduler with fewer workers becomes the queue that all new virtual machines wait in.",
+    rationale="A scheduler with fewer workers delays every new virtual machine when many are requested at once.",
     sources=(Source("004", "5.3.7", "every scheduler instance must run with at least 3 worker threads"),),
     remediation="Set `workers` in section [scheduler] of nova.conf to 3 or more, or remove it; Nova then starts one "
     "worker per core.",
     subjects=lambda facts: facts.workloads,
-    applies=_says_workers,
+    applies=_sets_workers,
     not_applicable_reason="no configuration of the stack sets a scheduler's workers",
     parameters={"least": "minimum_workers of the architecture's row"},
     since="0.2.0",
 )
 def scheduler_workers(facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """Without the option Nova starts a worker for each core."""
+    """Without the option, Nova starts one worker per core."""
     least = facts.known_row(workload).minimum_workers or 0
-    for said in _workers(facts, workload):
-        if not said.isdecimal():
-            raise Malformed(f"workers in section [scheduler] is '{said}', not a whole number")
-        if int(said) < least:
-            yield Problem(f"workers = {said} in section [scheduler]", f"at least {least}")
+    for value in _workers(facts, workload):
+        if not value.isdecimal():
+            raise Malformed(f"workers in section [scheduler] is '{value}', not a whole number")
+        if int(value) < least:
+            yield Problem(f"workers = {value} in section [scheduler]", f"at least {least}")

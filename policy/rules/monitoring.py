@@ -1,4 +1,4 @@
-"""Monitoring on servers of its own, which are large enough."""
+"""Monitoring on dedicated nodes of sufficient size."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def _is_store(workload: Workload) -> bool:
 
 @lru_cache(maxsize=1)
 def _of_role(facts: Facts) -> frozenset[str]:
-    """Nodes of role monitoring."""
+    """Names of the nodes with the role monitoring."""
     return frozenset(node.name for node in facts.nodes if ROLE in node.roles)
 
 
-def _kept(facts: Facts) -> set[str]:
-    """Nodes that are kept for monitoring: by their role, or by a taint for a row of monitoring."""
+def _dedicated(facts: Facts) -> set[str]:
+    """Names of the nodes dedicated to monitoring: by their role, or by the taint of a monitoring service."""
     rows = (
         {row.service for row in facts.required_architecture.rows if row.monitoring}
         if facts.architecture
@@ -48,31 +48,33 @@ def _has_monitoring_nodes(facts: Facts, workload: Workload) -> bool:
     id="monitoring-on-its-nodes",
     title="Metrics and log stores run on monitoring nodes; other services do not",
     severity=Severity.MEDIUM,
-    rationale="Monitoring must survive what it reports, and its stores take disk and memory without end: servers of "
-    "their own keep a full log store from taking the control plane along.",
+    rationale="Monitoring must survive the failures that it reports. Its stores keep growing: on dedicated servers, "
+    "a full log store takes no disk or memory from the control plane.",
     sources=(
         Source("004", "5.3.15", "InfluxDB and Elasticsearch subsystems should run on dedicated servers"),
         Source("004", "5.4.15", "InfluxDB and Elasticsearch subsystems should run on dedicated servers"),
     ),
-    remediation="Give the stores node affinity to the pools of the monitoring nodes, and others none of their "
-    "tolerations.",
+    remediation="Give the stores node affinity to the pools of the monitoring nodes. Remove the tolerations of these "
+    "pools' taints from other services.",
     subjects=lambda facts: facts.workloads,
     applies=_has_monitoring_nodes,
     not_applicable_reason="no node of the stack has the role monitoring",
     since="0.2.0",
 )
 def monitoring_on_its_nodes(facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """The aggregator and the alert manager may stand with either."""
+    """The log aggregator and the alert manager may run on monitoring nodes or on others."""
     here = {node.name for node in facts.eligible(workload)}
     row = facts.row(workload)
     if _is_store(workload):
-        elsewhere = here - _kept(facts)
+        elsewhere = here - _dedicated(facts)
         if elsewhere:
-            yield Problem(f"it may run on {join_names(elsewhere)}, kept for no monitoring", "monitoring nodes alone")
+            yield Problem(
+                f"can run on {join_names(elsewhere)}, which are not monitoring nodes", "monitoring nodes only"
+            )
     elif not (row and row.monitoring):
-        taken = here & _of_role(facts)
-        if taken:
-            yield Problem(f"it may run on {join_names(taken)}, of role monitoring", "nodes of other roles")
+        reserved = here & _of_role(facts)
+        if reserved:
+            yield Problem(f"can run on monitoring nodes {join_names(reserved)}", "nodes of other roles")
 
 
 def _sized(node: Node) -> bool:
@@ -92,7 +94,7 @@ def _monitors(facts: Facts, workload: Workload) -> bool:
     id="monitoring-node-size",
     title="Nodes that run monitoring have at least 4 cores and 8 GiB of memory",
     severity=Severity.LOW,
-    rationale="A log store that is short of memory loses the lines that would have told why.",
+    rationale="A log store that is short of memory loses log lines during a failure, when they are needed.",
     sources=(
         Source("004", "5.3.15", "a typical setup at least requires a quad-core server with 8 GB of RAM"),
         Source("004", "5.4.15", "a typical setup at least requires a quad-core server with 8 GB of RAM"),
@@ -101,12 +103,12 @@ def _monitors(facts: Facts, workload: Workload) -> bool:
     "server, cpu and ram of the virtual machine).",
     subjects=lambda facts: facts.workloads,
     applies=_monitors,
-    not_applicable_reason="no monitoring in production on nodes that say what they have",
+    not_applicable_reason="no monitoring service in production on nodes of known size",
     parameters={"cores": 4, "memory": "8 GiB"},
     since="0.2.0",
 )
 def monitoring_node_size(facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """What a virtual machine or a server has for pods."""
+    """Compares the capacity that a server or virtual machine has for pods."""
     small = {node.name for node in facts.eligible(workload) if node.room and not LEAST.fits(node.room)}
     if small:
-        yield Problem(f"it may run on {join_names(small)} with less", str(LEAST))
+        yield Problem(f"can run on {join_names(small)}, which have less", f"{LEAST} or more")

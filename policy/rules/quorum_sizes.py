@@ -1,4 +1,4 @@
-"""Sizes of quorums, and of the metrics store, whose instances need not vote."""
+"""Sizes of quorums and of the metrics store."""
 
 from __future__ import annotations
 
@@ -20,23 +20,24 @@ def _is(kind: Quorum) -> Callable[[Facts, Group], bool]:
 
 def _wrong_size(members: int, *, least: int = 3, most: int | None = None, odd: bool = True) -> Iterator[Problem]:
     sizes = [str(size) for size in range(least, (most or least) + 1) if not odd or size % 2]
-    expected = " or ".join(sizes) if most else f"{'an odd number, ' if odd else ''}{least} or more"
+    expected = f"{', '.join(sizes[:-1])} or {sizes[-1]}" if most else f"{least} or more{', an odd number' * odd}"
+    tolerated = pluralize(max(members - majority(members), 0), "failure")
     if members < least:
-        lost = members - majority(members)
-        yield Problem(f"{pluralize(members, 'member')}, a quorum that survives the loss of {max(lost, 0)}", expected)
+        yield Problem(
+            f"{pluralize(members, 'member')} {'tolerates' if members == 1 else 'tolerate'} {tolerated}", expected
+        )
     elif most and members > most:
-        yield Problem(f"{members} members, and each write waits for more of them", expected)
+        yield Problem(f"{members} members slow down every write", expected)
     elif odd and members % 2 == 0:
-        lost = members - majority(members)
-        yield Problem(f"{members} members, which survive the loss of {lost} as {members - 1} would", expected)
+        yield Problem(f"{members} members tolerate {tolerated}, no more than {members - 1}", expected)
 
 
 @rule(
     id="etcd-size",
     title="etcd has 3, 5 or 7 members",
     severity=Severity.CRITICAL,
-    rationale="etcd holds the state of Kubernetes. It serves while a majority of its members is up: an even number "
-    "adds a member that can fail and no failure that it survives, more than seven slow every write.",
+    rationale="etcd stores the state of Kubernetes and serves while a majority of its members is up. An even number "
+    "tolerates no more failures than one member less. More than seven members slow down every write.",
     sources=(
         Source("004", "5.5.4", "three instances of etcd running in full mode on Master nodes"),
         Source("004", "5.5.9", "check that quorum for etcd cluster is satisfied"),
@@ -49,7 +50,7 @@ def _wrong_size(members: int, *, least: int = 3, most: int | None = None, odd: b
     parameters={"least": 3, "most": 7, "odd": True, "single member": "in a lab only"},
 )
 def etcd_size(facts: Facts, group: Group) -> Iterator[Problem]:
-    """A lab may have a single member: no quorum, and nothing that looks like one."""
+    """A lab may run a single member, which is no quorum."""
     members = group.size(facts)
     if not (members == 1 and facts.profile == LAB):
         yield from _wrong_size(members, most=7)
@@ -73,7 +74,7 @@ def etcd_size(facts: Facts, group: Group) -> Iterator[Problem]:
     parameters={"least": 3, "most": 5, "odd": True},
 )
 def galera_size(facts: Facts, group: Group) -> Iterator[Problem]:
-    """See the rationale."""
+    """Expects 3 or 5 members."""
     yield from _wrong_size(group.size(facts), most=5)
 
 
@@ -98,7 +99,7 @@ def galera_size(facts: Facts, group: Group) -> Iterator[Problem]:
     parameters={"least": 3, "odd": True},
 )
 def rabbitmq_size(facts: Facts, group: Group) -> Iterator[Problem]:
-    """See the rationale."""
+    """Expects an odd number of members, at least 3."""
     yield from _wrong_size(group.size(facts))
 
 
@@ -124,7 +125,7 @@ def rabbitmq_size(facts: Facts, group: Group) -> Iterator[Problem]:
     parameters={"least": 3, "most": 5, "odd": True},
 )
 def ceph_mon_size(facts: Facts, group: Group) -> Iterator[Problem]:
-    """See the rationale."""
+    """Expects 3 or 5 monitors."""
     yield from _wrong_size(group.size(facts), most=5)
 
 
@@ -162,5 +163,5 @@ def metrics_store_size(facts: Facts, workload: Workload) -> Iterator[Problem]:
     parameters={"least": 3},
 )
 def log_store_size(facts: Facts, group: Group) -> Iterator[Problem]:
-    """Elasticsearch, or OpenSearch in its row now."""
+    """Elasticsearch or OpenSearch. An even number of members is allowed."""
     yield from _wrong_size(group.size(facts), odd=False)

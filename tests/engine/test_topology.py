@@ -33,6 +33,6 @@ def test_the_audit_evaluates_a_topology(tmp_path: Path, engine: dict[str, str]) 
     said = [finding.message for finding in found.violations]
     keystone = "keystone: 1 instance; expected at least 3 (row keystone-all, architecture 100)"
     assert [message for message in said if message.endswith(keystone)]
-    assert [message for message in said if "row ceph-osd has no workload" in message]
-    assert [message for message in said if "0 dedicated nodes in all; expected 6 (architecture 100)" in message]
+    assert [message for message in said if "no workload for row ceph-osd" in message]
+    assert [message for message in said if "0 dedicated nodes in total; expected 6 (architecture 100)" in message]
     assert found.verdict_of(BY_ID["one-member-per-server"]) is Verdict.PASS

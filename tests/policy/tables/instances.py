@@ -112,7 +112,7 @@ CASES = (
         COMPUTES,
         workload("nova-compute", row="nova-compute", pools=["compute"]),
         fails="nova-compute",
-        message="it is a Deployment",
+        message="runs as a Deployment; expected a DaemonSet",
     ),
     case(
         everywhere,
@@ -123,7 +123,7 @@ CASES = (
             spec__template__spec__nodeSelector={"kubernetes.io/hostname": "compute-1"}
         ),
         fails="nova-compute",
-        message="may not run on compute-2, compute-3",
+        message="not eligible for compute-2, compute-3; expected every node of pools compute",
     ),
     case(
         everywhere,
@@ -151,7 +151,7 @@ CASES = (
         daemons("nova-compute", "compute", row="nova-compute"),
         daemons("nova-compute-old", "compute", row="nova-compute"),
         fails="nova-compute nova-compute-old",
-        message="2 DaemonSets of row nova-compute run on compute-1, compute-2, compute-3; expected one on a node",
+        message="2 DaemonSets of row nova-compute run on compute-1, compute-2, compute-3; expected one per node",
     ),
     case(everywhere, "a service with a count", cloud(), COMPUTES, API),
     case(
@@ -176,7 +176,7 @@ CASES = (
         "glance-api was left out",
         [each for each in whole_stack("300") if each.name != "glance-api"],
         fails="cloud",
-        message="row glance-api has no workload",
+        message="no workload for row glance-api",
     ),
     case(
         there,

@@ -98,7 +98,7 @@ CASES = (
         workload("radosgw", row="radosgw", pools=["storage"]),
         passes="keystone",
         fails="radosgw",
-        message="may run on storage-1, storage-2, storage-3, which carry OSDs",
+        message="can run on OSD nodes storage-1, storage-2, storage-3",
     ),
     case(
         osd,

@@ -45,7 +45,7 @@ CASES = (
         API,
         on("nova-scheduler", "keystone"),
         fails="nova-scheduler",
-        message="it may run on keystone-1, keystone-2, keystone-3, where no nova-api or nova-conductor may",
+        message="can run on keystone-1, keystone-2, keystone-3, none of which can run nova-api or nova-conductor",
     ),
     case(
         nova,
@@ -55,7 +55,7 @@ CASES = (
         workload("nova-api", pools=["nova-api"]),
         workload("nova-scheduler", pools=["nova-api", "nova-scheduler"]),
         fails="nova-scheduler",
-        message="nova-scheduler-1, nova-scheduler-2, nova-scheduler-3 is kept for it alone",
+        message="has dedicated nodes nova-scheduler-1, nova-scheduler-2, nova-scheduler-3",
     ),
     case(nova, "no other Nova service", cloud("1000"), NODES, on("nova-scheduler", "keystone")),
     case(
@@ -87,7 +87,7 @@ CASES = (
         on("neutron-metadata-agent", "keystone"),
         passes="neutron-dhcp-agent neutron-metadata-agent",
         fails="neutron-l3-agent",
-        message="can run on rabbitmq-1, rabbitmq-2, rabbitmq-3, which need not run neutron-server",
+        message="can run on rabbitmq-1, rabbitmq-2, rabbitmq-3, which can be without neutron-server",
     ),
     case(
         network,
@@ -97,7 +97,7 @@ CASES = (
         SERVER,
         *(on(name, "keystone") for name in ("neutron-l3-agent", "neutron-dhcp-agent", "neutron-metadata-agent")),
         fails="neutron-l3-agent neutron-dhcp-agent neutron-metadata-agent",
-        message="which need not run neutron-metadata-agent",
+        message="which can be without neutron-metadata-agent",
     ),
     case(
         network,
@@ -125,7 +125,7 @@ CASES = (
         on("neutron-l3-agent", "keystone"),
         on("neutron-metadata-agent", "nova-api"),
         fails="neutron-metadata-agent neutron-l3-agent",
-        message="can run on nova-api-1, nova-api-2, nova-api-3, which need not run neutron-l3-agent or neutron-dhcp",
+        message="can run on nova-api-1, nova-api-2, nova-api-3, which can be without neutron-l3-agent or neutron-dhcp",
     ),
     case(network, "no server", cloud(), NODES, on("neutron-l3-agent", "keystone"), API),
     case(
@@ -201,7 +201,7 @@ CASES = (
         MON,
         on("radosgw", "ceph-mon", "keystone"),
         fails="radosgw",
-        message="it may run on keystone-1, keystone-2, keystone-3, where no ceph-mon may",
+        message="can run on keystone-1, keystone-2, keystone-3, which cannot run ceph-mon; expected only monitor nodes",
     ),
     case(radosgw, "an external Ceph", cloud(), NODES, on("radosgw", "keystone")),
     case(radosgw, "no nodes", cloud(), MON, on("radosgw", "ceph-mon"), undecided="radosgw"),
