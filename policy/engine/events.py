@@ -131,7 +131,8 @@ class Event:
     def end(self) -> PhaseEnd | None:
         if (found := self.body.get("summaryEvent")) is None:
             return None
-        changes = {str(kind): int(count) for kind, count in (found.get("resourceChanges") or {}).items()}
+        counts = cast("dict[str, int]", found.get("resourceChanges") or {})
+        changes = {kind: int(count) for kind, count in counts.items()}
         preview, time = bool(found.get("isPreview")), int(self.body.get("timestamp", 0))
         return PhaseEnd(found.get("result", ""), changes, preview, time)
 

@@ -21,7 +21,7 @@ import yaml
 from blueprint.stackfile import checks
 from commands import command_line
 from commands.passphrase import FILE, VALUE
-from tests.commands.test_events import diagnostic, line, summary, violation
+from tests.commands.test_event_pipe import diagnostic, line, summary, violation
 from tests.fakes import ROOT, script
 from toolchain.engine import MANIFEST, Engine
 
