@@ -1,7 +1,6 @@
-"""What is wrong with a stack, said so that its reader can mend it.
+"""Validation errors of a stack: the key, what is wrong, and what to write instead.
 
-A problem names the key, what is wrong there and what to write instead. Code that finds one goes on and collects the
-others: a person who mends a stack file wants to hear everything in one run.
+Code that finds a problem continues and collects the others, so that one run reports all of them.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, order=True)
 class Problem:
-    """One thing to mend: `key` as it stands in the stack file, `message` with what is wrong and what to write."""
+    """One error: `key` as written in the stack file, `message` with what is wrong and what to write instead."""
 
     key: str
     message: str
@@ -22,7 +21,7 @@ class Problem:
 
 
 class InvalidStackError(Exception):
-    """A stack that cannot be built as written. `problems` holds every one that was found, never empty."""
+    """Raised for an invalid stack. `problems` holds every error found and is never empty."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = tuple(dict.fromkeys(problems))

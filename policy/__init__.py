@@ -1,1 +1,1 @@
-"""The policy pack: it judges resources, whoever wrote them, and never reads the plan."""
+"""The policy pack: it evaluates all resources, including hand-written ones, and never reads the plan."""

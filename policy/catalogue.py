@@ -2,7 +2,7 @@
 
 docs/rules.md describes every rule, docs/rules-not-made.md every requirement of the sources.
 
-A rule is in the pack when it stands in a file of policy/rules that is named here.
+A rule is in the pack if its module of policy/rules is listed here.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def _rules_of(family: ModuleType) -> tuple[AnyRule, ...]:
 RULES: tuple[AnyRule, ...] = tuple(each for family in FAMILIES for each in _rules_of(family))
 BY_ID = {each.id: each for each in RULES}
 WAIVABLE = frozenset(BY_ID) - {each.id for each in _rules_of(waivers)}
-"""Rules that a waiver may name; those about waivers are none of them."""
+"""Ids of the rules that can be waived: all except those about waivers."""
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 

@@ -72,7 +72,7 @@ class Waiver:
 
     @classmethod
     def from_json(cls, written: Mapping[str, str]) -> Waiver:
-        """The same read back. ValueError, KeyError or TypeError where it is not whole."""
+        """The same read back. ValueError, KeyError or TypeError if it is incomplete."""
         return cls(**{**written, "expires": date.fromisoformat(written["expires"])})  # pyright: ignore[reportArgumentType]
 
 

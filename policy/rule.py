@@ -1,8 +1,8 @@
 """Defines a rule and evaluates it: facts in, findings out. An error or an unknown value is never a pass.
 
-A rule names its subjects, says which of them it judges, and yields a problem for whatever is wrong with one. The
-runner turns every way of not getting an answer (an unknown value, a malformed property, an error in the rule) into
-"not evaluated" for that subject, and goes on with the next.
+A rule has subjects, selects those that it applies to, and yields a problem for each violation. If a subject cannot be
+evaluated (an unknown value, a malformed property, an error in the rule), its verdict is "not evaluated", and the
+evaluation continues with the next subject.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def evaluate(rule: Rule[S], facts: Facts, enforcement: Enforcement) -> list[Find
 
     try:
         subjects = list(rule.subjects(facts))
-    except Exception as reason:  # whatever it is, the rule has not passed
+    except Exception as reason:  # any error: the rule has not passed
         return [found(Verdict.NOT_EVALUATED, facts.stack_urn, f"its subjects are not known: {_why(reason)}")]
     findings: list[Finding] = []
     for subject in subjects:

@@ -1,4 +1,4 @@
-"""Words of messages that several rules use."""
+"""Text helpers for rule messages."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ def _total(file: str, architecture: Architecture) -> Iterator[Problem]:
     total = sum(row.dedicated_nodes for row in architecture.rows)
     if total != architecture.dedicated_total:
         wrong = f"is {architecture.dedicated_total}, the rows dedicate {total}"
-        yield Problem(f"{file}, dedicated_total", f"{wrong}; write {total}, or mend dedicated_nodes of a row")
+        yield Problem(f"{file}, dedicated_total", f"{wrong}; write {total}, or fix dedicated_nodes of a row")
 
 
 def _retired(file: str, architecture: Architecture) -> Iterator[Problem]:
@@ -127,7 +127,7 @@ def _own(row: Row) -> Iterator[str]:
 
 def _sharing(row: Row) -> str:
     if row.shareable:
-        return "is shareable and admits nobody; write admits: [light], [any] or services, or shareable: false"
+        return "is shareable and admits no service; write admits: [light], [any] or services, or shareable: false"
     return f"is not shareable and admits {', '.join(row.admits)}; write shareable: true, or leave admits out"
 
 
@@ -154,7 +154,7 @@ def _pools(row: Row, by_service: Mapping[str, Row]) -> Iterator[str]:
     for pool in row.runs_on:
         for owner in _owners(pool, by_service):
             if not owner.admits_guest(row):
-                admitted = ", ".join(owner.admits) or "nobody"
+                admitted = ", ".join(owner.admits) or "no other service"
                 yield (
                     f"runs on {pool}, whose nodes admit {admitted} while it is {row.footprint}; take {pool} out of its "
                     f"runs_on, or write {row.service} into admits of row {owner.row}"

@@ -37,7 +37,7 @@ class Row(Facts):
     """Runs on nodes of role monitoring where a stack has them."""
     node_role: Literal["controller", "compute", "storage"] = "controller"
     admits: tuple[Text, ...] = ()
-    """Whom its own nodes admit: "light", "any" or services by name; empty: nobody."""
+    """Other services that its dedicated nodes admit: "light", "any" or names; empty: none."""
     runs_on: Annotated[tuple[Text, ...], Field(min_length=1)]
     """The pools it may run on, its home first; a service with nodes of its own has its own pool alone."""
     apart_from: tuple[Text, ...] = ()
@@ -62,7 +62,7 @@ class Row(Facts):
 
     @property
     def owner(self) -> bool:
-        """Whether nodes are kept for it: a pool of its own name."""
+        """Whether it has dedicated nodes: a pool of its own name."""
         return self.dedicated_nodes > 0
 
     def admits_guest(self, guest: Row) -> bool:
@@ -112,5 +112,5 @@ class Architecture(Facts):
 
     @property
     def owners(self) -> tuple[Row, ...]:
-        """The rows that nodes are kept for."""
+        """The rows with dedicated nodes."""
         return tuple(row for row in self.rows if row.owner)

@@ -1,6 +1,6 @@
-"""Room in the worst order: whatever the scheduler places first, every instance finds a node with room for it.
+"""Checks that every instance finds a node with room in any scheduling order.
 
-The witness shows that one order works. The scheduler takes pods in an order of its own and moves none afterwards, so a
+The assignment shows that one order works. The scheduler takes pods in any order and moves none afterwards, so a
 service is safe only on nodes that hold everything which may run there at once. It needs as many of those as instances.
 """
 

@@ -1,6 +1,6 @@
-"""One assignment of instances to nodes that keeps every rule: feasibility shown, not hoped.
+"""Finds an assignment of instances to nodes that satisfies every placement rule: proof that the plan is feasible.
 
-The scheduler is free to choose otherwise; the witness proves that it can choose at all. Rules: one instance of a
+The scheduler may choose another assignment; this one shows that a valid one exists. Rules: one instance of a
 service per node, members of a quorum on different physical hosts, services that must be apart on different nodes,
 and the requests of all instances within what a node has.
 """
@@ -17,11 +17,11 @@ from blueprint.plan.sizing import Resources
 from blueprint.problems import Problem
 
 SYSTEM_CPU, SYSTEM_MEMORY = 500, 1024
-"""Millicores and MiB of a node that its own system, kubelet and calico-node keep. Ours, unmeasured."""
+"""Millicores and MiB of a node that its own system, kubelet and calico-node keep. Not measured."""
 
 
 class Demand(Protocol):
-    """What the witness asks of a service (placement.ServicePlan has it all)."""
+    """The properties of a service that the assignment needs (of layout.ServicePlan)."""
 
     @property
     def name(self) -> str: ...
@@ -72,11 +72,11 @@ class _Load:
 def find(
     services: Sequence[Demand], nodes: Sequence[Node], sizes: Mapping[str, Resources]
 ) -> tuple[tuple[Assignment, ...], list[Problem]]:
-    """The witness, in the order of `services`, and what keeps the stack from having one."""
+    """Returns an assignment in the order of `services`, and the problems that prevent one."""
     load = _Load()
     placed: dict[str, list[Node]] = {}
     problems: list[Problem] = []
-    # Whoever has least choice goes first: those on every node, then those with fewest spare nodes.
+    # Services with the least choice come first: those on every node, then those with the fewest spare nodes.
     eligible = {service.name: [node for node in nodes if node.pool in service.pools] for service in services}
     order = sorted(services, key=lambda s: (not s.everywhere, len(eligible[s.name]) - s.instances))
     for service in order:
@@ -87,10 +87,10 @@ def find(
             load.add(service.name, node, sizes[service.name])
         placed[service.name] = chosen
     problems += [problem for node in nodes for problem in _overload(node, load)]
-    witness = (
+    assignment = (
         Assignment(service.name, node.name, node.server) for service in services for node in placed[service.name]
     )
-    return tuple(witness), problems
+    return tuple(assignment), problems
 
 
 def _choose(service: Demand, eligible: Sequence[Node], load: _Load) -> list[Node]:

@@ -1,6 +1,6 @@
 """Which pools there are, and which services may run on which: the architecture's rows met with the stack's machines.
 
-topology_layout.py does the same from a Fuel-CCP topology. Both end in a `Layout`; the witness then shows that it works.
+topology_layout.py does the same from a Fuel-CCP topology. Both produce a `Layout`; the assignment proves it feasible.
 """
 
 from __future__ import annotations

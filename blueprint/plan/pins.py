@@ -15,7 +15,7 @@ KEY = "pool"
 
 
 def may_own(row: Row, machine: Machine) -> bool:
-    """Whether the machine's role lets it be kept for the row's service."""
+    """Whether the machine's role allows dedicating it to the row's service."""
     return CONTROLLER_POOL in machine.roles or (row.monitoring and MONITORING_POOL in machine.roles)
 
 
@@ -46,7 +46,7 @@ def _problem(machine: Machine, pool: str, owners: Mapping[str, Row]) -> str | No
     if pool not in owners:
         return (
             f"there is no pool '{pool}'{did_you_mean(pool, known)}; write one of: {', '.join(known)}, or "
-            f"{common[0]} for a node that is kept for none of them"
+            f"{common[0]} for a node that is dedicated to none of them"
         )
     if not may_own(owners[pool], machine):
         admitted = ", ".join(service for service in known if may_own(owners[service], machine))

@@ -72,7 +72,7 @@ class Plan:
         return tuple(node for node in self.nodes if node.pool == name)
 
     def carrying(self, role: str) -> tuple[Node, ...]:
-        """The nodes whose machines have a role, whatever pool they are in."""
+        """The nodes whose machines have a role, in any pool."""
         return tuple(node for node in self.nodes if role in node.roles)
 
     def to_json(self) -> str:

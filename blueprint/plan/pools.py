@@ -1,4 +1,4 @@
-"""Assigns machines to pools: which nodes are kept for which service.
+"""Assigns machines to pools: which nodes are dedicated to which service.
 
 Each row of the architecture that has dedicated nodes owns a pool of its own name. Members of a quorum get nodes on
 different physical hosts, or the stack is refused; other owners get nodes as far apart as the servers allow.
@@ -12,7 +12,7 @@ The choice keeps still. In this order:
 3. What an owner still lacks, it takes from the machines that are left, the lowest address first. If none of them will
    do, machines change places along the shortest chain that ends at a free one. There is an assignment that keeps the
    members of each quorum on different hosts exactly if such chains find one (augmenting paths in a bipartite graph).
-4. Replicas beyond the architecture's count come last, so they take only machines that nobody else has.
+4. Replicas beyond the architecture's count come last, so they take only machines that no other service has.
 
 Without `pool:` one thing is not certain: that a node which had taken the place of another stays when that other comes
 back. `make pin` makes it certain.
@@ -69,7 +69,7 @@ def _common_pool(machine: Machine) -> str | None:
 
 @dataclass
 class _Owner:
-    """A service that nodes are kept for, and the machines it has so far."""
+    """A service with dedicated nodes, and the machines it has so far."""
 
     row: Row
     has: list[Machine] = field(default_factory=list[Machine])
@@ -99,7 +99,7 @@ class _Owners:
         self.dedicated = dedicated
         self.free = [m for m in machines if {CONTROLLER_POOL, MONITORING_POOL} & set(m.roles)]
         self.kept: list[Machine] = []
-        """Written beside them: the pool of those that are kept for no service."""
+        """Written beside them: the pool of machines that are dedicated to no service."""
         self.racks = len({machine.rack for machine in self.free})
 
     def take_pinned(self) -> None:

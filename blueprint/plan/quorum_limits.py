@@ -1,4 +1,4 @@
-"""How large a quorum may be, and which stacks put one at risk before a single pod is placed.
+"""Quorum size limits, and checks that reject a stack whose settings put a quorum at risk.
 
 Limits, with their sources: etcd odd, 3 to 7 (etcd's own FAQ; 004, 5.5.9 asks that its quorum be checked); Galera odd,
 3 to 5 (every member acknowledges each write; 004, 5.3.13); RabbitMQ odd (pause_minority needs a majority; 004, 5.3.12);
@@ -44,7 +44,7 @@ def majority(members: int) -> int:
 
 
 def problems(settings: Settings, architecture: Architecture, machines: Sequence[Machine]) -> list[Problem]:
-    """Quorums of a size that cannot work, and masters that die together."""
+    """Returns problems: invalid quorum sizes, missing masters, and (in production) masters on one physical host."""
     found: list[Problem] = []
     rows = {row.service for row in architecture.rows}
     for service, override in settings.services.items():
@@ -69,7 +69,7 @@ def problems(settings: Settings, architecture: Architecture, machines: Sequence[
 
 
 def warnings(settings: Settings, nodes: Sequence[Node]) -> Iterator[str]:
-    """What a lab may do, and ought to know."""
+    """Returns warnings about quorum settings that only a lab may have."""
     masters = [node.machine for node in nodes if MASTER_POOL in node.machine.roles]
     if len(masters) == 1:
         yield f"one master, {masters[0].name}: no quorum, its loss stops the control plane (004, 5.5.3 wants three)"

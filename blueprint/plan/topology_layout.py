@@ -81,7 +81,7 @@ def _node(machine: Machine, inventory: Sequence[Machine], hosts: Mapping[str, Se
         return node(machine, MASTER_POOL, guests=guests)
     services = [service for service, names in hosts.items() if machine.name in names]
     roles = dict.fromkeys((*machine.roles, *(ROLE_OF.get(service, CONTROLLER_POOL) for service in sorted(services))))
-    # The L2 agent goes along with whatever else a node does; alone it says nothing about the node.
+    # The L2 agent accompanies other services; alone it does not determine the kind of node.
     if COMPUTE_POOL in roles and set(services) <= {"nova-compute", "neutron-l2-agent"}:
         roles.pop(CONTROLLER_POOL, None)
     return node(replace(machine, roles=tuple(roles)), _pool(services), guests=guests)

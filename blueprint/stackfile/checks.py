@@ -27,7 +27,7 @@ _LABEL = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 
 
 def problems(settings: Settings) -> list[Problem]:
-    """Returns every setting that cannot be built, whatever the servers and the architecture are."""
+    """Returns every setting that cannot be built with any servers or architecture."""
     return [
         *_target(settings),
         *_release(settings),

@@ -23,10 +23,10 @@ from blueprint.stackfile.settings import Disk, Hypervisor, Server, Settings, Vir
 from blueprint.stackfile.ssh import host_keys
 
 HOST_RESERVE = 4
-"""GiB of a virt host that its virtual machines may not take: its own system and libvirt. Ours, unmeasured."""
+"""GiB of a virt host that its virtual machines may not take: its own system and libvirt. Not measured."""
 
 FEATURE = "reduced-footprint"
-"""Virtual machines as control-plane nodes come only where asked for (source 000: 'introduce new feature group')."""
+"""Virtual machines as control-plane nodes require this feature (source 000: 'introduce new feature group')."""
 
 
 class EntryError(ValueError):
@@ -39,7 +39,7 @@ class EntryError(ValueError):
 
 @dataclass(frozen=True)
 class Machine:
-    """A server or a virtual machine. `server` is the physical host it lives and dies with: itself, if physical."""
+    """A server or a virtual machine. `server` is the name of its physical host; a physical server names itself."""
 
     name: str
     server: str

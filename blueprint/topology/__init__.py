@@ -1,8 +1,8 @@
 """Fuel-CCP topologies: reads such a file and says which service may run on which node, and how often.
 
-`read_topology` reads a file with its includes, `place` lays it over real nodes as Fuel-CCP did, and both tell all that
-is wrong. `python -m blueprint.topology` shows it. Left out is which of its nodes an instance runs on, and whether the
-nodes suffice: that is the plan's matter. docs/topology.md is the user's page and says where this differs from Fuel-CCP.
+`read_topology` reads a file with its includes, `place` lays it over real nodes as Fuel-CCP did, and both report every
+error. `python -m blueprint.topology` shows it. Left out is which of its nodes an instance runs on, and whether the
+nodes suffice: the plan decides both. docs/topology.md is the user's page and says where this differs from Fuel-CCP.
 """
 
 from __future__ import annotations

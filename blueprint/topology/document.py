@@ -2,8 +2,8 @@
 
 Source: 004, 2.1.4, whose files begin with `!include` and a list, then `---` and sections of their own. An include
 may name one file as well, and may stand as the value of a key. Paths are relative to the file that includes. Everything
-that is wrong becomes a finding and reading goes on, so that one run tells all of it; what a section means is
-sections.py's matter.
+that is wrong becomes a finding and reading continues, so that one run reports all of it. sections.py interprets the
+sections.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """The sections of a CCP configuration file that decide placement, checked and typed: nodes, roles, replicas, services.
 
-Sections that place nothing (builder, registry, repositories, …) are allowed and left alone; configs are kept for what
-placement asks of them. Source: source 004, 1.4 Configuration key types. Whether the whole makes sense on real nodes is
-place.py's matter.
+Sections that place nothing (builder, registry, repositories, …) are allowed and ignored; configs are kept for
+placement. Source: 004, 1.4 Configuration key types. place.py checks the sections against real nodes.
 """
 
 from __future__ import annotations

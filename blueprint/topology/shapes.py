@@ -66,7 +66,7 @@ class Topology:
     services: Mapping[str, NamedService] = field(default_factory=dict[str, NamedService])
     configs: Mapping[object, object] = field(default_factory=dict[object, object])
     findings: tuple[Finding, ...] = ()
-    """What reading noticed; place() repeats it, so that a Placement tells the whole run."""
+    """Findings of the reader; place() adds its own, so that a Placement contains all of them."""
 
     def definition_of(self, service: str) -> str:
         """The definition behind a service's name: its `service_def`, else the name itself."""

@@ -1,9 +1,9 @@
-"""How the pack answers the engine: the SDK's own server, with three answers of ours.
+"""How the pack answers the engine: the SDK's server, with three overridden methods.
 
 1. `ConfigureStack` hands over the stack's configuration, which the SDK drops. The profile in it decides, before the
    engine asks for the policies, whether they are mandatory (docs/adr/0003-policy-enforcement.md).
 2. `AnalyzeStack` reads the resources once for all rules. The SDK would decode every resource again for each policy.
-3. `Analyze` and `Remediate`, called for every single resource, have nothing to say: all policies judge the whole stack.
+3. `Analyze` and `Remediate`, called for every single resource, return nothing: all policies evaluate the whole stack.
 
 All verdicts go to the engine's log as debug messages (record.py); violations as the SDK reports them.
 """
@@ -123,10 +123,10 @@ class Analyzer(sdk._PolicyAnalyzerServicer):  # pyright: ignore[reportPrivateUsa
 
 
 def _named(facts: Facts) -> tuple[str, str]:
-    """Profile and architecture, as far as they can be read; a rule says it where they cannot."""
+    """Profile and architecture, as far as they can be read; the rules report why they cannot."""
     try:
         return facts.profile, facts.required_architecture.name
-    except Exception:  # whatever is wrong with them
+    except Exception:  # the rules report the error
         return PRODUCTION, ""
 
 

@@ -2,7 +2,7 @@
 
 Few false alarms before many finds: a value counts where it cannot well be anything else. References to a secret
 (`$VARIABLE`, `{{ template }}`, a path) are none, and what the engine keeps encrypted never comes here. No function here
-gives a value away: what is said is what kind it is.
+returns a value: a finding contains only the kind of secret.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 _WORDS = r"pass(?:word|wd|phrase)|secret|token|cookie|(?:secret|api|private|access)[_\-.]?key"
 _NAME = rf"[\w.\-]*(?:{_WORDS})"
 _HARMLESS = re.compile(r"initial[_\-]cluster[_\-]token|no[_\-]?pass(word)?$|continue[_\-]token", re.I)
-"""Names that end alike: the token of etcd's cluster tells clusters apart and guards nothing."""
+"""Names with such an ending that are not secret, for example the token that only identifies an etcd cluster."""
 
 _UNDER_A_NAME = re.compile(
     rf"""^[ \t\-]*(?:export +|Environment=)?["']?({_NAME})["']?[ \t]*[:=][ \t]*["']?([^\s"',;#]+)""", re.I | re.M

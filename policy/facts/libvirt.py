@@ -1,4 +1,4 @@
-"""Virtual machines that somebody wrote by hand: libvirt's own resources."""
+"""Virtual machines of hand-written libvirt resources."""
 
 from __future__ import annotations
 

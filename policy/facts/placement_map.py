@@ -79,7 +79,7 @@ class Placement:
 
     @classmethod
     def from_json(cls, written: dict[str, Any]) -> Placement:
-        """The same read back. ValueError, KeyError or TypeError where it is not whole."""
+        """The same read back. ValueError, KeyError or TypeError if it is incomplete."""
         rows: list[dict[str, Any]] = written["placed"]
         placed = (
             Placed(
@@ -98,7 +98,7 @@ def read(facts: Facts) -> Placement:
     places: list[Place] = []
     try:
         nodes = sorted(facts.nodes, key=lambda node: node.name)
-    except Exception as reason:  # whatever it is, the map says so and the rules judge it
+    except Exception as reason:  # the map contains the reason, and the rules report it
         return Placement((), (), (f"the nodes: {reason}",))
     for node in nodes:
         try:

@@ -1,8 +1,8 @@
 """Reading a resource's properties without ever mistaking "not known yet" for a value.
 
-In a preview, whatever depends on a resource that does not exist yet is unknown. `Properties` raises `NotKnown`, naming
-resource and property, as soon as a rule needs such a value; a rule that needs it is then "not evaluated". Properties
-that no rule touches may be unknown without harm.
+In a preview, every value that depends on a resource that does not exist yet is unknown. If a rule reads such a value,
+`Properties` raises `NotKnown` with the resource and the property, and the rule is "not evaluated". Unknown values that
+no rule reads have no effect.
 """
 
 from __future__ import annotations

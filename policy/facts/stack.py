@@ -77,9 +77,9 @@ class Facts:
 
     @property
     def architecture(self) -> Architecture | None:
-        """The norm to judge by; None in a stack without a Cloud.
+        """The reference architecture that the Cloud names; None in a stack without a Cloud.
 
-        The Cloud names it. One of ours is ours, whatever file of that name a stack has; only another is a stack's own.
+        A built-in name always selects the built-in file. Any other name selects the stack's own file.
         """
         if isinstance(self._architecture, Exception):
             raise self._architecture
@@ -87,7 +87,7 @@ class Facts:
 
     @cached_property
     def _architecture(self) -> Architecture | Exception | None:
-        """Loaded once, and refused once: many rules ask for it."""
+        """The architecture, or the error of loading it, loaded once for all rules."""
         try:
             return self._load_architecture(self.clouds[0].architecture) if self.clouds else None
         except Exception as reason:  # a bad file, an unknown name
@@ -100,7 +100,7 @@ class Facts:
             return load_architecture(name)
         if self._architecture_file is None:
             raise LookupError(
-                f"architecture '{name}' is none of ours, and the stack's configuration has no file for it"
+                f"architecture '{name}' is not built in, and the stack's configuration has no file for it"
             )
         own = load_architecture(str(_ROOT / self._architecture_file))
         if own.name != name:
@@ -214,7 +214,7 @@ class Facts:
     def eligible(self, workload: Workload) -> tuple[Node, ...]:
         """The nodes that the workload's pods may be put on, by the scheduler's own rules.
 
-        Raises NoNodes where the stack describes none: then nobody can say.
+        Raises NoNodes if the stack describes no nodes.
         """
         if not self.nodes:
             raise NoNodes

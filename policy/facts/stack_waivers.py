@@ -78,7 +78,7 @@ def _fits(waiver: Waiver, finding: Finding) -> bool:
 
 
 def read(text: str | None, rules: Collection[str]) -> Waivers:
-    """The waivers of a stack's configuration, JSON as the engine has it; none where there is none.
+    """The waivers of a stack's configuration, JSON as the engine has it; empty if the stack has none.
 
     Programs other than Quorate do not validate this key. If it cannot be read, the waiver rules report the reason.
     """

@@ -1,4 +1,4 @@
-"""Room: for each pod, for all pods after the loss of a physical host, and for the computes of the architecture."""
+"""Capacity for pods, also after the loss of a physical host, and for the computes of the architecture."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ COMPUTE = "compute"
 
 @lru_cache(maxsize=1)
 def _free(facts: Facts) -> Mapping[str, Resources]:
-    """What daemons leave of every node that says how much it has, by its name."""
+    """The capacity that DaemonSets leave free on every node of known size, by the node's name."""
     free = {node.name: node.room for node in facts.nodes if node.room is not None}
     for daemon in facts.workloads:
         if daemon.kind == "DaemonSet" and free:
@@ -35,7 +35,7 @@ def _free(facts: Facts) -> Mapping[str, Resources]:
 
 
 def _sized(facts: Facts, workload: Workload) -> bool:
-    """Whether it asks for anything, and all nodes that may run it say what they have."""
+    """Whether it requests anything, and the size of all its eligible nodes is known."""
     if not workload.is_long_running or not facts.nodes:
         return False
     nodes = facts.eligible(workload)
@@ -51,12 +51,12 @@ def _one_each(facts: Facts, workload: Workload) -> bool:
     id="pod-fits-node",
     title="Every pod's requests fit its eligible nodes",
     severity=Severity.HIGH,
-    rationale="A pod that requests more than any of its nodes has stays Pending for ever, whatever else is free.",
+    rationale="A pod that requests more than any of its nodes has stays Pending.",
     sources=(Source("project", "Capacity", "every pod fits the nodes that it may run on"),),
     remediation="Lower the requests of its containers, or give it larger nodes.",
     subjects=lambda facts: facts.workloads,
     applies=_sized,
-    not_applicable_reason="no workload requests anything on nodes that say what they have",
+    not_applicable_reason="no workload requests anything on nodes of known size",
     since="0.2.0",
 )
 def pod_fits_node(facts: Facts, workload: Workload) -> Iterator[Problem]:
@@ -118,23 +118,23 @@ def _weight(workload: Workload) -> tuple[Decimal, Decimal, str]:
     id="requests-fit-after-loss",
     title="Resource requests fit after the loss of any one physical host",
     severity=Severity.HIGH,
-    rationale="Instances of a lost host start again on what is left of their nodes. Where that is too small, some "
-    "stay Pending until the host is back: the architecture's counts hold in fair weather only.",
+    rationale="Instances of a lost host start again on the remaining nodes. If these have too little capacity, some "
+    "instances stay Pending until the host is back.",
     sources=(
         Source("project", "Capacity", "requests fit the nodes that remain after the loss of any one physical host"),
     ),
     remediation="Add a node to the pools, on a physical host of its own, or lower the requests of what runs there.",
     subjects=_node_sets,
     applies=lambda _facts, node_set: len({node.server for node in node_set.nodes}) > 1,
-    not_applicable_reason="no workloads on nodes of several physical hosts that say what they have",
+    not_applicable_reason="no workloads on nodes of known size on several physical hosts",
     parameters={"lost": "one physical host", "counted": "instances that the anti-affinities still let run"},
     since="0.2.0",
 )
 def requests_fit_after_loss(facts: Facts, node_set: NodeSet) -> Iterator[Problem]:
     """Sums for each set of nodes that a workload may use, of all workloads that may use no others.
 
-    A failure is proof: that much does not fit, however it is put. A pass is none: the sum may fit and no packing do so,
-    and workloads with further nodes are not counted. The planner's witness and `make prove` show a placement.
+    A failure proves that the requests do not fit in any placement. A pass does not prove the opposite: a placement may
+    still not exist, and workloads with further nodes are not counted. The plan and `make prove` show a placement.
     """
     free = _free(facts)
     total = sum((free[node.name] for node in node_set.nodes), Resources())
@@ -152,7 +152,8 @@ def requests_fit_after_loss(facts: Facts, node_set: NodeSet) -> Iterator[Problem
         server, (asked, left) = min(worst.items(), key=lambda each: (each[1][1].memory - each[1][0].memory, each[0]))
         which = f"{server} or any of {pluralize(len(worst) - 1, 'other')}" if len(worst) > 1 else server
         yield Problem(
-            f"after losing {which}, pods request {asked} of {left}", "room for all replicas that can still run"
+            f"after losing {which}, pods request {asked}, but {left} is free",
+            "room for all replicas that can still run",
         )
 
 
@@ -236,14 +237,14 @@ def _at_once(facts: Facts, workloads: Sequence[Workload]) -> Resources:
     sources=(Source("project", "Capacity", "every instance finds a node in whatever order pods are scheduled"),),
     remediation="Give the nodes more cores and memory, lower requests, or let fewer services run there.",
     subjects=_shared_nodes,
-    not_applicable_reason="no workload runs on nodes that say what they have",
+    not_applicable_reason="no workload runs on nodes of known size",
     enforcement={PRODUCTION: Enforcement.ADVISORY, LAB: Enforcement.ADVISORY},
     since="0.2.0",
 )
 def room_in_any_order(facts: Facts, shared: SharedNodes) -> Iterator[Problem]:
-    """The other side of requests-fit-after-loss: a pass is proof, a failure is none, for it may have been lucky.
+    """A pass proves that everything fits; a service that fails may still fit in some scheduling orders.
 
-    A service with enough other nodes is not concerned. What a node's own system keeps is the node's to say.
+    A service with enough other nodes is not concerned. Counts the capacity that each node declares.
     """
     short = shared.short(facts)
     concerned = [each.title for each in shared.workloads if short and _unsure(facts, each)]
@@ -273,7 +274,7 @@ def _unsure(facts: Facts, workload: Workload) -> bool:
     title="The reference architecture covers the number of compute nodes",
     severity=Severity.MEDIUM,
     rationale="Counts and dedicated nodes of an architecture were validated at its size. A cloud that has outgrown it "
-    "runs a control plane that nobody has tested at that scale.",
+    "runs a control plane that was not validated at that scale.",
     sources=(
         Source("004", "5.3.16", "the following table summarizes the placement requirements of the services"),
         Source("004", "5.4.16", "the following table summarizes the placement requirements of the services"),

@@ -25,7 +25,7 @@ def is_pinned(image: str) -> bool:
     id="no-floating-tag",
     title="Images carry a version tag or a digest",
     severity=Severity.HIGH,
-    rationale="Without a tag, or with `latest`, an image is whatever was pushed last. Members of one quorum that "
+    rationale="Without a tag, or with `latest`, an image is the last one that was pushed. Members of one quorum that "
     "start on different days run different versions.",
     sources=(
         Source("project", "Images", "images carry a version tag or a digest, and production images a digest"),
@@ -66,7 +66,7 @@ def _will_pull(facts: Facts, _each: Pods) -> bool:
         ),
     ),
     remediation="Write the digests under quorate:images.digests, by the image's name (`skopeo inspect --format "
-    "'{{.Digest}}' docker://<image>` tells one), or a whole reference under quorate:services.<name>.image.",
+    "'{{.Digest}}' docker://<image>` prints it), or a whole reference under quorate:services.<name>.image.",
     subjects=pods,
     applies=_will_pull,
     not_applicable_reason="the stack is a lab, makes no pod, or is only rendered and pins no image at all "
@@ -98,7 +98,7 @@ def _using(facts: Facts) -> Iterator[Cloud | Pods]:
     applies=lambda facts, _user: facts.profile == PRODUCTION,
     not_applicable_reason="the stack is a lab, or has neither a Cloud nor pods",
     parameters={"namespaces": ", ".join(PUBLIC)},
-    # Advice: whoever pins digests may pull from anywhere, and no digest must be guessed to please a rule.
+    # Advisory: images pinned by digest may come from any registry, and a digest must not be guessed to pass a rule.
     enforcement={PRODUCTION: Enforcement.ADVISORY, LAB: Enforcement.ADVISORY},
     since="0.2.0",
 )

@@ -64,7 +64,7 @@ def _in_pods(each: Pods) -> Iterator[str]:
 
 
 def _in_secret(props: Properties) -> Iterator[str]:
-    """Whatever is in a Secret is one; where the engine does not know it for one, its state has it in clear text."""
+    """Every value of a Secret is secret. Unless the engine knows it as such, the state contains it in clear text."""
     for field in ("stringData", "data"):
         for key in props.at(field).keys():  # noqa: SIM118 - a Properties is no mapping
             value = props.at(field, key)

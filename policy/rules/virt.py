@@ -18,7 +18,7 @@ FEATURE = "reduced-footprint"
 MIXED_WITH = "compute"
 HYPERVISORS = ("kvm", "lxc", "container")
 RESERVE = 4
-"""GiB of a virt host that its own system and libvirt keep. Ours, unmeasured (blueprint/stackfile/inventory.py)."""
+"""GiB of a virt host that its own system and libvirt keep. Not measured (as in blueprint/stackfile/inventory.py)."""
 DISCLAIMERS = ("performance", "security")
 ISOLATION = "isolation"
 """Acknowledged where the hypervisor shares its kernel with its guests."""
@@ -153,7 +153,7 @@ def virt_disclaimers_acknowledged(facts: Facts, cloud: Cloud) -> Iterator[Proble
 
 
 def _carriers(facts: Facts) -> Iterator[VirtHost | Domain]:
-    """Virt hosts of ours, and libvirt domains, of ours or by hand."""
+    """Virt hosts, and libvirt domains including hand-written ones."""
     yield from facts.virt_hosts
     yield from domains(facts.resources)
 
@@ -206,7 +206,7 @@ def hypervisor_known(facts: Facts, carrier: VirtHost | Domain) -> Iterator[Probl
     since="0.2.0",
 )
 def virt_host_is_protected(_facts: Facts, carrier: VirtHost | Domain) -> Iterator[Problem]:
-    """The engine's own protection: it refuses the deletion, whoever asks for it."""
+    """Checks the resource option: the engine then refuses every deletion."""
     if not carrier.resource.protected:
         yield Problem("not protected", "the resource option protect=True")
 
@@ -275,7 +275,7 @@ def _guests(facts: Facts, host: VirtHost) -> Iterator[Machine]:
 
 
 def _root(machine: Machine) -> ElementTree.Element | None:
-    """Its libvirt domain; None where it has none, or one that nobody can read."""
+    """Its libvirt domain; None if it has no domain or an unreadable one."""
     if DOMAIN not in machine.definition:
         return None
     try:

@@ -13,7 +13,7 @@ from policy.rule import Problem, Source, rule
 from suggestion import did_you_mean
 
 ADVISORY = {PRODUCTION: Enforcement.ADVISORY, LAB: Enforcement.ADVISORY}
-"""What is left of a waiver stops nobody by itself: the failure that an expired one was for does."""
+"""An expired or unused waiver does not block an update; the failure it was written for does."""
 
 _NONE = "the stack file has no waiver"
 _PROJECT = Source("project", "Waivers", "a waiver names a rule, a resource, a reason, an owner and an expiry date")

@@ -46,7 +46,7 @@ def test_operators(operator: str, key: str, values: list[str], met: bool) -> Non
 
 
 def test_an_operator_that_is_none() -> None:
-    with pytest.raises(Malformed, match="operator 'Is' is none of In, NotIn"):
+    with pytest.raises(Malformed, match="operator 'Is' is not valid; use one of In, NotIn"):
         requirement(tree({"key": "zone", "operator": "Is"}))
 
 

@@ -121,7 +121,7 @@ FAULTS: dict[str, tuple[Callable[[Data], object], str, str]] = {
     "total": (
         lambda d: d.update(dedicated_total=7),
         "dedicated_total",
-        "is 7, the rows dedicate 6; write 6, or mend dedicated_nodes of a row",
+        "is 7, the rows dedicate 6; write 6, or fix dedicated_nodes of a row",
     ),
     "row twice": (
         lambda d: row(d, "nova-api").update(row="keystone-all"),
@@ -145,7 +145,7 @@ FAULTS: dict[str, tuple[Callable[[Data], object], str, str]] = {
         lambda d: row(d, "nagios").update(runs_on=["storage"]),
         "row Nagios",
         (
-            "runs on storage, whose nodes admit nobody while it is light; "
+            "runs on storage, whose nodes admit no other service while it is light; "
             "take storage out of its runs_on, or write nagios into admits of row ceph-osd"
         ),
     ),

@@ -152,7 +152,7 @@ WRONG: dict[str, tuple[list[dict[str, Any]], str]] = {
     "an unknown pool": (
         [controllers(pool={"mysql": "ctl1"})],
         "quorate:servers (ctl1).pool: there is no pool 'mysql' (did you mean 'mysqld'?); write one of: mysqld, "
-        "rabbitmq, or controller for a node that is kept for none of them",
+        "rabbitmq, or controller for a node that is dedicated to none of them",
     ),
     "a pool that the role does not admit": (
         [controllers(), server("mon1", ["monitoring"], "10.20.9.20", pool="mysqld")],

@@ -54,7 +54,7 @@ def resources(tree: Properties) -> Resources:
 
 
 def quantity(tree: Properties) -> Decimal:
-    """A quantity, in its unit: cores, bytes. Malformed for a text that is none."""
+    """A quantity, in its unit: cores, bytes. Raises Malformed if the text is not a valid quantity."""
     if not tree.given():
         return Decimal(0)
     if not tree.is_text():
@@ -62,12 +62,12 @@ def quantity(tree: Properties) -> Decimal:
     text = tree.text()
     match = _WRITTEN.fullmatch(text)
     if not match:
-        raise Malformed(f"'{text}' is no quantity")
+        raise Malformed(f"'{text}' is not a valid quantity")
     number, exponent, suffix = match.groups()
     try:
         return Decimal(number) * (Decimal(10) ** int(exponent) if exponent else _SUFFIX[suffix or ""])
     except ArithmeticError:
-        raise Malformed(f"'{text}' is no quantity") from None
+        raise Malformed(f"'{text}' is not a valid quantity") from None
 
 
 def _short(value: Decimal) -> str:

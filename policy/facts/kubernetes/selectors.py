@@ -25,7 +25,7 @@ class Requirement:
 
 @dataclass(frozen=True)
 class Selector:
-    """A selector that is there; an absent one is None and selects nothing."""
+    """A label selector. An absent selector is None, which selects nothing."""
 
     requirements: tuple[Requirement, ...] = ()
     """None of them: every object."""
@@ -52,7 +52,7 @@ def requirement(tree: Properties) -> Requirement:
     """One of matchExpressions or matchFields."""
     operator = tree.at("operator").text()
     if operator not in _OPERATORS:
-        raise Malformed(f"operator '{operator}' is none of {', '.join(_OPERATORS)}")
+        raise Malformed(f"operator '{operator}' is not valid; use one of {', '.join(_OPERATORS)}")
     return Requirement(tree.at("key").text(), operator, tree.at("values").words())
 
 
@@ -69,7 +69,7 @@ def _whole(text: str) -> int:
 
 
 def _numbers(compare: Callable[[Labels, Requirement], bool]) -> Callable[[Labels, Requirement], bool]:
-    """Gt and Lt: whatever is no whole number never matches."""
+    """Gt and Lt: a value that is not a whole number never matches."""
 
     def met(labels: Labels, requirement: Requirement) -> bool:
         try:

@@ -1,4 +1,4 @@
-"""Workloads: whatever puts pods on nodes, read from the Kubernetes object as it was written."""
+"""Workloads: the Kubernetes objects that create pods, read from their manifests."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _TEMPLATE = {
 
 @dataclass(frozen=True)
 class Toleration:
-    """A taint that pods put up with."""
+    """A toleration of a taint."""
 
     key: str
     operator: str
@@ -189,7 +189,7 @@ class Workload:
 
     @cached_property
     def tolerations(self) -> tuple[Toleration, ...]:
-        """Taints that its pods put up with."""
+        """Taints that its pods tolerate."""
         return tuple(
             Toleration(
                 each.at("key").text(),

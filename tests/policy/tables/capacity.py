@@ -105,7 +105,7 @@ CASES = (
         sized(),
         asking("web", "one", "1Gi"),
         undecided="web",
-        message="'one' is no quantity",
+        message="'one' is not a valid quantity",
     ),
     case(loss, "room on what is left", sized(), asking("web", 2, "4Gi"), asking("api", 4, "4Gi"), AGENT, passes="api"),
     case(
@@ -115,8 +115,8 @@ CASES = (
         asking("web", 4, "8Gi", apart=()),
         asking("api", 4, "4Gi"),
         fails="web",
-        message="after losing x-1 or any of 2 others, pods request 20 cores and 32 GiB of 16 cores and 32 "
-        "GiB; expected room for all replicas that can still run",
+        message="after losing x-1 or any of 2 others, pods request 20 cores and 32 GiB, but 16 cores "
+        "and 32 GiB is free; expected room for all replicas that can still run",
     ),
     case(
         loss,
