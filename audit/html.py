@@ -74,6 +74,7 @@ def write(audit: Audit, file: StackFile, plan: PlanFile) -> str:
         chart=drawn,
         quorums=chart.QUORUMS,
         numbers=list(numbers.numbers(audit, file, plan)),
+        table_rows=numbers.table_rows(plan),
         style=Markup(style),  # noqa: S704 - our own file
         script=Markup(script),  # noqa: S704 - our own file
         style_hash=_hash(style),

@@ -1,12 +1,15 @@
-"""Where every number of a stack comes from: a row of the reference architecture, the stack file, or its override."""
+"""The numbers of a stack with their sources, and each service's row of the table beside what the plan builds.
+
+A number comes from a row of the reference architecture, from the stack file, or from the program.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
-from audit.plan import PlanFile
+from audit.plan import PlanFile, PlannedService
 from audit.positions import StackFile
 from audit.result import Audit
 from policy.facts.placement_map import Placed
@@ -14,7 +17,7 @@ from policy.facts.placement_map import Placed
 
 @dataclass(frozen=True)
 class Number:
-    """A number as the resources have it, and who says so."""
+    """A number as the resources have it, and its source."""
 
     what: str
     value: int
@@ -22,7 +25,31 @@ class Number:
     """What decided it: `row`, `override`, `topology`, `servers` or `program`."""
     source: str
     line: int | None = None
-    """Of the stack file, where it stands there."""
+    """Line of the stack file; None if the stack file does not contain it."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell of a service's row in the table, beside the planned value."""
+
+    table: str
+    planned: str
+    differs: bool
+    """Whether the table has a value, and another one is planned."""
+
+
+@dataclass(frozen=True)
+class TableRow:
+    """A service's row: instances, dedicated nodes, shareable, load balancer."""
+
+    service: str
+    row: str
+    in_table: bool
+    """False for a service that is newer than the table."""
+    cells: tuple[Cell, ...]
+    source: str
+    replaced_by: str | None
+    """What runs in place of a retired service, whose planned values mean nothing."""
 
 
 def numbers(audit: Audit, file: StackFile, plan: PlanFile) -> Iterator[Number]:
@@ -34,18 +61,24 @@ def numbers(audit: Audit, file: StackFile, plan: PlanFile) -> Iterator[Number]:
         yield _instances(audit, placed, file, plan)
     servers = file.line("quorate:servers")
     origin = "servers" if servers else "program"
-    said = "the servers of the stack file, by their roles" if servers else "the program"
+    source = "the servers of the stack file, by their roles" if servers else "the program"
     for pool, count in sorted(Counter(node.pool for node in placement.nodes).items()):
-        yield Number(f"nodes of pool {pool}" if pool else "nodes of no pool", count, origin, said, servers)
+        yield Number(f"nodes of pool {pool}" if pool else "nodes of no pool", count, origin, source, servers)
+
+
+def table_rows(plan: PlanFile) -> list[TableRow]:
+    """The table of the reference architecture beside the plan, in the order of the table."""
+    return [_table_row(service) for service in plan.services.values()]
 
 
 def _instances(audit: Audit, placed: Placed, file: StackFile, plan: PlanFile) -> Number:
     what = f"{'members' if placed.quorum else 'instances'} of {placed.name}"
-    row = f"row {placed.row} of architecture {audit.architecture}: {plan.sources.get(placed.service, '')}"
+    planned = plan.services.get(placed.service)
+    row = f"row {placed.row} of architecture {audit.architecture}: {planned.source if planned else ''}"
     key = f"quorate:services.{placed.service}.replicas"
     if line := file.line(key):
         return Number(what, placed.count, "override", f"{key}, over {row}", line)
-    if placed.service not in plan.sources:
+    if planned is None:
         servers = file.line("quorate:servers") if placed.quorum == "etcd" else None
         if servers:
             return Number(what, placed.count, "servers", "one on each server of role master: 004, 5.5.4", servers)
@@ -57,3 +90,19 @@ def _instances(audit: Audit, placed: Placed, file: StackFile, plan: PlanFile) ->
             what, placed.count, "row", f"one on each node that may run it; {row}", file.line("quorate:servers")
         )
     return Number(what, placed.count, "row", row, file.line("quorate:architecture"))
+
+
+def _table_row(service: PlannedService) -> TableRow:
+    pairs = zip(astuple(service.table), astuple(service.planned), strict=True)
+    cells = tuple(
+        Cell(_text(table), _text(planned), differs=table is not None and table != planned) for table, planned in pairs
+    )
+    in_table = not service.table.are_empty
+    return TableRow(service.name, service.row, in_table, cells, service.source, service.replaced_by)
+
+
+def _text(value: bool | int | None) -> str:
+    """A cell's text; a dash if the table has a dot."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "–" if value is None else str(value)

@@ -1,7 +1,7 @@
-"""What plan.json adds to the audit: one placement that fits, and the source of each count.
+"""Reads plan.json: one feasible placement, and each service with its row of the reference architecture.
 
-The rules never read the plan. The map takes from it only where an instance is drawn, and only where that agrees with
-what the resources allow.
+The rules never read the plan. The page takes the sources of counts and the cells of the architecture's table from it.
+The map takes a position from it only where the resources allow that position.
 """
 
 from __future__ import annotations
@@ -18,17 +18,61 @@ VERSION = 2
 
 
 @dataclass(frozen=True)
+class Cells:
+    """The four numbers of a service, as its row in the table of source 004 has them or as the plan builds them."""
+
+    instances: int | None
+    """None in the table: it has no number there."""
+    dedicated: int
+    """Nodes on which only this service and those its row admits may run."""
+    shareable: bool | None
+    load_balancer: bool | None
+
+    @property
+    def are_empty(self) -> bool:
+        """Whether the table has no row for the service."""
+        return (self.instances, self.shareable, self.load_balancer) == (None, None, None)
+
+
+@dataclass(frozen=True)
+class PlannedService:
+    """A service of the plan."""
+
+    name: str
+    row: str
+    planned: Cells
+    table: Cells
+    source: str
+    """The sections that the row cites."""
+    replaced_by: str | None = None
+    """What runs in place of a retired service."""
+
+    @classmethod
+    def from_json(cls, written: dict[str, Any]) -> PlannedService:
+        """A service as plan.json has it. KeyError or TypeError if it is malformed."""
+        table: dict[str, Any] = written["table"]
+        return cls(
+            written["name"],
+            written["row"],
+            Cells(written["instances"], written["dedicatedNodes"], written["shareable"], written["loadBalancer"]),
+            Cells(table["instances"], table["dedicated"], table["shareable"], table["loadBalancer"]),
+            written["source"],
+            written["replacedBy"],
+        )
+
+
+@dataclass(frozen=True)
 class PlanFile:
-    """The parts of a plan that the audit shows; empty where there is no plan."""
+    """The parts of a plan that the audit shows; empty if there is no plan."""
 
     assignment: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
     """Nodes by service."""
-    sources: dict[str, str] = field(default_factory=dict[str, str])
-    """Where a service's count comes from."""
+    services: dict[str, PlannedService] = field(default_factory=dict[str, PlannedService])
+    """By name, in the order of the plan."""
 
     @classmethod
     def read(cls, path: Path) -> PlanFile:
-        """The plan at a path; none where there is no such file, or one of another form."""
+        """The plan at a path; empty if there is no such file, or if it is malformed or of another version."""
         try:
             document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
             if document["version"] != VERSION:
@@ -36,12 +80,13 @@ class PlanFile:
             assignment: dict[str, list[str]] = defaultdict(list)
             for each in document["assignment"]:
                 assignment[each["service"]].append(each["node"])
-            return cls(dict(assignment), {each["name"]: each["source"] for each in document["services"]})
+            services = [PlannedService.from_json(each) for each in document["services"]]
+            return cls(dict(assignment), {each.name: each for each in services})
         except (OSError, ValueError, KeyError, TypeError):
             return cls()
 
     def nodes_of(self, placed: Placed, placement: Placement) -> tuple[int, ...] | None:
-        """Where it stands in the plan's assignment; None where the resources allow no such thing."""
+        """The nodes of the plan's assignment; None if the resources do not allow these nodes."""
         names = {placement.nodes[number].name: number for number in placed.nodes}
         chosen = self.assignment.get(placed.service, [])
         if len(set(chosen)) != placed.count or not set(chosen) <= names.keys():
