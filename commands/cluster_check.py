@@ -9,7 +9,7 @@ from commands import stack
 from proof import proof_file, verify
 from proof.api import Api, ApiError, Unreachable
 from proof.cluster import from_api
-from proof.expected import norm_of
+from proof.expected import expected_state
 from proof.kubeconfig import read_kubeconfig
 from toolchain.progress import UserError
 
@@ -23,9 +23,9 @@ def verify_cluster(root: Path, name: str, kubeconfig: Path | None) -> int:
         cluster = from_api(Api(read_kubeconfig(kubeconfig)))
     except (ApiError, Unreachable) as error:
         raise UserError(str(error)) from None
-    norm = norm_of(settings)
-    findings = verify.verify(norm, settings, cluster)
-    document = proof_file.to_json(verify.document(norm, cluster, findings))
+    state = expected_state(settings)
+    findings = verify.verify(state, cluster)
+    document = proof_file.to_json(verify.document(state, cluster, findings))
     path = proof_file.write(root / "build" / name / "verify", "verify.json", document)
     for finding in findings:
         print(finding)

@@ -1,4 +1,4 @@
-"""`quorate prove`: proves stacks on a real Kubernetes control plane and writes what it saw."""
+"""`quorate prove`: proves stacks on a real Kubernetes control plane and writes the results."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Request:
 
 
 def prove_stacks(root: Path, request: Request) -> int:
-    """Proves stacks and writes build/<stack>/proof/. Returns 0 if every check of every stack passes."""
+    """Proves stacks and writes build/<stack>/proof/. Returns 0 if all checks pass, 1 if not."""
     names = _stacks(request)
     unknown = [name for name in request.trials if name not in TRIALS]
     if unknown:
@@ -80,6 +80,8 @@ def _prove(root: Path, name: str, request: Request, binaries: Path, reporter: Re
     path = documents.write(directory, "proof.md", report.markdown(document))
     for finding in proof.findings[:20]:
         print(f"  {finding}", file=sys.stderr)
+    if sentence := report.expected_loss(document):
+        print(f"  {sentence}", flush=True)
     verdict = "passed" if proof.holds else "failed"
     print(f"Proof of {name} {verdict} ({duration(proof.seconds['total'])}): {path.relative_to(root)}", flush=True)
     return document

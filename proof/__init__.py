@@ -1,1 +1,1 @@
-"""The proof: a real API server and the real scheduler place a rendered stack, and lose its servers one by one."""
+"""The proof: schedules a rendered stack on a real API server and scheduler, and fails its servers one at a time."""

@@ -1,7 +1,7 @@
-"""What is in the cluster now: lists kept up to date by watches, and waiting for what one wants to see.
+"""A local cache of the cluster's objects, kept up to date by watches, and waits for a condition on it.
 
-Waiting costs nothing while nothing happens: whoever waits is woken by events. Observers see every change of a pod in
-its order, which is how a rollout is watched for a second member that is down.
+Events wake the waiting thread, so a wait takes no CPU while nothing changes. Observers receive every change of a pod in
+order: a rollout is watched this way for a second member that is down.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ WORKLOADS = {"deployments": "Deployment", "statefulsets": "StatefulSet", "daemon
 Key = tuple[str, str]
 """Namespace and name."""
 Observer = Callable[[str, Object], None]
-"""Is told what happened to a pod: ADDED, MODIFIED or DELETED."""
+"""Called with each event of a pod: ADDED, MODIFIED or DELETED, and the pod."""
 
 SILENCE = 12.0
-"""Seconds after which the scheduler tries nobody again of its own accord: its longest pause is 10."""
+"""Seconds without a change after which the scheduler has retried every pod: its longest backoff is 10 s."""
 LONG = 5.0
-"""Seconds without a change of an object after which somebody may have missed the last one."""
+"""Seconds without a change of an object after which a controller may have missed the last one."""
 PAUSE = 0.02
-"""Between two looks at what one waits for, so that a burst of events is looked at once."""
+"""Seconds between two evaluations of a condition, so that a burst of events costs one evaluation."""
 
 
-class Live:
-    """A cluster's objects. To be read under `lock` where several must fit together."""
+class ObjectCache:
+    """A cluster's objects. Hold `lock` to read several objects of the same moment."""
 
     def __init__(self, api: Api, check: Callable[[], None] = lambda: None) -> None:
         self.api = api
@@ -49,27 +49,27 @@ class Live:
         self.lock = threading.RLock()
         self._changed = threading.Condition(self.lock)
         self._kinds: dict[str, dict[Key, Object]] = {}
-        self._heard: dict[tuple[str, Key], float] = {}
+        self._changed_times: dict[tuple[str, Key], float] = {}
         self._closing = threading.Event()
         self._watches: dict[str, Watch] = {}
         self._observers: list[Observer] = []
         self.changed_at = time.monotonic()
 
     def all(self, kind: str) -> list[Object]:
-        """The objects of a kind, in no order."""
+        """Returns the objects of a kind, unordered."""
         with self.lock:
             return list(self._kinds[kind].values())
 
     def get(self, kind: str, name: str, namespace: str = "") -> Object | None:
-        """One object, where it is there."""
+        """Returns an object, or None if there is none."""
         with self.lock:
             return self._kinds[kind].get((namespace, name))
 
-    def unheard(self, kind: str) -> list[Object]:
-        """The objects of a kind that have not changed for `LONG`."""
+    def unchanged(self, kind: str) -> list[Object]:
+        """Returns the objects of a kind that have not changed for `LONG`."""
         with self.lock:
             now = time.monotonic()
-            return [item for key, item in self._kinds[kind].items() if now - self._heard[kind, key] >= LONG]
+            return [item for key, item in self._kinds[kind].items() if now - self._changed_times[kind, key] >= LONG]
 
     def wait(
         self,
@@ -77,20 +77,20 @@ class Live:
         timeout: float,
         *,
         quiet: float = math.inf,
-        hopeless: Callable[[], bool] = lambda: False,
+        give_up: Callable[[], bool] = lambda: False,
         nudge: Callable[[], None] = lambda: None,
     ) -> bool:
-        """Waits until `done` says so; gives up after `timeout`, or after `quiet` seconds without any change.
+        """Waits until `done` is true. Returns False after `timeout`, or after `quiet` seconds without a change.
 
-        Where it is `hopeless`, a shorter silence is enough. `nudge` is called every `LONG` seconds: in a large cluster
-        something changes all the time, and the one pod that was forgotten waits in no silence.
+        If `give_up` is true, `SILENCE` seconds without a change are enough. `nudge` is called every `LONG` seconds,
+        because in a large cluster other objects change all the time while one pod was missed.
         """
         started = nudged = time.monotonic()
         with self._changed:
             while not done():
                 now = time.monotonic()
                 silence = now - max(self.changed_at, started)
-                if now - started >= timeout or silence >= quiet or (silence >= SILENCE and hopeless()):
+                if now - started >= timeout or silence >= quiet or (silence >= SILENCE and give_up()):
                     return False
                 self._changed.wait(0.5)
                 self._changed.release()
@@ -106,7 +106,7 @@ class Live:
 
     @contextmanager
     def observed(self, observer: Observer) -> Generator[None]:
-        """Lets an observer see the changes of pods."""
+        """Calls an observer with the changes of pods."""
         with self.lock:
             self._observers.append(observer)
         try:
@@ -116,7 +116,7 @@ class Live:
                 self._observers.remove(observer)
 
     def start(self) -> None:
-        """Lists everything, then follows it."""
+        """Lists all objects, then watches them."""
         for kind, path in PATHS.items():
             version = self._list(kind, path)
             follower = threading.Thread(target=self._follow, args=(kind, path, version), name=kind, daemon=True)
@@ -134,7 +134,7 @@ class Live:
         with self._changed:
             self._kinds[kind] = {_key(item): item for item in items}
             self._touch()
-            self._heard.update({(kind, key): self.changed_at for key in self._kinds[kind]})
+            self._changed_times.update({(kind, key): self.changed_at for key in self._kinds[kind]})
         return version
 
     def _follow(self, kind: str, path: str, version: str) -> None:
@@ -149,20 +149,20 @@ class Live:
                         break
                     version = item["metadata"]["resourceVersion"]
                     if event != "BOOKMARK":
-                        self._take(kind, event, item)
+                        self._update(kind, event, item)
             except (Unreachable, ApiError):
                 self._closing.wait(0.5)
 
-    def _take(self, kind: str, event: str, item: Object) -> None:
+    def _update(self, kind: str, event: str, item: Object) -> None:
         with self._changed:
             self._touch()
             key = _key(item)
             if event == "DELETED":
                 self._kinds[kind].pop(key, None)
-                self._heard.pop((kind, key), None)
+                self._changed_times.pop((kind, key), None)
             else:
                 self._kinds[kind][key] = item
-                self._heard[kind, key] = self.changed_at
+                self._changed_times[kind, key] = self.changed_at
             if kind == "pods":
                 for observer in self._observers:
                     observer(event, item)
@@ -173,14 +173,14 @@ class Live:
 
 
 @contextmanager
-def following(api: Api, check: Callable[[], None] = lambda: None) -> Generator[Live]:
-    """A cluster's objects, followed for as long as they are needed. `check` raises where waiting has become vain."""
-    live = Live(api, check)
-    live.start()
+def object_cache(api: Api, check: Callable[[], None] = lambda: None) -> Generator[ObjectCache]:
+    """Runs a cache. `check` is called during each wait, and raises if the control plane has failed."""
+    cache = ObjectCache(api, check)
+    cache.start()
     try:
-        yield live
+        yield cache
     finally:
-        live.close()
+        cache.close()
 
 
 def _key(item: Object) -> Key:

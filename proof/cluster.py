@@ -1,4 +1,4 @@
-"""Nodes, pods, workloads and budgets as the judges see them: plain facts read off a live cluster's objects."""
+"""A cluster at one moment: its nodes, pods, workloads and disruption budgets, read from the API's objects."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from contract import COMPANION_OF, DEDICATED, POOL, ROW, SERVER
 from proof.api import Api
-from proof.cache import PATHS, WORKLOADS, Live
+from proof.cache import PATHS, WORKLOADS, ObjectCache
 from proof.objects import Object, at, listed, mapping, name, number, text, texts, words
 
 CONTROL_PLANE = "node-role.kubernetes.io/control-plane"
@@ -27,47 +27,50 @@ class Node:
 
     @property
     def server(self) -> str | None:
+        """The physical host, by its label."""
         return self.labels.get(SERVER)
 
     @property
     def pool(self) -> str | None:
+        """The pool, by its label."""
         return self.labels.get(POOL)
 
     @property
     def is_master(self) -> bool:
-        """A Kubernetes master, and with it a member of etcd."""
+        """Whether it is a Kubernetes master, and so a member of etcd."""
         return CONTROL_PLANE in self.labels or any(key == CONTROL_PLANE for key, _, _ in self.taints)
 
     @property
     def open(self) -> bool:
-        """Ready, and without a taint that speaks of its condition."""
+        """Whether it is ready and has no taint of a node condition."""
         return self.ready and not any(key.startswith("node.kubernetes.io/") for key, _, _ in self.taints)
 
     @property
-    def kept_for(self) -> tuple[str, ...]:
-        """Pools whose taint keeps others out."""
+    def dedicated_to(self) -> tuple[str, ...]:
+        """Pools and services that its taints dedicate it to."""
         return tuple(value for key, value, effect in self.taints if key == DEDICATED and effect == "NoSchedule")
 
 
 @dataclass(frozen=True)
 class Pod:
-    """A pod that is to run, or runs."""
+    """A pod that has not ended."""
 
     name: str
     namespace: str
     labels: Mapping[str, str]
     row: str | None
     kind: str
-    """Of the workload that made it; empty where none did."""
+    """Of the workload that created it; empty if it has none."""
     workload: str
     node: str | None
     ready: bool
     refusal: str | None
-    """Why the scheduler found no node for it, in its own words."""
+    """The scheduler's message if it found no node."""
     ending: bool
+    """Whether its deletion has begun."""
     uid: str = ""
     companion_of: str | None = None
-    """The row that its workload accompanies, by the annotation."""
+    """The row that its workload is a companion of."""
 
     @property
     def title(self) -> str:
@@ -76,7 +79,7 @@ class Pod:
 
 @dataclass(frozen=True)
 class Workload:
-    """What keeps pods running."""
+    """A Deployment, StatefulSet or DaemonSet."""
 
     kind: str
     name: str
@@ -85,7 +88,7 @@ class Workload:
     wanted: int
     ready: int
     settled: bool
-    """Its controller has seen its newest form, and every pod is of that form and ready."""
+    """Its controller has observed the newest generation, and all its pods are of the newest revision and ready."""
 
     @property
     def title(self) -> str:
@@ -94,7 +97,7 @@ class Workload:
 
 @dataclass(frozen=True)
 class Budget:
-    """A disruption budget, and what the cluster makes of it."""
+    """A PodDisruptionBudget and its status."""
 
     name: str
     namespace: str
@@ -106,7 +109,7 @@ class Budget:
     healthy: int
 
     def selects(self, pod: Pod) -> bool:
-        """As the API server would select: an empty selector selects all of the namespace."""
+        """Whether it selects a pod, as in the API: an empty selector selects the whole namespace."""
         if pod.namespace != self.namespace:
             return False
         if any(pod.labels.get(key) != value for key, value in self.labels.items()):
@@ -116,7 +119,7 @@ class Budget:
 
 @dataclass(frozen=True)
 class Cluster:
-    """One moment of a cluster."""
+    """A cluster at one moment."""
 
     nodes: Mapping[str, Node]
     pods: tuple[Pod, ...]
@@ -125,7 +128,7 @@ class Cluster:
     _by_row: dict[str, list[Pod]] = field(default_factory=dict[str, list[Pod]], repr=False)
 
     def of_row(self, row: str) -> list[Pod]:
-        """The pods of a row, the ending ones left out."""
+        """Returns the pods of a row without those whose deletion has begun."""
         if not self._by_row:
             for pod in self.pods:
                 if pod.row is not None and not pod.ending:
@@ -133,19 +136,19 @@ class Cluster:
         return self._by_row.get(row, [])
 
     def server_of(self, pod: Pod) -> str | None:
-        """The physical host that a pod stands on."""
+        """Returns the physical host of a pod's node."""
         node = self.nodes.get(pod.node or "")
         return node.server if node else None
 
 
-def from_live(live: Live) -> Cluster:
-    """The cluster as it is at this moment."""
-    with live.lock:
-        return _cluster({kind: live.all(kind) for kind in PATHS})
+def from_cache(cache: ObjectCache) -> Cluster:
+    """Reads the cluster from a cache, at one moment."""
+    with cache.lock:
+        return _cluster({kind: cache.all(kind) for kind in PATHS})
 
 
 def from_api(api: Api) -> Cluster:
-    """A cluster that is looked at once."""
+    """Reads the cluster from the API, once."""
     return _cluster({kind: api.items(path)[0] for kind, path in PATHS.items()})
 
 
@@ -157,7 +160,7 @@ def _cluster(objects: Mapping[str, list[Object]]) -> Cluster:
 
 
 def node_of(item: Object) -> Node:
-    """A node from its object."""
+    """Reads a node from its object."""
     taints, addresses = listed(item, "spec", "taints"), listed(item, "status", "addresses")
     return Node(
         name=name(item),
@@ -169,7 +172,7 @@ def node_of(item: Object) -> Node:
 
 
 def pod_of(item: Object) -> Pod:
-    """A pod from its object."""
+    """Reads a pod from its object."""
     kind, workload = _maker(item)
     node = at(item, "spec", "nodeName")
     scheduled = _condition(item, "PodScheduled")
@@ -191,7 +194,7 @@ def pod_of(item: Object) -> Pod:
 
 
 def workload_of(kind: str, item: Object) -> Workload:
-    """A workload from its object."""
+    """Reads a workload from its object."""
     status = mapping(item, "status")
     if kind == "DaemonSet":
         wanted, there = number(status, "desiredNumberScheduled"), number(status, "currentNumberScheduled")
@@ -214,7 +217,7 @@ def workload_of(kind: str, item: Object) -> Workload:
 
 
 def budget_of(item: Object) -> Budget:
-    """A budget from its object."""
+    """Reads a disruption budget from its object."""
     expressions = listed(item, "spec", "selector", "matchExpressions")
     return Budget(
         name=name(item),
@@ -229,7 +232,7 @@ def budget_of(item: Object) -> Budget:
 
 
 def _lasts(item: Object) -> bool:
-    """Whether a pod is to run on: what has done its work takes no place any more."""
+    """Whether a pod has not ended: pods of finished jobs are left out."""
     return at(item, "status", "phase") not in ("Succeeded", "Failed")
 
 
@@ -239,7 +242,7 @@ def _condition(item: Object, kind: str) -> Object:
 
 
 def _maker(item: Object) -> tuple[str, str]:
-    """Kind and name of the workload behind a pod; a Deployment's stands behind its ReplicaSet."""
+    """Returns kind and name of the workload that created a pod: of a ReplicaSet, its Deployment."""
     for owner in listed(item, "metadata", "ownerReferences"):
         if owner.get("controller"):
             kind, owner_name = str(owner["kind"]), str(owner["name"])

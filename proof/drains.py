@@ -1,6 +1,7 @@
-"""Every node is drained through the eviction API, one at a time, as `kubectl drain` does.
+"""Drain trials: every node is drained through the eviction API, one at a time, as `kubectl drain` does.
 
-Budgets must let the node's own pods go, and must refuse a second member of a quorum while the first has no place.
+Disruption budgets must allow the eviction of the node's pods, and must reject the eviction of a second member of a
+quorum while the first is Pending.
 """
 
 from __future__ import annotations
@@ -10,108 +11,110 @@ from dataclasses import dataclass
 
 from proof.api import STRATEGIC
 from proof.cluster import Pod
-from proof.simulation import Progress, Stand
+from proof.simulation import Progress, SimulatedCluster
 from proof.violations import Finding
 
 TOO_MANY = 429
-"""What the API server answers where a budget forbids an eviction."""
+"""The API server's status if a disruption budget rejects an eviction."""
 
 
 @dataclass(frozen=True)
 class Drain:
-    """How the drain of a node went."""
+    """The result of draining a node."""
 
     node: str
     evicted: int
     refused: tuple[str, ...]
-    """Quorums whose second member the API refused to evict."""
+    """Quorums of which the API server rejected the eviction of a second member."""
 
 
-def drain_each(stand: Stand, say: Progress) -> tuple[list[Drain], list[Finding]]:
-    """Every node in turn."""
+def drain_each(simulated: SimulatedCluster, say: Progress) -> tuple[list[Drain], list[Finding]]:
+    """Drains every node in turn."""
     drains: list[Drain] = []
     findings: list[Finding] = []
-    names = sorted(stand.cluster().nodes)
+    names = sorted(simulated.cluster().nodes)
     for number, node in enumerate(names, start=1):
         say(f"drain {number} of {len(names)}: {node}")
-        done, wrong = drain(stand, node)
+        done, wrong = drain(simulated, node)
         drains.append(done)
         findings += wrong
     return drains, findings
 
 
-def drain(stand: Stand, node: str) -> tuple[Drain, list[Finding]]:
-    """One node: cordoned, emptied of all but daemons, and given back."""
-    pods = [pod for pod in stand.pods_on([node]) if pod.kind != "DaemonSet"]
-    _cordon(stand, node, closed=True)
+def drain(simulated: SimulatedCluster, node: str) -> tuple[Drain, list[Finding]]:
+    """Cordons a node, evicts all its pods but those of DaemonSets, and uncordons it."""
+    pods = [pod for pod in simulated.pods_on([node]) if pod.kind != "DaemonSet"]
+    _cordon(simulated, node, closed=True)
     findings: list[Finding] = []
     for pod in pods:
-        status, message = _evict(stand, pod)
+        status, message = _evict(simulated, pod)
         if status >= 300:
-            findings.append(Finding("drain-goes-on", pod.title, f"{pod.name} may not leave {node}: {status} {message}"))
+            findings.append(
+                Finding("drain-goes-on", pod.title, f"{pod.name} cannot be evicted from {node}: {status} {message}")
+            )
     refused: tuple[str, ...] = ()
     if pods:
         rows = [pod.row for pod in pods if pod.row]
-        stand.wait(lambda: _settled(stand, pods, rows), timeout=90)
-        refused, wrong = _try_second_members(stand, pods)
+        simulated.wait(lambda: _settled(simulated, pods, rows), timeout=90)
+        refused, wrong = _try_second_members(simulated, pods)
         findings += wrong
-    _cordon(stand, node, closed=False)
-    if pods and not stand.wait(stand.is_whole, timeout=120):
-        waiting = [pod for pod in stand.cluster().pods if not pod.ready]
+    _cordon(simulated, node, closed=False)
+    if pods and not simulated.wait(simulated.is_ready, timeout=120):
+        waiting = [pod for pod in simulated.cluster().pods if not pod.ready]
         findings += [
-            Finding("mends-itself", pod.title, f"{pod.name} did not come back to {node}: {pod.refusal}")
+            Finding("mends-itself", pod.title, f"{pod.name} did not recover after {node} was uncordoned: {pod.refusal}")
             for pod in waiting
         ]
     return Drain(node, len(pods), refused), findings
 
 
-def _try_second_members(stand: Stand, evicted: Sequence[Pod]) -> tuple[tuple[str, ...], list[Finding]]:
-    """Asks for a second member of each three-member quorum that has just lost one and found no place for it."""
+def _try_second_members(simulated: SimulatedCluster, evicted: Sequence[Pod]) -> tuple[tuple[str, ...], list[Finding]]:
+    """Tries to evict a second member of each three-member quorum whose evicted member has no other node."""
     refused: list[str] = []
     findings: list[Finding] = []
-    for expected in stand.norm.rows:
+    for expected in simulated.state.rows:
         if not expected.quorum or expected.instances != 3 or all(pod.row != expected.name for pod in evicted):
             continue
-        left = [pod for pod in stand.pods_of([expected.name]) if pod.ready]
+        left = [pod for pod in simulated.pods_of([expected.name]) if pod.ready]
         if len(left) != 2:
-            continue  # the member has found another node: nobody is missing
-        status, message = _evict(stand, left[0])
+            continue  # the evicted member runs on another node
+        status, message = _evict(simulated, left[0])
         if status == TOO_MANY:
             refused.append(expected.name)
         else:
-            text = f"a second member, {left[0].name}, was to leave as well and was answered {status} {message}"
+            text = f"the eviction of a second member, {left[0].name}, returned {status} {message}; expected {TOO_MANY}"
             findings.append(Finding("second-eviction-refused", left[0].title, text))
     return tuple(refused), findings
 
 
-def _evict(stand: Stand, pod: Pod) -> tuple[int, str]:
+def _evict(simulated: SimulatedCluster, pod: Pod) -> tuple[int, str]:
     body = {
         "apiVersion": "policy/v1",
         "kind": "Eviction",
         "metadata": {"name": pod.name, "namespace": pod.namespace},
     }
-    reply = stand.api.call("POST", f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}/eviction", body)
+    reply = simulated.api.call("POST", f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}/eviction", body)
     return reply.status, str(reply.body.get("message", ""))
 
 
-def _cordon(stand: Stand, node: str, *, closed: bool) -> None:
+def _cordon(simulated: SimulatedCluster, node: str, *, closed: bool) -> None:
     change = {"spec": {"unschedulable": closed}}
-    stand.api.ask("PATCH", f"/api/v1/nodes/{node}", change, content=STRATEGIC)
+    simulated.api.ask("PATCH", f"/api/v1/nodes/{node}", change, content=STRATEGIC)
 
 
-def _settled(stand: Stand, evicted: Sequence[Pod], rows: Sequence[str]) -> bool:
-    """The evicted pods are gone, and their successors run elsewhere or have been refused."""
-    there = list(stand.pods_of(rows))
+def _settled(simulated: SimulatedCluster, evicted: Sequence[Pod], rows: Sequence[str]) -> bool:
+    """Whether the evicted pods are gone, and their replacements are ready or were found unschedulable."""
+    there = list(simulated.pods_of(rows))
     gone = {(pod.name, pod.node) for pod in evicted}
     if any((pod.name, pod.node) in gone for pod in there):
         return False
-    wanted = sum(each.instances or 0 for each in stand.norm.rows if each.name in rows)
-    return len(there) >= wanted and all(pod.ready or pod.refusal for pod in there) and all(_counted(stand, there))
+    wanted = sum(each.instances or 0 for each in simulated.state.rows if each.name in rows)
+    return len(there) >= wanted and all(pod.ready or pod.refusal for pod in there) and all(_counted(simulated, there))
 
 
-def _counted(stand: Stand, pods: Sequence[Pod]) -> Iterator[bool]:
-    """Whether the budgets have counted what is missing: until then they would answer from memory."""
-    for budget in stand.cluster().budgets:
+def _counted(simulated: SimulatedCluster, pods: Sequence[Pod]) -> Iterator[bool]:
+    """Whether each disruption budget has counted the pods that are down: its status lags behind."""
+    for budget in simulated.cluster().budgets:
         mine = [pod for pod in pods if budget.selects(pod)]
         if mine:
             down = sum(not pod.ready for pod in mine)

@@ -1,113 +1,173 @@
-"""What the cluster is measured by: the rows of the reference architecture, with the counts that the stack declares.
+"""Expected state of a cluster: the architecture's rows with the counts that the stack declares.
 
-The plan is not asked. A row says how many instances, on whose nodes, beside whom; the stack file may ask for more. A
-stack with a Fuel-CCP topology is measured by that instead: its services, their nodes and their counts.
+The plan is not read, so that an error of the planner cannot hide. Three kinds of stack differ in where counts and nodes
+come from:
+
+- an architecture: a row gives the instances and the pools, and the stack file may ask for more instances;
+- a small lab (fewer controllers than the architecture dedicates, or several roles on a machine): a row runs on every
+  machine that has its role, with as many instances as there are machines for it;
+- a Fuel-CCP topology: it names the nodes and the count of each service.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from blueprint.architecture.loader import for_computes, load_architecture
 from blueprint.architecture.model import Architecture, Row
 from blueprint.plan.quorum_limits import majority
-from blueprint.stackfile.inventory import machines
+from blueprint.stackfile.inventory import Machine, is_mixed, machines
 from blueprint.stackfile.settings import Override, Settings
 from blueprint.topology import ByRow, by_row, place, read_topology
-from contract import MASTER_POOL, MONITORING_POOL
+from contract import COMPUTE_POOL, CONTROLLER_POOL, MASTER_POOL, MONITORING_POOL, STORAGE_POOL
 from proof.cluster import Node
 
 
 @dataclass(frozen=True)
-class Expected:
-    """A row, and what this stack wants of it."""
+class ExpectedRow:
+    """A row of the architecture, with the count and the nodes that this stack gives it."""
 
     row: Row
     instances: int | None
     """None: one on every node of its pools."""
     pools: tuple[str, ...]
     dedicated_nodes: int
+    """Nodes that are dedicated to it; 0 in a small lab and with a topology."""
     nodes: frozenset[str] | None = None
-    """The nodes that a topology gives it; None: those of its pools."""
+    """Names of the nodes that it may run on; None: those of its pools."""
+    apart_from: tuple[str, ...] = ()
+    """Services that it shares no node with."""
 
     @property
     def name(self) -> str:
+        """The row's name in the architecture's table."""
         return self.row.row
+
+    @property
+    def quorum(self) -> bool:
+        """Whether its instances are members of a quorum."""
+        return self.row.quorum and not self.row.everywhere
+
+    @property
+    def failures_tolerated(self) -> int:
+        """Members that may fail at once; 0 for a quorum of one or two, and for a row that is no quorum."""
+        return failures_tolerated(self.instances or 0) if self.quorum else 0
 
     def may_use(self, node: Node) -> bool:
         """Whether its pods may run on a node."""
         return node.pool in self.pools if self.nodes is None else node.name in self.nodes
 
-    @property
-    def apart_from(self) -> tuple[str, ...]:
-        """Services that it shares no node with. A topology decides that by its nodes alone."""
-        return self.row.apart_from if self.nodes is None else ()
-
-    @property
-    def quorum(self) -> bool:
-        return self.row.quorum and not self.row.everywhere
-
-    @property
-    def majority(self) -> int:
-        """Members that must be up; for a row that is no quorum, one."""
-        if not self.quorum or self.instances is None:
-            return 1
-        return majority(self.instances)
-
 
 @dataclass(frozen=True)
-class Norm:
-    """Everything a stack must look like once it runs."""
+class ExpectedState:
+    """The state of a running stack: its rows, and its nodes with their physical hosts."""
 
     architecture: Architecture
-    rows: tuple[Expected, ...]
+    rows: tuple[ExpectedRow, ...]
+    servers: Mapping[str, str]
+    """Node to physical host."""
 
-    def of(self, row: str | None) -> Expected | None:
-        """The row of a pod's annotation."""
+    def of(self, row: str | None) -> ExpectedRow | None:
+        """Returns the row of a pod's annotation."""
         return next((each for each in self.rows if each.name == row), None)
 
     @property
     def dedicated_total(self) -> int:
-        """Nodes that are kept for somebody."""
+        """The number of dedicated nodes."""
         return sum(each.dedicated_nodes for each in self.rows)
 
 
-def norm_of(settings: Settings) -> Norm:
-    """The norm of a stack."""
-    computes = sum("compute" in machine.roles for machine in machines(settings))
+def failures_tolerated(members: int) -> int:
+    """Members of a quorum that may fail at once without the loss of its majority."""
+    return members - majority(members) if members else 0
+
+
+def expected_state(settings: Settings) -> ExpectedState:
+    """Returns the expected state of a stack."""
+    inventory = [machine for machine in machines(settings) if tuple(machine.roles) != ("virt",)]
+    computes = sum(COMPUTE_POOL in machine.roles for machine in inventory)
     architecture = load_architecture(settings.architecture or for_computes(computes))
-    has_monitoring = any(MONITORING_POOL in machine.roles for machine in machines(settings))
-    rows = (row for row in architecture.rows if row.replaced_by is None)
+    rows = [row for row in architecture.rows if row.replaced_by is None]
     if settings.topology:
-        return Norm(architecture, tuple(_of_topology(rows, settings, _placed(settings, settings.topology))))
-    return Norm(architecture, tuple(_expected(rows, settings, has_monitoring=has_monitoring)))
+        expected = tuple(_of_topology(rows, settings, _placed(settings.topology, inventory)))
+        used = {name for each in expected for name in each.nodes or ()}
+        inventory = [each for each in inventory if MASTER_POOL in each.roles or each.name in used]
+    elif _is_small_lab(settings, architecture, inventory):
+        expected = tuple(_of_small_lab(rows, settings, inventory))
+    else:
+        expected = tuple(_of_architecture(rows, settings, inventory))
+    return ExpectedState(architecture, expected, {machine.name: machine.server for machine in inventory})
 
 
-def _expected(rows: Iterable[Row], settings: Settings, *, has_monitoring: bool) -> Iterable[Expected]:
+def _replicas(settings: Settings, row: Row) -> int | None:
+    return settings.services.get(row.service, Override()).replicas
+
+
+def _of_architecture(rows: Iterable[Row], settings: Settings, inventory: Iterable[Machine]) -> Iterable[ExpectedRow]:
+    has_monitoring = any(MONITORING_POOL in machine.roles for machine in inventory)
     for row in rows:
-        asked = settings.services.get(row.service, Override()).replicas
-        instances = None if row.everywhere else (asked or row.instances or 0)
-        # Replicas beyond the row's want nodes of their own where the row has its own.
+        instances = None if row.everywhere else (_replicas(settings, row) or row.instances or 0)
+        # Replicas beyond the row's count need dedicated nodes if the row has them.
         dedicated = max(row.dedicated_nodes, instances or 0) if row.owner else 0
         pools = (MONITORING_POOL,) if row.monitoring and not row.owner and has_monitoring else row.runs_on
-        yield Expected(row, instances, pools, dedicated)
+        yield ExpectedRow(row, instances, pools, dedicated, apart_from=row.apart_from)
 
 
-def _placed(settings: Settings, topology: str) -> ByRow:
-    """The services of a topology on the stack's nodes: masters have their role, and pure hosts of VMs are no nodes."""
-    nodes = [
-        each.name for each in machines(settings) if MASTER_POOL not in each.roles and tuple(each.roles) != ("virt",)
-    ]
-    return by_row(place(read_topology(Path(topology)), nodes))
+def _is_small_lab(settings: Settings, architecture: Architecture, inventory: Iterable[Machine]) -> bool:
+    """Whether the stack is a lab that cannot have the architecture's dedicated nodes."""
+    if settings.profile != "lab":
+        return False
+    roles = [role for machine in inventory for role in machine.roles]
+    for_monitoring = sum(row.dedicated_nodes for row in architecture.rows if row.monitoring)
+    usable = roles.count(CONTROLLER_POOL) + min(roles.count(MONITORING_POOL), for_monitoring)
+    return usable < architecture.dedicated_total or any(is_mixed(machine.roles) for machine in inventory)
 
 
-def _of_topology(rows: Iterable[Row], settings: Settings, placed: ByRow) -> Iterable[Expected]:
-    """A row for each that the topology has a service of. It keeps no node for one service."""
+def _of_small_lab(rows: Iterable[Row], settings: Settings, inventory: Iterable[Machine]) -> Iterable[ExpectedRow]:
+    """Every row on the machines with its role. Services share nodes if there are too few to keep them apart."""
+    expected: dict[str, ExpectedRow] = {}
+    for row in rows:
+        eligible = _machines_of(row, list(inventory))
+        count = None if row.everywhere else (_replicas(settings, row) or _most(row, eligible))
+        expected[row.service] = ExpectedRow(row, count, (), 0, frozenset(machine.name for machine in eligible))
+    for each in expected.values():
+        others = (expected[name] for name in each.row.apart_from if name in expected)
+        yield replace(each, apart_from=tuple(other.row.service for other in others if _can_be_apart(each, other)))
+
+
+def _machines_of(row: Row, inventory: list[Machine]) -> list[Machine]:
+    own = {MASTER_POOL, COMPUTE_POOL, STORAGE_POOL, MONITORING_POOL}
+    roles = {pool if pool in own else CONTROLLER_POOL for pool in row.runs_on}
+    if row.monitoring and any(MONITORING_POOL in machine.roles for machine in inventory):
+        roles = {MONITORING_POOL}
+    return [machine for machine in inventory if roles & set(machine.roles)]
+
+
+def _most(row: Row, eligible: Iterable[Machine]) -> int:
+    """The row's count, or less if there are fewer nodes; of a quorum, the largest odd number of physical hosts."""
+    wanted = row.instances or 0
+    if not row.quorum:
+        return min(wanted, len(list(eligible)))
+    hosts = min(wanted, len({machine.server for machine in eligible}))
+    return hosts - 1 if hosts and hosts % 2 == 0 else hosts
+
+
+def _can_be_apart(one: ExpectedRow, other: ExpectedRow) -> bool:
+    nodes = (one.nodes or frozenset()) | (other.nodes or frozenset())
+    return (one.instances or 0) + (other.instances or 0) <= len(nodes)
+
+
+def _placed(topology: str, inventory: Iterable[Machine]) -> ByRow:
+    """The services of a topology on the stack's nodes. A topology places nothing on masters."""
+    return by_row(place(read_topology(Path(topology)), [m.name for m in inventory if MASTER_POOL not in m.roles]))
+
+
+def _of_topology(rows: Iterable[Row], settings: Settings, placed: ByRow) -> Iterable[ExpectedRow]:
+    """The rows that the topology has a service of. A topology dedicates no node and keeps no services apart."""
     for row in rows:
         if services := placed.get(row.service):
-            asked = settings.services.get(row.service, Override()).replicas
-            count = asked or max(each.replicas for each in services.values())
+            count = _replicas(settings, row) or max(each.replicas for each in services.values())
             nodes = frozenset(host for each in services.values() for host in each.hosts)
-            yield Expected(row, None if row.everywhere else count, (), 0, nodes)
+            yield ExpectedRow(row, None if row.everywhere else count, (), 0, nodes)

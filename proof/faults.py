@@ -1,8 +1,11 @@
-"""Servers die: each in turn, and in pairs where a quorum has five members.
+"""Fault trials: removes each server in turn, then pairs of servers that carry rows of five or more instances.
 
-A dead server's nodes stop reporting, the node controller takes note, they are deleted and their pods with them. What
-is left must hold every quorum at that very moment; then the cluster may mend itself as far as it can. The server comes
-back before the next one dies.
+The nodes of a failed server stop reporting, the node controller taints them as unreachable, then the nodes and their
+pods are deleted. A quorum that tolerates the failure must keep its majority at that moment. Then the cluster recovers
+as far as it can, and the server is restored before the next one fails.
+
+A quorum of one or two members tolerates no failure, and a stack on one server loses everything with it. That is what
+such a stack was built as: the trial records the loss, and it is no finding. What was lost must still recover.
 """
 
 from __future__ import annotations
@@ -16,187 +19,210 @@ from blueprint.plan.quorum_limits import majority
 from proof import simulated_nodes
 from proof.api import STRATEGIC, ApiError
 from proof.cluster import Node, Pod
-from proof.expected import Expected
+from proof.expected import ExpectedRow, failures_tolerated
 from proof.objects import listed
-from proof.simulation import Progress, Stand
+from proof.simulation import Progress, SimulatedCluster
 from proof.violations import Finding
 
-LOST = "quorate.io/lost"
-"""Annotation that silences a node's simulated kubelet."""
+FAILED = "quorate.io/lost"
+"""Annotation that stops the simulated kubelet of a node."""
 PAIRED = 5
-"""Members from which a quorum must survive the loss of any two servers."""
+"""Instances from which a row must survive the failure of any two servers."""
 
 
 @dataclass(frozen=True)
-class Held:
-    """A quorum after a loss."""
+class QuorumLoss:
+    """A quorum after the failure of servers that carried members of it."""
 
     row: str
     members: int
     left: int
-    majority: int
+    must_hold: bool
+    """Whether a quorum of so many members tolerates the failure of so many servers."""
+
+    @property
+    def majority(self) -> int:
+        """Members that must be up."""
+        return majority(self.members)
 
     @property
     def holds(self) -> bool:
+        """Whether a majority is left."""
         return self.left >= self.majority
 
 
 @dataclass(frozen=True)
 class Loss:
-    """What the loss of some servers did."""
+    """The effect of the failure of some servers."""
 
     servers: tuple[str, ...]
     nodes: tuple[str, ...]
     pods: int
-    quorums: tuple[Held, ...]
+    quorums: tuple[QuorumLoss, ...]
     """Quorums that lost a member."""
     below: tuple[tuple[str, int, int], ...]
-    """Rows below their count once the cluster had done what it could: row, left, wanted."""
+    """Rows below their count after the cluster had recovered as far as it could: row, ready, expected."""
     elsewhere: tuple[tuple[str, str], ...]
-    """What came back on another node: row, node."""
+    """Pods that recovered on another node: row, node."""
+    everything: bool = False
+    """Whether no node was left: the stack runs on these servers alone."""
 
 
-def lose_each(stand: Stand, say: Progress) -> tuple[list[Loss], list[Finding]]:
-    """Every physical server in turn, then the pairs."""
+def fail_each_server(simulated: SimulatedCluster, say: Progress) -> tuple[list[Loss], list[Finding]]:
+    """Fails every physical host in turn, then the pairs."""
     losses: list[Loss] = []
     findings: list[Finding] = []
-    servers = servers_of(stand)
+    servers = servers_of(simulated)
     for number, server in enumerate(servers, start=1):
-        say(f"server {number} of {len(servers)} dies: {server}")
-        loss, wrong = lose(stand, (server,))
+        say(f"failing server {number} of {len(servers)}: {server}")
+        loss, wrong = fail_servers(simulated, (server,))
         losses.append(loss)
         findings += wrong
-    stand.await_whole()
-    pairs = sorted({pair for row in stand.norm.rows for pair in _pairs(stand, row)})
+    simulated.wait_ready()
+    pairs = sorted({pair for row in simulated.state.rows for pair in _pairs(simulated, row)})
     for number, pair in enumerate(pairs, start=1):
-        say(f"pair {number} of {len(pairs)} dies: {' and '.join(pair)}")
-        loss, wrong = lose(stand, pair)
+        say(f"failing pair {number} of {len(pairs)}: {_all(pair)}")
+        loss, wrong = fail_servers(simulated, pair)
         losses.append(loss)
         findings += wrong
-    stand.await_whole()
+    simulated.wait_ready()
     return losses, findings
 
 
-def servers_of(stand: Stand) -> list[str]:
-    """The physical hosts, by their nodes' labels."""
-    return sorted({node.server for node in stand.cluster().nodes.values() if node.server})
+def servers_of(simulated: SimulatedCluster) -> list[str]:
+    """Returns the physical hosts, by their nodes' labels."""
+    return sorted({node.server for node in simulated.cluster().nodes.values() if node.server})
 
 
-def lose(stand: Stand, servers: tuple[str, ...]) -> tuple[Loss, list[Finding]]:
-    """Takes servers away, looks, and brings them back."""
-    there = stand.cluster_nodes()
-    nodes = tuple(sorted(node.name for node in there if node.server in servers))
-    gone = stand.pods_on(nodes)
-    rows = {pod.row for pod in gone if pod.row}
-    here = [pod for pod in stand.pods_of(rows) if pod.node not in nodes]
-    _kill(stand, nodes, gone)
-    counted = [each for each in stand.norm.rows if each.name in rows and each.instances is not None]
-    quorums = tuple(_held(each, here) for each in counted if _must_hold(each, len(servers)))
-    quorums += tuple(_etcd(there, servers))
+def fail_servers(simulated: SimulatedCluster, servers: tuple[str, ...]) -> tuple[Loss, list[Finding]]:
+    """Fails servers, records the effect, and restores them."""
+    before = simulated.cluster_nodes()
+    nodes = tuple(sorted(node.name for node in before if node.server in servers))
+    lost = simulated.pods_on(nodes)
+    rows = {pod.row for pod in lost if pod.row}
+    remaining = [pod for pod in simulated.pods_of(rows) if pod.node not in nodes]
+    _remove(simulated, nodes, lost)
+    counted = [each for each in simulated.state.rows if each.name in rows and each.instances is not None]
+    quorums = tuple(_quorums(counted, remaining, before, servers))
     findings = [
-        Finding("quorum-survives", held.row, f"{held.left} of {held.members} members are left without {_all(servers)}")
-        for held in quorums
-        if not held.holds
+        Finding("quorum-survives", each.row, f"{each.left} of {each.members} members are left without {_all(servers)}")
+        for each in quorums
+        if each.must_hold and not each.holds
     ]
     elsewhere: list[tuple[str, str]] = []
     if counted:
         names = [each.name for each in counted]
-        stayed = {pod.uid for pod in here if pod.ready}
-        if not stand.wait(lambda: _mended(stand, names), timeout=90):
-            findings += _undecided(stand, names, servers)
-        new = [pod for pod in stand.pods_of(names) if pod.ready and pod.uid not in stayed]
+        stayed = {pod.uid for pod in remaining if pod.ready}
+        if not simulated.wait(lambda: _recovered(simulated, names), timeout=90):
+            findings += _undecided(simulated, names, servers)
+        new = [pod for pod in simulated.pods_of(names) if pod.ready and pod.uid not in stayed]
         elsewhere = sorted((pod.row or "", pod.node or "") for pod in new)
-    below = tuple(_below(stand, counted))
-    findings += _bring_back(stand, nodes, whole=bool(counted))
-    return Loss(servers, nodes, len(gone), quorums, below, tuple(elsewhere)), findings
+    below = tuple(_below(simulated, counted))
+    everything = len(nodes) == len(before)
+    findings += _restore(simulated, nodes, wait_ready=bool(counted))
+    return Loss(servers, nodes, len(lost), quorums, below, tuple(elsewhere), everything), findings
 
 
-def _kill(stand: Stand, nodes: Sequence[str], pods: Sequence[Pod]) -> None:
-    silent = {"metadata": {"annotations": {LOST: "true"}}}
+def _remove(simulated: SimulatedCluster, nodes: Sequence[str], pods: Sequence[Pod]) -> None:
+    silent = {"metadata": {"annotations": {FAILED: "true"}}}
     unknown = {"status": {"conditions": [{"type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown"}]}}
     for node in nodes:
-        stand.api.ask("PATCH", f"/api/v1/nodes/{node}", silent, content=STRATEGIC)
-        stand.api.ask("PATCH", f"/api/v1/nodes/{node}/status", unknown, content=STRATEGIC)
-    stand.wait(lambda: all(_is_given_up(stand, node) for node in nodes), timeout=30)
+        simulated.api.ask("PATCH", f"/api/v1/nodes/{node}", silent, content=STRATEGIC)
+        simulated.api.ask("PATCH", f"/api/v1/nodes/{node}/status", unknown, content=STRATEGIC)
+    simulated.wait(lambda: all(_is_unreachable(simulated, node) for node in nodes), timeout=30)
     for node in nodes:
-        stand.api.ask("DELETE", f"/api/v1/nodes/{node}")
+        simulated.api.ask("DELETE", f"/api/v1/nodes/{node}")
     for pod in pods:
         path = f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}"
         try:
-            stand.api.ask("DELETE", path, {"gracePeriodSeconds": 0})
-        except ApiError as refused:
-            if refused.status != 404:
+            simulated.api.ask("DELETE", path, {"gracePeriodSeconds": 0})
+        except ApiError as error:
+            if error.status != 404:
                 raise
     lost = {pod.uid for pod in pods}
-    stand.wait(lambda: not any(stand.live.get("nodes", node) for node in nodes) and not stand.has_pods(lost))
+    simulated.wait(
+        lambda: not any(simulated.cache.get("nodes", node) for node in nodes) and not simulated.has_pods(lost)
+    )
 
 
-def _is_given_up(stand: Stand, node: str) -> bool:
-    """The node controller has seen that the node is silent."""
-    item = stand.live.get("nodes", node)
+def _is_unreachable(simulated: SimulatedCluster, node: str) -> bool:
+    """Whether the node controller has tainted the node as unreachable."""
+    item = simulated.cache.get("nodes", node)
     return item is None or any(taint["key"].endswith("/unreachable") for taint in listed(item, "spec", "taints"))
 
 
-def _must_hold(expected: Expected, servers: int) -> bool:
-    """A quorum survives any one server; with five members any two."""
-    return (expected.quorum and servers == 1) or (servers == 2 and (expected.instances or 0) >= PAIRED)
+def _quorums(
+    rows: Sequence[ExpectedRow], remaining: Sequence[Pod], before: Sequence[Node], servers: Sequence[str]
+) -> Iterator[QuorumLoss]:
+    """Returns the quorums that lost a member. Of a pair of servers, only those that must survive it."""
+    for expected in rows:
+        must_hold = _must_hold(expected, len(servers))
+        if must_hold or (expected.quorum and len(servers) == 1):
+            # Members that were ready on other nodes: a member that starts anew does not keep a majority.
+            left = sum(pod.ready for pod in remaining if pod.row == expected.name)
+            yield QuorumLoss(expected.name, expected.instances or 0, left, must_hold)
+    if len(servers) == 1:
+        yield from _etcd(before, servers)
 
 
-def _held(expected: Expected, here: Sequence[Pod]) -> Held:
-    """Members that were ready elsewhere: what runs on without a moment's pause."""
-    left = sum(pod.ready for pod in here if pod.row == expected.name)
-    return Held(expected.name, expected.instances or 0, left, majority(expected.instances or 0))
+def _must_hold(expected: ExpectedRow, servers: int) -> bool:
+    """Whether a row must keep a majority: a quorum as far as its size allows, and five of any row without two."""
+    if servers == 1:
+        return expected.failures_tolerated >= 1
+    return (expected.instances or 0) >= PAIRED
 
 
-def _etcd(nodes: Sequence[Node], servers: Sequence[str]) -> Iterator[Held]:
-    """etcd, whose members are no pods: one on each master."""
+def _etcd(nodes: Sequence[Node], servers: Sequence[str]) -> Iterator[QuorumLoss]:
+    """Returns etcd, whose members are not pods: one on each master."""
     masters = [node for node in nodes if node.is_master]
     left = sum(node.server not in servers for node in masters)
-    if left < len(masters) and len(servers) == 1:
-        yield Held("etcd", len(masters), left, majority(len(masters)))
+    if left < len(masters):
+        yield QuorumLoss("etcd", len(masters), left, failures_tolerated(len(masters)) >= 1)
 
 
-def _mended(stand: Stand, rows: Sequence[str]) -> bool:
-    """Each pod that was made anew has a node and runs, or has been refused by the scheduler."""
-    wanted = sum(each.instances or 0 for each in stand.norm.rows if each.name in rows)
-    pods = stand.pods_of(rows)
+def _recovered(simulated: SimulatedCluster, rows: Sequence[str]) -> bool:
+    """Whether every replacement pod is ready or was found unschedulable."""
+    wanted = sum(each.instances or 0 for each in simulated.state.rows if each.name in rows)
+    pods = simulated.pods_of(rows)
     return len(pods) >= wanted and all(pod.ready or pod.refusal for pod in pods)
 
 
-def _undecided(stand: Stand, rows: Sequence[str], servers: Sequence[str]) -> list[Finding]:
-    """Pods that neither came up elsewhere nor were told that they cannot."""
-    stuck = [pod for pod in stand.pods_of(rows) if not pod.ready and not pod.refusal]
+def _undecided(simulated: SimulatedCluster, rows: Sequence[str], servers: Sequence[str]) -> list[Finding]:
+    """Returns a finding for each pod that is neither ready nor reported as unschedulable."""
+    stuck = [pod for pod in simulated.pods_of(rows) if not pod.ready and not pod.refusal]
     where = f"without {_all(servers)}"
     return [
-        Finding("mends-itself", pod.title, f"{pod.name} on {pod.node or 'no node'} does not come up {where}")
+        Finding("mends-itself", pod.title, f"{pod.name} on {pod.node or 'no node'} does not become ready {where}")
         for pod in stuck
     ]
 
 
-def _below(stand: Stand, rows: Sequence[Expected]) -> Iterator[tuple[str, int, int]]:
+def _below(simulated: SimulatedCluster, rows: Sequence[ExpectedRow]) -> Iterator[tuple[str, int, int]]:
     for expected in rows:
-        ready = sum(pod.ready for pod in stand.pods_of([expected.name]))
+        ready = sum(pod.ready for pod in simulated.pods_of([expected.name]))
         if expected.instances is not None and ready < expected.instances:
             yield expected.name, ready, expected.instances
 
 
-def _bring_back(stand: Stand, nodes: Sequence[str], *, whole: bool) -> list[Finding]:
-    """Registers the nodes again. Where only daemons were lost, they may start while the next server dies."""
-    wrong = simulated_nodes.register_all(stand.api, [stand.machines[node] for node in nodes])
-    stand.wait(lambda: stand.open_nodes(nodes), timeout=60)
-    if whole and not stand.wait(stand.is_whole, timeout=120):
-        waiting = [pod for pod in stand.cluster().pods if not pod.ready]
+def _restore(simulated: SimulatedCluster, nodes: Sequence[str], *, wait_ready: bool) -> list[Finding]:
+    """Registers the nodes again. If only DaemonSets lost pods, these may start while the next server fails."""
+    wrong = simulated_nodes.register_all(simulated.api, [simulated.machines[node] for node in nodes])
+    simulated.wait(lambda: simulated.open_nodes(nodes), timeout=60)
+    if wait_ready and not simulated.wait(simulated.is_ready, timeout=120):
+        waiting = [pod for pod in simulated.cluster().pods if not pod.ready]
         wrong += [
-            Finding("mends-itself", pod.title, f"{pod.name} did not come back with {_all(nodes)}: {pod.refusal}")
+            Finding(
+                "mends-itself", pod.title, f"{pod.name} did not recover after {_all(nodes)} returned: {pod.refusal}"
+            )
             for pod in waiting
         ]
     return wrong
 
 
-def _pairs(stand: Stand, expected: Expected) -> Iterator[tuple[str, ...]]:
-    if (expected.instances or 0) < PAIRED or not (expected.quorum or expected.row.owner):
+def _pairs(simulated: SimulatedCluster, expected: ExpectedRow) -> Iterator[tuple[str, ...]]:
+    if (expected.instances or 0) < PAIRED or not (expected.quorum or expected.dedicated_nodes):
         return
-    cluster = stand.cluster()
+    cluster = simulated.cluster()
     hosts: dict[str, int] = defaultdict(int)
     for pod in cluster.of_row(expected.name):
         hosts[cluster.server_of(pod) or ""] += 1

@@ -1,4 +1,4 @@
-"""Reading Kubernetes objects as they come over the wire: what is absent reads as empty."""
+"""Reads Kubernetes objects in their JSON form. An absent value reads as empty."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""proof.json: what a proof saw, as a versioned document. proof.md is a view of it (report.py)."""
+"""proof.json: the result of a proof as a versioned document. report.py renders it as proof.md."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from pathlib import Path
 from typing import Any
 
 from files import atomic
-from proof.checks import kept
-from proof.expected import Expected
+from proof.checks import dedicated_pools
+from proof.expected import ExpectedRow
 from proof.prove import TRIALS, Proof
 
 VERSION = 1
-"""Rises when a reader of the old form would misread the new one."""
+"""Incremented if readers of the previous version would misread the document."""
 
 Document = dict[str, Any]
 
 
 def document(proof: Proof, kubernetes: str) -> Document:
-    """The proof as plain data, in a stable order."""
-    cluster, norm = proof.cluster, proof.norm
-    pools = kept(norm, cluster)
+    """Returns the proof as plain data, in a stable order."""
+    cluster, state = proof.cluster, proof.state
+    pools = dedicated_pools(state, cluster)
     return {
         "version": VERSION,
         "stack": proof.stack,
-        "architecture": norm.architecture.name,
+        "architecture": state.architecture.name,
         "kubernetes": kubernetes,
         "verdict": "pass" if proof.holds else "fail",
         "trials": {trial: "done" if trial in proof.trials else "not done" for trial in TRIALS},
@@ -34,8 +34,8 @@ def document(proof: Proof, kubernetes: str) -> Document:
             "pods": len(cluster.pods),
             "objects": proof.objects,
         },
-        "dedicated": {"expected": norm.dedicated_total, "seen": sum(len(nodes) for nodes in pools.values())},
-        "rows": [_row(proof, expected, len(pools.get(expected.row.service, ()))) for expected in norm.rows],
+        "dedicated": {"expected": state.dedicated_total, "seen": sum(len(nodes) for nodes in pools.values())},
+        "rows": [_row(proof, expected, len(pools.get(expected.row.service, ()))) for expected in state.rows],
         "losses": [_loss(proof, index) for index in range(len(proof.losses))],
         "rollouts": [
             {
@@ -60,7 +60,7 @@ def document(proof: Proof, kubernetes: str) -> Document:
                 "pending": each.pending,
                 "plan": each.plan,
             }
-            for each in proof.overreaches
+            for each in proof.scaling_trials
         ],
         "findings": [
             {"check": each.check, "subject": each.subject, "message": each.message} for each in proof.findings
@@ -78,11 +78,11 @@ def write(directory: Path, name: str, text: str) -> Path:
 
 
 def to_json(document: Document) -> str:
-    """The document as text."""
+    """Returns the document as JSON text."""
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
 
-def _row(proof: Proof, expected: Expected, dedicated: int) -> Document:
+def _row(proof: Proof, expected: ExpectedRow, dedicated: int) -> Document:
     pods = proof.cluster.of_row(expected.name)
     everywhere = sum(map(expected.may_use, proof.cluster.nodes.values()))
     return {
@@ -106,8 +106,16 @@ def _loss(proof: Proof, index: int) -> Document:
         "nodes": list(loss.nodes),
         "pods": loss.pods,
         "quorums": [
-            {"row": held.row, "members": held.members, "left": held.left, "holds": held.holds} for held in loss.quorums
+            {
+                "row": each.row,
+                "members": each.members,
+                "left": each.left,
+                "holds": each.holds,
+                "mustHold": each.must_hold,
+            }
+            for each in loss.quorums
         ],
+        "everything": loss.everything,
         "below": [{"row": row, "left": left, "wanted": wanted} for row, left, wanted in loss.below],
         "elsewhere": [{"row": row, "node": node} for row, node in loss.elsewhere],
     }

@@ -1,4 +1,4 @@
-"""The whole proof of a stack: it stands up, is judged, and goes through its trials. A `Proof` is what was seen."""
+"""Proves a stack: starts it in a simulated cluster, checks it, and runs the trials. A `Proof` is the result."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from pathlib import Path
 
 from blueprint.stackfile.settings import Settings
 from proof import drains, faults, rollouts, scaling
-from proof.checks import judge
+from proof.checks import check_cluster
 from proof.cluster import Cluster
 from proof.drains import Drain
-from proof.expected import Norm, norm_of
+from proof.expected import ExpectedState, expected_state
 from proof.faults import Loss
 from proof.rollouts import Rollout
-from proof.scaling import Overreach
-from proof.simulation import Progress, Rendered, Stand, standing
+from proof.scaling import ScalingTrial
+from proof.simulation import Progress, Rendered, SimulatedCluster, simulated_cluster
 from proof.violations import Finding
 
 TRIALS = ("faults", "rollouts", "drains", "scaling")
@@ -24,31 +24,32 @@ TRIALS = ("faults", "rollouts", "drains", "scaling")
 
 @dataclass
 class Proof:
-    """What the proof saw of one stack."""
+    """The result of proving one stack."""
 
     stack: str
-    norm: Norm
+    state: ExpectedState
     cluster: Cluster
-    """The cluster when it first stood: the rows are counted here."""
+    """The cluster before the trials, in which the rows are counted."""
     objects: int
     findings: list[Finding] = field(default_factory=list[Finding])
     losses: list[Loss] = field(default_factory=list[Loss])
     rollouts: list[Rollout] = field(default_factory=list[Rollout])
     drains: list[Drain] = field(default_factory=list[Drain])
-    overreaches: list[Overreach] = field(default_factory=list[Overreach])
+    scaling_trials: list[ScalingTrial] = field(default_factory=list[ScalingTrial])
     seconds: dict[str, float] = field(default_factory=dict[str, float])
     memory: int = 0
-    """MiB that all programs of the control plane used at their peaks, summed."""
+    """Sum of the peak memory of the control plane's programs, in MiB."""
     trials: tuple[str, ...] = ()
 
     @property
     def holds(self) -> bool:
+        """Whether there are no findings."""
         return not self.findings
 
 
 @dataclass(frozen=True)
 class Subject:
-    """What is to be proved."""
+    """A stack to prove."""
 
     stack: str
     settings: Settings
@@ -56,40 +57,44 @@ class Subject:
 
 
 def prove(subject: Subject, binaries: Path, say: Progress, trials: Collection[str] = TRIALS) -> Proof:
-    """Proves one stack. A stack that does not stand is not put to trials: they would only repeat its findings."""
+    """Proves one stack. If the first checks fail, the trials are left out: they would repeat the findings."""
     started = time.monotonic()
-    norm = norm_of(subject.settings)
-    with standing(subject.rendered, norm, binaries, say, str(subject.settings.networks.services)) as stand:
-        proof = Proof(subject.stack, norm, stand.cluster(), len(subject.rendered.objects), list(stand.findings))
-        proof.findings += judge(norm, proof.cluster)
-        proof.seconds.update(stand.seconds)
+    state = expected_state(subject.settings)
+    with simulated_cluster(
+        subject.rendered, state, binaries, say, str(subject.settings.networks.services)
+    ) as simulated:
+        proof = Proof(
+            subject.stack, state, simulated.cluster(), len(subject.rendered.objects), list(simulated.findings)
+        )
+        proof.findings += check_cluster(state, proof.cluster)
+        proof.seconds.update(simulated.seconds)
         if proof.holds:
             proof.trials = tuple(trial for trial in TRIALS if trial in trials)
             for trial in proof.trials:
-                _timed(proof, trial, lambda chosen=trial: _try(proof, stand, subject.settings, chosen, say))
-                _judge_again(proof, stand, trial)
-        proof.memory = stand.plane.processes.peak_memory()
+                _timed(proof, trial, lambda chosen=trial: _try(proof, simulated, subject.settings, chosen, say))
+                _check_again(proof, simulated, trial)
+        proof.memory = simulated.plane.processes.peak_memory()
     proof.findings = sorted(set(proof.findings))
     proof.seconds["total"] = time.monotonic() - started
     return proof
 
 
-def _try(proof: Proof, stand: Stand, settings: Settings, trial: str, say: Progress) -> None:
+def _try(proof: Proof, simulated: SimulatedCluster, settings: Settings, trial: str, say: Progress) -> None:
     if trial == "faults":
-        proof.losses, findings = faults.lose_each(stand, say)
+        proof.losses, findings = faults.fail_each_server(simulated, say)
     elif trial == "rollouts":
-        proof.rollouts, findings = rollouts.roll_each(stand, say)
+        proof.rollouts, findings = rollouts.roll_each(simulated, say)
     elif trial == "drains":
-        proof.drains, findings = drains.drain_each(stand, say)
+        proof.drains, findings = drains.drain_each(simulated, say)
     else:
-        proof.overreaches, findings = scaling.overreach_each(stand, settings, say)
+        proof.scaling_trials, findings = scaling.run_scaling_trials(simulated, settings, say)
     proof.findings += findings
 
 
-def _judge_again(proof: Proof, stand: Stand, trial: str) -> None:
-    """After a trial the cluster must be as good as before."""
-    stand.await_whole()
-    for finding in judge(proof.norm, stand.cluster()):
+def _check_again(proof: Proof, simulated: SimulatedCluster, trial: str) -> None:
+    """Repeats the checks after a trial, which must have restored the cluster."""
+    simulated.wait_ready()
+    for finding in check_cluster(proof.state, simulated.cluster()):
         proof.findings.append(Finding(finding.check, finding.subject, f"after {trial}: {finding.message}"))
 
 

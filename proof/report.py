@@ -1,4 +1,4 @@
-"""proof.md: the document of a proof for people. Says what was expected and seen, and what each loss did."""
+"""proof.md: renders proof.json as Markdown, with expected and actual counts and the effect of each loss."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ Document = dict[str, Any]
 
 
 def markdown(document: Document) -> str:
-    """The whole report."""
+    """Returns the report."""
     return "\n".join(_lines(document)) + "\n"
 
 
 def summary(documents: Sequence[Document]) -> str:
-    """A line for each stack: the README's table."""
+    """Returns a table with a line for each stack, as in the README."""
     head = [
-        "| architecture | stack | nodes | pods | dedicated nodes | servers lost, one by one | quorums held | "
+        "| architecture | stack | nodes | pods | dedicated nodes | servers failed, one at a time | quorums held | "
         "rollouts | drains | time | verdict |",
         "| ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |",
     ]
@@ -24,7 +24,7 @@ def summary(documents: Sequence[Document]) -> str:
 
 
 def _summary_line(document: Document) -> str:
-    held = [quorum["holds"] for loss in document["losses"] for quorum in loss["quorums"]]
+    held = [quorum["holds"] for loss in document["losses"] for quorum in loss["quorums"] if quorum["mustHold"]]
     ended = [rollout["ended"] for rollout in document["rollouts"]]
     single = sum(len(loss["servers"]) == 1 for loss in document["losses"])
     minutes = document["seconds"].get("total", 0) / 60
@@ -47,12 +47,12 @@ def _summary_line(document: Document) -> str:
 
 def _lines(document: Document) -> Iterator[str]:
     counts = document["counts"]
-    yield f"# Proof of {document['stack']}: {'it holds' if document['verdict'] == 'pass' else 'it does not hold'}"
+    yield f"# Proof of {document['stack']}: {'passed' if document['verdict'] == 'pass' else 'failed'}"
     yield ""
     yield (
         f"Architecture {document['architecture']}, {counts['objects']} objects on a real Kubernetes "
         f"{document['kubernetes']} with {counts['nodes']} simulated nodes on {counts['servers']} servers: "
-        f"{counts['pods']} pods. Judged from the live cluster, never from the plan."
+        f"{counts['pods']} pods. The checks read the cluster, never the plan."
     )
     yield from _findings(document)
     yield from _rows(document)
@@ -64,7 +64,7 @@ def _lines(document: Document) -> Iterator[str]:
 def _findings(document: Document) -> Iterator[str]:
     if not document["findings"]:
         return
-    yield from ("", "## What does not hold", "", "| check | what | why |", "| --- | --- | --- |")
+    yield from ("", "## Findings", "", "| check | subject | message |", "| --- | --- | --- |")
     for finding in document["findings"]:
         yield f"| {finding['check']} | {finding['subject']} | {_cell(finding['message'])} |"
 
@@ -72,7 +72,7 @@ def _findings(document: Document) -> Iterator[str]:
 def _rows(document: Document) -> Iterator[str]:
     dedicated = document["dedicated"]
     yield from ("", "## Rows", "", f"Dedicated nodes: {dedicated['seen']}, expected {dedicated['expected']}.", "")
-    yield from ("| row | expected | seen | dedicated nodes | stands on |", "| --- | ---: | ---: | ---: | --- |")
+    yield from ("| row | expected | ready | dedicated nodes | runs on |", "| --- | ---: | ---: | ---: | --- |")
     for row in document["rows"]:
         where = "every node of its pools" if row["everywhere"] else ", ".join(row["nodes"])
         own = f"{row['dedicatedSeen']} of {row['dedicatedExpected']}" if row["dedicatedExpected"] else "–"
@@ -85,23 +85,51 @@ def _losses(document: Document) -> Iterator[str]:
         return
     telling = [loss for loss in document["losses"] if loss["quorums"] or loss["below"] or loss["elsewhere"]]
     plain = [loss for loss in document["losses"] if loss not in telling]
-    yield from ("", "## Servers lost", "")
+    yield from ("", "## Failed servers", "")
     if plain:
         yield (
-            f"The loss of any of {len(plain)} servers took nothing but what runs on every node: no service fell below "
-            "its count."
+            f"The failure of any of {len(plain)} servers removed only pods that run on every node: no service fell "
+            "below its count."
         )
     if not telling:
         return
-    yield from ("", "| lost | quorums | below their count | came back elsewhere |", "| --- | --- | --- | --- |")
+    yield from _expected_losses(document)
+    yield from ("", "| failed | quorums | below their count | recovered elsewhere |", "| --- | --- | --- | --- |")
     for loss in telling:
         quorums = ", ".join(
-            f"{each['row']} {each['left']}/{each['members']} {'holds' if each['holds'] else '**lost**'}"
-            for each in loss["quorums"]
+            f"{each['row']} {each['left']}/{each['members']} {_outcome(each)}" for each in loss["quorums"]
         )
         below = ", ".join(f"{each['row']} {each['left']}/{each['wanted']}" for each in loss["below"])
         back = ", ".join(f"{each['row']} on {each['node']}" for each in loss["elsewhere"])
         yield f"| {' + '.join(loss['servers'])} | {quorums or '–'} | {below or '–'} | {back or '–'} |"
+
+
+def expected_loss(document: Document) -> str:
+    """Returns what the stack is not built to survive, in a sentence; empty if its quorums tolerate any one server."""
+    losses = document["losses"]
+    if all_lost := [server for loss in losses if loss["everything"] for server in loss["servers"]]:
+        return (
+            f"The stack runs on one server: the failure of {all_lost[0]} stops the cloud and loses all its data. "
+            "This is expected of one server and is not a finding."
+        )
+    lost = {each["row"] for loss in losses for each in loss["quorums"] if not (each["holds"] or each["mustHold"])}
+    if not lost:
+        return ""
+    return (
+        f"Too few members to tolerate a failure: {', '.join(sorted(lost))}. Each stops with the server of its member. "
+        "This is expected of so few members and is not a finding."
+    )
+
+
+def _expected_losses(document: Document) -> Iterator[str]:
+    if sentence := expected_loss(document):
+        yield from (sentence, "")
+
+
+def _outcome(quorum: Document) -> str:
+    if quorum["holds"]:
+        return "holds"
+    return "**lost**" if quorum["mustHold"] else "lost, as expected"
 
 
 def _trials(document: Document) -> Iterator[str]:
@@ -115,23 +143,23 @@ def _trials(document: Document) -> Iterator[str]:
     if document["drains"]:
         busy = [each for each in document["drains"] if each["evicted"]]
         yield from ("", "## Drains", "")
-        yield f"{len(document['drains'])} nodes, one at a time; {len(busy)} had more than daemons to give away."
-        yield from ("", "| node | evicted | second member refused (429) |", "| --- | ---: | --- |")
+        yield f"{len(document['drains'])} nodes, one at a time; {len(busy)} ran pods other than those of DaemonSets."
+        yield from ("", "| node | evicted | eviction of a second member rejected (429) |", "| --- | ---: | --- |")
         for each in busy:
             yield f"| {each['node']} | {each['evicted']} | {', '.join(each['secondMemberRefused']) or '–'} |"
     if document["overreaches"]:
-        yield from ("", "## Too many instances", "", "| row | asked | nodes | pending | what the plan says |")
+        yield from ("", "## Scaling", "", "| row | replicas | eligible nodes | pending | error of the plan |")
         yield "| --- | ---: | ---: | ---: | --- |"
         for each in document["overreaches"]:
-            said = _cell(each["plan"]) or "**lets it pass**"
-            yield f"| {each['row']} | {each['asked']} | {each['eligible']} | {each['pending']} | {said} |"
+            error = _cell(each["plan"]) or "**none**"
+            yield f"| {each['row']} | {each['asked']} | {each['eligible']} | {each['pending']} | {error} |"
 
 
 def _figures(document: Document) -> Iterator[str]:
-    yield from ("", "## Figures", "", "| what | |", "| --- | ---: |")
+    yield from ("", "## Figures", "", "| figure | |", "| --- | ---: |")
     for what, seconds in document["seconds"].items():
         yield f"| {what} | {seconds} s |"
-    yield f"| control plane's memory, peaks summed | {document['controlPlaneMemory']} MiB |"
+    yield f"| sum of the peak memory of the control plane's programs | {document['controlPlaneMemory']} MiB |"
 
 
 def _cell(text: str) -> str:

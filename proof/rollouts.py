@@ -1,4 +1,4 @@
-"""Every workload is rolled to another image: each rollout must end, with at most one member of a quorum down."""
+"""Rollout trials: every workload gets another image. Each rollout must end, with at most one quorum member down."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from proof.api import STRATEGIC
 from proof.cache import PATHS, WORKLOADS
 from proof.cluster import Pod, Workload, pod_of
 from proof.objects import Object, listed, name
-from proof.simulation import Progress, Stand
+from proof.simulation import Progress, SimulatedCluster
 from proof.violations import Finding
 
 ENDS_WITHIN = 600
 STUCK = 60.0
-"""Seconds in which nothing happens: the rollout hangs."""
+"""Seconds without a change after which a rollout counts as stuck."""
 SUFFIX = "-rolled"
 
 
 @dataclass(frozen=True)
 class Rollout:
-    """How a rollout went."""
+    """The result of a rollout."""
 
     workload: str
     row: str | None
     members: int
     most_down: int
-    """Instances that were down at the same time, at most."""
+    """The largest number of instances that were down at the same time."""
     seconds: float
     ended: bool
 
@@ -50,42 +50,42 @@ class Watchman:
         self.most_down = max(self.most_down, self.workload.wanted - len(self.up))
 
 
-def roll_each(stand: Stand, say: Progress) -> tuple[list[Rollout], list[Finding]]:
-    """Every workload in turn; daemons, which are many and slow, go on meanwhile."""
+def roll_each(simulated: SimulatedCluster, say: Progress) -> tuple[list[Rollout], list[Finding]]:
+    """Rolls out every workload in turn. DaemonSets, which take longest, roll out meanwhile."""
     rollouts: list[Rollout] = []
     findings: list[Finding] = []
-    workloads = sorted(stand.workloads(), key=lambda workload: (workload.kind != "DaemonSet", workload.name))
+    workloads = sorted(simulated.workloads(), key=lambda workload: (workload.kind != "DaemonSet", workload.name))
     daemons = [workload for workload in workloads if workload.kind == "DaemonSet"]
     others = [workload for workload in workloads if workload.kind != "DaemonSet"]
     started = time.monotonic()
     for workload in daemons:
-        _change_image(stand, workload, back=False)
+        _change_image(simulated, workload, back=False)
     for number, workload in enumerate(others, start=1):
         say(f"rollout {number} of {len(workloads)}: {workload.name}")
-        rollout, wrong = roll(stand, workload)
+        rollout, wrong = roll(simulated, workload)
         rollouts.append(rollout)
         findings += wrong
     for number, workload in enumerate(daemons, start=len(others) + 1):
         say(f"rollout {number} of {len(workloads)}: {workload.name}, one on each node")
-        ended = stand.wait(lambda each=workload: _is_done(stand, each), timeout=ENDS_WITHIN, quiet=STUCK)
+        ended = simulated.wait(lambda each=workload: _is_done(simulated, each), timeout=ENDS_WITHIN, quiet=STUCK)
         rollouts.append(Rollout(workload.title, workload.row, workload.wanted, 0, time.monotonic() - started, ended))
-        findings += [] if ended else [_stuck(stand, workload)]
+        findings += [] if ended else [_stuck(simulated, workload)]
     return rollouts, findings
 
 
-def roll(stand: Stand, workload: Workload) -> tuple[Rollout, list[Finding]]:
-    """One rollout. A stuck one is taken back, so that the next trial finds the stand whole."""
-    expected = stand.norm.of(workload.row)
+def roll(simulated: SimulatedCluster, workload: Workload) -> tuple[Rollout, list[Finding]]:
+    """Rolls out one workload. A stuck rollout is reverted, so that the next one starts from a ready cluster."""
+    expected = simulated.state.of(workload.row)
     started = time.monotonic()
-    watchman = Watchman(workload, {pod.name for pod in _pods(stand, workload) if pod.ready})
-    with stand.live.observed(watchman):
-        _change_image(stand, workload, back=False)
-        ended = stand.wait(lambda: _is_done(stand, workload), timeout=ENDS_WITHIN, quiet=STUCK)
+    watchman = Watchman(workload, {pod.name for pod in _pods(simulated, workload) if pod.ready})
+    with simulated.cache.observed(watchman):
+        _change_image(simulated, workload, back=False)
+        ended = simulated.wait(lambda: _is_done(simulated, workload), timeout=ENDS_WITHIN, quiet=STUCK)
     findings: list[Finding] = []
     if not ended:
-        findings.append(_stuck(stand, workload))
-        _change_image(stand, workload, back=True)
-        stand.await_whole()
+        findings.append(_stuck(simulated, workload))
+        _change_image(simulated, workload, back=True)
+        simulated.wait_ready()
     if expected and expected.quorum and watchman.most_down > 1:
         message = f"{watchman.most_down} of {workload.wanted} members were down at the same time"
         findings.append(Finding("rollout-one-at-a-time", workload.title, message))
@@ -93,36 +93,38 @@ def roll(stand: Stand, workload: Workload) -> tuple[Rollout, list[Finding]]:
     return Rollout(workload.title, workload.row, workload.wanted, watchman.most_down, seconds, ended), findings
 
 
-def _change_image(stand: Stand, workload: Workload, *, back: bool) -> None:
+def _change_image(simulated: SimulatedCluster, workload: Workload, *, back: bool) -> None:
     plural = next(plural for plural, kind in WORKLOADS.items() if kind == workload.kind)
-    item = stand.live.get(plural, workload.name, workload.namespace) or {}
+    item = simulated.cache.get(plural, workload.name, workload.namespace) or {}
     first = listed(item, "spec", "template", "spec", "containers")[0]
     image = str(first["image"]).removesuffix(SUFFIX) + ("" if back else SUFFIX)
     change = {"spec": {"template": {"spec": {"containers": [{"name": name({"metadata": first}), "image": image}]}}}}
     path = PATHS[plural].replace(plural, f"namespaces/{workload.namespace}/{plural}/{workload.name}")
-    changed = stand.api.ask("PATCH", path, change, content=STRATEGIC)
-    _await_seen(stand, plural, workload, int(changed["metadata"]["generation"]))
+    changed = simulated.api.ask("PATCH", path, change, content=STRATEGIC)
+    _await_seen(simulated, plural, workload, int(changed["metadata"]["generation"]))
 
 
-def _await_seen(stand: Stand, plural: str, workload: Workload, generation: int) -> None:
-    """Until our own view has the change, so that nobody takes the old state for the new."""
+def _await_seen(simulated: SimulatedCluster, plural: str, workload: Workload, generation: int) -> None:
+    """Waits until the cache has the change, so that the old state is not taken for the new one."""
 
     def seen() -> bool:
-        item = stand.live.get(plural, workload.name, workload.namespace)
+        item = simulated.cache.get(plural, workload.name, workload.namespace)
         return item is not None and int(item["metadata"]["generation"]) >= generation
 
-    stand.wait(seen, timeout=30)
+    simulated.wait(seen, timeout=30)
 
 
-def _is_done(stand: Stand, workload: Workload) -> bool:
-    return any(each.settled for each in stand.workloads() if (each.kind, each.name) == (workload.kind, workload.name))
+def _is_done(simulated: SimulatedCluster, workload: Workload) -> bool:
+    return any(
+        each.settled for each in simulated.workloads() if (each.kind, each.name) == (workload.kind, workload.name)
+    )
 
 
-def _pods(stand: Stand, workload: Workload) -> list[Pod]:
-    return stand.pods_made_by(workload)
+def _pods(simulated: SimulatedCluster, workload: Workload) -> list[Pod]:
+    return simulated.pods_made_by(workload)
 
 
-def _stuck(stand: Stand, workload: Workload) -> Finding:
-    waiting = [pod for pod in _pods(stand, workload) if not pod.ready]
+def _stuck(simulated: SimulatedCluster, workload: Workload) -> Finding:
+    waiting = [pod for pod in _pods(simulated, workload) if not pod.ready]
     why = waiting[0].refusal if waiting else None
-    return Finding("rollout-ends", workload.title, f"its rollout hangs: {why or 'no pod is waiting for a node'}")
+    return Finding("rollout-ends", workload.title, f"its rollout is stuck: {why or 'no pod is Pending'}")

@@ -14,60 +14,62 @@ from blueprint.stackfile.settings import Override, Settings
 from proof.api import MERGE
 from proof.cache import PATHS, WORKLOADS
 from proof.cluster import Workload
-from proof.expected import Expected
+from proof.expected import ExpectedRow
 from proof.objects import name
-from proof.simulation import Progress, Stand
+from proof.simulation import Progress, SimulatedCluster
 from proof.violations import Finding
 
 
 @dataclass(frozen=True)
-class Overreach:
-    """What became of too many instances."""
+class ScalingTrial:
+    """The result of asking for more instances than fit."""
 
     row: str
     asked: int
     eligible: int
-    """Nodes (for a quorum: physical hosts) that may carry one instance each."""
+    """Nodes that may run one instance each; for a quorum, their physical hosts."""
     plan: str
-    """How the plan refused; empty where it did not."""
+    """The plan's error; empty if the plan accepted the count."""
     pending: int
-    """Pods that the scheduler left without a node."""
+    """Pods that the scheduler left Pending."""
 
 
-def overreach_each(stand: Stand, settings: Settings, say: Progress) -> tuple[list[Overreach], list[Finding]]:
-    """Every row that has a count, one more than fits (a quorum: the next odd number)."""
-    found: list[Overreach] = []
+def run_scaling_trials(
+    simulated: SimulatedCluster, settings: Settings, say: Progress
+) -> tuple[list[ScalingTrial], list[Finding]]:
+    """Scales every row that has a count to one more than fits; a quorum to the next odd number."""
+    found: list[ScalingTrial] = []
     findings: list[Finding] = []
-    workloads = {workload.row: workload for workload in stand.workloads()}
-    rows = [row for row in stand.norm.rows if row.instances is not None and row.name in workloads]
+    workloads = {workload.row: workload for workload in simulated.workloads()}
+    rows = [row for row in simulated.state.rows if row.instances is not None and row.name in workloads]
     for number, expected in enumerate(rows, start=1):
-        say(f"too many {number} of {len(rows)}: {expected.name}")
-        one, wrong = overreach(stand, settings, expected, workloads[expected.name])
+        say(f"scaling {number} of {len(rows)}: {expected.name}")
+        one, wrong = run_scaling_trial(simulated, settings, expected, workloads[expected.name])
         found.append(one)
         findings += wrong
     return found, findings
 
 
-def overreach(
-    stand: Stand, settings: Settings, expected: Expected, workload: Workload
-) -> tuple[Overreach, list[Finding]]:
-    """One row."""
-    eligible = _eligible(stand, expected)
+def run_scaling_trial(
+    simulated: SimulatedCluster, settings: Settings, expected: ExpectedRow, workload: Workload
+) -> tuple[ScalingTrial, list[Finding]]:
+    """Runs the trial of one row."""
+    eligible = _eligible(simulated, expected)
     asked = eligible + 1 + (expected.quorum and eligible % 2)
     refusal = refused_by_plan(settings, expected.row.service, asked)
-    pending = _scale_and_count(stand, workload, asked)
+    pending = _scale_and_count(simulated, workload, asked)
     findings: list[Finding] = []
     if not refusal:
-        message = f"the plan lets {asked} instances pass, {eligible} nodes may carry one each"
+        message = f"the plan accepts {asked} instances on {eligible} eligible nodes; expected an error"
         findings.append(Finding("plan-refuses", workload.title, message))
     if pending < asked - eligible:
         message = f"{asked} instances on {eligible} nodes: {pending} pods are Pending, expected {asked - eligible}"
         findings.append(Finding("scheduler-agrees", workload.title, message))
-    return Overreach(expected.name, asked, eligible, refusal, pending), findings
+    return ScalingTrial(expected.name, asked, eligible, refusal, pending), findings
 
 
 def refused_by_plan(settings: Settings, service: str, replicas: int) -> str:
-    """The plan's refusal of so many replicas; empty where it takes them."""
+    """Returns the plan's error for so many replicas; empty if it accepts them."""
     override = settings.services.get(service, Override()).model_copy(update={"replicas": replicas})
     asked = settings.model_copy(update={"services": {**settings.services, service: override}})
     try:
@@ -77,41 +79,41 @@ def refused_by_plan(settings: Settings, service: str, replicas: int) -> str:
     return ""
 
 
-def _eligible(stand: Stand, expected: Expected) -> int:
-    nodes = [node for node in stand.cluster().nodes.values() if expected.may_use(node)]
+def _eligible(simulated: SimulatedCluster, expected: ExpectedRow) -> int:
+    nodes = [node for node in simulated.cluster().nodes.values() if expected.may_use(node)]
     return len({node.server for node in nodes} if expected.quorum else nodes)
 
 
-def _scale_and_count(stand: Stand, workload: Workload, replicas: int) -> int:
-    """Scales up, counts the pods without a node, and scales back."""
+def _scale_and_count(simulated: SimulatedCluster, workload: Workload, replicas: int) -> int:
+    """Scales up, counts the pods without a node, and scales down again."""
     rows = [workload.row or ""]
-    _scale(stand, workload, replicas)
-    stand.wait(lambda: _all_answered(stand, rows, replicas), timeout=90)
-    pending = sum(pod.node is None for pod in stand.pods_of(rows))
-    _scale(stand, workload, workload.wanted)
-    stand.wait(lambda: len(stand.pods_of(rows)) == workload.wanted and stand.is_whole(), timeout=120)
-    _remove_claims(stand, workload)
+    _scale(simulated, workload, replicas)
+    simulated.wait(lambda: _all_answered(simulated, rows, replicas), timeout=90)
+    pending = sum(pod.node is None for pod in simulated.pods_of(rows))
+    _scale(simulated, workload, workload.wanted)
+    simulated.wait(lambda: len(simulated.pods_of(rows)) == workload.wanted and simulated.is_ready(), timeout=120)
+    _remove_claims(simulated, workload)
     return pending
 
 
-def _all_answered(stand: Stand, rows: list[str], replicas: int) -> bool:
-    pods = stand.pods_of(rows)
+def _all_answered(simulated: SimulatedCluster, rows: list[str], replicas: int) -> bool:
+    pods = simulated.pods_of(rows)
     return len(pods) >= replicas and all(pod.ready or pod.refusal for pod in pods)
 
 
-def _scale(stand: Stand, workload: Workload, replicas: int) -> None:
+def _scale(simulated: SimulatedCluster, workload: Workload, replicas: int) -> None:
     plural = next(plural for plural, kind in WORKLOADS.items() if kind == workload.kind)
     path = PATHS[plural].replace(plural, f"namespaces/{workload.namespace}/{plural}/{workload.name}/scale")
-    stand.api.ask("PATCH", path, {"spec": {"replicas": replicas}}, content=MERGE)
+    simulated.api.ask("PATCH", path, {"spec": {"replicas": replicas}}, content=MERGE)
 
 
-def _remove_claims(stand: Stand, workload: Workload) -> None:
-    """A StatefulSet keeps the claims of members that it no longer has; here they would hold volumes."""
+def _remove_claims(simulated: SimulatedCluster, workload: Workload) -> None:
+    """Deletes the claims of removed members, which a StatefulSet keeps: they would occupy volumes here."""
     if workload.kind != "StatefulSet":
         return
     extra = f"-{workload.name}-"
-    for claim in stand.live.all("claims"):
+    for claim in simulated.cache.all("claims"):
         head, _, ordinal = name(claim).rpartition("-")
         if f"-{head}-".endswith(extra) and ordinal.isdecimal() and int(ordinal) >= workload.wanted:
             namespace = claim["metadata"]["namespace"]
-            stand.api.ask("DELETE", f"/api/v1/namespaces/{namespace}/persistentvolumeclaims/{name(claim)}")
+            simulated.api.ask("DELETE", f"/api/v1/namespaces/{namespace}/persistentvolumeclaims/{name(claim)}")

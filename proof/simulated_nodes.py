@@ -1,8 +1,8 @@
-"""The nodes of a rendered stack, registered as their kubelets would do it.
+"""Registers the nodes of a rendered stack as their kubelets would.
 
-Labels and taints are those of kubeadm's and kubelet's own configuration files, for these are what a machine starts
-with; /etc/quorate/node.yaml adds the sizes, and must say the same. The registration goes through the API server as the
-node itself, so that NodeRestriction refuses what it would refuse a kubelet.
+Labels and taints come from the machine's configuration of kubeadm and kubelet, because a machine starts with those.
+/etc/quorate/node.yaml adds the sizes and must agree with them. Each node is registered as `system:node:<name>`, so that
+NodeRestriction rejects what it would reject of a kubelet.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ KUBEADM = "root/etc/kubernetes/kubeadm.yaml"
 KUBELET = "root/etc/kubernetes/patches/kubeletconfiguration.yaml"
 """Files of a machine, below its directory."""
 PODS = "110"
-"""kubelet's own limit, where its configuration names no other."""
+"""kubelet's default limit of pods."""
 MARK_CONTROL_PLANE = {
     "node-role.kubernetes.io/control-plane": "",
     "node.kubernetes.io/exclude-from-external-load-balancers": "",
 }
-"""Labels that kubeadm gives a master once it has joined; a kubelet may not give itself such."""
+"""Labels that kubeadm sets on a master; a kubelet may not set them itself."""
 _PLATFORM = {
     f"{prefix}kubernetes.io/{key}": value
     for prefix in ("", "beta.")
     for key, value in (("os", "linux"), ("arch", "amd64"))
 }
-"""What kubelet says of the machine by itself."""
+"""Labels that kubelet sets from the machine's platform."""
 
 
 @dataclass(frozen=True)
 class Machine:
-    """A machine's files, as far as its kubelet reads them."""
+    """The content of a machine's files that its kubelet reads."""
 
     name: str
     address: str
@@ -50,7 +50,7 @@ class Machine:
     is_master: bool
 
     def node(self) -> Object:
-        """The Node object that its kubelet registers."""
+        """Returns the Node object that its kubelet registers."""
         own = {"kubernetes.io/hostname": self.name, **_PLATFORM}
         addresses = [{"type": "InternalIP", "address": self.address}, {"type": "Hostname", "address": self.name}]
         return {
@@ -68,7 +68,7 @@ class Machine:
 
 
 def read_machines(directory: Path) -> tuple[list[Machine], list[Finding]]:
-    """The machines below a rendered tree, and what their files say against each other."""
+    """Reads the machines of a rendered tree. Files of a machine that contradict each other are findings."""
     machines: list[Machine] = []
     findings: list[Finding] = []
     for place in sorted(path for path in directory.iterdir() if path.is_dir() and not path.name.startswith(".")):
@@ -81,7 +81,8 @@ def read_machines(directory: Path) -> tuple[list[Machine], list[Finding]]:
 
 def _read(place: Path) -> tuple[Machine, list[Finding]]:
     facts = next(_documents(place / NODE))
-    join = _registration(place)
+    registers = _kubeadm(place)
+    join = cast("Object", registers.get("nodeRegistration") or {})
     none: Object = {}
     kubelet = next((each for each in _documents(place / KUBELET)), none)
     arguments = {each["name"]: each["value"] for each in listed(join, "kubeletExtraArgs")}
@@ -89,7 +90,7 @@ def _read(place: Path) -> tuple[Machine, list[Finding]]:
     labels = {key: value for key, _, value in pairs}
     taints = cast("list[dict[str, str]]", join.get("taints") or [])
     findings = [
-        Finding("node-files-agree", f"node {place.name}", f"{what} of {file} are not those of node.yaml")
+        Finding("node-files-agree", f"node {place.name}", f"{what} of {file} differ from node.yaml")
         for what, file, one, other in (
             ("labels", "kubeadm's configuration", labels, facts["labels"]),
             ("taints", "kubeadm's configuration", taints, facts["taints"]),
@@ -99,16 +100,16 @@ def _read(place: Path) -> tuple[Machine, list[Finding]]:
     ]
     capacity = {**facts["capacity"], "pods": str(kubelet.get("maxPods", PODS))}
     allocatable = _allocatable(capacity, kubelet)
-    is_master = any(taint["key"] == "node-role.kubernetes.io/control-plane" for taint in taints)
+    is_master = registers.get("kind") == "InitConfiguration" or "controlPlane" in registers
     name, address = join.get("name", facts["name"]), arguments.get("node-ip", facts["address"])
     return Machine(name, address, capacity, allocatable, labels, taints, is_master), findings
 
 
-def _registration(place: Path) -> Object:
-    """The part of kubeadm's configuration that makes the node: of the first master, or of one that joins."""
+def _kubeadm(place: Path) -> Object:
+    """Returns the document of kubeadm's configuration that registers the node, of `init` or of `join`."""
     for document in _documents(place / KUBEADM):
         if document["kind"] in ("InitConfiguration", "JoinConfiguration"):
-            return cast("Object", document["nodeRegistration"])
+            return document
     return {}
 
 
@@ -118,7 +119,7 @@ def _documents(file: Path) -> Iterator[Object]:
 
 
 def _allocatable(capacity: dict[str, str], kubelet: Object) -> dict[str, str]:
-    """What is left for pods when kubelet has put the system's share aside."""
+    """Returns the capacity less what kubelet reserves for the system."""
     left = dict(capacity)
     for key in ("systemReserved", "kubeReserved"):
         reserved = texts(kubelet, key)
@@ -139,7 +140,7 @@ def _kibi(quantity: str) -> int:
 
 
 def register(api: Api, machine: Machine) -> None:
-    """Registers a node as its kubelet does; kubeadm then marks a master. Raises api.Refused."""
+    """Registers a node as its kubelet does, and labels a master as kubeadm does. Raises ApiError or Unreachable."""
     identity = {"Impersonate-User": f"system:node:{machine.name}", "Impersonate-Group": "system:nodes"}
     reply = api.call("POST", "/api/v1/nodes", machine.node(), headers=identity)
     if reply.status >= 300:
@@ -150,7 +151,7 @@ def register(api: Api, machine: Machine) -> None:
 
 
 def register_all(api: Api, machines: Iterable[Machine]) -> list[Finding]:
-    """Registers nodes, several at a time; what the API server refuses is a finding."""
+    """Registers nodes, several at a time. A node that the API server rejects is a finding."""
 
     def one(machine: Machine) -> Finding | None:
         try:

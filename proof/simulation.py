@@ -1,6 +1,6 @@
-"""A rendered stack standing in a simulated cluster: its nodes registered, its manifests applied, its pods running.
+"""A rendered stack in a simulated cluster: its nodes registered, its manifests applied, its pods running.
 
-The trials (faults, rollouts, drains, scaling) work on a `Stand`, and leave it whole for the next one.
+The trials (faults, rollouts, drains, scaling) run on a `SimulatedCluster`. Each restores it for the next one.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ from contract import ROW
 from proof import manifests
 from proof import simulated_nodes as machine_files
 from proof.api import MERGE, Api
-from proof.cache import WORKLOADS, Live, following
-from proof.cluster import Budget, Cluster, Node, Pod, Workload, budget_of, from_live, node_of, pod_of, workload_of
+from proof.cache import WORKLOADS, ObjectCache, object_cache
+from proof.cluster import Budget, Cluster, Node, Pod, Workload, budget_of, from_cache, node_of, pod_of, workload_of
 from proof.control_plane import ControlPlane, control_plane
-from proof.expected import Expected, Norm
+from proof.expected import ExpectedRow, ExpectedState
 from proof.objects import Object, at, number, text
 from proof.simulated_nodes import Machine
-from proof.termination import endings
+from proof.termination import terminate_pods
 from proof.violations import Finding
 
 RESYNC = "quorate.io/resync"
 SETTLE = 600
 QUIET = 60.0
-"""Seconds without any change after which nothing more is expected to happen, even on a busy machine."""
+"""Seconds without a change after which no further change is expected, even on a busy machine."""
 
 
 @dataclass(frozen=True)
 class Rendered:
-    """A stack as it was rendered: what its machines and its cluster are given."""
+    """A rendered stack: its machines, its Kubernetes objects, and findings of reading them."""
 
     machines: tuple[Machine, ...]
     objects: tuple[Object, ...]
@@ -40,109 +40,111 @@ class Rendered:
 
 
 @dataclass
-class Stand:
-    """A stack in a cluster."""
+class SimulatedCluster:
+    """A stack in a simulated cluster."""
 
-    norm: Norm
+    state: ExpectedState
     rendered: Rendered
     plane: ControlPlane
-    live: Live
+    cache: ObjectCache
     findings: list[Finding] = field(default_factory=list[Finding])
-    """Of standing up: what was refused, what was warned of."""
+    """Findings of the start: objects that were rejected, warnings of the API server."""
     seconds: dict[str, float] = field(default_factory=dict[str, float])
 
     @property
     def api(self) -> Api:
+        """The API of the control plane."""
         return self.plane.api
 
     @property
     def machines(self) -> dict[str, Machine]:
+        """The machines by name."""
         return {machine.name: machine for machine in self.rendered.machines}
 
     def cluster(self) -> Cluster:
-        """This moment of the cluster."""
-        return from_live(self.live)
+        """Returns the cluster at this moment."""
+        return from_cache(self.cache)
 
     def cluster_nodes(self) -> list[Node]:
-        """The nodes alone."""
-        return [node_of(item) for item in self.live.all("nodes")]
+        """Returns the nodes only."""
+        return [node_of(item) for item in self.cache.all("nodes")]
 
     def workloads(self) -> list[Workload]:
-        """The workloads alone, which is quick to ask."""
-        with self.live.lock:
-            return [workload_of(kind, item) for plural, kind in WORKLOADS.items() for item in self.live.all(plural)]
+        """Returns the workloads only, without reading the pods."""
+        with self.cache.lock:
+            return [workload_of(kind, item) for plural, kind in WORKLOADS.items() for item in self.cache.all(plural)]
 
-    def is_whole(self) -> bool:
-        """Every workload has what it wants, every job is done, and every budget knows it."""
+    def is_ready(self) -> bool:
+        """Whether every workload is complete, every job has succeeded, and every disruption budget has counted that."""
         if not all(workload.settled for workload in self.workloads()):
             return False
-        jobs = self.live.all("jobs")
+        jobs = self.cache.all("jobs")
         if any(number(job, "status", "succeeded") < number(job, "spec", "completions", default=1) for job in jobs):
             return False
-        if not all(_is_counted(budget) for budget in map(budget_of, self.live.all("budgets"))):
+        if not all(_is_counted(budget) for budget in map(budget_of, self.cache.all("budgets"))):
             return False
-        return all(self._is_everywhere(expected) for expected in self.norm.rows if expected.instances is None)
+        return all(self._is_everywhere(expected) for expected in self.state.rows if expected.instances is None)
 
-    def _is_everywhere(self, expected: Expected) -> bool:
-        """A DaemonSet's own count may not know yet of a node that has just come back; its pods tell."""
+    def _is_everywhere(self, expected: ExpectedRow) -> bool:
+        """Whether a row has a ready pod on each of its nodes: a DaemonSet's status may lag behind."""
         nodes = {node.name for node in self.cluster_nodes() if expected.may_use(node)}
         return nodes <= {pod.node for pod in self.pods_of([expected.name]) if pod.ready}
 
     def pods_on(self, nodes: Collection[str]) -> list[Pod]:
-        """The pods of some nodes."""
-        with self.live.lock:
-            return [pod_of(item) for item in self.live.all("pods") if at(item, "spec", "nodeName") in nodes]
+        """Returns the pods of some nodes."""
+        with self.cache.lock:
+            return [pod_of(item) for item in self.cache.all("pods") if at(item, "spec", "nodeName") in nodes]
 
     def pods_of(self, rows: Collection[str]) -> list[Pod]:
-        """The pods of some rows, the ending ones left out."""
-        with self.live.lock:
-            found = [item for item in self.live.all("pods") if at(item, "metadata", "annotations", ROW) in rows]
+        """Returns the pods of some rows without those whose deletion has begun."""
+        with self.cache.lock:
+            found = [item for item in self.cache.all("pods") if at(item, "metadata", "annotations", ROW) in rows]
         return [pod for pod in map(pod_of, found) if not pod.ending]
 
     def pods_made_by(self, workload: Workload) -> list[Pod]:
-        """Returns the pods of a workload, terminating ones left out."""
-        with self.live.lock:
-            pods = [pod_of(item) for item in self.live.all("pods")]
+        """Returns the pods of a workload without those whose deletion has begun."""
+        with self.cache.lock:
+            pods = [pod_of(item) for item in self.cache.all("pods")]
         own = (workload.kind, workload.name, workload.namespace)
         return [pod for pod in pods if (pod.kind, pod.workload, pod.namespace) == own and not pod.ending]
 
     def has_pods(self, uids: Collection[str]) -> bool:
-        """Whether any of these very pods is still there."""
-        with self.live.lock:
-            return any(at(item, "metadata", "uid") in uids for item in self.live.all("pods"))
+        """Whether a pod with one of these UIDs still exists."""
+        with self.cache.lock:
+            return any(at(item, "metadata", "uid") in uids for item in self.cache.all("pods"))
 
     def open_nodes(self, nodes: Collection[str]) -> bool:
-        """Whether these nodes are there, ready and take pods."""
-        found = [self.live.get("nodes", name) for name in nodes]
+        """Whether these nodes exist, are ready and accept pods."""
+        found = [self.cache.get("nodes", name) for name in nodes]
         return all(item is not None and node_of(item).open for item in found)
 
     def wait(self, done: Callable[[], bool], timeout: float = SETTLE, quiet: float = QUIET) -> bool:
-        """Waits; see Live.wait."""
-        return self.live.wait(done, timeout, quiet=quiet, hopeless=self.is_hopeless, nudge=self.resync)
+        """Waits; see ObjectCache.wait."""
+        return self.cache.wait(done, timeout, quiet=quiet, give_up=self.is_unschedulable, nudge=self.resync)
 
     def resync(self) -> None:
-        """Touches pods that have a node, and for a while have neither started nor ended.
+        """Annotates pods that have a node, and have neither started nor ended for `LONG` seconds.
 
-        A kubelet looks again at all of its pods every minute; KWOK goes by events alone, and under load misses some.
+        A kubelet synchronizes all its pods every minute. KWOK acts on events only, and misses some under load.
         """
         touch = {"metadata": {"annotations": {RESYNC: str(time.monotonic_ns())}}}
-        for pod in map(pod_of, self.live.unheard("pods")):
+        for pod in map(pod_of, self.cache.unchanged("pods")):
             if pod.node and (pod.ending or not pod.ready):
                 path = f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}"
                 self.api.call("PATCH", path, touch, content=MERGE)
 
-    def is_hopeless(self) -> bool:
-        """Whoever does not run has been refused by the scheduler, and no pod is still to be made."""
+    def is_unschedulable(self) -> bool:
+        """Whether some pods are not ready and the scheduler has rejected every one of them."""
         waiting = [pod for pod in self.cluster().pods if not pod.ready]
         return bool(waiting) and all(pod.refusal for pod in waiting)
 
-    def await_whole(self) -> bool:
-        """Waits until nothing is missing, or nothing happens any more."""
-        return self.wait(self.is_whole)
+    def wait_ready(self) -> bool:
+        """Waits until the cluster is ready, or nothing changes any more."""
+        return self.wait(self.is_ready)
 
 
 def _is_counted(budget: Budget) -> bool:
-    """Whether a budget lets go what it may when nobody is missing: until then it still remembers an eviction."""
+    """Whether a budget allows its full number of evictions: until then it still counts an earlier one."""
     return budget.healthy >= budget.expected and budget.allowed >= budget.expected - budget.desired
 
 
@@ -150,76 +152,78 @@ Progress = Callable[[str], None]
 
 
 @contextmanager
-def standing(
-    rendered: Rendered, norm: Norm, binaries: Path, say: Progress, services: str = "172.24.0.0/16"
-) -> Generator[Stand]:
-    """Stands a rendered stack up in a control plane of its own."""
+def simulated_cluster(
+    rendered: Rendered, state: ExpectedState, binaries: Path, say: Progress, services: str = "172.24.0.0/16"
+) -> Generator[SimulatedCluster]:
+    """Starts a control plane, registers the nodes of a rendered stack and applies its objects."""
     started = time.monotonic()
     with (
         control_plane(binaries, services=services) as plane,
-        following(plane.api, plane.check) as live,
-        endings(plane.api, live),
+        object_cache(plane.api, plane.check) as cache,
+        terminate_pods(plane.api, cache),
     ):
-        stand = Stand(norm, rendered, plane, live, list(rendered.findings))
-        stand.seconds["control plane ready"] = time.monotonic() - started
-        _register(stand, say)
-        _apply(stand, say)
-        yield stand
+        simulated = SimulatedCluster(state, rendered, plane, cache, list(rendered.findings))
+        simulated.seconds["control plane ready"] = time.monotonic() - started
+        _register(simulated, say)
+        _apply(simulated, say)
+        yield simulated
 
 
 def read(tree: Path) -> Rendered:
-    """A stack from the tree that the engine rendered."""
+    """Reads a stack from its rendered tree."""
     machines, findings = machine_files.read_machines(tree / "machines")
     return Rendered(tuple(machines), tuple(manifests.read_manifests(tree)), tuple(findings))
 
 
-def _register(stand: Stand, say: Progress) -> None:
+def _register(simulated: SimulatedCluster, say: Progress) -> None:
     started = time.monotonic()
-    machines = stand.rendered.machines
-    say(f"registering {len(machines)} nodes, as their kubelets would")
-    refused = machine_files.register_all(stand.api, machines)
-    stand.findings += refused
+    machines = simulated.rendered.machines
+    say(f"registering {len(machines)} nodes")
+    refused = machine_files.register_all(simulated.api, machines)
+    simulated.findings += refused
     missing = {finding.subject.removeprefix("node ") for finding in refused}
     names = [machine.name for machine in machines if machine.name not in missing]
-    if not stand.wait(lambda: stand.open_nodes(names)):
-        closed = [name for name in names if not stand.open_nodes([name])]
-        stand.findings += [Finding("nodes-ready", f"node {name}", "takes no pods") for name in closed]
-    stand.seconds["nodes ready"] = time.monotonic() - started
+    if not simulated.wait(lambda: simulated.open_nodes(names)):
+        closed = [name for name in names if not simulated.open_nodes([name])]
+        simulated.findings += [Finding("nodes-ready", f"node {name}", "does not accept pods") for name in closed]
+    simulated.seconds["nodes ready"] = time.monotonic() - started
 
 
-def _apply(stand: Stand, say: Progress) -> None:
-    objects: Sequence[Object] = stand.rendered.objects
+def _apply(simulated: SimulatedCluster, say: Progress) -> None:
+    objects: Sequence[Object] = simulated.rendered.objects
     say(f"applying {len(objects)} objects under strict validation")
     started = time.monotonic()
-    refused = manifests.apply_all(stand.api, objects)
-    stand.findings += refused
-    stand.seconds["applied"] = time.monotonic() - started
+    refused = manifests.apply_all(simulated.api, objects)
+    simulated.findings += refused
+    simulated.seconds["applied"] = time.monotonic() - started
     titles = {finding.subject for finding in refused if finding.check == "manifests-accepted"}
     made = [item for item in objects if item["kind"] in _FOLLOWED and manifests.title(item) not in titles]
     bound: list[float] = []
 
-    def all_there() -> bool:
-        # Our view of the cluster follows behind: what it has not heard of yet is not whole.
-        if sum(len(stand.live.all(plural)) for plural in _FOLLOWED.values()) < len(made):
+    def is_complete() -> bool:
+        # The cache may not have all objects yet.
+        if sum(len(simulated.cache.all(plural)) for plural in _FOLLOWED.values()) < len(made):
             return False
-        whole = stand.is_whole()
-        if not bound and (whole or _all_scheduled(stand)):
+        ready = simulated.is_ready()
+        if not bound and (ready or _all_scheduled(simulated)):
             bound.append(time.monotonic() - started)
-        return whole
+        return ready
 
     say("waiting for the scheduler")
-    stand.wait(all_there)
-    stand.seconds["apply to all scheduled"] = bound[0] if bound else float("nan")
-    stand.seconds["apply to all running"] = time.monotonic() - started
+    simulated.wait(is_complete)
+    simulated.seconds["apply to all scheduled"] = bound[0] if bound else float("nan")
+    simulated.seconds["apply to all running"] = time.monotonic() - started
 
 
 _FOLLOWED = {kind: plural for plural, kind in WORKLOADS.items()} | {"Job": "jobs", "PodDisruptionBudget": "budgets"}
 
 
-def _all_scheduled(stand: Stand) -> bool:
-    """Every pod that its workload wants has a node. Asked only while it is not so yet."""
-    if any(number(item, "status", "observedGeneration") < 1 for kind in WORKLOADS for item in stand.live.all(kind)):
+def _all_scheduled(simulated: SimulatedCluster) -> bool:
+    """Whether every pod of every workload has a node."""
+    if any(
+        number(item, "status", "observedGeneration") < 1 for kind in WORKLOADS for item in simulated.cache.all(kind)
+    ):
         return False
-    wanted = sum(workload.wanted for workload in stand.workloads())
-    bound = sum(1 for item in stand.live.all("pods") if text(item, "spec", "nodeName"))
+    wanted = sum(workload.wanted for workload in simulated.workloads())
+    bound = sum(1 for item in simulated.cache.all("pods") if text(item, "spec", "nodeName"))
     return bool(wanted) and bound >= wanted

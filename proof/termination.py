@@ -1,8 +1,8 @@
-"""Pods that are asked to end do so, as a kubelet lets them: by their UID.
+"""Deletes terminating pods by UID, as a kubelet does.
 
-KWOK deletes by name alone, and on a busy machine plays a stage twice. The second time it takes the pod that has come in
-the place of the first: in a StatefulSet one of the same name. A rollout then has two members down at once, which no
-kubelet would do. So this one thing of a kubelet's is done here.
+KWOK deletes by name, and on a busy machine it runs a stage twice. The second run deletes the replacement of the first
+pod, which has the same name in a StatefulSet. A rollout would then have two members down at once. A kubelet does not do
+that, so this module terminates the pods instead of KWOK.
 """
 
 from __future__ import annotations
@@ -12,32 +12,32 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 
 from proof.api import Api, ApiError, Unreachable
-from proof.cache import Live
+from proof.cache import ObjectCache
 from proof.cluster import Pod, pod_of
 from proof.objects import Object
 
-HANDS = 8
+WORKERS = 8
 
 
 @contextmanager
-def endings(api: Api, live: Live) -> Generator[None]:
-    """Ends the pods on nodes that have been asked to, for as long as this lasts."""
-    pool = ThreadPoolExecutor(HANDS, thread_name_prefix="ending")
+def terminate_pods(api: Api, cache: ObjectCache) -> Generator[None]:
+    """Deletes terminating pods that have a node, until the context ends."""
+    pool = ThreadPoolExecutor(WORKERS, thread_name_prefix="terminate")
 
-    def end(event: str, item: Object) -> None:
+    def observe(event: str, item: Object) -> None:
         pod = pod_of(item)
         if event != "DELETED" and pod.ending and pod.node:
-            pool.submit(_end, api, pod)
+            pool.submit(_delete, api, pod)
 
     try:
-        with live.observed(end):
+        with cache.observed(observe):
             yield
     finally:
         pool.shutdown(cancel_futures=True)
 
 
-def _end(api: Api, pod: Pod) -> None:
-    """Takes this very pod away. Somebody else may have done so already."""
+def _delete(api: Api, pod: Pod) -> None:
+    """Deletes the pod by UID; a pod that is already gone is ignored."""
     path = f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}"
     with suppress(ApiError, Unreachable):
         api.ask("DELETE", path, {"gracePeriodSeconds": 0, "preconditions": {"uid": pod.uid}})

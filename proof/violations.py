@@ -1,4 +1,4 @@
-"""What the proof has found wrong: one form for every check, naming the workload or node that it is about."""
+"""Findings: the form in which every check reports a failure."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, order=True)
 class Finding:
-    """One thing that does not hold."""
+    """A failed check."""
 
     check: str
-    """The name of the check that failed."""
+    """The id of the check."""
     subject: str
     """The workload, the node or the object."""
     message: str

@@ -1,4 +1,4 @@
-"""A rendered stack of architecture 100, small enough to stand up in seconds, and control planes to stand it up in."""
+"""A rendered stack of architecture 100 that starts in seconds, and control planes to start it in."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import pytest
 
 from blueprint.stackfile.loader import load_file
 from commands.temporary_rendering import rendered
-from proof.expected import norm_of
+from proof.expected import expected_state
 from proof.prove import Subject
-from proof.simulation import Rendered, Stand, read, standing
+from proof.simulation import Rendered, SimulatedCluster, read, simulated_cluster
 from tests.stacks import ROOT, SOURCES, full_size, write
 from toolchain import cluster_programs
 from toolchain.engine import MANIFEST, Engine
 from toolchain.progress import Reporter
 
-Standing = Callable[[Rendered], AbstractContextManager[Stand]]
+StartCluster = Callable[[Rendered], AbstractContextManager[SimulatedCluster]]
 
 
 @pytest.fixture(scope="session")
@@ -45,6 +45,6 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Generator[Subject]:
 
 
 @pytest.fixture
-def stand_up(small: Subject, binaries: Path) -> Standing:
-    """Stands a (changed) rendering of the small stack up."""
-    return lambda stack: standing(stack, norm_of(small.settings), binaries, lambda _said: None)
+def start_cluster(small: Subject, binaries: Path) -> StartCluster:
+    """Starts a (changed) rendering of the small stack in a simulated cluster."""
+    return lambda stack: simulated_cluster(stack, expected_state(small.settings), binaries, lambda _said: None)

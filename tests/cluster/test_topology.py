@@ -11,7 +11,7 @@ import pytest
 from blueprint.stackfile.loader import load_file
 from commands.temporary_rendering import rendered
 from proof import proof_file as documents
-from proof.checks import judge
+from proof.checks import check_cluster
 from proof.prove import Subject, prove
 from proof.simulation import read
 from tests.stacks import ROOT, SOURCES, server, write
@@ -42,6 +42,6 @@ def test_a_topology_s_counts_and_nodes_are_what_is_judged(laid_out: Subject, bin
     assert rows["keystone"]["nodes"] == ["node1"]
     assert "radosgw" not in rows
     # Another topology than the one that was rendered: every difference is a finding.
-    more = replace(proof.norm, rows=tuple(replace(each, nodes=frozenset({"node2"})) for each in proof.norm.rows))
-    moved = {finding.subject for finding in judge(more, proof.cluster) if finding.check == "on-its-pools"}
+    more = replace(proof.state, rows=tuple(replace(each, nodes=frozenset({"node2"})) for each in proof.state.rows))
+    moved = {finding.subject for finding in check_cluster(more, proof.cluster) if finding.check == "on-its-pools"}
     assert "Deployment keystone" in moved

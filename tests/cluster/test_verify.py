@@ -12,37 +12,37 @@ from proof.api import MERGE, Api
 from proof.cluster import from_api
 from proof.kubeconfig import read_kubeconfig
 from proof.prove import Subject
-from proof.simulation import Stand
+from proof.simulation import SimulatedCluster
 from proof.verify import verify
-from tests.cluster.conftest import Standing
+from tests.cluster.conftest import StartCluster
 from toolchain.progress import UserError
 
 
-def stray_member(stand: Stand, node: str) -> None:
+def stray_member(simulated: SimulatedCluster, node: str) -> None:
     """A member of Galera put onto a node by hand, past the scheduler."""
     container = {"name": "mariadb", "image": "mariadb"}
     pod = {
         "metadata": {"name": "mysqld-by-hand", "annotations": {ROW: "mysqld-server"}},
         "spec": {"nodeName": node, "containers": [container], "tolerations": [{"operator": "Exists"}]},
     }
-    stand.api.ask("POST", "/api/v1/namespaces/openstack/pods", pod)
-    stand.wait(lambda: any(each.ready for each in stand.pods_on([node]) if each.name == "mysqld-by-hand"))
+    simulated.api.ask("POST", "/api/v1/namespaces/openstack/pods", pod)
+    simulated.wait(lambda: any(each.ready for each in simulated.pods_on([node]) if each.name == "mysqld-by-hand"))
 
 
-def test_what_has_drifted_is_told(small: Subject, stand_up: Standing) -> None:
-    with stand_up(small.rendered) as stand:
-        api = Api(read_kubeconfig(stand.plane.kubeconfig))
-        assert verify(stand.norm, small.settings, from_api(api)) == []
+def test_what_has_drifted_is_told(small: Subject, start_cluster: StartCluster) -> None:
+    with start_cluster(small.rendered) as simulated:
+        api = Api(read_kubeconfig(simulated.plane.kubeconfig))
+        assert verify(simulated.state, from_api(api)) == []
 
-        member = next(pod for pod in stand.pods_of(["mysqld-server"]) if pod.name == "mysqld-0")
+        member = next(pod for pod in simulated.pods_of(["mysqld-server"]) if pod.name == "mysqld-0")
         assert member.node
-        stray_member(stand, member.node)
+        stray_member(simulated, member.node)
         nameless = {"metadata": {"labels": {SERVER: None}}}
         api.ask("PATCH", "/api/v1/nodes/cmp1", nameless, content=MERGE)
         api.ask("DELETE", "/api/v1/nodes/cmp2")
         api.ask("POST", "/api/v1/nodes", {"metadata": {"name": "stranger"}})
 
-        seen = {(each.check, each.subject) for each in verify(stand.norm, small.settings, from_api(api))}
+        seen = {(each.check, each.subject) for each in verify(simulated.state, from_api(api))}
         assert {
             ("instances", "mysqld-server"),
             ("one-per-node", "StatefulSet mysqld"),
