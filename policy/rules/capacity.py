@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
 
-from contract import HOSTNAME, SERVER
+from contract import COMPUTE_NODE, COMPUTE_POOL, HOSTNAME, SERVER
 from policy.facts.components import Cloud
 from policy.facts.kubernetes.node import Node
 from policy.facts.kubernetes.quantity import Resources
@@ -18,8 +18,6 @@ from policy.facts.stack import LAB, PRODUCTION, Facts
 from policy.findings import Enforcement, Severity
 from policy.rule import Problem, Source, rule
 from policy.wording import join_names, pluralize
-
-COMPUTE = "compute"
 
 
 @lru_cache(maxsize=1)
@@ -282,13 +280,14 @@ def _unsure(facts: Facts, workload: Workload) -> bool:
     remediation="Name the next larger architecture (quorate:architecture), and add the controllers that it dedicates.",
     subjects=lambda facts: facts.clouds,
     not_applicable_reason="the stack has no Cloud component, so no reference architecture is named",
-    parameters={"computes": "nodes with quorate.io/pool=compute"},
+    parameters={"computes": "nodes with quorate.io/pool=compute or openstack-compute-node=enabled"},
     enforcement={PRODUCTION: Enforcement.ADVISORY, LAB: Enforcement.ADVISORY},
     since="0.2.0",
 )
 def architecture_fits_computes(facts: Facts, _cloud: Cloud) -> Iterator[Problem]:
     """Advisory: a cloud grows by computes, and the move to the next size is planned, not forced by the next preview."""
-    computes = sum(1 for node in facts.nodes if node.pool == COMPUTE)
+    # A compute that carries other roles too, as in a small lab or a topology, is in a pool of another name.
+    computes = sum(node.pool == COMPUTE_POOL or node.labels.get(COMPUTE_NODE) == "enabled" for node in facts.nodes)
     if computes > facts.required_architecture.computes:
         yield Problem(
             f"{computes} computes",

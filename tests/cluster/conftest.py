@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Generator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import pytest
@@ -24,24 +24,33 @@ StartCluster = Callable[[Rendered], AbstractContextManager[SimulatedCluster]]
 
 @pytest.fixture(scope="session")
 def binaries() -> Path:
-    """The programs of a control plane: what a developer points to, or what the set-up builds."""
+    """The programs of a control plane: those that QUORATE_CLUSTER points to, or those that the set-up builds."""
     given = os.environ.get("QUORATE_CLUSTER")
     return Path(given) if given else cluster_programs.ensure(Reporter())
+
+
+@contextmanager
+def rendered_subject(root: Path, file: Path) -> Generator[Subject]:
+    """Renders a stack file with the engine, in a directory of its own."""
+    if Engine.load(ROOT / ".venv" / MANIFEST) is None:
+        pytest.skip("the engine is not set up: `make setup`")
+    for name in (*SOURCES, ".venv"):
+        (root / name).symlink_to(ROOT / name)
+    stack = file.name.removeprefix("Pulumi.").removesuffix(".yaml")
+    if not file.is_relative_to(root):
+        (root / f"Pulumi.{stack}.yaml").symlink_to(file)
+    with rendered(root, stack) as tree:
+        yield Subject(stack, load_file(file), read(tree))
 
 
 @pytest.fixture(scope="session")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Generator[Subject]:
     """Architecture 100 in production with three computes and three storage nodes, rendered by the engine."""
-    if Engine.load(ROOT / ".venv" / MANIFEST) is None:
-        pytest.skip("the engine is not set up: `make setup`")
     root = tmp_path_factory.mktemp("small")
-    for name in (*SOURCES, ".venv"):
-        (root / name).symlink_to(ROOT / name)
     config = full_size("100")
     config["servers"][1]["pool"] = {"rabbitmq": "ctl[01-03]", "mysqld": "ctl[04-06]"}
-    file = write(root, config, "Pulumi.small.yaml")
-    with rendered(root, "small") as tree:
-        yield Subject("small", load_file(file), read(tree))
+    with rendered_subject(root, write(root, config, "Pulumi.small.yaml")) as subject:
+        yield subject
 
 
 @pytest.fixture

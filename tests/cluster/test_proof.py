@@ -34,5 +34,5 @@ def test_architecture_100_holds(small: Subject, binaries: Path) -> None:
     }
     assert all(each["plan"] and each["pending"] for each in seen["overreaches"])
     text = report.markdown(seen)
-    assert "# Proof of small: it holds" in text
+    assert "# Proof of small: passed" in text
     assert "| 100 | small |" in report.summary([seen])

@@ -1,4 +1,4 @@
-"""The proof of a stack that a Fuel-CCP topology lays out: it is judged against the topology."""
+"""The proof of a stack that a Fuel-CCP topology lays out: the topology gives the expected state."""
 
 from __future__ import annotations
 
@@ -8,40 +8,40 @@ from pathlib import Path
 
 import pytest
 
-from blueprint.stackfile.loader import load_file
-from commands.temporary_rendering import rendered
 from proof import proof_file as documents
 from proof.checks import check_cluster
 from proof.prove import Subject, prove
-from proof.simulation import read
-from tests.stacks import ROOT, SOURCES, server, write
-from toolchain.engine import MANIFEST, Engine
+from proof.verify import verify
+from tests.cluster.conftest import rendered_subject
+from tests.stacks import ROOT, server, write
 
 TOPOLOGY = ROOT / "tests" / "data" / "topologies" / "stack" / "three-nodes.yaml"
 
 
 @pytest.fixture
-def laid_out(tmp_path: Path) -> Generator[Subject]:
+def subject(tmp_path: Path) -> Generator[Subject]:
     """Three masters and the three nodes of a topology, rendered by the engine."""
-    if Engine.load(ROOT / ".venv" / MANIFEST) is None:
-        pytest.skip("the engine is not set up: `make setup`")
-    for name in (*SOURCES, ".venv"):
-        (tmp_path / name).symlink_to(ROOT / name)
     servers = [server("master[1-3]", ["master"], "10.20.0.1"), server("node[1-3]", [], "10.20.1.1")]
     config = {"profile": "lab", "architecture": "100", "topology": str(TOPOLOGY), "servers": servers}
-    file = write(tmp_path, config, "Pulumi.topology.yaml")
-    with rendered(tmp_path, "topology") as tree:
-        yield Subject("topology", load_file(file), read(tree))
+    with rendered_subject(tmp_path, write(tmp_path, config, "Pulumi.topology.yaml")) as made:
+        yield made
 
 
-def test_a_topology_s_counts_and_nodes_are_what_is_judged(laid_out: Subject, binaries: Path) -> None:
-    proof = prove(laid_out, binaries, lambda _said: None, trials=())
+def test_a_topology_gives_counts_and_nodes(subject: Subject, binaries: Path) -> None:
+    proof = prove(subject, binaries, lambda _said: None, trials=("faults",))
     assert [str(finding) for finding in proof.findings] == []
-    rows = {row["service"]: row for row in documents.document(proof, "")["rows"]}
+    document = documents.document(proof, "")
+    rows = {row["service"]: row for row in document["rows"]}
     assert (rows["mysqld"]["expected"], rows["keystone"]["expected"], rows["nova-compute"]["expected"]) == (3, 1, 2)
     assert rows["keystone"]["nodes"] == ["node1"]
     assert "radosgw" not in rows
-    # Another topology than the one that was rendered: every difference is a finding.
-    more = replace(proof.state, rows=tuple(replace(each, nodes=frozenset({"node2"})) for each in proof.state.rows))
-    moved = {finding.subject for finding in check_cluster(more, proof.cluster) if finding.check == "on-its-pools"}
-    assert "Deployment keystone" in moved
+    # Quorums of three must survive every server; Keystone of one instance need not.
+    held = {quorum["row"]: quorum["left"] for loss in document["losses"] for quorum in loss["quorums"]}
+    assert held == {"mysqld-server": 2, "rabbitmq-server": 2, "etcd": 2}
+    (first,) = [loss for loss in document["losses"] if loss["servers"] == ["node1"]]
+    assert {"row": "keystone-all", "left": 0, "wanted": 1} in first["below"]
+    assert verify(proof.state, proof.cluster) == []
+    # Another topology than the rendered one: every difference is a finding.
+    rows = tuple(replace(each, nodes=frozenset({"node2"})) for each in proof.state.rows)
+    moved = check_cluster(replace(proof.state, rows=rows), proof.cluster)
+    assert "Deployment keystone" in {finding.subject for finding in moved if finding.check == "on-its-pools"}

@@ -229,6 +229,27 @@ CASES = (
         fails="cloud",
         message="101 computes; expected at most 100 (architecture 100)",
     ),
+    case(
+        outgrown,
+        "computes with other roles count too",
+        cloud(),
+        machine_pool("compute", 60),
+        machine_pool(
+            "controller-compute",
+            41,
+            labels={"quorate.io/pool": "controller-compute", "openstack-compute-node": "enabled"},
+        ),
+        machine_pool("controller", 30),
+        fails="cloud",
+        message="101 computes; expected at most 100 (architecture 100)",
+    ),
+    case(
+        outgrown,
+        "a label of which the value is not known yet",
+        cloud(),
+        machine_pool("x", 3, labels={"quorate.io/pool": "x", "openstack-compute-node": UNKNOWN}),
+        undecided="cloud",
+    ),
     case(outgrown, "no Cloud", stack(), machine_pool("compute", 5)),
     case(outgrown, "an unknown architecture", cloud("42"), machine_pool("compute", 5), undecided="cloud"),
 )
