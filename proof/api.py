@@ -1,7 +1,7 @@
-"""The Kubernetes API over HTTP: requests, what was warned of, lists and watches.
+"""The Kubernetes API over HTTP: requests with their warnings, lists and watches.
 
-No client library: the proof needs a dozen calls, sees the server's own answers and warnings, and waits in none of a
-library's rate limits. Each thread keeps a connection of its own.
+No client library is used: the proof needs a dozen calls, reads the server's warnings, and must not wait in the rate
+limits of a library. Each thread has its own connection.
 """
 
 from __future__ import annotations
@@ -23,16 +23,18 @@ from proof.objects import Object
 
 STRATEGIC = "application/strategic-merge-patch+json"
 MERGE = "application/merge-patch+json"
-PATIENCE = 60
+TIMEOUT = 60
+"""Seconds until a request without a response fails."""
 BUSY_TRIES = 10
+"""Attempts of a request that the server answers with 429 and a Retry-After header."""
 
 
 class Unreachable(Exception):
-    """The server did not answer."""
+    """The server did not respond."""
 
 
 class ApiError(Exception):
-    """The server answered with an error."""
+    """The server responded with an error status."""
 
     def __init__(self, status: int, reason: str, message: str) -> None:
         self.status = status
@@ -43,7 +45,7 @@ class ApiError(Exception):
 
 @dataclass(frozen=True)
 class Reply:
-    """An answer of the server."""
+    """A response of the server."""
 
     status: int
     body: Object
@@ -52,22 +54,22 @@ class Reply:
 
 
 class Watch:
-    """Events of a list: what happened, and to which object. Another thread may close it."""
+    """A stream of events, each a type and an object. Another thread may close it."""
 
     def __init__(self, connection: http.client.HTTPSConnection, response: http.client.HTTPResponse) -> None:
         self._connection = connection
         self._response = response
 
     def __iter__(self) -> Iterator[tuple[str, Object]]:
-        kept = b""
+        rest = b""
         try:
             while read := self._response.read1(1 << 20):
-                *lines, kept = (kept + read).split(b"\n")
+                *lines, rest = (rest + read).split(b"\n")
                 for line in lines:
                     event = json.loads(line)
                     yield event["type"], event["object"]
         except (OSError, ValueError, http.client.HTTPException):
-            return  # cut off, by us or by the server: whoever wants more watches again
+            return  # closed by this side or by the server; the caller starts another watch
 
     def close(self) -> None:
         """Ends the iteration."""
@@ -77,7 +79,7 @@ class Watch:
 
 
 class Api:
-    """A cluster's API. Thread-safe."""
+    """The API of a cluster. Thread-safe."""
 
     def __init__(self, access: Access) -> None:
         self._access = access
@@ -93,7 +95,7 @@ class Api:
         content: str = "application/json",
         headers: Mapping[str, str] | None = None,
     ) -> Reply:
-        """One request; an answer of any status. Raises Unreachable without one."""
+        """Sends a request and returns the response of any status. Raises Unreachable without a response."""
         target = self._access.prefix + path + ("?" + urlencode(query) if query else "")
         headers = {"Accept": "application/json", "Content-Type": content, **self._access.headers, **(headers or {})}
         payload = None if body is None else json.dumps(body)
@@ -106,7 +108,7 @@ class Api:
                 return _reply(response)
             except (OSError, http.client.HTTPException) as error:
                 connection.close()
-                # A server may close a connection that was idle; only then the request cannot have been handled.
+                # A server may close an idle connection. Only then was the request certainly not processed.
                 if is_fresh or last:
                     raise Unreachable(f"{method} {path}: {error}") from None
         raise AssertionError
@@ -120,7 +122,7 @@ class Api:
         query: Mapping[str, str] | None = None,
         content: str = "application/json",
     ) -> Object:
-        """One request that must succeed. Raises ApiError where it does not; waits where the server is busy."""
+        """Sends a request that must succeed; retries while the server is busy. Raises ApiError or Unreachable."""
         for attempt in range(BUSY_TRIES):
             reply = self.call(method, path, body, query=query, content=content)
             if reply.status < 300:
@@ -128,17 +130,17 @@ class Api:
             if reply.status == 429 and reply.retry_after and attempt < BUSY_TRIES - 1 and "/eviction" not in path:
                 time.sleep(min(float(reply.retry_after), 2.0))
                 continue
-            raise refused(reply)
+            raise error_of(reply)
         raise AssertionError
 
     def items(self, path: str) -> tuple[list[Object], str]:
-        """A whole list, and the version from which a watch goes on."""
+        """Returns all objects of a list, and the resource version at which a watch continues."""
         listed = self.ask("GET", path)
         return cast("list[Object]", listed["items"] or []), str(listed["metadata"]["resourceVersion"])
 
     def watch(self, path: str, version: str) -> Watch:
-        """Events after a version."""
-        connection = self._new_connection(timeout=PATIENCE)
+        """Watches a list from a resource version on. Raises ApiError or Unreachable."""
+        connection = self._new_connection(timeout=TIMEOUT)
         query = urlencode({"watch": "1", "resourceVersion": version, "allowWatchBookmarks": "true"})
         try:
             connection.request("GET", f"{self._access.prefix}{path}?{query}", headers=self._access.headers)
@@ -148,14 +150,14 @@ class Api:
             raise Unreachable(f"watch {path}: {error}") from None
         if response.status != 200:
             connection.close()
-            raise refused(_reply(response))
+            raise error_of(_reply(response))
         if connection.sock:
-            connection.sock.settimeout(None)  # it is quiet while nothing happens
+            connection.sock.settimeout(None)  # a watch without changes has no traffic
         return Watch(connection, response)
 
     def _connection(self) -> http.client.HTTPSConnection:
         if not hasattr(self._local, "connection"):
-            self._local.connection = self._new_connection(timeout=PATIENCE)
+            self._local.connection = self._new_connection(timeout=TIMEOUT)
         return self._local.connection
 
     def _new_connection(self, timeout: float) -> http.client.HTTPSConnection:
@@ -163,8 +165,8 @@ class Api:
         return http.client.HTTPSConnection(access.host, access.port, timeout=timeout, context=access.tls)
 
 
-def refused(reply: Reply) -> ApiError:
-    """An error answer as an exception."""
+def error_of(reply: Reply) -> ApiError:
+    """Returns the exception for an error response."""
     body = reply.body
     return ApiError(reply.status, str(body.get("reason", "")), str(body.get("message", "")))
 

@@ -1,8 +1,8 @@
 """A Kubernetes control plane on loopback: etcd, API server, controller manager, scheduler, and KWOK in kubelet's place.
 
-The programs are the real ones with their own defaults, except where a comment says why not. Everything lives in one
-temporary directory: etcd is reached through sockets in it, so that the API server's is the only port, and certificates
-are made by kubeadm. Several control planes run side by side.
+The programs run with their default settings; a comment gives the reason for each exception. All data is in one
+temporary directory. etcd listens on sockets in it, so that the API server has the only port, and kubeadm creates the
+certificates. Several control planes can run at the same time.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ ATTEMPTS = 3
 """A free port may be taken between its choice and its use."""
 
 NOT_LOOPBACK = "192.0.2.1"
-"""Of the range for documentation: kubeadm and the API server insist on an address that others could use. None does."""
+"""An unused address of the documentation range: kubeadm and the API server reject a loopback address here."""
 
 
 @dataclass(frozen=True)
@@ -41,17 +41,17 @@ class ControlPlane:
     processes: Processes
 
     def check(self) -> None:
-        """Raises UserError where one of its programs has ended."""
+        """Raises UserError if one of its programs has exited."""
         ended = self.processes.ended
         if ended:
-            raise UserError(f"{ended.name} ended while it was needed; its last words:\n{ended.last_words()}")
+            raise UserError(f"{ended.name} exited while it was needed; the end of its log:\n{ended.log_tail()}")
 
 
 @contextmanager
 def control_plane(
     binaries: Path, *, services: str = "10.96.0.0/12", version: str = "v1.36.3"
 ) -> Generator[ControlPlane]:
-    """Starts a control plane and ends it, whatever happens; to be entered by a thread that outlives it."""
+    """Runs a control plane until the context ends. Enter it in a thread that outlives it (see processes.py)."""
     missing = [name for name in PROGRAMS if not (binaries / name).exists()]
     if missing:
         raise UserError(f"{', '.join(missing)} not found in {binaries}")
@@ -65,13 +65,13 @@ def control_plane(
                 return
             except _PortTaken:
                 if attempt == ATTEMPTS:
-                    raise UserError("No free port could be had for the API server.") from None
+                    raise UserError("There is no free port for the API server.") from None
             finally:
                 processes.stop()
 
 
 class _PortTaken(Exception):
-    """Somebody else was faster."""
+    """Another program uses the port."""
 
 
 def _started(binaries: Path, place: Path, processes: Processes, services: str, version: str) -> ControlPlane:
@@ -93,13 +93,13 @@ def _started(binaries: Path, place: Path, processes: Processes, services: str, v
 _ETCD = (
     "--name=proof",
     "--data-dir=data",
-    # Names of sockets in the working directory; etcd wants a "port" with them.
+    # Names of sockets in the working directory; etcd requires a "port" in them.
     "--listen-client-urls=unix://client:1",
     "--advertise-client-urls=unix://client:1",
     "--listen-peer-urls=unix://peer:1",
     "--initial-advertise-peer-urls=unix://peer:1",
     "--initial-cluster=proof=unix://peer:1",
-    "--unsafe-no-fsync",  # it need not survive a power cut
+    "--unsafe-no-fsync",  # the data is temporary
     "--log-level=error",
 )
 _CONTROLLER_MANAGER = (
@@ -109,12 +109,12 @@ _CONTROLLER_MANAGER = (
     "--service-account-private-key-file=pki/sa.key",
     "--root-ca-file=pki/ca.crt",
     "--use-service-account-credentials=true",
-    "--node-monitor-period=1s",  # the default of 5 s would only be waited for, a thousand times
-    # A node is lost when the trial says so, not when a busy machine leaves a simulated kubelet without breath.
+    "--node-monitor-period=1s",  # the default of 5 s would add up over a thousand failures
+    # Only a trial fails a node; a simulated kubelet that is late on a busy machine does not.
     "--node-monitor-grace-period=3600s",
     "--kube-api-qps=1000",
     "--kube-api-burst=2000",
-    # Without the one that writes an annotation to every node whenever their number passes a hundred or a thousand.
+    # Without the controller that annotates every node when their number passes a hundred or a thousand.
     "--controllers=*,bootstrap-signer-controller,token-cleaner-controller,-ttl-controller",
 )
 _SCHEDULER = {
@@ -123,11 +123,11 @@ _SCHEDULER = {
     "leaderElection": {"leaderElect": False},
     "clientConnection": {"kubeconfig": "scheduler.conf", "qps": 1000, "burst": 2000},
 }
-"""Profiles and plugins are the scheduler's own defaults: they are what is proved."""
+"""Profiles and plugins are the scheduler's defaults, because the proof is about them."""
 _KWOK = (
     "--kubeconfig=super-admin.conf",
     "--manage-all-nodes=true",
-    # No leases: KWOK takes a node that is registered anew for its own only when it renews the lease of the old one.
+    # No leases: KWOK manages a node that is registered again only after it renews the lease of the old one.
     "--node-lease-duration-seconds=0",
     "--cidr=10.0.0.0/8",
 )
@@ -147,15 +147,15 @@ def _api_server(port: int, services: str) -> Sequence[str]:
         "--service-account-key-file=pki/sa.pub",
         "--service-account-signing-key-file=pki/sa.key",
         f"--service-cluster-ip-range={services}",
-        "--allow-privileged=true",  # as kubeadm sets it: agents make networks and guests on their nodes
+        "--allow-privileged=true",  # as kubeadm sets it: agents create networks and guests on their nodes
         "--authorization-mode=Node,RBAC",
-        "--enable-admission-plugins=NodeRestriction",  # kubeadm's own choice
+        "--enable-admission-plugins=NodeRestriction",  # kubeadm's default
         "--event-ttl=5m",
     )
 
 
 def _certificates(kubeadm: Path, place: Path, port: int, services: str, version: str) -> None:
-    """Keys, certificates and kubeconfigs, by kubeadm's own phases."""
+    """Creates keys, certificates and kubeconfigs with phases of kubeadm."""
     init = {
         "apiVersion": "kubeadm.k8s.io/v1beta4",
         "kind": "InitConfiguration",
@@ -166,7 +166,7 @@ def _certificates(kubeadm: Path, place: Path, port: int, services: str, version:
         "apiVersion": "kubeadm.k8s.io/v1beta4",
         "kind": "ClusterConfiguration",
         "kubernetesVersion": version,
-        "encryptionAlgorithm": "ECDSA-P256",  # quick to make
+        "encryptionAlgorithm": "ECDSA-P256",  # fast to create
         "certificatesDir": str(place / "pki"),
         "controlPlaneEndpoint": f"127.0.0.1:{port}",
         "apiServer": {"certSANs": ["127.0.0.1"]},
@@ -183,8 +183,8 @@ def _certificates(kubeadm: Path, place: Path, port: int, services: str, version:
         command = [kubeadm, "init", "phase", *phase, "--config", configuration]
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
         if done.returncode:
-            raise UserError(f"kubeadm could not make {' '.join(phase[:2])}:\n{done.stderr[-1000:]}")
-    for name in ("controller-manager.conf", "scheduler.conf"):  # they would go to the address that nobody has
+            raise UserError(f"kubeadm failed to create {' '.join(phase[:2])}:\n{done.stderr[-1000:]}")
+    for name in ("controller-manager.conf", "scheduler.conf"):  # they contain the unused address
         file = place / name
         file.write_text(file.read_text(encoding="utf-8").replace(NOT_LOOPBACK, "127.0.0.1"), encoding="utf-8")
 

@@ -1,6 +1,6 @@
-"""How to reach a cluster: a kubeconfig's current context, as a place and a TLS context.
+"""Reads the current context of a kubeconfig: address, TLS context and credentials.
 
-Client certificates, tokens and credential plugins (`exec`) are read, the ways in which clusters are reached today.
+Client certificates, tokens, passwords and credential plugins (`exec`) are supported.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from toolchain.progress import UserError
 
 @dataclass(frozen=True)
 class Access:
-    """Where an API server is, and as whom it is asked."""
+    """The address of an API server, and the credentials for it."""
 
     host: str
     port: int
     prefix: str
-    """Path below which the API is served, for servers behind a gateway."""
+    """Path prefix of the API, for servers behind a gateway."""
     tls: ssl.SSLContext
     headers: dict[str, str]
 
 
 def read_kubeconfig(path: Path) -> Access:
-    """The access that a kubeconfig's current context gives. Raises UserError where it gives none."""
+    """Reads the current context of a kubeconfig. Raises UserError if it is missing or invalid."""
     try:
         document = cast("Document", yaml_reader.load(path.read_text(encoding="utf-8")))
         context = _named(document, "contexts", document["current-context"])["context"]
@@ -47,7 +47,7 @@ def read_kubeconfig(path: Path) -> Access:
         raise UserError(f"{path} is not a kubeconfig with a current context: {error}") from None
     server = urlsplit(text(cluster, "server"))
     if server.scheme != "https":
-        raise UserError(f"{path}: its server is {cluster['server']}; only https:// is asked")
+        raise UserError(f"{path}: its server is {cluster['server']}; only https:// is supported")
     user = {**user, **_from_plugin(user, path)}
     return Access(
         host=server.hostname or "",
@@ -73,7 +73,7 @@ def _tls(cluster: Document, user: Document, base: Path) -> ssl.SSLContext:
         context.verify_mode = ssl.CERT_NONE
     certificate, key = _bytes(user, "client-certificate", base), _bytes(user, "client-key", base)
     if certificate and key:
-        # The ssl module reads them from a file only; this one is ours alone and gone at once.
+        # The ssl module reads them from a file only. This file is private and deleted at once.
         with tempfile.NamedTemporaryFile() as file:
             file.write(certificate + b"\n" + key)
             file.flush()
@@ -100,7 +100,7 @@ def _bytes(entry: Document, key: str, base: Path) -> bytes | None:
 
 
 def _from_plugin(user: Document, path: Path) -> Document:
-    """What the user's credential plugin says, as a user of a kubeconfig would have it."""
+    """Runs the user's credential plugin, and returns its credentials as keys of a kubeconfig's user."""
     plugin = mapping(user, "exec")
     if not plugin:
         return {}
@@ -112,7 +112,7 @@ def _from_plugin(user: Document, path: Path) -> Document:
         done = subprocess.run(command, env=environment, capture_output=True, check=True, timeout=60)
         status = cast("Document", json.loads(done.stdout)["status"])
     except (OSError, subprocess.SubprocessError, ValueError, KeyError) as error:
-        raise UserError(f"{path}: its credential plugin {command[0]} gave no credentials: {error}") from None
+        raise UserError(f"{path}: its credential plugin {command[0]} returned no credentials: {error}") from None
     found: Document = {"token": status.get("token")}
     for ours, theirs in (("client-certificate", "clientCertificateData"), ("client-key", "clientKeyData")):
         if status.get(theirs):

@@ -1,7 +1,7 @@
-"""Rendered manifests: reading them, and handing them to the API server with all its validation on.
+"""Reads rendered manifests, and applies them with strict validation.
 
-Unknown and doubled fields are errors (fieldValidation=Strict), and what the server warns of is a finding too: a
-deprecated field works today and stops a rollout after the next upgrade.
+Unknown and duplicate fields are errors (fieldValidation=Strict). A warning of the server is a finding too: a deprecated
+field works today and blocks a rollout after the next upgrade.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from proof.objects import Object, listed
 from proof.violations import Finding
 
 FOLDERS = ("manifests/0-crd", "secrets/0-crd", "manifests/1-manifest", "secrets/1-manifest")
-"""In the order in which the provider wants them applied."""
+"""In the order in which the provider applies them."""
 FIRST = (
     "CustomResourceDefinition",
     "Namespace",
@@ -35,11 +35,11 @@ FIRST = (
     "Service",
     "PodDisruptionBudget",
 )
-"""What others need comes first; the rest follows: workloads and jobs."""
+"""Kinds that other objects need, in order; all other kinds follow, such as workloads and jobs."""
 
 
 def read_manifests(tree: Path) -> list[Object]:
-    """Every object of a rendered tree, in the order in which it is applied."""
+    """Returns every object of a rendered tree, in the order in which it is applied."""
     found: list[Object] = []
     for folder in FOLDERS:
         for file in sorted((tree / folder).glob("*.yaml")):
@@ -48,7 +48,7 @@ def read_manifests(tree: Path) -> list[Object]:
 
 
 def apply_all(api: Api, objects: Sequence[Object]) -> list[Finding]:
-    """Creates the objects, kind by kind, several at a time; refusals and warnings are findings."""
+    """Creates the objects, kind by kind, several at a time. Errors and warnings are findings."""
     paths: dict[str, str] = {}
     findings: list[Finding] = []
 
@@ -67,14 +67,14 @@ def apply_all(api: Api, objects: Sequence[Object]) -> list[Finding]:
 
 
 def title(item: Object) -> str:
-    """How a message calls an object."""
+    """Returns an object's name in messages."""
     return f"{item['kind']} {item['metadata']['name']}"
 
 
 def _create(api: Api, paths: dict[str, str], item: Object) -> list[Finding]:
     path = paths.get(_kind(item))
     if path is None:
-        return [Finding("manifests-accepted", title(item), f"the API server knows no {_kind(item)}")]
+        return [Finding("manifests-accepted", title(item), f"the API server does not serve {_kind(item)}")]
     path = path.replace("{namespace}", str(item["metadata"].get("namespace", "default")))
     reply = api.call("POST", path, item, query={"fieldValidation": "Strict"})
     findings = [Finding("manifests-without-warning", title(item), warning) for warning in reply.warnings]
@@ -85,7 +85,7 @@ def _create(api: Api, paths: dict[str, str], item: Object) -> list[Finding]:
 
 
 def _path(api: Api, item: Object) -> str | None:
-    """Where objects of this kind are created, by the server's own account of what it serves."""
+    """Returns the path at which objects of this kind are created, by the API's discovery; None if it is not served."""
     version = str(item["apiVersion"])
     base = f"/apis/{version}" if "/" in version else f"/api/{version}"
     served = api.call("GET", base)

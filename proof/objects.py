@@ -8,7 +8,7 @@ Object = dict[str, Any]
 
 
 def at(item: Object, *keys: str) -> Any:
-    """The value below these keys; None where there is none."""
+    """Returns the value below these keys, or None."""
     here: Any = item
     for key in keys:
         if not isinstance(here, dict):

@@ -1,8 +1,8 @@
-"""Processes that never outlive whoever started them.
+"""Child processes that end with the thread that started them.
 
-Each runs in a session of its own, so that Ctrl-C reaches only us and we end them in good order; on Linux the kernel
-kills them when the thread that started them is gone, however that came. So they are to be started by a thread that
-lives as long as they are wanted.
+Each runs in its own session, so that Ctrl-C reaches only this program, which then stops them in order. On Linux the
+kernel kills them when the thread that started them ends for any reason. Start them in a thread that lives as long as
+they are needed.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from pathlib import Path
 
 PR_SET_PDEATHSIG = 1
 _LIBC = ctypes.CDLL(None)
-"""Loaded before any fork: between fork and exec there is no time to look for libraries."""
+"""Loaded before any fork, because loading a library between fork and exec is not safe."""
 
 
 @dataclass
 class Process:
-    """One running program and where it writes what it says."""
+    """A running program and its log file."""
 
     name: str
     log: Path
@@ -31,23 +31,24 @@ class Process:
 
     @property
     def has_ended(self) -> bool:
+        """Whether the program has exited."""
         return self.child.poll() is not None
 
-    def last_words(self, lines: int = 8) -> str:
-        """The end of its log, for a message."""
+    def log_tail(self, lines: int = 8) -> str:
+        """Returns the last lines of its log, for a message."""
         text = self.log.read_text(encoding="utf-8", errors="replace").splitlines()
         return "\n".join(f"    {line[:300]}" for line in text[-lines:])
 
 
 @dataclass
 class Processes:
-    """Programs that run together in one directory, and end together, the last one first."""
+    """Programs that run in one directory and are stopped together, the last one first."""
 
     directory: Path
     running: list[Process] = field(default_factory=list[Process])
 
     def start(self, name: str, command: Sequence[str | Path]) -> Process:
-        """Starts a program whose output goes to `<name>.log`."""
+        """Starts a program and writes its output to `<name>.log`."""
         log = self.directory / f"{name}.log"
         with log.open("wb") as output:
             child = subprocess.Popen(
@@ -65,11 +66,11 @@ class Processes:
 
     @property
     def ended(self) -> Process | None:
-        """The first that has ended by itself, if one has."""
+        """The first program that has exited, or None."""
         return next((process for process in self.running if process.has_ended), None)
 
     def stop(self) -> None:
-        """Ends all. Nothing of theirs is kept, so nothing is gained by asking politely."""
+        """Kills all programs. Their data is temporary, so a graceful shutdown has no use."""
         for process in reversed(self.running):
             if not process.has_ended:
                 os.killpg(process.child.pid, signal.SIGKILL)
@@ -78,7 +79,7 @@ class Processes:
         self.running.clear()
 
     def peak_memory(self) -> int:
-        """The sum of the programs' largest memory so far, in MiB; 0 where the system does not tell."""
+        """Returns the sum of the programs' peak memory in MiB; 0 if /proc does not exist."""
         total = 0
         for process in self.running:
             try:

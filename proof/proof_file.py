@@ -71,7 +71,7 @@ def document(proof: Proof, kubernetes: str) -> Document:
 
 
 def write(directory: Path, name: str, text: str) -> Path:
-    """Writes a report in one step."""
+    """Writes a report atomically."""
     path = directory / name
     atomic.write(path, text)
     return path

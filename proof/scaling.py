@@ -56,26 +56,26 @@ def run_scaling_trial(
     """Runs the trial of one row."""
     eligible = _eligible(simulated, expected)
     asked = eligible + 1 + (expected.quorum and eligible % 2)
-    refusal = refused_by_plan(settings, expected.row.service, asked)
+    error = plan_error(settings, expected.row.service, asked)
     pending = _scale_and_count(simulated, workload, asked)
     findings: list[Finding] = []
-    if not refusal:
+    if not error:
         message = f"the plan accepts {asked} instances on {eligible} eligible nodes; expected an error"
         findings.append(Finding("plan-refuses", workload.title, message))
     if pending < asked - eligible:
         message = f"{asked} instances on {eligible} nodes: {pending} pods are Pending, expected {asked - eligible}"
         findings.append(Finding("scheduler-agrees", workload.title, message))
-    return ScalingTrial(expected.name, asked, eligible, refusal, pending), findings
+    return ScalingTrial(expected.name, asked, eligible, error, pending), findings
 
 
-def refused_by_plan(settings: Settings, service: str, replicas: int) -> str:
+def plan_error(settings: Settings, service: str, replicas: int) -> str:
     """Returns the plan's error for so many replicas; empty if it accepts them."""
     override = settings.services.get(service, Override()).model_copy(update={"replicas": replicas})
     asked = settings.model_copy(update={"services": {**settings.services, service: override}})
     try:
         planner.plan(asked)
-    except InvalidStackError as refused:
-        return str(refused.problems[0])
+    except InvalidStackError as error:
+        return str(error.problems[0])
     return ""
 
 

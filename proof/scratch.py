@@ -1,6 +1,6 @@
-"""A temporary directory that is gone in the end, even after the proof was killed: the next one sweeps it away.
+"""A temporary directory that is removed at the end; after a killed proof, by the next one.
 
-Its owner holds a lock in it. A directory whose lock is free has lost its owner.
+Its owner holds a lock in it. A directory with a free lock has no owner any more.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ LOCK = "owner.lock"
 
 @contextmanager
 def scratch() -> Generator[Path]:
-    """A directory of our own, after those were removed that nobody owns any more."""
+    """Creates a directory, and removes those without an owner."""
     sweep()
     with tempfile.TemporaryDirectory(prefix=PREFIX, ignore_cleanup_errors=True) as name:
         directory = Path(name)
@@ -28,11 +28,11 @@ def scratch() -> Generator[Path]:
 
 
 def sweep() -> None:
-    """Removes what a killed proof has left behind."""
+    """Removes the directories of killed proofs."""
     for left in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
         try:
             with (left / LOCK).open("r+") as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 shutil.rmtree(left, ignore_errors=True)
         except OSError:
-            continue  # somebody else's, or in use, or just being made
+            continue  # of another user, in use, or being created

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import cast
 
 from files import yaml_reader
-from proof.api import STRATEGIC, Api, ApiError, Unreachable, refused
+from proof.api import STRATEGIC, Api, ApiError, Unreachable, error_of
 from proof.objects import Object, listed, texts
 from proof.violations import Finding
 
@@ -144,7 +144,7 @@ def register(api: Api, machine: Machine) -> None:
     identity = {"Impersonate-User": f"system:node:{machine.name}", "Impersonate-Group": "system:nodes"}
     reply = api.call("POST", "/api/v1/nodes", machine.node(), headers=identity)
     if reply.status >= 300:
-        raise refused(reply)
+        raise error_of(reply)
     if machine.is_master:
         labels = {"metadata": {"labels": MARK_CONTROL_PLANE}}
         api.ask("PATCH", f"/api/v1/nodes/{machine.name}", labels, content=STRATEGIC)

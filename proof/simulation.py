@@ -179,9 +179,9 @@ def _register(simulated: SimulatedCluster, say: Progress) -> None:
     started = time.monotonic()
     machines = simulated.rendered.machines
     say(f"registering {len(machines)} nodes")
-    refused = machine_files.register_all(simulated.api, machines)
-    simulated.findings += refused
-    missing = {finding.subject.removeprefix("node ") for finding in refused}
+    rejected = machine_files.register_all(simulated.api, machines)
+    simulated.findings += rejected
+    missing = {finding.subject.removeprefix("node ") for finding in rejected}
     names = [machine.name for machine in machines if machine.name not in missing]
     if not simulated.wait(lambda: simulated.open_nodes(names)):
         closed = [name for name in names if not simulated.open_nodes([name])]
@@ -193,10 +193,10 @@ def _apply(simulated: SimulatedCluster, say: Progress) -> None:
     objects: Sequence[Object] = simulated.rendered.objects
     say(f"applying {len(objects)} objects under strict validation")
     started = time.monotonic()
-    refused = manifests.apply_all(simulated.api, objects)
-    simulated.findings += refused
+    rejected = manifests.apply_all(simulated.api, objects)
+    simulated.findings += rejected
     simulated.seconds["applied"] = time.monotonic() - started
-    titles = {finding.subject for finding in refused if finding.check == "manifests-accepted"}
+    titles = {finding.subject for finding in rejected if finding.check == "manifests-accepted"}
     made = [item for item in objects if item["kind"] in _FOLLOWED and manifests.title(item) not in titles]
     bound: list[float] = []
 

@@ -1,7 +1,7 @@
 """Compares a running cluster with its stack, read-only.
 
-The scheduler ignores anti-affinity once a pod runs, operators move pods, and nodes lose labels. This evaluates one
-reading of the cluster with the proof's own checks, and adds where stack and cluster differ.
+The scheduler does not enforce anti-affinity for pods that run already, operators move pods, and nodes lose labels. The
+checks are those of the proof, and one that compares the cluster's nodes with the stack file.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ VERSION = 1
 
 
 def verify(state: ExpectedState, cluster: Cluster) -> list[Finding]:
-    """Every difference from the stack, and every failed check."""
+    """Returns the findings of all checks."""
     return sorted({*check_cluster(state, cluster), *_nodes_declared(state, cluster)})
 
 
@@ -36,7 +36,7 @@ def _nodes_declared(state: ExpectedState, cluster: Cluster) -> Iterator[Finding]
 
 
 def document(state: ExpectedState, cluster: Cluster, findings: Sequence[Finding]) -> documents.Document:
-    """The content of verify.json."""
+    """Returns the content of verify.json."""
     pools = dedicated_pools(state, cluster)
     return {
         "version": VERSION,
@@ -49,6 +49,6 @@ def document(state: ExpectedState, cluster: Cluster, findings: Sequence[Finding]
 
 
 def verdict(cluster: Cluster, findings: Sequence[Finding]) -> str:
-    """The result in a sentence."""
-    there = f"{len(cluster.pods)} pods on {len(cluster.nodes)} nodes"
-    return f"{there}: {len(findings)} findings." if findings else f"{there} run as declared."
+    """Returns the result in a sentence."""
+    size = f"{len(cluster.pods)} pods on {len(cluster.nodes)} nodes"
+    return f"{size}: {len(findings)} findings." if findings else f"{size} run as declared."

@@ -64,11 +64,14 @@ def full_size(architecture: str, computes: int = 3, controllers: int | None = No
     }
 
 
+_DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+
+
 def write(directory: Path, config: dict[str, Any], name: str = "Pulumi.test.yaml") -> Path:
     """A stack file of these settings."""
     path = directory / name
     document = {"config": {f"quorate:{key}": value for key, value in config.items()}}
-    path.write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
+    path.write_text(yaml.dump(document, Dumper=_DUMPER, sort_keys=False), encoding="utf-8")
     return path
 
 

@@ -41,7 +41,7 @@ def without_tolerations(item: Object) -> None:
 
 
 def with_surge(item: Object) -> None:
-    """A rollout starts the new pod before the old one goes."""
+    """A rollout starts the new pod before it deletes the old one."""
     item["spec"]["strategy"]["rollingUpdate"] = {"maxSurge": 1, "maxUnavailable": 0}
 
 

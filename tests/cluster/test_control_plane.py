@@ -69,7 +69,7 @@ def test_a_program_that_ends_is_told(binaries: Path) -> None:
         scheduler = next(each for each in plane.processes.running if each.name == "kube-scheduler")
         scheduler.child.kill()
         scheduler.child.wait()
-        with pytest.raises(UserError, match="kube-scheduler ended while it was needed"):
+        with pytest.raises(UserError, match="kube-scheduler exited while it was needed"):
             plane.check()
 
 
@@ -86,7 +86,7 @@ def test_an_interrupt_leaves_nothing(binaries: Path, number: signal.Signals) -> 
     while any(is_alive(int(process)) for process in processes) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not [process for process in processes if is_alive(int(process))]
-    sweep()  # nobody could remove the directory of a killed owner; the next proof does
+    sweep()  # a killed proof leaves its directory, and the next one removes it
     assert not Path(directory).parent.exists()
 
 
@@ -104,10 +104,10 @@ def test_missing_programs_are_named(tmp_path: Path) -> None:
         pass
 
 
-def test_a_process_says_its_last_words(tmp_path: Path) -> None:
+def test_the_end_of_a_log_is_kept_for_messages(tmp_path: Path) -> None:
     processes = Processes(tmp_path)
     process = processes.start("talker", [sys.executable, "-c", "print('no port left'); raise SystemExit(3)"])
     process.child.wait()
     assert processes.ended is process
-    assert "no port left" in process.last_words()
+    assert "no port left" in process.log_tail()
     processes.stop()

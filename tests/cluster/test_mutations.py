@@ -59,7 +59,7 @@ def test_a_budget_widened_to_nothing(small: Subject, start_cluster: StartCluster
 def test_a_surge_in_a_full_pool(small: Subject, start_cluster: StartCluster) -> None:
     surging = changes.changed(small.rendered, "Deployment", "keystone", changes.with_surge)
     with start_cluster(surging) as simulated:
-        assert found(simulated) == set()  # it stands well: only a rollout shows it
+        assert found(simulated) == set()  # the checks pass: only a rollout shows it
         (keystone,) = [workload for workload in simulated.workloads() if workload.name == "keystone"]
         rollout, findings = rollouts.roll(simulated, keystone)
         assert not rollout.ended

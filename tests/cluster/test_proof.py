@@ -1,4 +1,4 @@
-"""The whole proof of a small stack of architecture 100: it holds, and says so in its documents."""
+"""The proof of a small stack of architecture 100, with all trials and its documents."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_architecture_100_holds(small: Subject, binaries: Path) -> None:
         "ceph-mon": 3,
         "Elasticsearch + Kibana": 3,
     }
-    # Every server died once, and three-member quorums kept two.
+    # Every server failed once, and three-member quorums kept two members.
     assert len(seen["losses"]) == seen["counts"]["servers"]
     assert all(held["left"] >= 2 for loss in seen["losses"] for held in loss["quorums"])
     assert all(rollout["mostDown"] <= 1 for rollout in seen["rollouts"])
