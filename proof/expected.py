@@ -68,6 +68,8 @@ class ExpectedState:
     rows: tuple[ExpectedRow, ...]
     servers: Mapping[str, str]
     """Node to physical host."""
+    masters: int
+    """Members of etcd, one on each master."""
 
     def of(self, row: str | None) -> ExpectedRow | None:
         """Returns the row of a pod's annotation."""
@@ -98,7 +100,8 @@ def expected_state(settings: Settings) -> ExpectedState:
         expected = tuple(_of_small_lab(rows, settings, inventory))
     else:
         expected = tuple(_of_architecture(rows, settings, inventory))
-    return ExpectedState(architecture, expected, {machine.name: machine.server for machine in inventory})
+    masters = sum(MASTER_POOL in machine.roles for machine in inventory)
+    return ExpectedState(architecture, expected, {machine.name: machine.server for machine in inventory}, masters)
 
 
 def _replicas(settings: Settings, row: Row) -> int | None:

@@ -103,7 +103,9 @@ def fail_servers(simulated: SimulatedCluster, servers: tuple[str, ...]) -> tuple
     remaining = [pod for pod in simulated.pods_of(rows) if pod.node not in nodes]
     _remove(simulated, nodes, lost)
     counted = [each for each in simulated.state.rows if each.name in rows and each.instances is not None]
-    quorums = tuple(_quorums(counted, remaining, before, servers))
+    quorums = tuple(_quorums(counted, remaining, servers))
+    if len(servers) == 1:
+        quorums += tuple(_etcd(simulated.state.masters, before, servers))
     findings = [
         Finding("quorum-survives", each.row, f"{each.left} of {each.members} members are left without {_all(servers)}")
         for each in quorums
@@ -151,9 +153,7 @@ def _is_unreachable(simulated: SimulatedCluster, node: str) -> bool:
     return item is None or any(taint["key"].endswith("/unreachable") for taint in listed(item, "spec", "taints"))
 
 
-def _quorums(
-    rows: Sequence[ExpectedRow], remaining: Sequence[Pod], before: Sequence[Node], servers: Sequence[str]
-) -> Iterator[QuorumLoss]:
+def _quorums(rows: Sequence[ExpectedRow], remaining: Sequence[Pod], servers: Sequence[str]) -> Iterator[QuorumLoss]:
     """Returns the quorums that lost a member. Of a pair of servers, only those that must survive it."""
     for expected in rows:
         must_hold = _must_hold(expected, len(servers))
@@ -161,8 +161,6 @@ def _quorums(
             # Members that were ready on other nodes: a member that starts anew does not keep a majority.
             left = sum(pod.ready for pod in remaining if pod.row == expected.name)
             yield QuorumLoss(expected.name, expected.instances or 0, left, must_hold)
-    if len(servers) == 1:
-        yield from _etcd(before, servers)
 
 
 def _must_hold(expected: ExpectedRow, servers: int) -> bool:
@@ -172,12 +170,12 @@ def _must_hold(expected: ExpectedRow, servers: int) -> bool:
     return (expected.instances or 0) >= PAIRED
 
 
-def _etcd(nodes: Sequence[Node], servers: Sequence[str]) -> Iterator[QuorumLoss]:
-    """Returns etcd, whose members are not pods: one on each master."""
+def _etcd(members: int, nodes: Sequence[Node], servers: Sequence[str]) -> Iterator[QuorumLoss]:
+    """Returns etcd if a master failed. Its members are not pods: one runs on each master that the stack declares."""
     masters = [node for node in nodes if node.is_master]
     left = sum(node.server not in servers for node in masters)
     if left < len(masters):
-        yield QuorumLoss("etcd", len(masters), left, failures_tolerated(len(masters)) >= 1)
+        yield QuorumLoss("etcd", members, left, failures_tolerated(members) >= 1)
 
 
 def _recovered(simulated: SimulatedCluster, rows: Sequence[str]) -> bool:
