@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from blueprint.architecture.loader import ArchitectureError, for_computes, load_architecture
@@ -54,12 +55,12 @@ class Plan:
         """Everything that runs: the rows that are not retired, and their companions."""
         return (*_alive(self.services), *self.companions)
 
-    @property
+    @cached_property
     def masters(self) -> tuple[Node, ...]:
         """The Kubernetes masters, each a member of etcd."""
         return self.carrying(MASTER_POOL)
 
-    @property
+    @cached_property
     def workloads(self) -> tuple[tuple[str, ServicePlan], ...]:
         """Each process that runs, by the name of its workload: the process's, or two names for two DaemonSets.
 
