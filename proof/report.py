@@ -51,8 +51,8 @@ def _lines(document: Document) -> Iterator[str]:
     yield ""
     yield (
         f"Architecture {document['architecture']}, {counts['objects']} objects on a real Kubernetes "
-        f"{document['kubernetes']} with {counts['nodes']} simulated nodes on {counts['servers']} servers: "
-        f"{counts['pods']} pods. The checks read the cluster, never the plan."
+        f"{document['kubernetes']} with {_count(counts['nodes'], 'simulated node')} on "
+        f"{_count(counts['servers'], 'server')}: {counts['pods']} pods. The checks read the cluster, never the plan."
     )
     yield from _findings(document)
     yield from _rows(document)
@@ -88,12 +88,13 @@ def _losses(document: Document) -> Iterator[str]:
     yield from ("", "## Failed servers", "")
     if plain:
         yield (
-            f"The failure of any of {len(plain)} servers removed only pods that run on every node: no service fell "
-            "below its count."
+            f"The failure of any of {_count(len(plain), 'server')} removed only pods that run on every node: no "
+            "service fell below its count."
         )
+    if sentence := expected_loss(document):
+        yield sentence
     if not telling:
         return
-    yield from _expected_losses(document)
     yield from ("", "| failed | quorums | below their count | recovered elsewhere |", "| --- | --- | --- | --- |")
     for loss in telling:
         quorums = ", ".join(
@@ -116,20 +117,15 @@ def expected_loss(document: Document) -> str:
     if not lost:
         return ""
     return (
-        f"Too few members to tolerate a failure: {', '.join(sorted(lost))}. Each stops with the server of its member. "
+        f"Too few members to tolerate a failure: {', '.join(sorted(lost))}. Each stops with the server of a member. "
         "This is expected of so few members and is not a finding."
     )
-
-
-def _expected_losses(document: Document) -> Iterator[str]:
-    if sentence := expected_loss(document):
-        yield from (sentence, "")
 
 
 def _outcome(quorum: Document) -> str:
     if quorum["holds"]:
         return "holds"
-    return "**lost**" if quorum["mustHold"] else "lost, as expected"
+    return "**lost**" if quorum["mustHold"] else "lost (expected)"
 
 
 def _trials(document: Document) -> Iterator[str]:
@@ -143,7 +139,8 @@ def _trials(document: Document) -> Iterator[str]:
     if document["drains"]:
         busy = [each for each in document["drains"] if each["evicted"]]
         yield from ("", "## Drains", "")
-        yield f"{len(document['drains'])} nodes, one at a time; {len(busy)} ran pods other than those of DaemonSets."
+        nodes = _count(len(document["drains"]), "node")
+        yield f"{nodes}, one at a time; {len(busy)} ran pods other than those of DaemonSets."
         yield from ("", "| node | evicted | eviction of a second member rejected (429) |", "| --- | ---: | --- |")
         for each in busy:
             yield f"| {each['node']} | {each['evicted']} | {', '.join(each['secondMemberRefused']) or '–'} |"
@@ -160,6 +157,10 @@ def _figures(document: Document) -> Iterator[str]:
     for what, seconds in document["seconds"].items():
         yield f"| {what} | {seconds} s |"
     yield f"| sum of the peak memory of the control plane's programs | {document['controlPlaneMemory']} MiB |"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _cell(text: str) -> str:
