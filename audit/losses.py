@@ -6,9 +6,10 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from contract import SERVER
 from policy.facts.placement_map import Placed, Placement
 from policy.facts.quorums import majority
-from policy.facts.worst_case import most, most_lost
+from policy.facts.worst_case import Topologies, losses, room
 
 
 @dataclass(frozen=True)
@@ -49,23 +50,23 @@ def of_servers(placement: Placement) -> Losses:
     for number, placed in enumerate(placement.placed):
         if placed.quorum or not placed.everywhere:
             together[placed.group or placed.resource].append(number)
-    return {
-        server: tuple(loss for numbers in together.values() if (loss := _loss(placement, numbers, nodes)))
-        for server, nodes in servers.items()
-    }
+    topologies = placement.topologies
+    found: dict[str, list[Loss]] = {server: [] for server in servers}
+    for numbers in together.values():
+        members = [placement.placed[number] for number in numbers]
+        for server, lost in losses(members, SERVER, topologies).items():
+            if server and lost:
+                found[server].append(_loss(numbers[0], members, lost, servers[server], topologies))
+    return {server: tuple(each) for server, each in found.items()}
 
 
-def _loss(placement: Placement, numbers: Sequence[int], nodes: set[int]) -> Loss | None:
-    members = [placement.placed[number] for number in numbers]
-    lost = most_lost(members, nodes, placement.nodes)
-    if not lost:
-        return None
+def _loss(first: int, members: Sequence[Placed], lost: int, nodes: set[int], topologies: Topologies) -> Loss:
     count = sum(each.count for each in members)
     needs = majority(count) if members[0].quorum else 1
-    elsewhere = all(_fits_elsewhere(placement, each, nodes) for each in members)
-    return Loss(numbers[0], lost, count - lost, needs, elsewhere)
+    elsewhere = all(_fits_elsewhere(each, nodes, topologies) for each in members)
+    return Loss(first, lost, count - lost, needs, elsewhere)
 
 
-def _fits_elsewhere(placement: Placement, placed: Placed, nodes: set[int]) -> bool:
+def _fits_elsewhere(placed: Placed, nodes: set[int], topologies: Topologies) -> bool:
     others = [node for node in placed.nodes if node not in nodes]
-    return most(placed, others, placement.nodes) >= placed.count
+    return room(placed, others, topologies) >= placed.count

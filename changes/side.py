@@ -159,6 +159,8 @@ class Side:
                 title = group.title if others else title_of(first)
             else:
                 continue
+            if key in found:  # two clusters of one kind
+                key = f"{key} {identity(group.workloads[0])}" if group.workloads else key
             found[key] = Quorum(key, title, self._state(group), group.resource.urn, group.workloads)
         return found
 

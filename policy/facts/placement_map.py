@@ -1,4 +1,4 @@
-"""Which nodes each workload may use, and the physical host of every node, read from the resources.
+"""Which nodes each workload may use, and what limits how many of its pods share one, read from the resources.
 
 The pack writes this beside its verdicts (record.py), and the audit draws its map from it. What cannot be known in a
 preview is named, and left out of the map.
@@ -7,17 +7,20 @@ preview is named, and left out of the map.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import combinations
 from typing import Any
 
-from contract import HOSTNAME, RACK, SERVER, ZONE
+from contract import HOSTNAME, RACK, SERVER
 from policy.facts.components import Etcd
+from policy.facts.kubernetes import scheduling
 from policy.facts.kubernetes.node import Node
-from policy.facts.kubernetes.workload import Workload
-from policy.facts.quorums import Quorum, group_of, is_member, quorum_of
+from policy.facts.kubernetes.workload import SpreadTerm, Workload
+from policy.facts.programs import Quorum
+from policy.facts.quorums import group_of, is_member, pods, quorum_of
 from policy.facts.stack import Facts
+from policy.facts.worst_case import Spread, Topologies
 
 
 @dataclass(frozen=True)
@@ -46,11 +49,13 @@ class Placed:
     everywhere: bool
     """One on each of its nodes, however many there are."""
     apart: tuple[str, ...]
-    """What no two of them share, of `rack`, `server` and `node`."""
+    """Label keys of which no two of them share a domain, the key with the fewest domains first."""
     group: str = ""
     """The quorum's members by name, where several workloads are one quorum: the same text in each of them."""
     between: tuple[str, ...] = ()
-    """What no two members of different workloads of the group share, of `rack`, `server` and `node`."""
+    """Label keys of which no two members of different workloads of the group share a domain."""
+    spreads: tuple[Spread, ...] = ()
+    """Its required topology spread constraints."""
     nodes: tuple[int, ...] = ()
     """Numbers of the nodes that they may run on."""
 
@@ -68,28 +73,52 @@ class Placement:
     placed: tuple[Placed, ...]
     unknown: tuple[str, ...] = ()
     """What could not be read, and why."""
+    labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    """Further labels that limit placement, by key: the value on each node, empty where it has none."""
+
+    @property
+    def topologies(self) -> Topologies:
+        """The value of every label that limits placement on each node."""
+        return {
+            HOSTNAME: [each.name for each in self.nodes],
+            SERVER: [each.server for each in self.nodes],
+            RACK: [each.rack for each in self.nodes],
+            **self.labels,
+        }
 
     def to_json(self) -> dict[str, Any]:
         """Short: a thousand computes are a thousand rows."""
         return {
             "nodes": [[each.name, each.server, each.rack, each.pool] for each in self.nodes],
-            "placed": [{**vars(each), "nodes": _ranges(each.nodes)} for each in self.placed],
+            "placed": [
+                {**vars(each), "nodes": _ranges(each.nodes), "spreads": [vars(spread) for spread in each.spreads]}
+                for each in self.placed
+            ],
             "unknown": list(self.unknown),
+            "labels": dict(self.labels),
         }
 
     @classmethod
     def from_json(cls, written: dict[str, Any]) -> Placement:
         """The same read back. ValueError, KeyError or TypeError if it is incomplete."""
-        rows: list[dict[str, Any]] = written["placed"]
-        placed = (
-            Placed(
-                **dict[str, Any](
-                    each, nodes=_numbers(each["nodes"]), apart=tuple(each["apart"]), between=tuple(each["between"])
-                )
-            )
-            for each in rows
+        return cls(
+            tuple(Place(*each) for each in written["nodes"]),
+            tuple(_placed(each) for each in written["placed"]),
+            tuple(written["unknown"]),
+            {key: tuple(values) for key, values in written["labels"].items()},
         )
-        return cls(tuple(Place(*each) for each in written["nodes"]), tuple(placed), tuple(written["unknown"]))
+
+
+def _placed(row: Mapping[str, Any]) -> Placed:
+    spreads = (Spread(**dict[str, Any](each, counts=tuple(each["counts"]))) for each in row["spreads"])
+    read: dict[str, Any] = {
+        **row,
+        "nodes": _numbers(row["nodes"]),
+        "apart": tuple(row["apart"]),
+        "between": tuple(row["between"]),
+        "spreads": tuple(spreads),
+    }
+    return Placed(**read)
 
 
 def read(facts: Facts) -> Placement:
@@ -106,25 +135,62 @@ def read(facts: Facts) -> Placement:
         except Exception as reason:
             places.append(Place(node.name, "", "", ""))
             unknown.append(f"{node.title}: {reason}")
-    numbers = {place.name: number for number, place in enumerate(places)}
+    numbering = Numbering(nodes)
     placed: list[Placed] = []
     for each in _placeable(facts, unknown):
         try:
-            placed.append(_members(each, numbers) if isinstance(each, Etcd) else instances(facts, each, numbers))
+            placed.append(_members(each, numbering) if isinstance(each, Etcd) else instances(facts, each, numbering))
         except Exception as reason:
             unknown.append(f"{each.title}: {reason}")
     # The engine hands resources over in any order.
-    return Placement(tuple(places), tuple(sorted(placed, key=lambda each: each.resource)), tuple(sorted(unknown)))
+    placed.sort(key=lambda each: each.resource)
+    return Placement(tuple(places), tuple(placed), tuple(sorted(unknown)), _further_labels(placed, numbering))
+
+
+def _further_labels(placed: Iterable[Placed], numbering: Numbering) -> dict[str, tuple[str, ...]]:
+    used = {key for each in placed for key in (*each.apart, *each.between, *(one.topology for one in each.spreads))}
+    return {key: tuple(numbering.topologies[key]) for key in sorted(used - {HOSTNAME, SERVER, RACK})}
 
 
 def _place(node: Node) -> Place:
     return Place(node.name, node.server or "", node.rack or "", node.pool or "")
 
 
-@lru_cache(maxsize=2)
-def places(facts: Facts) -> tuple[Place, ...]:
-    """The stack's nodes in order of their names. Raises NotKnown if a label is not known yet."""
-    return tuple(_place(node) for node in sorted(facts.nodes, key=lambda node: node.name))
+class Numbering:
+    """The nodes of a stack by number, in the order of their names, with their labels."""
+
+    def __init__(self, nodes: Iterable[Node]) -> None:
+        self.nodes = sorted(nodes, key=lambda node: node.name)
+        self.numbers = {node.name: number for number, node in enumerate(self.nodes)}
+        self.topologies: Topologies = _Labels(self.nodes)
+
+
+class _Labels(dict[str, Sequence[str]]):
+    """Values of labels by key, read when they are asked for: an unknown one stops only who needs it."""
+
+    def __init__(self, nodes: Sequence[Node]) -> None:
+        self._nodes = nodes
+
+    def __missing__(self, key: str) -> Sequence[str]:
+        self[key] = _Values(self._nodes, key)
+        return self[key]
+
+
+class _Values(Sequence[str]):
+    """The value of one label on each node."""
+
+    def __init__(self, nodes: Sequence[Node], key: str) -> None:
+        self._nodes = nodes
+        self._key = key
+        self._known: dict[int, str] = {}
+
+    def __len__(self) -> int:
+        return len(self._nodes)
+
+    def __getitem__(self, number: int) -> str:  # pyright: ignore[reportIncompatibleMethodOverride] - no slices here
+        if number not in self._known:
+            self._known[number] = self._nodes[number].labels.get(self._key, "")
+        return self._known[number]
 
 
 def _placeable(facts: Facts, unknown: list[str]) -> Sequence[Etcd | Workload]:
@@ -135,9 +201,9 @@ def _placeable(facts: Facts, unknown: list[str]) -> Sequence[Etcd | Workload]:
         return ()
 
 
-def _members(etcd: Etcd, numbers: dict[str, int]) -> Placed:
+def _members(etcd: Etcd, numbering: Numbering) -> Placed:
     names = {member.node for member in etcd.members}
-    nodes = tuple(sorted(numbers[name] for name in names if name in numbers))
+    nodes = tuple(sorted(numbering.numbers[name] for name in names if name in numbering.numbers))
     return Placed(
         resource=etcd.resource.urn,
         name=etcd.resource.name,
@@ -146,17 +212,16 @@ def _members(etcd: Etcd, numbers: dict[str, int]) -> Placed:
         quorum=str(Quorum.ETCD),
         count=len(names),
         everywhere=False,
-        apart=("node",),
+        apart=(HOSTNAME,),
         nodes=nodes,
     )
 
 
-def instances(facts: Facts, workload: Workload, numbers: Mapping[str, int]) -> Placed:
-    """Where a workload's pods may run; `numbers` are those of the nodes by name."""
-    nodes = tuple(sorted(numbers[node.name] for node in facts.eligible(workload)))
+def instances(facts: Facts, workload: Workload, numbering: Numbering) -> Placed:
+    """Where a workload's pods may run, and what keeps them apart."""
+    nodes = tuple(sorted(numbering.numbers[node.name] for node in facts.eligible(workload)))
     quorum = quorum_of(workload) or ("quorum" if is_member(facts, workload) else "")
     mates = _mates(facts, workload) if quorum else ()
-    on_each = workload.replicas is None or bool(workload.host_ports)
     return Placed(
         resource=workload.resource.urn,
         name=workload.resource.name,
@@ -165,31 +230,65 @@ def instances(facts: Facts, workload: Workload, numbers: Mapping[str, int]) -> P
         quorum=str(quorum),
         count=len(nodes) if workload.replicas is None else workload.replicas,
         everywhere=workload.replicas is None,
-        apart=_apart(facts, [(workload, workload)], on_each=on_each),
+        apart=_coarse_first(apart_keys(facts, workload), nodes, numbering),
         group=", ".join(sorted(each.resource.name for each in mates)),
-        between=_apart(facts, list(combinations(mates, 2))) if mates else (),
+        between=_between(facts, mates) if mates else (),
+        spreads=() if workload.node_name else tuple(_spreads(facts, workload)),
         nodes=nodes,
     )
 
 
-_TOPOLOGIES = (("rack", RACK), ("server", SERVER), ("node", HOSTNAME))
+def apart_keys(facts: Facts, workload: Workload) -> tuple[str, ...]:
+    """Label keys of which no two pods of a workload share a domain."""
+    on_each = workload.replicas is None or bool(workload.host_ports)
+    keys = facts.anti_affine_keys(workload, workload)
+    return (*keys, HOSTNAME) if on_each and HOSTNAME not in keys else keys
 
 
-def _apart(facts: Facts, pairs: Sequence[tuple[Workload, Workload]], *, on_each: bool = False) -> tuple[str, ...]:
-    """The topologies whose domains no pair may share."""
-    return tuple(
-        name
-        for name, label in _TOPOLOGIES
-        if (on_each and name == "node") or all(_is_apart(facts, one, other, label) for one, other in pairs)
+def _coarse_first(keys: Sequence[str], nodes: Sequence[int], numbering: Numbering) -> tuple[str, ...]:
+    def domains(key: str) -> tuple[int, str]:
+        values = numbering.topologies[key]
+        return len({values[node] for node in nodes}), key
+
+    return tuple(sorted(keys, key=domains))
+
+
+@lru_cache(maxsize=256)
+def _between(facts: Facts, mates: tuple[Workload, ...]) -> tuple[str, ...]:
+    """Label keys of which no two of these workloads share a domain."""
+    keys: set[str] | None = None
+    for one, other in combinations(mates, 2):
+        here = set(facts.anti_affine_keys(one, other))
+        if scheduling.share_host_port(one, other):
+            here.add(HOSTNAME)
+        keys = here if keys is None else keys & here
+        if not keys:
+            break
+    return tuple(sorted(keys or ()))
+
+
+def _spreads(facts: Facts, workload: Workload) -> Iterable[Spread]:
+    return (_spread(facts, workload, each) for each in workload.spreads if scheduling.counts(each, workload, workload))
+
+
+def _spread(facts: Facts, workload: Workload, term: SpreadTerm) -> Spread:
+    counted = [each for each in facts.workloads if scheduling.counts(term, workload, each)]
+    domains = {
+        node.labels[term.topology]
+        for node in facts.nodes
+        if (not term.honors_affinity or scheduling.attracts(workload, node))
+        and (not term.honors_taints or scheduling.tolerates(workload, node.barriers))
+        and all(each.topology in node.labels for each in workload.spreads)
+    }
+    reached = {node.labels.get(term.topology) for each in counted for node in facts.eligible(each)}
+    return Spread(
+        term.topology,
+        term.skew,
+        max(1, len(domains)),
+        rises=len(domains) >= term.min_domains and domains <= reached,
+        counts=tuple(sorted(each.resource.urn for each in counted)),
+        pods=sum(pods(facts, each) for each in counted),
     )
-
-
-def _is_apart(facts: Facts, one: Workload, other: Workload, label: str) -> bool:
-    if facts.is_anti_affine(one, other, label):
-        return True
-    if label != RACK or not facts.is_anti_affine(one, other, ZONE):
-        return False
-    return all(node.labels.get(ZONE) == node.rack for each in (one, other) for node in facts.eligible(each))
 
 
 def _mates(facts: Facts, workload: Workload) -> tuple[Workload, ...]:

@@ -1,40 +1,25 @@
-"""Which workloads are members of a quorum, recognised by what they are, whoever wrote them.
+"""Which workloads are members of a quorum, recognised by what they are, whatever they are called.
 
-A workload says so by the row of its annotation. One without is known by what it runs: a StatefulSet by the name of its
-pods or their image, a Deployment or the like of several replicas by their image. Workloads of one row, or of one kind
-behind one Service (a StatefulSet for each member), are one quorum together.
+A workload is a quorum by its structure: several replicas with claims of their own or stable names, or several
+workloads of one program that find each other. Only a row of the reference architecture, or the list of programs
+without votes (programs.py), says otherwise. Rows, names and images add what kind of quorum it is; an annotation that
+names no row takes nothing away. Members that find each other (peers.py) are one quorum, in one workload or in several.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from functools import lru_cache
 
-import image_reference
 from contract import NAME
 from policy.facts.components import Etcd
 from policy.facts.kubernetes.workload import REPLICATED, Workload
+from policy.facts.peers import peers
+from policy.facts.programs import Quorum, kind_of, without_votes
 from policy.facts.resource import Resource
 from policy.facts.stack import Facts
 from policy.wording import join_names
-
-
-class Quorum(StrEnum):
-    """Kinds of quorum; where the reference architecture has a row for it, the row's service."""
-
-    ETCD = "etcd"
-    GALERA = "mysqld"
-    POSTGRES = "postgres"
-    """No quorum by itself, but instances of one database, which are lost together as members are."""
-    RABBITMQ = "rabbitmq"
-    CEPH_MON = "ceph-mon"
-    INFLUXDB = "influxdb"
-    """Clustered InfluxDB (004, 5.3.15). Prometheus, which has its row today, has replicas that do not vote."""
-    LOGS = "elasticsearch-kibana"
-
 
 METRICS_ROW = "Influxdb + Grafana"
 """The one row whose members vote or not by what runs in it: clustered InfluxDB does, Prometheus does not."""
@@ -50,40 +35,22 @@ _BY_NAME = {
     **dict.fromkeys(("rabbitmq-server", "rabbitmq-cluster"), Quorum.RABBITMQ),
     **dict.fromkeys(("elasticsearch", "opensearch"), Quorum.LOGS),
 }
-_BY_IMAGE = (
-    (re.compile(r"etcd(-.+)?"), Quorum.ETCD),
-    (re.compile(r"(mariadb|galera|percona)(-.+)?"), Quorum.GALERA),
-    (re.compile(r"rabbitmq(-.+)?"), Quorum.RABBITMQ),
-    (re.compile(r"ceph-mon"), Quorum.CEPH_MON),
-    (re.compile(r"influxdb(-.+)?"), Quorum.INFLUXDB),
-    (re.compile(r"(elasticsearch|opensearch)(-.+)?"), Quorum.LOGS),
-)
-_DATABASES = (
-    (re.compile(r"mysql(-.+)?"), Quorum.GALERA),
-    (re.compile(r"postgres(ql)?(-.+)?|spilo(-.+)?|patroni"), Quorum.POSTGRES),
-)
-"""Often run alone, with nothing to lose a majority of: members only where there are several."""
-_BESIDE = re.compile(r"exporter|backup|clustercheck|operator|proxy|toolkit|dashboards|agent|client|router|browser")
-"""Images that serve a quorum without being a member."""
 
 
 def quorum_of(workload: Workload) -> Quorum | None:
-    """The quorum whose members the workload's pods are, if they are any."""
+    """The kind of quorum whose members the workload's pods are, where a row, a name or an image tells it."""
     if not workload.is_long_running:
         return None
-    if workload.row is not None and workload.row != METRICS_ROW:
-        return _BY_ROW.get(workload.row)
+    if workload.row in _BY_ROW:
+        return _BY_ROW[workload.row]
+    stateful = workload.kind == "StatefulSet"
     several = workload.kind in REPLICATED and (workload.replicas or 0) > 1
-    if workload.kind == "StatefulSet":
-        if workload.labels.get(NAME) in _BY_NAME:
-            return _BY_NAME[workload.labels[NAME]]
-    elif not several:
+    if not stateful and not several and workload.kind != "DaemonSet":
         return None
-    known = (*_BY_IMAGE, *_DATABASES) if several else _BY_IMAGE
-    names = (image_reference.parse(image).name for image in workload.images)
-    return next(
-        (kind for name in names for form, kind in known if form.fullmatch(name) and not _BESIDE.search(name)), None
-    )
+    name = workload.labels.get(NAME)
+    if stateful and name in _BY_NAME:
+        return _BY_NAME[name]
+    return kind_of(workload.images, several=several, stable=stateful)
 
 
 def is_metrics_store(workload: Workload) -> bool:
@@ -93,12 +60,29 @@ def is_metrics_store(workload: Workload) -> bool:
     return workload.labels.get(NAME) == "influxdb-grafana" or quorum_of(workload) is Quorum.INFLUXDB
 
 
+@lru_cache(maxsize=4096)  # nearly every rule asks
 def is_member(facts: Facts, workload: Workload) -> bool:
-    """Whether the workload's pods are members of a quorum; an architecture of a user's own may have further ones."""
+    """Whether the workload's pods are members of a quorum."""
+    if not workload.is_long_running:
+        return False
     if quorum_of(workload) is not None:
         return True
-    row = facts.row(workload) if workload.is_long_running else None
-    return row is not None and row.quorum
+    row = facts.row(workload) or facts.accompanied(workload)
+    if row is not None:
+        return row.quorum and facts.row(workload) is row
+    return _built_as_quorum(facts, workload) and not without_votes(workload.images)
+
+
+def _built_as_quorum(facts: Facts, workload: Workload) -> bool:
+    """Whether it is built as programs are that vote; what runs in it is not known to do so."""
+    if workload.kind == "DaemonSet":
+        return False
+    if workload.replicas is not None and workload.replicas > 1:
+        if workload.kind == "StatefulSet":
+            return bool(workload.claim_templates) or bool(workload.spec.at("serviceName").text())
+        leading = [each for each in facts.services if each.selects(workload)]
+        return bool(leading) and all(each.headless for each in leading)
+    return bool(workload.replicas) and peers(facts).has_peer(workload)
 
 
 @dataclass(frozen=True)
@@ -116,7 +100,18 @@ class Group:
     @property
     def kind(self) -> Quorum | None:
         """None where it is no quorum that we know by itself: an architecture of a user's own may have one."""
-        return quorum_of(self.workloads[0]) if self.workloads else Quorum.ETCD
+        if not self.workloads:
+            return Quorum.ETCD
+        known = (quorum_of(each) for each in self.workloads)
+        if not self.several:
+            return next(known)
+        programs = (kind_of(each.images, several=True, stable=True) for each in self.workloads)
+        return next((kind for kind in (*known, *programs) if kind), None)
+
+    @property
+    def several(self) -> bool:
+        """Whether its members are in several workloads."""
+        return len(self.workloads) > 1
 
     def size(self, facts: Facts) -> int:
         """How many members it has."""
@@ -167,36 +162,36 @@ def _together(facts: Facts) -> list[Group]:
             continue
         alone = Group(workload.resource, workload.title, (workload,))
         try:
-            mates = _mates(facts, found, workload) if is_member(facts, workload) else None
+            mates = _mates(facts, found, workload) if is_member(facts, workload) else []
         except Exception as reason:  # whatever cannot be told of it: it is judged by itself, and the rule says why
             found.append(replace(alone, error=reason))
             continue
-        if mates is None:
-            found.append(alone)
-        else:
-            found[found.index(mates)] = _joined(mates, workload)
+        found = [group for group in found if group not in mates]
+        found.append(_joined([*mates, alone]) if mates else alone)
     return found
 
 
-def _mates(facts: Facts, groups: Sequence[Group], workload: Workload) -> Group | None:
-    """The group of the quorum that a member belongs to."""
-    certain = (group for group in groups if not group.error and is_member(facts, group.workloads[0]))
-    return next((group for group in certain if _same_quorum(facts, group.workloads[0], workload)), None)
+def _mates(facts: Facts, groups: list[Group], workload: Workload) -> list[Group]:
+    """The groups with members that a member finds."""
+    return [
+        group
+        for group in groups
+        if not group.error
+        and any(is_member(facts, each) and _same_quorum(facts, each, workload) for each in group.workloads)
+    ]
 
 
-def _joined(group: Group, workload: Workload) -> Group:
-    workloads = (*group.workloads, workload)
-    title = f"{workload.kind}s {join_names([each.resource.name for each in workloads])}"
+def _joined(groups: list[Group]) -> Group:
+    workloads = tuple(each for group in groups for each in group.workloads)
+    title = f"{join_names(sorted({f'{each.kind}s' for each in workloads}))} "
+    title += join_names([each.resource.name for each in workloads])
     first = min(workloads, key=lambda each: each.resource.name)
-    return replace(group, resource=first.resource, title=title, workloads=workloads)
+    return Group(first.resource, title, workloads)
 
 
 def _same_quorum(facts: Facts, one: Workload, other: Workload) -> bool:
-    if one.namespace != other.namespace:
-        return False
-    if one.row is not None or other.row is not None:
-        return one.row == other.row
+    """Whether two members vote together: of one kind, or of one program, and finding each other."""
     kind = quorum_of(one)
-    if kind is None or kind is not quorum_of(other):
+    if (kind is None or kind is not quorum_of(other)) and not peers(facts).alike(one, other):
         return False
-    return any(service.selects(one) and service.selects(other) for service in facts.services)
+    return peers(facts).find_each_other(one, other)

@@ -18,6 +18,7 @@ from policy.facts.kubernetes.budgets_and_services import Budget, Service, budget
 from policy.facts.kubernetes.configuration import ConfigMap, config_maps
 from policy.facts.kubernetes.node import Node, nodes
 from policy.facts.kubernetes.selectors import Labels
+from policy.facts.kubernetes.volumes import Volumes
 from policy.facts.kubernetes.workload import Workload, workloads
 from policy.facts.machine import Machine, machines
 from policy.facts.order import Order
@@ -219,10 +220,20 @@ class Facts:
         if not self.nodes:
             raise NoNodes
         if workload not in self._eligible:
-            self._eligible[workload] = scheduling.eligible(workload, self.nodes)
+            self._eligible[workload] = scheduling.eligible(workload, self.nodes, self._volumes.terms(workload))
         return self._eligible[workload]
 
-    def is_anti_affine(self, one: Workload, other: Workload, topology: str) -> bool:
-        """Whether pods of the two never share a domain; the scheduler honours either side's refusal."""
-        pairs = {(one, other), (other, one)}
-        return any(scheduling.is_anti_affine(this, that, topology, self.namespaces) for this, that in pairs)
+    @cached_property
+    def _volumes(self) -> Volumes:
+        return Volumes(self.resources)
+
+    def anti_affine_keys(self, one: Workload, other: Workload) -> tuple[str, ...]:
+        """Topology keys of which pods of the two never share a domain; the scheduler honours either side's refusal."""
+        if one.node_name or other.node_name:
+            return ()
+        pairs = ((one, other), (other, one)) if one is not other else ((one, one),)
+        return tuple(
+            dict.fromkeys(
+                key for this, that in pairs for key in scheduling.anti_affine_keys(this, that, self.namespaces)
+            )
+        )

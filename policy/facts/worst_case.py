@@ -1,48 +1,168 @@
-"""The most instances that the failure of one physical host, or of one rack, can take.
+"""How many pods one host or one rack can carry, counted for the worst placement that the scheduling rules allow.
 
-Computed for the worst placement that the scheduling rules allow, not for the one that the scheduler happens to choose.
-The policy rules on failures and the audit's map of losses both use it.
+Pure arithmetic over node numbers and labels: the pack counts what it read from the resources, the audit what the pack
+recorded. The count is never below what the scheduler can do. For one workload it is exact where domains are nested
+(nodes in hosts in racks) and at most one spread constraint applies.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
 
-from policy.facts.placement_map import Place, Placed
+Topologies = Mapping[str, Sequence[str]]
+"""The value of a label on each node, by the label's key and the node's number; empty where a node lacks the label."""
 
 
-def most_lost(members: Sequence[Placed], here: Collection[int], places: Sequence[Place]) -> int:
-    """The most instances of these workloads together that can be on the nodes `here`.
+@dataclass(frozen=True)
+class Spread:
+    """A topology spread constraint that is required (DoNotSchedule) and counts the pods that have it."""
 
-    `members`: one workload, or all workloads of one quorum. `here`: numbers of the nodes that fail together.
+    topology: str
+    skew: int
+    domains: int
+    """How many domains the scheduler takes the minimum over."""
+    rises: bool
+    """Whether the minimum can exceed zero: as many domains as minDomains, and counted pods may run in each of them."""
+    counts: tuple[str, ...]
+    """URNs of the workloads whose pods it counts."""
+    pods: int
+    """How many pods these are."""
+
+
+class Members(Protocol):
+    """Pods of one workload, with everything that limits where they run."""
+
+    @property
+    def resource(self) -> str: ...
+    @property
+    def count(self) -> int: ...
+    @property
+    def nodes(self) -> tuple[int, ...]:
+        """Nodes that may run them."""
+        ...
+
+    @property
+    def apart(self) -> tuple[str, ...]:
+        """Keys of which no two of them share a domain, the fewest domains first."""
+        ...
+
+    @property
+    def between(self) -> tuple[str, ...]:
+        """Keys of which no two members of different workloads of one quorum share a domain."""
+        ...
+
+    @property
+    def spreads(self) -> tuple[Spread, ...]: ...
+
+
+def losses(members: Sequence[Members], failing: str, topologies: Topologies) -> dict[str, int]:
+    """The most pods of these workloads together in each domain of the key `failing`.
+
+    `members`: one workload, or all workloads of one quorum. Nodes without the label are one domain with an empty name.
     """
-    there = [[node for node in placed.nodes if node in here] for placed in members]
-    each = [most(placed, nodes, places) for placed, nodes in zip(members, there, strict=True)]
-    present = [placed for placed, count in zip(members, each, strict=True) if count]
+    parts = [_parts(each.nodes, topologies[failing]) for each in members]
+    lowest = [_lowest(each, topologies) for each in members]
+    domains = dict.fromkeys(name for part in parts for name in part)
+    return {
+        name: _most_together(members, lowest, [part.get(name, []) for part in parts], topologies) for name in domains
+    }
+
+
+def capacity(nodes: Sequence[int], count: int, apart: Sequence[str], topologies: Topologies) -> int:
+    """How many of `count` pods run on these nodes if no two of them share a domain of any of the keys `apart`.
+
+    A node without a label is in no domain of that key: the scheduler applies no anti-affinity there.
+    """
+    if not nodes:
+        return 0
+    orders = ((first, *(key for key in apart if key != first)) for first in apart)
+    return min([count, *(_cover(nodes, count, order, topologies) for order in orders)])
+
+
+def room(members: Members, nodes: Sequence[int], topologies: Topologies) -> int:
+    """How many of a workload's pods can run on these of its nodes while its others are down."""
+    most = capacity(nodes, members.count, members.apart, topologies)
+    for spread in members.spreads:
+        domains = len(_parts(nodes, topologies[spread.topology]))
+        if domains < spread.domains or not spread.rises:
+            most = min(most, domains * spread.skew)  # a domain that is down still counts as the minimum, with no pod
+    return most
+
+
+def _cover(nodes: Sequence[int], count: int, keys: Sequence[str], topologies: Topologies) -> int:
+    """One pod for each domain of the first key, then for each of the next among the nodes without the first label."""
+    taken, left = 0, nodes
+    for key in keys:
+        values = topologies[key]
+        taken += len({values[node] for node in left} - {""})
+        left = [node for node in left if not values[node]]
+        if not left:
+            return taken
+    return count
+
+
+def _most_together(
+    members: Sequence[Members], lowest: Sequence[Sequence[int]], here: Sequence[list[int]], topologies: Topologies
+) -> int:
+    """The most pods of all these workloads on nodes that fail together; `here` are each workload's own of them."""
+    each = [_most(one, floors, nodes, topologies) for one, floors, nodes in zip(members, lowest, here, strict=True)]
+    present = [one for one, nodes in zip(members, here, strict=True) if nodes]
     total = sum(each)
-    if len(present) < 2:
+    if len(present) < 2 or not total:
         return total
-    nodes = {node for some in there for node in some}
-    for topology in members[0].between:
-        domains = _domains(topology, nodes, places)
-        if domains == 1:
-            return max(each)
-        if domains and all(placed.count == 1 or topology in placed.apart for placed in present):
-            total = min(total, domains)
+    nodes = sorted({node for some in here for node in some})
+    keys = [key for key in present[0].between if all(one.count == 1 or key in one.apart for one in present)]
+    total = capacity(nodes, total, keys, topologies)
+    for spread in present[0].spreads:
+        if all(spread in one.spreads and one.resource in spread.counts for one in present):
+            parts = _parts(nodes, topologies[spread.topology]).values()
+            inside = [capacity(part, total, keys, topologies) for part in parts]
+            total = min(total, _spread_limit(spread, spread.pods, inside))
     return total
 
 
-def most(placed: Placed, nodes: Collection[int], places: Sequence[Place]) -> int:
-    """The most instances of one workload that can be on these of its nodes."""
-    if not nodes:
-        return 0
-    limits = (_domains(topology, nodes, places) for topology in placed.apart)
-    return min([placed.count, *(limit for limit in limits if limit)])
+def _most(members: Members, lowest: Sequence[int], here: Sequence[int], topologies: Topologies) -> int:
+    most = capacity(here, members.count, members.apart, topologies)
+    for spread, floor in zip(members.spreads, lowest, strict=True):
+        parts = _parts(here, topologies[spread.topology]).values()
+        inside = [capacity(part, members.count, members.apart, topologies) for part in parts]
+        most = min(most, _spread_limit(spread, floor, inside))
+    return most
 
 
-def _domains(topology: str, nodes: Collection[int], places: Sequence[Place]) -> int:
-    """How many domains these nodes span; 0 if one of them has no label, for then the scheduler sets no limit."""
-    if topology == "node":
-        return len(nodes)
-    values = {places[node].server if topology == "server" else places[node].rack for node in nodes}
-    return 0 if "" in values else len(values)
+def _lowest(members: Members, topologies: Topologies) -> list[int]:
+    """For each spread constraint, how high the minimum over its domains can be at all."""
+    found: list[int] = []
+    for spread in members.spreads:
+        if spread.counts == (members.resource,):
+            parts = _parts(members.nodes, topologies[spread.topology]).values()
+            found.append(min((capacity(part, members.count, members.apart, topologies) for part in parts), default=0))
+        else:  # other workloads' pods can fill the domains too
+            found.append(spread.pods)
+    return found
+
+
+def _spread_limit(spread: Spread, highest: int, inside: Sequence[int]) -> int:
+    """The most pods on nodes that fail together while no domain has more than `skew` pods above the emptiest.
+
+    `inside`: how many pods fit each domain's part of these nodes. `highest`: the highest minimum that can be reached.
+    A domain takes its last pod only while it has fewer than the minimum plus the skew, so the others have the minimum
+    at least: the higher the minimum, the more one domain may have, and the fewer pods are left for it.
+    """
+    best = sum(min(fits, spread.skew) for fits in inside)
+    if not spread.rises:
+        return best
+    for minimum in range(1, min(highest, spread.pods // spread.domains) + 1):
+        elsewhere = (spread.domains - len(inside)) * minimum + sum(max(0, minimum - fits) for fits in inside)
+        best = max(best, min(sum(min(fits, minimum + spread.skew) for fits in inside), spread.pods - elsewhere))
+    return best
+
+
+def _parts(nodes: Sequence[int], values: Sequence[str]) -> dict[str, list[int]]:
+    """Nodes by their value of a label."""
+    found: dict[str, list[int]] = {}
+    for node in nodes:
+        found.setdefault(values[node], []).append(node)
+    return found

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from contract import HOSTNAME
 from policy.facts.kubernetes.workload import Workload
+from policy.facts.placement_counts import counts
 from policy.facts.stack import Facts
 from policy.findings import Severity
 from policy.rule import Problem, Source, rule
@@ -53,7 +54,7 @@ def services_apart(facts: Facts, workload: Workload) -> Iterator[Problem]:
         if other is workload or not other.is_long_running or facts.service(other) not in rivals:
             continue
         shared = here & {node.name for node in facts.eligible(other)}
-        if shared and not facts.is_anti_affine(workload, other, HOSTNAME):
+        if shared and not counts(facts).never_meet(workload, other, HOSTNAME):
             yield Problem(
                 f"it may share {join_names(shared)} with {other.title}",
                 "different nodes, or an anti-affinity between them",

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
 
-from contract import COMPUTE_NODE, COMPUTE_POOL, HOSTNAME, SERVER
+from contract import COMPUTE_NODE, COMPUTE_POOL, SERVER
 from policy.facts.components import Cloud
 from policy.facts.kubernetes.node import Node
 from policy.facts.kubernetes.quantity import Resources
 from policy.facts.kubernetes.workload import Workload
+from policy.facts.placement_counts import counts
 from policy.facts.resource import Resource
 from policy.facts.stack import LAB, PRODUCTION, Facts
 from policy.findings import Enforcement, Severity
@@ -40,11 +41,6 @@ def _sized(facts: Facts, workload: Workload) -> bool:
     return bool(nodes) and workload.requests != Resources() and all(node.room is not None for node in nodes)
 
 
-def _one_each(facts: Facts, workload: Workload) -> bool:
-    """Whether no node takes a second pod of it."""
-    return facts.is_anti_affine(workload, workload, HOSTNAME) or workload.host_ports
-
-
 @rule(
     id="pod-fits-node",
     title="Every pod's requests fit its eligible nodes",
@@ -63,7 +59,7 @@ def pod_fits_node(facts: Facts, workload: Workload) -> Iterator[Problem]:
     own = workload.requests if workload.replicas is None else Resources()
     room = {node.name: _free(facts)[node.name] + own for node in nodes}
     large = [name for name, each in room.items() if workload.requests.fits(each)]
-    apart = len(nodes) if _one_each(facts, workload) else 1
+    apart = len(nodes) if counts(facts).one_each(workload) else 1
     needed = len(nodes) if workload.replicas is None else min(workload.replicas, apart)
     if len(large) < needed:
         small = join_names(room.keys() - set(large))
@@ -162,11 +158,11 @@ def _demand(facts: Facts, workload: Workload) -> Callable[[str | None], Resource
 
 
 def _runnable(facts: Facts, workload: Workload) -> Callable[[str | None], int]:
-    """How many instances its anti-affinities let run once a physical host is gone."""
+    """How many instances the rules that keep them apart let run once a physical host is gone."""
     on_host = Counter(node.server for node in facts.eligible(workload))
     nodes, replicas = on_host.total(), workload.replicas or 0
-    over_hosts = facts.is_anti_affine(workload, workload, SERVER)
-    over_nodes = _one_each(facts, workload)
+    over_hosts = max(counts(facts).worst((workload,), SERVER).values(), default=0) <= 1
+    over_nodes = counts(facts).one_each(workload)
 
     def without(server: str | None) -> int:
         left = nodes - on_host[server]
@@ -222,7 +218,7 @@ def _shared_nodes(facts: Facts) -> tuple[SharedNodes, ...]:
 
 def _at_once(facts: Facts, workloads: Sequence[Workload]) -> Resources:
     """What all pods request that one node may have to take."""
-    most = ((each, 1 if _one_each(facts, each) else each.replicas or 0) for each in workloads)
+    most = ((each, 1 if counts(facts).one_each(each) else each.replicas or 0) for each in workloads)
     return sum((each.requests.times(count) for each, count in most), Resources())
 
 
@@ -259,7 +255,7 @@ def _unsure(facts: Facts, workload: Workload) -> bool:
     nodes = facts.eligible(workload)
     crowded = {node.name for shared in _shared_nodes(facts) for node in shared.short(facts)}
     sure = Counter(node.server for node in nodes if node.name not in crowded)
-    runnable, one_each = _runnable(facts, workload), _one_each(facts, workload)
+    runnable, one_each = _runnable(facts, workload), counts(facts).one_each(workload)
     for server in dict.fromkeys(node.server for node in nodes):
         wanted = runnable(server) if one_each else min(1, runnable(server))
         if sure.total() - sure[server] < wanted:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from contract import HOSTNAME
 from policy.facts.kubernetes.workload import Workload
+from policy.facts.placement_counts import counts
 from policy.facts.stack import Facts
 from policy.findings import Severity
 from policy.rule import Problem, Source, rule
@@ -39,13 +39,9 @@ def _nodes_with(facts: Facts, services: tuple[str, ...]) -> set[str]:
     for each in facts.workloads:
         if each.is_long_running and facts.service(each) in services:
             nodes = facts.eligible(each)
-            if each.replicas is None or (each.replicas >= len(nodes) and _one_each(facts, each)):
+            if each.replicas is None or (each.replicas >= len(nodes) and counts(facts).one_each(each)):
                 found |= {node.name for node in nodes}
     return found
-
-
-def _one_each(facts: Facts, workload: Workload) -> bool:
-    return facts.is_anti_affine(workload, workload, HOSTNAME) or workload.host_ports
 
 
 def _beside(service: str, *others: str) -> Callable[[Facts, Workload], bool]:

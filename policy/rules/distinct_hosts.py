@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 
 from contract import SERVER
 from policy.facts.kubernetes.node import Node
 from policy.facts.kubernetes.scheduling import anti_affinity_gap
-from policy.facts.kubernetes.workload import Workload
-from policy.facts.quorums import is_member
+from policy.facts.placement_counts import counts
+from policy.facts.quorums import Group, is_quorum, pod_groups
 from policy.facts.stack import Facts
 from policy.findings import Severity
 from policy.rule import Problem, Source, rule
@@ -36,33 +35,34 @@ from policy.wording import join_names, pluralize
         Source("004", "5.5.9", "check that quorum for etcd cluster is satisfied"),
         Source("project", "Failure domains", "members of a quorum run on distinct physical hosts"),
     ),
-    remediation="Add a required podAntiAffinity with topologyKey quorate.io/server that selects the workload's own "
-    "pods, label every node that may run it with quorate.io/server, and spread its pool over as many physical hosts "
-    "as it has members.",
-    subjects=lambda facts: facts.workloads,
-    applies=lambda facts, workload: is_member(facts, workload) and workload.replicas != 1,
+    remediation="Add a required podAntiAffinity with topologyKey quorate.io/server that selects the members' pods "
+    "(or another rule that has the same effect: racks, a DoNotSchedule spread), label every node that may run them "
+    "with quorate.io/server, and spread their pool over as many physical hosts as there are members.",
+    subjects=pod_groups,
+    applies=is_quorum,
     not_applicable_reason="no workload of several members is a quorum",
     parameters={"topology": SERVER},
 )
-def one_member_per_server(facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """A node without the label is in no domain: the scheduler applies no anti-affinity there."""
-    if workload.replicas is not None and not facts.is_anti_affine(workload, workload, SERVER):
-        yield Problem(
-            anti_affinity_gap(workload, SERVER), f"a required anti-affinity over {SERVER} that selects its own pods"
-        )
-    nodes = facts.eligible(workload)
-    unlabelled = {node.name for node in nodes if not node.server}
+def one_member_per_server(facts: Facts, group: Group) -> Iterator[Problem]:
+    """Counts members for the worst placement that is allowed. A node without the label may be on any host."""
+    nodes = {node.name: node for each in group.workloads for node in facts.eligible(each)}
+    unlabelled = {name for name, node in nodes.items() if not node.server}
     if unlabelled:
         yield Problem(f"no label {SERVER} on {join_names(unlabelled)}", "it on every eligible node")
-    servers = Counter(node.server for node in nodes if node.server)
-    if workload.replicas is None:
-        shared = [server for server, count in servers.items() if count > 1]
-        if shared:
-            yield Problem(f"eligible nodes share physical host {join_names(shared)}", "one node per physical host")
-    elif len(servers) < workload.replicas:
+    members, servers = group.size(facts), {node.server for node in nodes.values() if node.server}
+    if len(servers) < members and any(each.replicas is not None for each in group.workloads):
         yield Problem(
-            f"eligible nodes span {pluralize(len(servers), 'physical host')} ({join_names(list(servers))})",
-            f"at least {workload.replicas}, one per member",
+            f"eligible nodes span {pluralize(len(servers), 'physical host')} ({join_names(servers)})",
+            f"at least {members}, one per member",
+        )
+    worst = counts(facts).worst(group.workloads, SERVER)
+    shared = {server: most for server, most in worst.items() if server and most > 1}
+    if shared:
+        why = dict.fromkeys(anti_affinity_gap(each, SERVER) for each in group.workloads if each.replicas is not None)
+        most, because = max(shared.values()), f" ({'; '.join(why)})" if why else ""
+        yield Problem(
+            f"physical host {join_names(shared)} can carry {most} of {members} members{because}",
+            "scheduling rules that allow one member per physical host",
         )
 
 

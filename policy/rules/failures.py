@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping
 
-from contract import HOSTNAME, RACK, SERVER
+from contract import RACK, SERVER
 from policy.facts.kubernetes.workload import Workload
-from policy.facts.placement_map import Place, instances, places
+from policy.facts.placement_counts import counts
 from policy.facts.quorums import Group, groups, is_member, is_quorum, majority
 from policy.facts.stack import LAB, PRODUCTION, Facts
-from policy.facts.worst_case import most_lost
 from policy.findings import Enforcement, Severity
 from policy.rule import Problem, Source, rule
 from policy.wording import join_names
@@ -18,30 +17,25 @@ _NOWHERE = "(no label)"
 """Nodes without the label may all be in one place."""
 
 
-def _lost(facts: Facts, workloads: Sequence[Workload], domain: Callable[[Place], str]) -> dict[str, int]:
-    """The most pods of these workloads together that the loss of each domain can take."""
-    nodes = places(facts)
-    numbers = {place.name: number for number, place in enumerate(nodes)}
-    members = [instances(facts, each, numbers) for each in workloads]
-    domains: dict[str, set[int]] = {}
-    for number in {number for each in members for number in each.nodes}:
-        domains.setdefault(domain(nodes[number]) or _NOWHERE, set()).add(number)
-    return {name: most_lost(members, here, nodes) for name, here in domains.items()}
+def _lost(facts: Facts, group: Group, label: str) -> Mapping[str, int]:
+    """The most members that the loss of each domain of a label can take."""
+    return _etcd_lost(facts, group, label) if group.etcd else counts(facts).worst(group.workloads, label)
 
 
-def _etcd_lost(facts: Facts, group: Group) -> dict[str, int]:
+def _etcd_lost(facts: Facts, group: Group, label: str) -> dict[str, int]:
     """Members of etcd by their machine's label, or by the component's facts if the stack has no such machine."""
-    servers = {node.name: node.server for node in facts.nodes}
+    nodes = {node.name: node for node in facts.nodes}
     found: dict[str, set[str]] = {}
     for member in group.etcd.members if group.etcd else ():
-        found.setdefault(servers.get(member.node) or member.server, set()).add(member.node)
-    return {server: len(names) for server, names in found.items()}
+        told = nodes[member.node].labels.get(label) if member.node in nodes else None
+        found.setdefault(told or (member.server if label == SERVER else ""), set()).add(member.node)
+    return {domain: len(names) for domain, names in found.items()}
 
 
-def _fatal(lost: dict[str, int], bearable: int, pods: str, what: str, left: str) -> Iterator[Problem]:
+def _fatal(lost: Mapping[str, int], bearable: int, pods: str, what: str, left: str) -> Iterator[Problem]:
     """One problem for each number of pods that some domain can take, if it is more than bearable."""
     for number in sorted({each for each in lost.values() if each > bearable}, reverse=True):
-        names = [name for name, each in lost.items() if each == number]
+        names = [name or _NOWHERE for name, each in lost.items() if each == number]
         which = f"{what} {join_names(names)}" if len(names) == 1 else f"any one {what} of {join_names(names)}"
         yield Problem(f"losing {which} can take {number} of {pods}", left)
 
@@ -86,7 +80,7 @@ def quorum_survives_host(facts: Facts, group: Group) -> Iterator[Problem]:
     One of two members may always fail: the size rules report that two are not a quorum.
     """
     size = group.size(facts)
-    lost = _etcd_lost(facts, group) if group.etcd else _lost(facts, group.workloads, lambda place: place.server)
+    lost = _lost(facts, group, SERVER)
     left = f"at least {majority(size)} left (majority)"
     yield from _fatal(lost, max(1, size - majority(size)), f"{size} members", "physical host", left)
 
@@ -97,7 +91,7 @@ def _several_instances(facts: Facts, workload: Workload) -> bool:
         return False
     if is_member(facts, workload):
         return False
-    return facts.is_anti_affine(workload, workload, HOSTNAME) or workload.host_ports
+    return counts(facts).one_each(workload)
 
 
 @rule(
@@ -130,7 +124,7 @@ def _several_instances(facts: Facts, workload: Workload) -> bool:
 def service_survives_host(facts: Facts, workload: Workload) -> Iterator[Problem]:
     """Computed for the worst placement: a preference, or a spread that may be skewed, is no guarantee."""
     replicas = workload.replicas or 0
-    lost = _lost(facts, (workload,), lambda place: place.server)
+    lost = counts(facts).worst((workload,), SERVER)
     yield from _fatal(lost, replicas - 1, f"{replicas} instances", "physical host", "at least one on another host")
 
 
@@ -139,8 +133,11 @@ def _racks(facts: Facts) -> set[str]:
 
 
 def _in_racks(facts: Facts, group: Group) -> bool:
-    if not group.workloads or not is_quorum(facts, group) or len(_racks(facts)) < 3:
+    if not _members(facts, group) or len(_racks(facts)) < 3:
         return False
+    if group.etcd:
+        racks = {node.name: node.rack for node in facts.nodes}
+        return all(racks.get(member.node) for member in group.etcd.members)
     return all(node.rack for each in group.workloads for node in facts.eligible(each))
 
 
@@ -162,6 +159,6 @@ def _in_racks(facts: Facts, group: Group) -> bool:
 def quorum_survives_rack(facts: Facts, group: Group) -> Iterator[Problem]:
     """Advisory, because no source requires it."""
     size = group.size(facts)
-    lost = _lost(facts, group.workloads, lambda place: place.rack)
+    lost = _lost(facts, group, RACK)
     left = f"at least {majority(size)} left (majority)"
     yield from _fatal(lost, max(1, size - majority(size)), f"{size} members", "rack", left)

@@ -9,8 +9,9 @@ from policy.facts.components import Cloud
 from policy.facts.kubernetes.configuration import read_by, sections
 from policy.facts.kubernetes.workload import Workload
 from policy.facts.properties import Malformed
-from policy.facts.stack import Facts
-from policy.findings import Severity
+from policy.facts.quorums import Group, is_member, is_quorum, pod_groups
+from policy.facts.stack import LAB, PRODUCTION, Facts
+from policy.findings import Enforcement, Severity
 from policy.rule import Problem, Source, rule
 from policy.wording import join_names, pluralize
 
@@ -40,7 +41,10 @@ def _counted_row(facts: Facts, workload: Workload) -> bool:
     not_applicable_reason=_NO_ROW,
 )
 def instances_match_row(facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """A row with "at least" allows more. Workloads of one row (one for each member) count together."""
+    """A row with "at least" allows more. Workloads of one row (one for each member) count together.
+
+    The size rules judge a quorum that is larger than its row, and quorum-larger-than-row reports it.
+    """
     row = facts.known_row(workload)
     wanted = row.instances or 0
     least = "at least " if row.at_least else ""
@@ -50,8 +54,37 @@ def instances_match_row(facts: Facts, workload: Workload) -> Iterator[Problem]:
         yield Problem("runs as a DaemonSet, one pod per node", kind)
         return
     there = sum(each.replicas or 0 for each in facts.workloads if each.is_long_running and facts.row(each) is row)
-    if there < wanted or (there > wanted and not row.at_least):
+    if there < wanted or (there > wanted and not row.at_least and not is_member(facts, workload)):
         yield Problem(pluralize(there, "instance"), f"{least}{wanted} {origin}")
+
+
+def _counted_quorum(facts: Facts, group: Group) -> bool:
+    return is_quorum(facts, group) and all(_counted_row(facts, each) for each in group.workloads)
+
+
+@rule(
+    id="quorum-larger-than-row",
+    title="Quorums have as many members as their row",
+    severity=Severity.LOW,
+    rationale="A larger quorum survives more failures, and each write waits for more members. Its size is a decision "
+    "of the stack that the reference architecture was not tested with.",
+    sources=_TABLES,
+    remediation="Keep the larger quorum if more failures must be survived, or set spec.replicas to the row's count.",
+    subjects=pod_groups,
+    applies=_counted_quorum,
+    not_applicable_reason="no quorum of the stack has a row in its reference architecture",
+    enforcement={PRODUCTION: Enforcement.ADVISORY, LAB: Enforcement.ADVISORY},
+    since="0.4.0",
+)
+def quorum_larger_than_row(facts: Facts, group: Group) -> Iterator[Problem]:
+    """Advisory: the size rules alone decide whether the size is sound."""
+    row = facts.known_row(group.workloads[0])
+    wanted, there = row.instances or 0, group.size(facts)
+    if there > wanted and not row.at_least:
+        yield Problem(
+            f"{there} members, a choice of this stack",
+            f"{wanted} (row {row.row}, architecture {facts.required_architecture.name})",
+        )
 
 
 @rule(

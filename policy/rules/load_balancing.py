@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from policy.facts.kubernetes.budgets_and_services import Service
 from policy.facts.kubernetes.workload import Workload
+from policy.facts.programs import Quorum
 from policy.facts.properties import Properties
-from policy.facts.quorums import Quorum, quorum_of
+from policy.facts.quorums import quorum_of
 from policy.facts.stack import Facts
 from policy.findings import Severity
 from policy.rule import Problem, Source, rule

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 
 from policy.facts.kubernetes.configuration import ConfigMap, flat, read_by, sections
 from policy.facts.kubernetes.workload import Workload
-from policy.facts.quorums import Quorum, quorum_of
+from policy.facts.programs import Quorum
+from policy.facts.quorums import quorum_of
 from policy.facts.stack import Facts
 from policy.findings import Severity
 from policy.rule import Problem, Source, rule

@@ -9,7 +9,8 @@ from functools import lru_cache
 from policy.facts.kubernetes.node import Node
 from policy.facts.kubernetes.quantity import GIB, Resources
 from policy.facts.kubernetes.workload import Workload
-from policy.facts.quorums import Quorum, is_metrics_store, quorum_of
+from policy.facts.programs import Quorum
+from policy.facts.quorums import is_metrics_store, quorum_of
 from policy.facts.stack import PRODUCTION, Facts
 from policy.findings import Severity
 from policy.rule import Problem, Source, rule

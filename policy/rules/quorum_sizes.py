@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from policy.facts.kubernetes.workload import Workload
-from policy.facts.quorums import Group, Quorum, groups, is_metrics_store, majority, pods
+from policy.facts.programs import Quorum
+from policy.facts.quorums import Group, groups, is_metrics_store, is_quorum, majority, pods
 from policy.facts.stack import LAB, Facts
 from policy.findings import Severity
 from policy.rule import Problem, Source, rule
@@ -165,3 +166,31 @@ def metrics_store_size(facts: Facts, workload: Workload) -> Iterator[Problem]:
 def log_store_size(facts: Facts, group: Group) -> Iterator[Problem]:
     """Elasticsearch or OpenSearch. An even number of members is allowed."""
     yield from _wrong_size(group.size(facts), odd=False)
+
+
+_OWN_SIZES = frozenset({Quorum.ETCD, Quorum.GALERA, Quorum.RABBITMQ, Quorum.CEPH_MON, Quorum.INFLUXDB, Quorum.LOGS})
+"""Kinds with a rule of their own."""
+
+
+def _other(facts: Facts, group: Group) -> bool:
+    return group.kind not in (*_OWN_SIZES, Quorum.POSTGRES) and is_quorum(facts, group)
+
+
+@rule(
+    id="quorum-size",
+    title="Every other quorum has an odd number of members, at least 3",
+    severity=Severity.HIGH,
+    rationale="ZooKeeper, Consul, Vault, MongoDB, OVN databases, Sentinel and most programs that keep data in several "
+    "members decide by majority. Two members survive no failure; a fourth survives no more than three do.",
+    sources=(Source("project", "Quorums", "a quorum of any program has an odd number of members, three or more"),),
+    remediation="Set its replicas to an odd number from 3. If its instances do not vote, waive the rule with the "
+    "reason.",
+    subjects=groups,
+    applies=_other,
+    not_applicable_reason="no workload is a quorum that has no size rule of its own",
+    parameters={"least": 3, "odd": True, "without votes": "programs of the list in policy/facts/programs.py"},
+    since="0.4.0",
+)
+def quorum_size(facts: Facts, group: Group) -> Iterator[Problem]:
+    """Recognised by its structure, whatever runs in it."""
+    yield from _wrong_size(group.size(facts))

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from contract import HOSTNAME
 from policy.facts.kubernetes.workload import Workload
+from policy.facts.placement_counts import counts
+from policy.facts.placement_map import apart_keys
 from policy.facts.properties import Malformed
 from policy.facts.quorums import is_member, majority
 from policy.facts.stack import Facts
@@ -23,7 +24,7 @@ def _exclusive_deployment(facts: Facts, workload: Workload) -> bool:
         return False
     if workload.strategy.at("type").text("RollingUpdate") != "RollingUpdate":
         return False
-    return facts.is_anti_affine(workload, workload, HOSTNAME) or workload.host_ports
+    return bool(apart_keys(facts, workload))
 
 
 @rule(
@@ -57,7 +58,7 @@ def rollout_can_finish(facts: Facts, workload: Workload) -> Iterator[Problem]:
     surge = _pods(rolling.at("maxSurge").quantity(), replicas, up=True)
     unavailable = _pods(rolling.at("maxUnavailable").quantity(), replicas, up=False)
     nodes = len(facts.eligible(workload))
-    if surge > 0 and replicas >= nodes:
+    if surge > 0 and counts(facts).room(workload, replicas + 1) <= replicas:
         then = "the rollout stalls" if unavailable == 0 else "surge pods stay Pending until old pods stop"
         yield Problem(
             f"{replicas} replicas, {pluralize(nodes, 'eligible node')} and maxSurge {surge}: {then}",

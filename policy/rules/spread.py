@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contract import HOSTNAME
 from policy.facts.kubernetes.scheduling import anti_affinity_gap
 from policy.facts.kubernetes.workload import Workload
+from policy.facts.placement_counts import counts
+from policy.facts.placement_map import apart_keys
 from policy.facts.quorums import group_of, is_member
 from policy.facts.stack import Facts
 from policy.findings import Severity
@@ -25,6 +27,13 @@ def _mates(facts: Facts, workload: Workload) -> tuple[Workload, ...]:
     if group.error:
         raise group.error
     return tuple(each for each in group.workloads if each is not workload)
+
+
+def _can_meet(facts: Facts, one: Workload, other: Workload) -> bool:
+    """Whether pods of two workloads can share a node; without nodes only their anti-affinity tells."""
+    if counts(facts).never_meet(one, other, HOSTNAME):
+        return False
+    return not facts.nodes or max(counts(facts).worst((one, other), HOSTNAME).values(), default=0) > 1
 
 
 def _several(facts: Facts, workload: Workload) -> bool:
@@ -54,14 +63,14 @@ def _several(facts: Facts, workload: Workload) -> bool:
     parameters={"topology": HOSTNAME},
 )
 def one_instance_per_node(facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """A host port keeps pods on distinct nodes as well."""
+    """Counted: a host port, an anti-affinity over racks or a required spread do as well if one node takes one pod."""
     several = (workload.replicas or 0) > 1
-    if several and not facts.is_anti_affine(workload, workload, HOSTNAME) and not workload.host_ports:
+    if several and not counts(facts).one_each(workload):
         yield Problem(
             anti_affinity_gap(workload, HOSTNAME),
             f"a required anti-affinity over {HOSTNAME} that selects its own pods",
         )
-    beside = [each.title for each in _mates(facts, workload) if not facts.is_anti_affine(workload, each, HOSTNAME)]
+    beside = [each.title for each in _mates(facts, workload) if _can_meet(facts, workload, each)]
     if beside:
         yield Problem(
             f"can share a node with {join_names(beside)}, members of the same quorum",
@@ -86,12 +95,21 @@ def one_instance_per_node(facts: Facts, workload: Workload) -> Iterator[Problem]
     not_applicable_reason="no workload belongs to the architecture or is a quorum",
 )
 def replicas_fit_nodes(facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """Counts nodes by the scheduler's own rules."""
-    there = len(facts.eligible(workload))
-    apart = facts.is_anti_affine(workload, workload, HOSTNAME) or workload.host_ports
-    needed = (workload.replicas or 1) if apart else 1
-    if there < needed:
+    """Counts nodes by the scheduler's own rules, and domains of what keeps replicas apart."""
+    nodes, replicas = len(facts.eligible(workload)), workload.replicas or 1
+    there = counts(facts).room(workload, replicas)
+    if there >= replicas:
+        return
+    if nodes > there:
+        keys = join_names(apart_keys(facts, workload))
         yield Problem(
-            f"{pluralize(there, 'eligible node')} for {pluralize(workload.replicas or 1, 'replica')}",
-            f"at least {needed}" + (", one per replica" if apart else ""),
+            f"{pluralize(nodes, 'eligible node')} in {pluralize(there, 'domain')} of {keys} for {replicas} replicas",
+            f"at least {replicas} domains, one per replica",
+        )
+    else:
+        apart = counts(facts).one_each(workload)
+        needed = replicas if apart else 1
+        yield Problem(
+            f"{pluralize(nodes, 'eligible node')} for {pluralize(replicas, 'replica')}",
+            f"at least {needed}" + (", one per replica" if apart and workload.replicas else ""),
         )

@@ -9,14 +9,15 @@ from policy.facts.quorums import group_of, is_member
 from policy.facts.stack import Facts
 from policy.findings import Severity
 from policy.rule import Problem, Source, rule
+from policy.wording import join_names
 
 
 @rule(
     id="stateful-keeps-data",
-    title="Quorum members have persistent storage",
+    title="Each quorum member has persistent storage of its own",
     severity=Severity.CRITICAL,
     rationale="A member that restarts without data must copy everything from the other members. If all members "
-    "restart at once, the data is lost.",
+    "restart at once, the data is lost. Members that share one claim share its fate, and its files.",
     sources=(
         Source("004", "5.3.5", "containers that run stateful services must have persistent storage attached to them"),
         Source("004", "5.3.13", "all DB servers work with the local disk storage"),
@@ -24,16 +25,22 @@ from policy.rule import Problem, Source, rule
             "004", "5.4.17", "database files are kept on the local storage devices of nodes that run database servers"
         ),
     ),
-    remediation="Add a volumeClaimTemplate to the StatefulSet (or a volume of a claim or of a directory of the node).",
+    remediation="Add a volumeClaimTemplate to the StatefulSet (or, to each member, a claim of its own or a directory "
+    "of the node).",
     subjects=lambda facts: facts.workloads,
     applies=is_member,
     not_applicable_reason="no workload is a member of a quorum",
     since="0.2.0",
 )
-def stateful_keeps_data(_facts: Facts, workload: Workload) -> Iterator[Problem]:
+def stateful_keeps_data(facts: Facts, workload: Workload) -> Iterator[Problem]:
     """RabbitMQ too: what source 004 calls stateless there, its queues, are logs on disk as quorum queues."""
     if not workload.keeps_data:
         yield Problem("no volume outlives the pod", "a volumeClaimTemplate, a claim or a hostPath")
+    if workload.claim_names and (workload.replicas is None or workload.replicas > 1):
+        yield Problem(f"all its pods mount the same claim {join_names(workload.claim_names)}", "a volumeClaimTemplate")
+    for mate in group_of(facts, workload).workloads:
+        if mate is not workload and (shared := mate.claim_names & workload.claim_names):
+            yield Problem(f"shares claim {join_names(shared)} with {mate.title}", "a claim for each member")
 
 
 def _finds_others(facts: Facts, workload: Workload) -> bool:

@@ -25,6 +25,7 @@ from tests.policy.world import (
     machine_pool,
     machines,
     masters,
+    of_cluster,
     quorum,
     whole_stack,
     workload,
@@ -76,7 +77,7 @@ def member(name: str, *nodes: str, apart: tuple[str, ...] = ()) -> Given:
     pinned = [{"matchExpressions": [{"key": HOST, "operator": "In", "values": list(nodes)}]}]
     made = quorum(name, "mysqld-server", pools=["p"], replicas=1, apart=apart, labels={"app": "db"})
     path = "spec__template__spec__affinity__nodeAffinity__requiredDuringSchedulingIgnoredDuringExecution"
-    return made.but(**{f"{path}__nodeSelectorTerms": pinned})
+    return of_cluster(made).but(**{f"{path}__nodeSelectorTerms": pinned})
 
 
 def test_a_quorum_of_a_statefulset_for_each_member_is_one() -> None:

@@ -61,7 +61,7 @@ def test_where_they_come_from(tmp_path: Path) -> None:
         "instances of nova-api": (3, "row", 2),
         "instances of nova-compute": (4, "row", 3),
         "members of etcd": (3, "servers", 3),
-        "instances of mine": (3, "program", None),
+        "members of mine": (3, "program", None),
         "nodes of pool master": (3, "servers", 3),
         "nodes of pool p": (4, "servers", 3),
     }

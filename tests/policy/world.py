@@ -204,6 +204,13 @@ def quorum(name: str = "rabbitmq", row: object = "rabbitmq-server", **changes: A
     return workload(name, "StatefulSet", row=row, **given)
 
 
+def of_cluster(given: Given, cluster: str = "rabbit") -> Given:
+    """The same workload, whose pods are members of a cluster of this name."""
+    (first, *others) = given.props["spec"]["template"]["spec"]["containers"]
+    named = {**first, "env": [{"name": "CLUSTER_NAME", "value": cluster}]}
+    return given.but(spec__template__spec__containers=[named, *others])
+
+
 def daemons(name: str, *pools: str, row: object = None, **changes: Any) -> Given:
     return workload(name, "DaemonSet", pools=pools, row=row, apart=(), **changes)
 

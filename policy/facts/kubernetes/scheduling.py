@@ -1,38 +1,52 @@
 """What the scheduler would allow: on which nodes a workload's pods may run, and which pods it keeps apart.
 
-The same decisions as kube-scheduler's filters NodeName, NodeAffinity and TaintToleration and its required inter-pod
-anti-affinity. Left out: resources, volumes and ports of pods that run already, which no preview knows.
+The same decisions as kube-scheduler's filters NodeName, NodeAffinity, TaintToleration, VolumeBinding (for volumes of
+the stack), NodePorts and PodTopologySpread, and its required inter-pod anti-affinity. Left out: resources, and pods
+and volumes that exist already, which no preview knows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from policy.facts.kubernetes.node import Node, Taint
 from policy.facts.kubernetes.selectors import Labels
-from policy.facts.kubernetes.workload import AntiAffinityTerm, Toleration, Workload
+from policy.facts.kubernetes.workload import AntiAffinityTerm, NodeTerm, SpreadTerm, Toleration, Workload
 
 _NAMESPACE_NAME = "kubernetes.io/metadata.name"
 _DAEMONS_TOLERATE = "node.kubernetes.io/"
 """The DaemonSet controller gives its pods tolerations for the node conditions under this prefix."""
 
+VolumeTerms = Sequence[Sequence[NodeTerm]]
+"""For each claim of a pod, the alternatives of node affinity that its volumes leave."""
 
-def eligible(workload: Workload, nodes: Iterable[Node]) -> tuple[Node, ...]:
-    """The nodes that the workload's pods may be put on."""
-    wanted = workload.pod.at("nodeName").text()
+
+def eligible(workload: Workload, nodes: Iterable[Node], volumes: VolumeTerms = ()) -> tuple[Node, ...]:
+    """The nodes that the workload's pods may be put on.
+
+    Pods with a nodeName skip the scheduler. The kubelet still refuses them if node affinity or a host port does not
+    fit, but it ignores taints with the effect NoSchedule, anti-affinity and topology spread.
+    """
+    if workload.node_name:
+        return tuple(each for each in nodes if each.name == workload.node_name and attracts(workload, each))
     return tuple(
         node
         for node in nodes
-        if (not wanted or wanted == node.name) and _attracts(workload, node) and tolerates(workload, node.barriers)
+        if attracts(workload, node)
+        and tolerates(workload, node.barriers)
+        and all(spread.topology in node.labels for spread in workload.spreads)
+        and all(_any_selects(terms, node) for terms in volumes)
     )
 
 
-def _attracts(workload: Workload, node: Node) -> bool:
+def attracts(workload: Workload, node: Node) -> bool:
+    """Whether the node has what the workload's node selector and required node affinity ask for."""
     if not workload.node_selector.selects(node.labels):
         return False
-    terms = workload.node_terms
-    if terms is None:
-        return True
+    return workload.node_terms is None or _any_selects(workload.node_terms, node)
+
+
+def _any_selects(terms: Sequence[NodeTerm], node: Node) -> bool:
     fields = {"metadata.name": node.name}
     return any(term.labels.selects(node.labels) and term.fields.selects(fields) for term in terms if not term.empty)
 
@@ -54,12 +68,28 @@ def _tolerated(taint: Taint, toleration: Toleration) -> bool:
     return toleration.operator == "Equal" and toleration.key == taint.key and toleration.value == taint.value
 
 
-def is_anti_affine(one: Workload, other: Workload, topology: str, namespaces: Mapping[str, Labels]) -> bool:
-    """Whether `one` refuses every topology domain that holds a pod of `other`; the two may be the same.
+def anti_affine_keys(one: Workload, other: Workload, namespaces: Mapping[str, Labels]) -> tuple[str, ...]:
+    """Topology keys of which `one` refuses every domain that holds a pod of `other`; the two may be the same.
 
     `namespaces`: labels of the namespaces that the stack makes, for terms that select namespaces by label.
     """
-    return any(term.topology == topology and _covers(term, one, other, namespaces) for term in one.anti_affinity)
+    return tuple(dict.fromkeys(term.topology for term in one.anti_affinity if _covers(term, one, other, namespaces)))
+
+
+def share_host_port(one: Workload, other: Workload) -> bool:
+    """Whether pods of both take the same port of their node; the two may be the same."""
+    return any(this.conflicts(that) for this in one.host_ports for that in other.host_ports)
+
+
+def counts(spread: SpreadTerm, workload: Workload, other: Workload) -> bool:
+    """Whether a spread constraint of `workload` counts the pods of `other`; the two may be the same.
+
+    One that compares revisions says nothing of a StatefulSet's pods while their revision changes: the first new pod
+    may join an old one. A Deployment removes the old pod of such a pair first.
+    """
+    if spread.selector is None or (spread.narrowed and workload.kind == "StatefulSet"):
+        return False
+    return workload.namespace == other.namespace and spread.selector.selects(other.labels)
 
 
 def _covers(term: AntiAffinityTerm, one: Workload, other: Workload, namespaces: Mapping[str, Labels]) -> bool:
@@ -74,7 +104,9 @@ def _covers(term: AntiAffinityTerm, one: Workload, other: Workload, namespaces: 
 
 
 def anti_affinity_gap(workload: Workload, topology: str) -> str:
-    """What a workload has in place of an anti-affinity that keeps its own pods apart."""
+    """Why a workload's own pods can share a domain."""
+    if workload.node_name:
+        return f"spec.nodeName binds all its pods to {workload.node_name}, past the scheduler"
     terms = [term for term in workload.anti_affinity if term.topology == topology]
     if not terms:
         return f"no required anti-affinity over {topology}"

@@ -58,6 +58,41 @@ class AntiAffinityTerm:
     """It also compares labels that differ between revisions, so that it does not hold during a rollout."""
 
 
+@dataclass(frozen=True)
+class SpreadTerm:
+    """A required topology spread constraint (DoNotSchedule)."""
+
+    topology: str
+    skew: int
+    min_domains: int
+    selector: Selector | None
+    honors_affinity: bool
+    """Whether only nodes that the pod's node selector and node affinity allow count as domains (the default)."""
+    honors_taints: bool
+    """Whether only nodes whose taints the pod tolerates count as domains (not the default)."""
+    narrowed: bool
+    """It counts pods of one revision only."""
+
+
+@dataclass(frozen=True)
+class HostPort:
+    """A port of the node that a pod takes."""
+
+    protocol: str
+    address: str
+    """0.0.0.0 for every address of the node."""
+    number: int
+
+    def conflicts(self, other: HostPort) -> bool:
+        """Whether no node can give both."""
+        if (self.protocol, self.number) != (other.protocol, other.number):
+            return False
+        return self.address == other.address or _ANY_ADDRESS in (self.address, other.address)
+
+
+_ANY_ADDRESS = "0.0.0.0"  # noqa: S104 - read, not bound
+
+
 class Workload:
     """A Kubernetes object that makes pods."""
 
@@ -141,10 +176,25 @@ class Workload:
     @property
     def keeps_data(self) -> bool:
         """Whether its pods have a volume that outlives them: claimed, or a directory of their node."""
-        if any(True for _ in self._object.at("spec", "volumeClaimTemplates").items()):
-            return True
         volumes = self.pod.at("volumes").items()
-        return any(each.at(kind).given() for each in volumes for kind in ("persistentVolumeClaim", "hostPath"))
+        return bool(self.claim_templates or self.claim_names) or any(each.at("hostPath").given() for each in volumes)
+
+    @cached_property
+    def claim_templates(self) -> tuple[Properties, ...]:
+        """Templates of the claims that each of its pods gets for itself."""
+        return tuple(self._object.at("spec", "volumeClaimTemplates").items())
+
+    @cached_property
+    def claim_names(self) -> frozenset[str]:
+        """Names of the claims that all its pods mount."""
+        volumes = self.pod.at("volumes").items()
+        names = (each.at("persistentVolumeClaim", "claimName").text() for each in volumes)
+        return frozenset(name for name in names if name)
+
+    @property
+    def name(self) -> str:
+        """The object's own name; the engine makes one up, beginning with the resource's, where none is written."""
+        return self._object.at("metadata", "name").text(self.resource.name)
 
     @property
     def spec(self) -> Properties:
@@ -177,15 +227,7 @@ class Workload:
     def node_terms(self) -> tuple[NodeTerm, ...] | None:
         """Alternatives of its required node affinity; None where it has none."""
         required = self.pod.at("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
-        if not required.given():
-            return None
-        return tuple(
-            NodeTerm(
-                Selector(tuple(requirement(each) for each in term.at("matchExpressions").items())),
-                Selector(tuple(requirement(each) for each in term.at("matchFields").items())),
-            )
-            for term in required.at("nodeSelectorTerms").items()
-        )
+        return node_terms(required) if required.given() else None
 
     @cached_property
     def tolerations(self) -> tuple[Toleration, ...]:
@@ -216,16 +258,58 @@ class Workload:
         )
 
     @cached_property
-    def host_ports(self) -> bool:
-        """Whether its pods take ports of their node, which no second pod can take there."""
+    def spreads(self) -> tuple[SpreadTerm, ...]:
+        """Its required topology spread constraints; ScheduleAnyway only advises."""
+        return tuple(
+            SpreadTerm(
+                term.at("topologyKey").text(),
+                term.at("maxSkew").number(1),
+                term.at("minDomains").number(1),
+                label_selector(term.at("labelSelector")),
+                term.at("nodeAffinityPolicy").text("Honor") == "Honor",
+                term.at("nodeTaintsPolicy").text("Ignore") == "Honor",
+                self._narrowed(term),
+            )
+            for term in self.pod.at("topologySpreadConstraints").items()
+            if term.at("whenUnsatisfiable").text("DoNotSchedule") == "DoNotSchedule"
+        )
+
+    @cached_property
+    def node_name(self) -> str:
+        """The node that its pods are bound to, past the scheduler; empty where the scheduler chooses."""
+        return self.pod.at("nodeName").text()
+
+    @cached_property
+    def host_ports(self) -> frozenset[HostPort]:
+        """Ports of their node that its pods take, which no second pod can take there."""
         on_host = self.pod.at("hostNetwork").flag()
         ports = (port for each in self.pod.at("containers").items() for port in each.at("ports").items())
-        return any(on_host or port.at("hostPort").number(0) > 0 for port in ports)
+        numbered = ((port, port.at("hostPort").number(0)) for port in ports)
+        return frozenset(
+            HostPort(
+                port.at("protocol").text("TCP"),
+                port.at("hostIP").text() or _ANY_ADDRESS,
+                number or port.at("containerPort").number(0),
+            )
+            for port, number in numbered
+            if on_host or number > 0
+        )
 
     def _narrowed(self, term: Properties) -> bool:
         if term.at("mismatchLabelKeys").words():
             return True
         return any(key not in self.labels for key in term.at("matchLabelKeys").words())
+
+
+def node_terms(required: Properties) -> tuple[NodeTerm, ...]:
+    """The alternatives of a required node affinity: of pods, or of a volume."""
+    return tuple(
+        NodeTerm(
+            Selector(tuple(requirement(each) for each in term.at("matchExpressions").items())),
+            Selector(tuple(requirement(each) for each in term.at("matchFields").items())),
+        )
+        for term in required.at("nodeSelectorTerms").items()
+    )
 
 
 def _requests(container: Properties) -> Resources:

@@ -5,7 +5,7 @@ from policy.rules.disruption import (
     quorum_has_budget,
 )
 from tests.policy.cases import case
-from tests.policy.world import UNKNOWN, Given, budget, quorum, stack, workload
+from tests.policy.world import UNKNOWN, Given, budget, of_cluster, quorum, stack, workload
 
 has, majority, drain, guards = quorum_has_budget, budget_keeps_majority, drain_can_finish, budget_guards_one_workload
 
@@ -13,7 +13,7 @@ RABBIT = quorum()
 FIVE = quorum(replicas=5)
 
 
-TRIO = [quorum(name, replicas=1, labels={"app": "rabbit", "member": name}) for name in ("r1", "r2", "r3")]
+TRIO = [of_cluster(quorum(name, replicas=1, labels={"app": "rabbit", "member": name})) for name in ("r1", "r2", "r3")]
 """One StatefulSet for each member."""
 
 

@@ -47,11 +47,22 @@ CASES = (
     ),
     case(
         per_server,
-        "apart over nodes alone",
+        "apart over nodes, each on a host of its own",
         NODES,
         quorum(apart=(HOST,)),
+        passes="rabbitmq",
+    ),
+    case(
+        per_server,
+        "apart over nodes, two of them on one host",
+        vm("a", "virt1"),
+        vm("b", "virt1"),
+        vm("c", "virt2"),
+        vm("d", "virt3"),
+        quorum(apart=(HOST,)),
         fails="rabbitmq",
-        message="no required anti-affinity over quorate.io/server",
+        message="physical host virt1 can carry 2 of 3 members (no required anti-affinity over quorate.io/server); "
+        "expected scheduling rules that allow one member per physical host",
     ),
     case(
         per_server,
@@ -72,6 +83,7 @@ CASES = (
             image="reg:5000/mirror/rabbitmq:4@sha256:00",
             labels={"app": "q"},
             pools=["rabbitmq"],
+            apart=(),
         ),
         fails="queue",
     ),
@@ -88,7 +100,8 @@ CASES = (
         vm("b", "virt1", "etcd"),
         daemons("etcd", "etcd", row="ceph-mon"),
         fails="etcd",
-        message="eligible nodes share physical host virt1; expected one node per physical host",
+        message="physical host virt1 can carry 2 of 2 members; expected scheduling rules that allow one member per "
+        "physical host",
     ),
     case(
         per_server,

@@ -2,6 +2,7 @@ from policy.rules.instances import (
     every_row_has_workload,
     everywhere_rows_are_daemons,
     instances_match_row,
+    quorum_larger_than_row,
     scheduler_workers,
 )
 from tests.policy.cases import case
@@ -13,6 +14,7 @@ from tests.policy.world import (
     daemons,
     machine_pool,
     machines,
+    quorum,
     reading,
     stack,
     whole_stack,
@@ -24,6 +26,8 @@ API = workload("nova-api", row="nova-api")
 SCHEDULER = workload("nova-scheduler", row="nova-scheduler", replicas=8)
 
 match, everywhere, there = instances_match_row, everywhere_rows_are_daemons, every_row_has_workload
+larger = quorum_larger_than_row
+GALERA = quorum("mysqld", "mysqld-server")
 COMPUTES = machine_pool("compute")
 SMALL_SCHEDULER = reading(SCHEDULER, "nova")
 
@@ -33,6 +37,19 @@ def workers(said: object) -> Given:
 
 
 CASES = (
+    case(match, "a quorum larger than its row", cloud(), GALERA.but(spec__replicas=5), passes="mysqld"),
+    case(match, "a quorum smaller than its row", cloud(), GALERA.but(spec__replicas=1), fails="mysqld"),
+    case(larger, "as many members as the row", cloud(), GALERA, passes="mysqld"),
+    case(
+        larger,
+        "five members over the table's three",
+        cloud(),
+        GALERA.but(spec__replicas=5),
+        fails="mysqld",
+        message="5 members, a choice of this stack; expected 3 (row mysqld-server, architecture 100)",
+    ),
+    case(larger, "no quorum, or none with a row", cloud(), API.but(spec__replicas=9), quorum("db", None)),
+    case(larger, "unknown replicas", cloud(), GALERA.but(spec__replicas=UNKNOWN), undecided="mysqld"),
     case(
         match,
         "the row's own count",

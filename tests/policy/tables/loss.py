@@ -12,6 +12,7 @@ from tests.policy.world import (
     machines,
     masters,
     names,
+    of_cluster,
     quorum,
     workload,
 )
@@ -25,15 +26,40 @@ def vm(name: str, server: object, in_rack: object = "", pool: str = "rabbitmq") 
 
 THREE = machines("rabbitmq")
 CROWDED = [vm("a", "virt1"), vm("b", "virt1"), vm("c", "virt2"), vm("d", "virt3")]
+IN_RACKS = [
+    machine(f"master-{number}", "master", roles=["master"], labels={"quorate.io/rack": f"r{number}"})
+    for number in (1, 2, 3)
+]
 RACKS = [vm(f"n{number}", f"s{number}", f"r{number}") for number in (1, 2, 3)]
 ONE_RACK = [vm("n1", "s1", "r1"), vm("n2", "s2", "r1"), vm("n3", "s3", "r2")]
 KEYSTONE = workload("keystone", row="keystone-all", pools=["keystone"])
-TRIO = [quorum(name, replicas=1, pools=["rabbitmq"], apart=()) for name in ("r1", "r2", "r3")]
+TRIO = [of_cluster(quorum(name, replicas=1, pools=["rabbitmq"], apart=())) for name in ("r1", "r2", "r3")]
 
 
 def known(name: str, *nodes: Given) -> list[Given]:
     """Further nodes, so that the stack has racks enough."""
     return [*nodes, vm(name, name, name, "compute")]
+
+
+LOCAL_CLAIM = {"metadata": {"name": "data"}, "spec": {"storageClassName": "local"}}
+
+
+def local_volume(name: str, node: str) -> Given:
+    """A volume on the disk of a node."""
+    term = {"matchExpressions": [{"key": HOST, "operator": "In", "values": [node]}]}
+    spec = {
+        "storageClassName": "local",
+        "local": {"path": "/data"},
+        "nodeAffinity": {"required": {"nodeSelectorTerms": [term]}},
+    }
+    return Given("kubernetes:core/v1:PersistentVolume", name, {"metadata": {"name": name}, "spec": spec})
+
+
+def spread_over(topology: str, when: str = "DoNotSchedule", **more: object) -> Given:
+    """RabbitMQ without anti-affinity, spread over a topology."""
+    labels = {"matchLabels": {"app.kubernetes.io/name": "rabbitmq"}}
+    term = {"topologyKey": topology, "maxSkew": 1, "whenUnsatisfiable": when, "labelSelector": labels, **more}
+    return quorum(apart=()).but(spec__template__spec__topologySpreadConstraints=[term])
 
 
 CASES = (
@@ -94,7 +120,7 @@ CASES = (
         host,
         "a StatefulSet for each member, apart over hosts",
         CROWDED,
-        *(quorum(name, replicas=1, pools=["rabbitmq"], labels={"app": "r"}) for name in ("r1", "r2", "r3")),
+        *(of_cluster(quorum(name, replicas=1, pools=["rabbitmq"], labels={"app": "r"})) for name in ("r1", "r2", "r3")),
         passes="r1",
     ),
     case(
@@ -102,7 +128,7 @@ CASES = (
         "a StatefulSet for each member, apart over nodes",
         CROWDED,
         *(
-            quorum(name, replicas=1, pools=["rabbitmq"], labels={"app": "r"}, apart=(HOST,))
+            of_cluster(quorum(name, replicas=1, pools=["rabbitmq"], labels={"app": "r"}, apart=(HOST,)))
             for name in ("r1", "r2", "r3")
         ),
         fails="r1",
@@ -197,6 +223,87 @@ CASES = (
         known("r3", *ONE_RACK),
         quorum(apart=(HOST, SERVER, "quorate.io/rack")),
         passes="rabbitmq",
+    ),
+    case(rack, "etcd in a rack for each member", IN_RACKS, etcd(), passes="etcd"),
+    case(
+        rack,
+        "two members of etcd in one rack",
+        IN_RACKS[0],
+        machine("master-2", "master", roles=["master"], labels={"quorate.io/rack": "r1"}),
+        IN_RACKS[2],
+        vm("c", "c", "r2", "compute"),
+        etcd(),
+        fails="etcd",
+        message="losing rack r1 can take 2 of 3 members",
+    ),
+    case(
+        host,
+        "apart over racks, hosts within them",
+        RACKS,
+        quorum(apart=("quorate.io/rack",)),
+        passes="rabbitmq",
+    ),
+    case(
+        host,
+        "apart over a label that one node lacks",
+        RACKS,
+        vm("n4", "s3"),
+        vm("n5", "s3"),
+        quorum(apart=("quorate.io/rack",)),
+        fails="rabbitmq",
+        message="losing physical host s3 can take 3 of 3 members",
+    ),
+    case(host, "a required spread over hosts", THREE, spread_over(SERVER), passes="rabbitmq"),
+    case(host, "a spread that only advises", THREE, spread_over(SERVER, "ScheduleAnyway"), fails="rabbitmq"),
+    case(
+        host,
+        "a required spread that allows a skew of two",
+        THREE,
+        spread_over(SERVER, maxSkew=2),
+        fails="rabbitmq",
+        message="can take 2 of 3 members",
+    ),
+    case(
+        host,
+        "volumes that are all on one node",
+        THREE,
+        quorum(apart=()).but(spec__volumeClaimTemplates=[LOCAL_CLAIM]),
+        *(local_volume(f"pv{number}", "rabbitmq-1") for number in (1, 2, 3)),
+        fails="rabbitmq",
+        message="losing physical host rabbitmq-1 can take 3 of 3 members",
+    ),
+    case(
+        host,
+        "bound to one node past the scheduler",
+        THREE,
+        quorum().but(spec__template__spec__nodeName="rabbitmq-1"),
+        fails="rabbitmq",
+        message="losing physical host rabbitmq-1 can take 3 of 3 members",
+    ),
+    case(
+        host,
+        "two queues that do not find each other are not one of three",
+        CROWDED,
+        quorum("one", replicas=1, pools=["rabbitmq"]),
+        quorum("two", replicas=2, pools=["rabbitmq"]),
+        passes="two",
+    ),
+    case(
+        host,
+        "a row that is none hides nothing",
+        CROWDED[:2],
+        workload(
+            "db", "StatefulSet", row="none", image="mariadb:11", labels={"app": "db"}, replicas=2, pools=["rabbitmq"]
+        ),
+        fails="db",
+        message="can take 2 of 2 members",
+    ),
+    case(
+        host,
+        "a quorum by its structure alone",
+        CROWDED,
+        workload("ledger", "StatefulSet", pools=["rabbitmq"]),
+        fails="ledger",
     ),
     case(rack, "two racks in all, none known, or no quorum", ONE_RACK, quorum()),
     case(rack, "a node whose rack is not known", RACKS, vm("n4", "s4"), quorum()),

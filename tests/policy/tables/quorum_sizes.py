@@ -5,10 +5,11 @@ from policy.rules.quorum_sizes import (
     galera_size,
     log_store_size,
     metrics_store_size,
+    quorum_size,
     rabbitmq_size,
 )
 from tests.policy.cases import Case, case
-from tests.policy.world import UNKNOWN, Given, cloud, daemons, etcd, machines, names, quorum, workload
+from tests.policy.world import UNKNOWN, Given, cloud, daemons, etcd, machines, names, of_cluster, quorum, workload
 
 
 def members(name: str, row: str | None = None, replicas: object = 3, image: object = "x") -> Given:
@@ -23,6 +24,12 @@ def sized(count: int) -> Given:
 def by_image(image: object, replicas: int = 3) -> Given:
     """A hand-written StatefulSet that says nothing of itself but its image."""
     return workload("store", "StatefulSet", image=image, labels={"app": "store"}, replicas=replicas)
+
+
+def naming(name: str, other: str) -> Given:
+    """A workload of one pod whose configuration names another."""
+    container = {"name": "main", "image": "registry/ledger:1", "env": [{"name": "PEERS", "value": f"{other}:2888"}]}
+    return workload(name, replicas=1).but(spec__template__spec__containers=[container])
 
 
 NO_QUORUM = (
@@ -147,16 +154,51 @@ CASES = (
     case(
         rabbitmq_size,
         "a StatefulSet for each member",
-        *(quorum(name, replicas=1) for name in ("r1", "r2", "r3")),
+        *(of_cluster(quorum(name, replicas=1)) for name in ("r1", "r2", "r3")),
         passes="r1",
     ),
     case(
         rabbitmq_size,
         "two StatefulSets of one member each",
-        *(quorum(name, replicas=1) for name in ("r1", "r2")),
+        *(of_cluster(quorum(name, replicas=1)) for name in ("r1", "r2")),
         fails="r1",
         message="StatefulSets r1, r2: 2 members",
     ),
+    case(
+        quorum_size,
+        "three, five and seven, whatever runs in them",
+        by_image("zookeeper:3.9"),
+        members("consul", image="hashicorp/consul:1.21", replicas=5),
+        members("ledger", image="registry/ledger:1", replicas=7),
+        passes="store consul ledger",
+    ),
+    case(
+        quorum_size,
+        "two or four",
+        by_image("mongo:8", 4),
+        workload("sentinel", image="valkey-sentinel:8", labels={"app": "s"}, replicas=2),
+        members("ledger", "none", image="registry/ledger:1", replicas=2),
+        fails="store sentinel ledger",
+        message="4 members, which survive the loss of 1 as 3 would; expected an odd number, 3 or more",
+    ),
+    case(
+        quorum_size,
+        "two workloads that name each other",
+        *(naming(name, other) for name, other in (("z1", "z2"), ("z2", "z1"))),
+        fails="z1",
+        message="Deployments z1, z2: 2 members",
+    ),
+    case(
+        quorum_size,
+        "programs without votes, and instances without data or names",
+        by_image("prom/prometheus:v3", 2),
+        members("cache", image="memcached:1.6", replicas=2),
+        workload("website", image="nginx:1.29", replicas=2),
+        workload("vault-injector", image="vault:1.20", labels={"app": "v"}, replicas=2),
+        members("rabbitmq", "rabbitmq-server", 2),
+        by_image("postgres:17", 2),
+    ),
+    case(quorum_size, "unknown replicas", members("ledger", replicas=UNKNOWN), undecided="ledger"),
     case(
         etcd_size,
         "members known by the Service that they share",

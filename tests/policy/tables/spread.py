@@ -9,6 +9,7 @@ from tests.policy.world import (
     cloud,
     daemons,
     machines,
+    of_cluster,
     quorum,
     stack,
     workload,
@@ -213,14 +214,14 @@ CASES = (
         per_node,
         "a StatefulSet for each member, apart from each other",
         cloud(),
-        *(quorum(name, replicas=1, labels={"app": "rabbit"}) for name in ("r1", "r2", "r3")),
+        *(of_cluster(quorum(name, replicas=1, labels={"app": "rabbit"})) for name in ("r1", "r2", "r3")),
         passes="r1 r2 r3",
     ),
     case(
         per_node,
         "a StatefulSet for each member, which may meet",
         cloud(),
-        *(quorum(name, replicas=1) for name in ("r1", "r2", "r3")),
+        *(of_cluster(quorum(name, replicas=1)) for name in ("r1", "r2", "r3")),
         fails="r1 r2 r3",
         message="can share a node with StatefulSet r2, StatefulSet r3, members of the same quorum; "
         "expected a required anti-affinity over kubernetes.io/hostname that also selects their "

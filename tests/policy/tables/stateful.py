@@ -1,10 +1,12 @@
 from policy.rules.stateful import members_find_each_other, stateful_keeps_data
 from tests.policy.cases import case
-from tests.policy.world import UNKNOWN, daemons, machines, names, quorum, service, workload
+from tests.policy.world import UNKNOWN, daemons, machines, names, of_cluster, quorum, service, workload
 
 data, find = stateful_keeps_data, members_find_each_other
 
 HAND_WRITTEN = workload("db", image="mariadb:11", labels={"app": "db"}, replicas=2)
+
+SHARED = {"name": "data", "persistentVolumeClaim": {"claimName": "shared"}}
 
 CASES = (
     case(data, "a claim for each member", quorum(), passes="rabbitmq"),
@@ -21,6 +23,25 @@ CASES = (
         quorum().but(spec__volumeClaimTemplates=[]),
         fails="db rabbitmq",
         message="no volume outlives the pod; expected a volumeClaimTemplate, a claim or a hostPath",
+    ),
+    case(
+        data,
+        "one claim for three members",
+        quorum().but(spec__volumeClaimTemplates=[], spec__template__spec__volumes=[SHARED]),
+        fails="rabbitmq",
+        message="all its pods mount the same claim shared; expected a volumeClaimTemplate",
+    ),
+    case(
+        data,
+        "one claim for the members of several workloads",
+        *(
+            of_cluster(quorum(name, replicas=1)).but(
+                spec__volumeClaimTemplates=[], spec__template__spec__volumes=[SHARED]
+            )
+            for name in ("r1", "r2")
+        ),
+        fails="r1 r2",
+        message="shares claim shared with StatefulSet r2; expected a claim for each member",
     ),
     case(data, "nothing of state", workload("keystone"), workload("rabbitmq-setup", "Job")),
     case(data, "unknown claims", quorum().but(spec__volumeClaimTemplates=UNKNOWN), undecided="rabbitmq"),

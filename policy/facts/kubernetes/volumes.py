@@ -1,0 +1,94 @@
+"""Persistent volumes: the nodes that a pod's claims leave it.
+
+Only volumes of the stack are known. A claim that one of them can satisfy binds to one of them; any other claim is left
+to its storage class, which makes volumes where the pod is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from policy.facts.kubernetes.selectors import Labels, Selector, label_selector
+from policy.facts.kubernetes.workload import NodeTerm, Workload, kubernetes_kind, node_terms
+from policy.facts.properties import Properties
+from policy.facts.resource import Resource
+
+
+@dataclass(frozen=True)
+class Volume:
+    """A PersistentVolume."""
+
+    name: str
+    storage_class: str
+    labels: Labels
+    claimed_by: str
+    """namespace/name of the one claim that it is kept for; empty for any."""
+    terms: tuple[NodeTerm, ...] | None
+    """Alternatives of its node affinity; None for a volume that every node reaches."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A PersistentVolumeClaim, or the template of a StatefulSet's claims."""
+
+    namespace: str
+    name: str
+    """As a regular expression: a StatefulSet's claims end in the ordinal of their pod."""
+    spec: Properties
+
+    def binds(self, volume: Volume) -> bool:
+        """Whether it can be bound to the volume."""
+        if wanted := self.spec.at("volumeName").text():
+            return wanted == volume.name
+        if volume.claimed_by and not re.fullmatch(f"{re.escape(self.namespace)}/{self.name}", volume.claimed_by):
+            return False
+        selector = label_selector(self.spec.at("selector")) or Selector()
+        return self.spec.at("storageClassName").text() == volume.storage_class and selector.selects(volume.labels)
+
+
+class Volumes:
+    """The volumes and the claims of a stack."""
+
+    def __init__(self, resources: Iterable[Resource]) -> None:
+        those = [(kubernetes_kind(each), each) for each in resources]
+        self._volumes = tuple(_volume(each) for kind, each in those if kind == "PersistentVolume")
+        self._claims = tuple(_claim(each) for kind, each in those if kind == "PersistentVolumeClaim")
+
+    def terms(self, workload: Workload) -> tuple[Sequence[NodeTerm], ...]:
+        """For each claim of the workload's pods, the alternatives of node affinity that its volumes leave."""
+        if not self._volumes:
+            return ()
+        found: list[Sequence[NodeTerm]] = []
+        for claim in self._claims_of(workload):
+            own = [volume for volume in self._volumes if claim.binds(volume)]
+            if own and all(volume.terms is not None for volume in own):
+                found.append(tuple(dict.fromkeys(term for volume in own for term in volume.terms or ())))
+        return tuple(found)
+
+    def _claims_of(self, workload: Workload) -> Iterator[Claim]:
+        wanted = {re.escape(name) for name in workload.claim_names}
+        yield from (each for each in self._claims if each.namespace == workload.namespace and each.name in wanted)
+        for each in workload.claim_templates:
+            template = re.escape(f"{each.at('metadata', 'name').text()}-{workload.name}")
+            yield Claim(workload.namespace, rf"{template}-\d+", each.at("spec"))
+
+
+def _volume(resource: Resource) -> Volume:
+    spec = resource.props.at("spec")
+    claimed = spec.at("claimRef")
+    affinity = spec.at("nodeAffinity", "required")
+    return Volume(
+        resource.props.at("metadata", "name").text(resource.name),
+        spec.at("storageClassName").text(),
+        resource.props.at("metadata", "labels").texts(),
+        f"{claimed.at('namespace').text()}/{claimed.at('name').text()}" if claimed.given() else "",
+        node_terms(affinity) if affinity.given() else None,
+    )
+
+
+def _claim(resource: Resource) -> Claim:
+    metadata = resource.props.at("metadata")
+    name = re.escape(metadata.at("name").text(resource.name))
+    return Claim(metadata.at("namespace").text("default"), name, resource.props.at("spec"))

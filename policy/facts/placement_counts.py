@@ -1,0 +1,86 @@
+"""How many pods of a workload, or members of a quorum, one host or one rack can carry: what placement rules ask.
+
+Read once for all rules of a stack validation, and counted once for each set of workloads and each label.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+
+from contract import HOSTNAME
+from policy.facts.kubernetes.scheduling import share_host_port
+from policy.facts.kubernetes.workload import Workload
+from policy.facts.placement_map import Numbering, Placed, apart_keys, instances
+from policy.facts.stack import Facts, NoNodes
+from policy.facts.worst_case import capacity, losses
+
+
+class PlacementCounts:
+    """Counts for the worst placement that the scheduling rules of a stack allow."""
+
+    def __init__(self, facts: Facts) -> None:
+        self._facts = facts
+        self._numbering = Numbering(facts.nodes)
+        self._placed: dict[Workload, Placed] = {}
+        self._worst: dict[tuple[tuple[Workload, ...], str], Mapping[str, int]] = {}
+
+    def worst(self, workloads: Sequence[Workload], key: str) -> Mapping[str, int]:
+        """The most pods of these workloads together in each domain of a label, by its value.
+
+        `workloads`: one, or all of one quorum. Nodes without the label count as one domain with an empty name, since
+        they may all be in one place. Raises NoNodes if the stack describes no node.
+        """
+        asked = (tuple(workloads), key)
+        if asked not in self._worst:
+            members = [self._of(each) for each in workloads]
+            self._worst[asked] = losses(members, key, self._numbering.topologies)
+        return self._worst[asked]
+
+    def one_each(self, workload: Workload) -> bool:
+        """Whether no node carries two pods of the workload."""
+        if workload.replicas is None or HOSTNAME in apart_keys(self._facts, workload):
+            return True
+        if not apart_keys(self._facts, workload) and not workload.spreads:
+            return False
+        return max(self.worst([workload], HOSTNAME).values(), default=0) <= 1
+
+    def room(self, workload: Workload, pods: int) -> int:
+        """How many of so many pods of the workload its anti-affinity and host ports let run at once."""
+        placed = self._of(workload)
+        return capacity(placed.nodes, pods, placed.apart, self._numbering.topologies)
+
+    def never_meet(self, one: Workload, other: Workload, key: str) -> bool:
+        """Whether no domain of a label carries pods of both.
+
+        An anti-affinity over another label does as well, if each of these domains lies within one of its domains.
+        """
+        keys = set(self._facts.anti_affine_keys(one, other))
+        if share_host_port(one, other):
+            keys.add(HOSTNAME)
+        if not keys or key in keys:
+            return key in keys
+        if not self._facts.nodes:
+            raise NoNodes
+        mine, others = set(self._of(one).nodes), set(self._of(other).nodes)
+        return any(self._within(sorted(mine | others), key, coarser) for coarser in keys)
+
+    def _within(self, nodes: Sequence[int], fine: str, coarse: str) -> bool:
+        """Whether the nodes of each domain of one label have the same value of the other, and none lacks it."""
+        found: dict[str, str] = {}
+        fine_values, coarse_values = self._numbering.topologies[fine], self._numbering.topologies[coarse]
+        return all(
+            coarse_values[node] and found.setdefault(fine_values[node], coarse_values[node]) == coarse_values[node]
+            for node in nodes
+        )
+
+    def _of(self, workload: Workload) -> Placed:
+        if workload not in self._placed:
+            self._placed[workload] = instances(self._facts, workload, self._numbering)
+        return self._placed[workload]
+
+
+@lru_cache(maxsize=2)  # a comparison has two sides
+def counts(facts: Facts) -> PlacementCounts:
+    """The counts of a stack."""
+    return PlacementCounts(facts)

@@ -1,0 +1,105 @@
+"""Programs by the names of their images: which of them vote, and which keep replicas without voting.
+
+Data, with reasons. A program that is in neither list is judged by how its workload is built (quorums.py).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+
+import image_reference
+
+
+class Quorum(StrEnum):
+    """Kinds of quorum; where the reference architecture has a row for it, the row's service."""
+
+    ETCD = "etcd"
+    GALERA = "mysqld"
+    POSTGRES = "postgres"
+    """No quorum by itself, but instances of one database, which are lost together as members are."""
+    RABBITMQ = "rabbitmq"
+    CEPH_MON = "ceph-mon"
+    INFLUXDB = "influxdb"
+    """Clustered InfluxDB (004, 5.3.15). Prometheus, which has its row today, has replicas that do not vote."""
+    LOGS = "elasticsearch-kibana"
+    ZOOKEEPER = "zookeeper"
+    CONSUL = "consul"
+    VAULT = "vault"
+    MONGODB = "mongodb"
+    OVN = "ovn-db"
+    SENTINEL = "sentinel"
+
+
+def _forms(forms: Mapping[str, Quorum]) -> tuple[tuple[re.Pattern[str], Quorum], ...]:
+    return tuple((re.compile(form), kind) for form, kind in forms.items())
+
+
+_VOTERS = _forms(
+    {
+        r"etcd(-.+)?": Quorum.ETCD,
+        r"(mariadb|galera|percona)(-.+)?": Quorum.GALERA,
+        r"rabbitmq(-.+)?": Quorum.RABBITMQ,
+        r"ceph-mon": Quorum.CEPH_MON,
+        r"influxdb(-.+)?": Quorum.INFLUXDB,
+        r"(elasticsearch|opensearch)(-.+)?": Quorum.LOGS,
+        r"zookeeper(-.+)?": Quorum.ZOOKEEPER,
+        r"ovn-[ns]b(-db)?(-server)?": Quorum.OVN,
+        r"(redis|valkey)-sentinel": Quorum.SENTINEL,
+    }
+)
+_VOTERS_OF_SEVERAL = _forms(
+    {
+        r"mysql(-.+)?": Quorum.GALERA,
+        r"postgres(ql)?(-.+)?|spilo(-.+)?|patroni": Quorum.POSTGRES,
+        r"consul(-enterprise)?": Quorum.CONSUL,
+        r"vault(-enterprise)?|openbao": Quorum.VAULT,
+        r"mongo(db)?(-.+)?": Quorum.MONGODB,
+    }
+)
+"""Often run alone, with nothing to lose a majority of: members only where there are several."""
+_AGENTS = frozenset({Quorum.CONSUL, Quorum.VAULT, Quorum.MONGODB})
+"""Their images run routers, agents and injectors too, which do not vote: members only with data or stable names."""
+_BESIDE = re.compile(r"exporter|backup|clustercheck|operator|proxy|toolkit|dashboards|agent|client|router|browser")
+"""Images that serve a quorum without being a member."""
+
+WITHOUT_VOTES: Mapping[str, str] = {
+    r"alertmanager|prometheus-alertmanager": "instances gossip silences and do not elect a leader",
+    r"prometheus(-server|-v\d+)?": "each instance scrapes and stores everything by itself",
+    r"thanos|vmstorage|vmselect|vminsert|victoria-metrics": "instances store or query shares of the data, unelected",
+    r"grafana(-oss|-enterprise)?|loki|tempo|mimir|cortex": "state is in a database or an object store; a hash ring "
+    "needs no majority of its members",
+    r"memcached": "clients choose the instance; instances do not know each other",
+    r"fluentd|fluent-bit|logstash|vector|kafka-connect": "each instance forwards what it receives",
+    r"haproxy|nginx|envoy|traefik|proxysql|pgbouncer": "instances balance connections, each by itself",
+    r"keycloak|keycloak-x": "instances share a cache and keep their data in a database",
+    r"ceph-osd|ceph-mgr|ceph-mds|ceph-radosgw": "the monitors vote for them",
+    r"registry|harbor-.+": "instances share their storage",
+}
+"""Programs that keep replicas with volumes or stable names and do not vote, each with the reason."""
+_WITHOUT_VOTES = re.compile("|".join(WITHOUT_VOTES))
+
+
+def kind_of(images: Iterable[str], *, several: bool, stable: bool) -> Quorum | None:
+    """The kind of quorum that a pod with these images is a member of, if a program in it is known to vote.
+
+    `several`: there are several such pods. `stable`: they keep data or stable names.
+    """
+    for name in _names(images):
+        if _BESIDE.search(name):
+            continue
+        for form, kind in (*_VOTERS, *(_VOTERS_OF_SEVERAL if several else ())):
+            if form.fullmatch(name) and (stable or kind not in _AGENTS):
+                return kind
+    return None
+
+
+def without_votes(images: Iterable[str]) -> bool:
+    """Whether nothing that runs in a pod with these images votes, as far as the list above tells."""
+    names = _names(images)
+    return bool(names) and all(_BESIDE.search(name) or _WITHOUT_VOTES.fullmatch(name) for name in names)
+
+
+def _names(images: Iterable[str]) -> list[str]:
+    return [image_reference.parse(image).name for image in images]
