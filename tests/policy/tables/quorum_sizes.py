@@ -179,7 +179,7 @@ CASES = (
         workload("sentinel", image="valkey-sentinel:8", labels={"app": "s"}, replicas=2),
         members("ledger", "none", image="registry/ledger:1", replicas=2),
         fails="store sentinel ledger",
-        message="4 members, which survive the loss of 1 as 3 would; expected an odd number, 3 or more",
+        message="4 members tolerate 1 failure, no more than 3; expected 3 or more, an odd number",
     ),
     case(
         quorum_size,
