@@ -1,7 +1,7 @@
-"""The audit as one page that needs nothing else: no network, no other file.
+"""The audit as one self-contained HTML page.
 
-The template escapes every value. Styles and script are files of page/, put into the page and allowed by their hashes;
-the map's data are JSON in an element that nothing executes.
+The template escapes every value. The page contains the style and the script of page/, and its content security policy
+allows them by their hashes. The data of the map are JSON in an element that browsers do not execute.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from audit import chart, numbers
+from audit.grouping import Group, grouped
 from audit.plan import PlanFile
 from audit.positions import StackFile
 from audit.result import Audit
@@ -38,23 +39,24 @@ WORDS = {
     Verdict.PASS: ("✓", "passed"),
     Verdict.NOT_APPLICABLE: ("–", "not applicable"),
 }
-"""A sign and a word for each verdict: colour says nothing that these do not."""
+"""A sign and a word for each verdict, so that colour is never the only difference."""
 
 
 @dataclass(frozen=True)
 class RuleView:
-    """A rule with what it said."""
+    """A rule with its findings."""
 
     rule: AnyRule
     verdict: Verdict
-    others: tuple[Finding, ...]
+    others: tuple[Group, ...]
+    """Findings that have not passed."""
     passed: tuple[Finding, ...]
     more: int
-    """Passed resources that are left out."""
+    """Number of passed resources that the page omits."""
 
 
 def write(audit: Audit, file: StackFile, plan: PlanFile) -> str:
-    """The page."""
+    """Returns the page."""
     environment = Environment(
         loader=FileSystemLoader(PAGE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
@@ -62,15 +64,18 @@ def write(audit: Audit, file: StackFile, plan: PlanFile) -> str:
     style, script = _asset("page.css"), _asset("page.js")
     drawn = chart.draw(audit, plan)
     stopping = [finding for finding in audit.violations if audit.stops(finding)]
+    advisory = [finding for finding in audit.violations if not audit.stops(finding)]
     return environment.get_template("page.html").render(
         audit=audit,
         file=file,
         when=f"{datetime.fromtimestamp(audit.time, UTC):%Y-%m-%d %H:%M} UTC" if audit.time else "",
-        stopping=stopping,
-        advisory=[finding for finding in audit.violations if not audit.stops(finding)],
+        stopping=grouped(stopping),
+        advisory=grouped(advisory),
+        waived=grouped(audit.waived),
+        counts=_counts(len(stopping), len(advisory), len(audit.waived)),
         tally=Counter(audit.verdict_of(rule) for rule in RULES),
         checks=sum(finding.verdict is not Verdict.NOT_APPLICABLE for finding in audit.findings),
-        rules=[_view(audit, rule) for rule in RULES],
+        rules=[_view(audit, rule) for rule in audit.rules],
         chart=drawn,
         quorums=chart.QUORUMS,
         numbers=list(numbers.numbers(audit, file, plan)),
@@ -87,7 +92,17 @@ def _view(audit: Audit, rule: AnyRule) -> RuleView:
     findings = audit.of(rule)
     others = [finding for finding in findings if finding.verdict is not Verdict.PASS]
     passed = [finding for finding in findings if finding.verdict is Verdict.PASS]
-    return RuleView(rule, audit.verdict_of(rule), tuple(others), tuple(passed[:SHOWN]), max(0, len(passed) - SHOWN))
+    return RuleView(
+        rule, audit.verdict_of(rule), tuple(grouped(others)), tuple(passed[:SHOWN]), max(0, len(passed) - SHOWN)
+    )
+
+
+def _counts(stopping: int, advisory: int, waived: int) -> str:
+    """The numbers of findings, in a sentence; empty if there are none."""
+    parts = [f"{pluralize(stopping, 'finding')} of mandatory rules"] if stopping else []
+    parts += [pluralize(advisory, "advisory finding")] if advisory else []
+    parts += [pluralize(waived, "waived failure")] if waived else []
+    return f"{', '.join(parts)}." if parts else ""
 
 
 def _asset(name: str) -> str:
@@ -100,8 +115,8 @@ def _hash(text: str) -> str:
 
 
 def _embedded(data: dict[str, Any] | None) -> Markup:
-    """JSON that no HTML parser takes for anything else: `<` could end the element, `&` and `>` go with it."""
+    """JSON with `<`, `>` and `&` escaped: a `<` could end the element that contains it."""
     text = json.dumps(data, ensure_ascii=True, separators=(",", ":"))
     for char in "<>&":
         text = text.replace(char, f"\\u{ord(char):04x}")
-    return Markup(text)  # noqa: S704 - every character that means something in HTML is gone
+    return Markup(text)  # noqa: S704 - it has no character with a meaning in HTML

@@ -1,6 +1,6 @@
-"""The audit for people: a comment on a pull request. The verdict first, then what is wrong, then every rule.
+"""The audit as Markdown, for a comment on a pull request: the verdict, the findings, the waived failures, every rule.
 
-GitHub cuts comments at 65,536 characters. What does not fit is counted, and findings.json has all of it.
+GitHub limits comments to 65,536 characters. Findings that do not fit are counted; findings.json has all of them.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
+from audit.grouping import Group, grouped
 from audit.result import Audit
 from policy.catalogue import RULES
 from policy.findings import Finding, Verdict, resource_name
@@ -15,10 +16,8 @@ from policy.rule import AnyRule
 from policy.wording import join_names, pluralize
 
 MOST = 60_000
-SHOWN = 50
-"""Findings in a table."""
 LONGEST = 400
-"""Characters of a cell: reasons are as long as their authors like."""
+"""Characters of a text from outside, such as the reason of a waiver."""
 
 _SIGNS = {
     Verdict.PASS: "pass",
@@ -30,9 +29,9 @@ _SIGNS = {
 
 
 def write(audit: Audit) -> str:
-    """The whole comment."""
+    """Returns the comment."""
     text = "\n".join([*_head(audit), *_violations(audit), *_waived(audit), *_rules(audit)])
-    for rule in RULES:
+    for rule in audit.rules:
         section = "\n".join(_section(audit, rule))
         if len(text) + len(section) > MOST:
             return f"{text}\n\nDetails of the other rules are in findings.json.\n"
@@ -46,65 +45,69 @@ def _head(audit: Audit) -> Iterator[str]:
     yield f"## Audit of `{audit.stack}`: {'passed' if audit.passed else 'failed'}"
     yield ""
     if audit.problems:
-        yield "The audit cannot be relied on:"
+        yield "The audit is unreliable:"
         yield ""
         yield from (f"- {_cell(problem)}" for problem in audit.problems)
         yield ""
-    said = [f"{pluralize(len(stopping), 'finding')} that must be dealt with"] if stopping else []
-    said += [f"{pluralize(advisory, 'finding')} to know about"] if advisory else []
-    said += [f"{pluralize(len(audit.waived), 'failure')} waived"] if audit.waived else []
-    yield f"{'; '.join(said) or 'No rule is broken'}. {pluralize(len(RULES), 'rule')} in all."
+    counts = [f"{pluralize(len(stopping), 'finding')} of mandatory rules"] if stopping else []
+    counts += [pluralize(advisory, "advisory finding")] if advisory else []
+    counts += [pluralize(len(audit.waived), "waived failure")] if audit.waived else []
+    yield f"{'; '.join(counts) or 'No rule fails'}. {pluralize(len(RULES), 'rule')} in all."
     yield ""
-    against = f"the reference architecture {audit.architecture}" if audit.architecture else "no architecture"
+    against = f"the reference architecture {audit.architecture}" if audit.architecture else "no reference architecture"
     when = f", preview of {datetime.fromtimestamp(audit.time, UTC):%Y-%m-%d %H:%M} UTC" if audit.time else ""
-    yield f"Profile `{audit.profile}`, judged by {against}, policy pack {audit.pack or 'unknown'}{when}."
+    yield f"Profile `{audit.profile}`, evaluated against {against}, policy pack {audit.pack or 'unknown'}{when}."
 
 
 def _violations(audit: Audit) -> Iterator[str]:
-    if not audit.violations:
-        return
-    yield ""
-    yield "| severity | rule | resource | finding |"
-    yield "| --- | --- | --- | --- |"
-    for finding in audit.violations[:SHOWN]:
-        where, said = resource_name(finding.resource), finding.wording
-        yield f"| {finding.severity}{_level(audit, finding)} | {finding.rule} | {_cell(where)} | {_cell(said)} |"
-    if len(audit.violations) > SHOWN:
+    if audit.violations:
         yield ""
-        yield f"{len(audit.violations) - SHOWN} more are in findings.json."
+        yield "### Findings"
+        yield from _list(audit, grouped(audit.violations), MOST // 2)
 
 
 def _waived(audit: Audit) -> Iterator[str]:
-    if not audit.waived:
-        return
-    yield ""
-    yield f"<details><summary>{pluralize(len(audit.waived), 'waived failure')}</summary>"
-    yield ""
-    yield "| rule | resource | finding | reason | owner | until |"
-    yield "| --- | --- | --- | --- | --- | --- |"
-    for finding in audit.waived[:SHOWN]:
-        waiver = finding.waiver
-        by = (waiver.reason, waiver.owner, str(waiver.expires)) if waiver else ("", "", "")
-        cells = (finding.rule, resource_name(finding.resource), finding.message, *by)
-        yield f"| {' | '.join(_cell(cell) for cell in cells)} |"
-    if len(audit.waived) > SHOWN:
+    if audit.waived:
         yield ""
-        yield f"{len(audit.waived) - SHOWN} more are in findings.json."
+        yield "### Waived failures"
+        yield from _list(audit, grouped(audit.waived), MOST // 5)
+
+
+def _list(audit: Audit, groups: Sequence[Group], most: int) -> Iterator[str]:
+    """An entry for each group, up to this many characters."""
     yield ""
-    yield "</details>"
+    for number, group in enumerate(groups):
+        entry = "\n".join(_entry(audit, group))
+        most -= len(entry)
+        if most < 0:
+            yield ""
+            yield f"{sum(len(each.findings) for each in groups[number:])} more are in findings.json."
+            return
+        yield entry
 
 
-def _level(audit: Audit, finding: Finding) -> str:
-    return "" if audit.stops(finding) else " (advisory)"
+def _entry(audit: Audit, group: Group) -> Iterator[str]:
+    finding, several = group.first, len(group.findings) > 1
+    verdict = "" if finding.verdict is not Verdict.NOT_EVALUATED else ", not evaluated"
+    level = "" if audit.stops(finding) or finding.verdict is Verdict.WAIVED else ", advisory"
+    resources = pluralize(len(group.findings), "resource") if several else _cell(resource_name(finding.resource))
+    yield f"- **{finding.severity}{level}{verdict}** {finding.rule} on {resources}: {_cell(group.message)}"
+    if several:
+        yield f"  - Resources: {_cell(group.resources)}"
+    if finding.waiver:
+        waiver = finding.waiver
+        yield f"  - Waived until {waiver.expires} by {_cell(waiver.owner)}: {_cell(waiver.reason)}"
+    yield f"  - Fix: {_cell(finding.remediation)}"
+    yield f"  - Source: {_cell(finding.source)}"
 
 
 def _rules(audit: Audit) -> Iterator[str]:
     yield ""
     yield "<details><summary>All rules and their sources</summary>"
     yield ""
-    yield "| rule | verdict | judged | source |"
+    yield "| rule | verdict | resources | source |"
     yield "| --- | --- | --- | --- |"
-    for rule in RULES:
+    for rule in audit.rules:
         judged = [finding for finding in audit.of(rule) if finding.verdict is not Verdict.NOT_APPLICABLE]
         yield f"| {rule.id}: {rule.title} | {_SIGNS[audit.verdict_of(rule)]} | {len(judged)} | {rule.source} |"
     yield ""
@@ -139,7 +142,7 @@ def _judged(findings: Sequence[Finding]) -> Iterator[str]:
 
 
 def _cell(text: str) -> str:
-    """Text that neither ends a table's cell nor is taken for markup, nor fills the comment by itself."""
+    """Text without markup and without line breaks, cut at a limit."""
     short = text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
     plain = short.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("|", "\\|")
     return " ".join(plain.split())

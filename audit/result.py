@@ -1,4 +1,4 @@
-"""The audit: every rule of the pack with what it said, and the verdict on the stack."""
+"""The audit: the findings of every rule of the pack, and the verdict on the stack."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from audit.log import Log
 from policy.catalogue import BY_ID, RULES
 from policy.facts.placement_map import Placement
 from policy.facts.stack import PRODUCTION
-from policy.findings import Enforcement, Finding, Verdict, Waiver
+from policy.findings import Enforcement, Finding, Severity, Verdict, Waiver
 from policy.rule import AnyRule
 
 VERSION = 2
-"""Of findings.json; a change that a reader could trip over raises it."""
+"""Version of findings.json. It rises with every change that can break a reader."""
 
 _UNDECIDED = "not evaluated: "
 _WAIVED = "waived until "
@@ -25,7 +25,7 @@ _ORDER = (Verdict.FAIL, Verdict.NOT_EVALUATED, Verdict.WAIVED, Verdict.PASS, Ver
 
 @dataclass(frozen=True)
 class Audit:
-    """What the rules say of a stack."""
+    """The findings of all rules on one stack."""
 
     stack: str
     profile: str
@@ -33,44 +33,49 @@ class Audit:
     pack: str
     """The pack's version."""
     time: int
-    """When the preview ended, in seconds since 1970; 0 where the log does not say."""
+    """When the preview ended, in seconds since 1970; 0 if the log has no time."""
     today: str
-    """The day by which waivers were judged; empty where the log does not say."""
+    """The date on which waivers were checked for expiry; empty if the log does not contain it."""
     findings: tuple[Finding, ...]
     problems: tuple[str, ...]
-    """Why the audit itself cannot be believed."""
+    """Why the audit is unreliable; empty if it is reliable."""
     placement: Placement | None = None
-    """What may run where; None where the log does not say."""
+    """The nodes that may run each workload; None if the log does not contain them."""
 
     def of(self, rule: AnyRule) -> list[Finding]:
         """The findings of one rule."""
         return [finding for finding in self.findings if finding.rule == rule.id]
 
     def verdict_of(self, rule: AnyRule) -> Verdict:
-        """The rule as a whole: its worst finding."""
-        said = {finding.verdict for finding in self.of(rule)}
-        return next(verdict for verdict in _ORDER if verdict in said)
+        """The verdict of a rule: that of its most severe finding."""
+        verdicts = {finding.verdict for finding in self.of(rule)}
+        return next(verdict for verdict in _ORDER if verdict in verdicts)
+
+    @property
+    def rules(self) -> list[AnyRule]:
+        """Every rule: failed, not evaluated and waived ones first, each time the most severe first."""
+        return sorted(RULES, key=lambda rule: _rank(self.verdict_of(rule), rule.severity))
 
     @property
     def violations(self) -> list[Finding]:
-        """Failed and not evaluated, the gravest first."""
+        """Findings that failed or were not evaluated: those that block an update first, then by severity."""
         found = [finding for finding in self.findings if finding.verdict.is_violation]
         return sorted(found, key=lambda each: (not self.stops(each), each.severity.rank))
 
     @property
     def waived(self) -> list[Finding]:
-        """Failures that somebody answers for, the first to expire first."""
+        """Waived failures, by expiry date."""
         found = [finding for finding in self.findings if finding.verdict is Verdict.WAIVED]
         return sorted(found, key=lambda each: each.waiver.expires if each.waiver else date.max)
 
     def stops(self, finding: Finding) -> bool:
-        """Whether a finding fails the audit: in production, what could not be evaluated does so as well."""
+        """Whether a finding fails the audit. In production, a finding that was not evaluated does so as well."""
         undecided = finding.verdict is Verdict.NOT_EVALUATED and self.profile == PRODUCTION
         return finding.blocks_update or undecided
 
     @property
     def passed(self) -> bool:
-        """The verdict on the stack."""
+        """Whether the audit is reliable and no finding fails it."""
         return not self.problems and not any(self.stops(finding) for finding in self.findings)
 
     def to_json(self) -> dict[str, Any]:
@@ -97,10 +102,17 @@ class Audit:
         }
 
 
+def _rank(verdict: Verdict, severity: Severity) -> tuple[int, int]:
+    """Severity orders what needs attention; passed and inapplicable rules keep the order of the catalogue."""
+    return _ORDER.index(verdict), severity.rank if verdict.reported else 0
+
+
 def audit(stack: str, log: Log) -> Audit:
     """The audit of a stack from an event log."""
     profile = (log.end.profile if log.end else log.phase.profile) or PRODUCTION
-    findings = [finding for rule in RULES for finding in sorted(_said(rule, log, rule.enforced(profile)), key=_place)]
+    findings = [
+        finding for rule in RULES for finding in sorted(_findings(rule, log, rule.enforced(profile)), key=_place)
+    ]
     architecture = log.end.architecture if log.end else ""
     problems = (*log.problems, *_contradictions(log))
     today = log.end.today if log.end else ""
@@ -113,17 +125,17 @@ def _place(finding: Finding) -> tuple[int, str, str]:
     return _ORDER.index(finding.verdict), finding.resource, finding.message
 
 
-def _said(rule: AnyRule, log: Log, level: Enforcement) -> Iterator[Finding]:
-    """What a rule said: by the pack's own record where the log has it, else by the engine's events alone.
+def _findings(rule: AnyRule, log: Log, level: Enforcement) -> Iterator[Finding]:
+    """The findings of a rule: from the pack's record if the log contains it, otherwise from the engine's events.
 
-    `level` is for what no event says one of.
+    `level` is the enforcement of a finding for which no event names one.
     """
 
     def found(
         verdict: Verdict, enforcement: Enforcement, resource: str, message: str, waiver: Waiver | None = None
     ) -> Finding:
-        told = (resource, message, rule.source, rule.remediation, waiver)
-        return Finding(rule.id, rule.severity, enforcement, verdict, *told)
+        details = (resource, message, rule.source, rule.remediation, waiver)
+        return Finding(rule.id, rule.severity, enforcement, verdict, *details)
 
     if recorded := log.records.get(rule.id):
         for each in recorded.verdicts:
@@ -132,37 +144,37 @@ def _said(rule: AnyRule, log: Log, level: Enforcement) -> Iterator[Finding]:
     reported = [violation for violation in log.violations if violation.rule == rule.id]
     for violation in reported:
         level = Enforcement(violation.enforcement)
-        yield found(_verdict(violation.message), level, violation.resource, _told(violation.message))
+        yield found(_verdict(violation.message), level, violation.resource, _finding_line(violation.message))
     if reported:
         return
     if log.pack and rule.id in log.pack.passed and not log.recorded:
-        yield found(Verdict.PASS, level, log.phase.stack_urn, "the stack, as the engine reports it")
+        yield found(Verdict.PASS, level, log.phase.stack_urn, "the stack, according to the engine's summary")
     else:
-        yield found(Verdict.NOT_EVALUATED, level, log.phase.stack_urn, "the rule is in no event of the engine")
+        yield found(Verdict.NOT_EVALUATED, level, log.phase.stack_urn, "the event log has no verdict of the rule")
 
 
 def _verdict(message: str) -> Verdict:
-    if _told(message).startswith(_WAIVED):
+    if _finding_line(message).startswith(_WAIVED):
         return Verdict.WAIVED
     undecided = _UNDECIDED in message or "can't run policy" in message
     return Verdict.NOT_EVALUATED if undecided else Verdict.FAIL
 
 
-def _told(message: str) -> str:
-    """The line that says what was seen, out of the engine's message: title, finding, fix, source."""
+def _finding_line(message: str) -> str:
+    """The line with the finding, of a message with the lines title, finding, fix and source."""
     lines = message.splitlines()
     return (lines[1] if len(lines) > 1 else message).removeprefix(_UNDECIDED)
 
 
 def _contradictions(log: Log) -> Iterator[str]:
-    """Where the engine's events and the pack's record say different things, neither can be believed."""
+    """Differences between the engine's events and the pack's record: neither is reliable then."""
     reported = Counter(violation.rule for violation in log.violations)
     for rule in sorted(reported.keys() - BY_ID.keys()):
-        yield f"the engine reports a rule that this pack does not have: {rule}"
+        yield f"the engine reports a rule that is not in this pack: {rule}"
     if not log.recorded:
         return
     for rule in sorted(log.records.keys() - BY_ID.keys()):
-        yield f"the event log is of another pack: it has verdicts of the rule {rule}"
+        yield f"the event log belongs to another pack: it has verdicts of the rule {rule}"
     for rule in RULES:
         recorded = log.records.get(rule.id)
         count = sum(each.verdict.reported for each in recorded.verdicts) if recorded else 0

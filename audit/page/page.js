@@ -1,4 +1,4 @@
-// Draws the placement map, tells what a server's loss would take away, filters the rules. No value becomes markup.
+// Draws the placement map, shows the effect of a server's failure, filters the rules. Values are never set as markup.
 "use strict";
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
@@ -67,7 +67,7 @@
 
   const tag = (placed) => {
     const element = make("span", `tag${placed.certain ? "" : " free"}`, placed.service);
-    element.tabIndex = -1; // arrow keys reach it: a thousand stops for Tab would be none
+    element.tabIndex = -1; // reached by arrow keys, to keep the number of Tab stops small
     return element;
   };
 
@@ -124,7 +124,7 @@
     head.append(make("b", "", several(servers.length, "server")), make("span", "pool", pools));
     head.append(make("span", "range", `${servers[0][0]} … ${servers[servers.length - 1][0]}, all alike`));
     box.append(head);
-    // What each carries is told once; the servers themselves are made when somebody wants to see them.
+    // The instances are listed once for the group. Its servers are created when the group is opened.
     const alike = [...new Set(nodes.flatMap((number) => data.nodes[number][2]))];
     if (alike.length) head.append(instances(alike, "each"));
     box.addEventListener("toggle", () => {
@@ -153,11 +153,11 @@
   };
   const sorted = (list) => [...list].sort((one, other) => (one.textContent < other.textContent ? -1 : 1));
 
-  const tell = (server, number) => {
+  const effect = (server, number) => {
     const losses = number < 0 ? null : data.losses[number];
-    const parts = [make("h3", "", `If ${server} died`)];
+    const parts = [make("h3", "", `If ${server} fails`)];
     if (losses === null) {
-      parts.push(make("p", "", "No label says on which physical server this node is, so nobody can say."));
+      parts.push(make("p", "", "No label names the physical server of this node, so the effect is unknown."));
       return parts;
     }
     const titles = {
@@ -181,9 +181,9 @@
       parts.push(make("h4", "", titles[kind]), list);
     }
     if (!losses.length) {
-      parts.push(make("p", "", "No quorum loses a member and no service an instance; only its own agents go with it."));
+      parts.push(make("p", "", "No quorum loses a member and no service loses an instance, apart from the server's own agents."));
     }
-    parts.push(make("p", "note", "At worst: as many instances as the scheduling rules let it carry."));
+    parts.push(make("p", "note", "Worst case: as many instances as the scheduling rules allow on the server."));
     return parts;
   };
 
@@ -194,13 +194,13 @@
     }
     chosen = button === chosen ? null : button;
     if (!chosen) {
-      panel.replaceChildren(make("p", "hint", "No server chosen."));
+      panel.replaceChildren(make("p", "hint", "No server selected."));
       panel.classList.remove("shown");
       return;
     }
     chosen.setAttribute("aria-pressed", "true");
     chosen.closest(".server").classList.add("lost");
-    panel.replaceChildren(...tell(chosen.dataset.server, Number(chosen.dataset.loss)));
+    panel.replaceChildren(...effect(chosen.dataset.server, Number(chosen.dataset.loss)));
     panel.classList.add("shown");
   };
 
@@ -242,7 +242,7 @@
     if (followed !== null) follow(racks.querySelector(".fellow").dataset.placed);
   });
 
-  // What judged an instance
+  // Rules that evaluated an instance
 
   const show = (chip) => {
     const placed = data.placed[Number(chip.dataset.placed)];
