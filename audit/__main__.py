@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from audit import html, junit, log, markdown, sarif
-from audit.grouping import grouped
+from audit.grouping import Group, grouped
 from audit.plan import PlanFile
 from audit.positions import StackFile
 from audit.result import Audit, audit
@@ -66,15 +66,18 @@ def _print(result: Audit, directory: Path) -> None:
         print(f"unreliable: {problem}")
     for group in grouped(result.violations):
         level = "mandatory" if result.stops(group.first) else "advisory"
-        affected = f"{len(group.findings)} resources ({group.resources}): " if len(group.findings) > 1 else ""
-        print(f"[{level}] {group.first.rule}: {affected}{group.message}")
-    for finding in result.waived:
-        print(f"[waived] {finding.rule}: {finding.wording}")
+        print(f"[{level}] {group.first.rule}: {_affected(group)}{group.message}")
+    for group in grouped(result.waived):
+        print(f"[waived] {group.first.rule}: {_affected(group)}{group.first.waiver or 'waived'}: {group.message}")
     rules = {verdict: count for verdict, count in result.to_json()["summary"]["rules"].items() if count}
     counts = ", ".join(f"{count} {verdict}" for verdict, count in rules.items())
     print(
         f"Audit of {result.stack} {'passed' if result.passed else 'failed'}: rules {counts}. See {directory}/audit.html"
     )
+
+
+def _affected(group: Group) -> str:
+    return f"{len(group.findings)} resources ({group.resources}): " if len(group.findings) > 1 else ""
 
 
 if __name__ == "__main__":

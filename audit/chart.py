@@ -1,7 +1,7 @@
-"""The placement map as data: racks, servers, nodes, what runs where, and what each server's loss would take away.
+"""The placement map as data: racks, servers, nodes, their workloads, and the effect of each server's failure.
 
-Servers of a rack that are alike in everything, and carry no member of a quorum, are one group: a thousand computes are
-a few dozen groups.
+Identical servers of a rack without a member of a quorum form one group, so that a thousand computes are a few dozen
+groups.
 """
 
 from __future__ import annotations
@@ -40,23 +40,23 @@ class Chart:
     """The map of an audit."""
 
     data: dict[str, Any]
-    """What the page draws from."""
+    """The data for the script of the page."""
     quorums: tuple[str, ...]
-    """Kinds of quorum on it."""
+    """Kinds of quorum on the map."""
     majorities: tuple[str, ...]
-    """Sentences: whose loss takes which majority away."""
+    """Sentences: the server whose failure costs a quorum its majority."""
     restarted: tuple[str, ...]
-    """Workloads that the loss of one server may leave without an instance, until one starts on another node."""
+    """Workloads that one server's failure can leave without an instance, until one starts on another node."""
     stranded: tuple[str, ...]
-    """The same for those that no other node may run."""
+    """The same for workloads without another eligible node."""
     homeless: tuple[str, ...]
-    """Nodes that may carry members of quorums, on nobody knows which server."""
+    """Nodes that can run members of quorums and whose server is unknown."""
     unplaced: tuple[str, ...]
-    """Workloads that cannot be drawn on nodes."""
+    """Workloads without a position on the map."""
 
 
 def draw(audit: Audit, plan: PlanFile) -> Chart | None:
-    """The map; None where the audit does not know what runs where."""
+    """Returns the map; None if the audit does not contain the placement."""
     if audit.placement is None or not audit.placement.nodes:
         return None
     drawing = _Drawing(audit, audit.placement, plan)
@@ -72,7 +72,7 @@ def draw(audit: Audit, plan: PlanFile) -> Chart | None:
 
 
 class _Drawing:
-    """A map while it is drawn."""
+    """Computes the parts of a map."""
 
     def __init__(self, audit: Audit, placement: Placement, plan: PlanFile) -> None:
         self._audit = audit
@@ -88,13 +88,13 @@ class _Drawing:
         self._distinct = list(dict.fromkeys(self._lost.values()))
         self._servers: dict[str, list[int]] = defaultdict(list)
         for number, node in enumerate(placement.nodes):
-            # A node whose server is not known stands for itself.
+            # A node without a known server counts as a server of its own.
             self._servers[node.server or node.name].append(number)
         for nodes in self._servers.values():
             nodes.sort(key=lambda number: _pool_order(placement.nodes[number]))
 
     def data(self) -> dict[str, Any]:
-        """All that the page draws from, as short as it can be: nodes and workloads are named by their numbers."""
+        """The data for the page. To keep them short, nodes and workloads are numbers."""
         placement = self._placement
         return {
             "rules": [rule.id for rule in RULES],
@@ -109,7 +109,7 @@ class _Drawing:
         }
 
     def majorities(self) -> Iterator[str]:
-        """Of each server whose loss takes a majority away."""
+        """A sentence for each server whose failure costs a quorum its majority."""
         for server in sorted(self._lost, key=_natural):
             for loss in self._lost[server]:
                 placed = self._placement.placed[loss.placed]
@@ -118,7 +118,7 @@ class _Drawing:
                     yield f"without {server}, {kept}; a majority is {loss.needs}"
 
     def outages(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Workloads that one server's loss may stop: those that start again elsewhere, those that cannot."""
+        """Workloads that one server's failure can stop: those with other eligible nodes, and those without."""
         found: dict[int, list[bool]] = defaultdict(list)
         for loss in (each for lost in self._lost.values() for each in lost):
             if not self._placement.placed[loss.placed].quorum and not loss.stands:
@@ -128,15 +128,15 @@ class _Drawing:
         return tuple(restarted), tuple(sorted(set(names.values()) - set(restarted)))
 
     def homeless(self) -> list[str]:
-        """Nodes without a server that a quorum may use: their loss cannot be judged."""
+        """Nodes without a server label that a quorum can use: the effect of their failure is unknown."""
         used = {node for placed in self._placement.placed if placed.quorum for node in placed.nodes}
         return [self._placement.nodes[node].name for node in sorted(used) if not self._placement.nodes[node].server]
 
     def unplaced(self) -> Iterator[str]:
-        """Of each workload that is on the map's nodes somewhere, nobody knows where."""
+        """A sentence for each workload whose nodes are not determined."""
         for placed, nodes in zip(self._placement.placed, self._where, strict=True):
             if not nodes:
-                yield f"{placed.name}: {pluralize(placed.count, 'instance')}, {len(placed.nodes)} nodes may run it"
+                yield f"{placed.name}: {pluralize(placed.count, 'instance')}, {len(placed.nodes)} eligible nodes"
 
     def _placed(self, placed: Placed) -> dict[str, Any]:
         return {
@@ -152,10 +152,10 @@ class _Drawing:
 
     @cached_property
     def _verdicts(self) -> dict[str, list[list[Any]]]:
-        """Rules that have judged a resource, each with the worst that it said, by the resource's URN."""
+        """By URN: the rules that evaluated the resource, each with its most severe verdict."""
         numbers = {rule.id: number for number, rule in enumerate(RULES)}
         found: dict[str, dict[int, Verdict]] = defaultdict(dict)
-        for finding in self._audit.findings:  # the gravest first within a rule
+        for finding in self._audit.findings:  # the most severe first within a rule
             if finding.verdict is not Verdict.NOT_APPLICABLE:
                 found[finding.resource].setdefault(numbers[finding.rule], finding.verdict)
         return {urn: [[rule, str(verdict)] for rule, verdict in said.items()] for urn, said in found.items()}
@@ -168,7 +168,7 @@ class _Drawing:
         return {rack: sorted(found[rack], key=_natural) for rack in sorted(found, key=_natural)}
 
     def _groups(self, names: Sequence[str]) -> list[dict[str, Any]]:
-        """A rack's servers; many alike as one group, after those that stand alone."""
+        """A rack's servers: single servers first, then groups of identical ones."""
         alike: dict[object, list[str]] = defaultdict(list)
         for name in names:
             alike[self._look(name)].append(name)
@@ -187,7 +187,7 @@ class _Drawing:
         return sorted(rows, key=lambda row: len(row["servers"]))
 
     def _look(self, name: str) -> object:
-        """What must be alike for two servers to be drawn as one; members of quorums are drawn each by itself."""
+        """A key that is equal for servers of one group. A server with a member of a quorum is never in a group."""
         nodes = self._servers[name]
         if any(self._placement.placed[each].quorum for node in nodes for each in self._on_node[node]):
             return name
@@ -196,10 +196,10 @@ class _Drawing:
 
 
 def _pool_order(node: Place) -> tuple[bool, bool, str, str]:
-    """Masters first, what every server has last."""
+    """Sorts masters first, computes and storage nodes last."""
     return node.pool != "master", node.pool in ("compute", "storage"), node.pool, node.name
 
 
 def _natural(name: str) -> list[tuple[int, str]]:
-    """r2 before r10."""
+    """Sorts r2 before r10."""
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name)]

@@ -1,4 +1,4 @@
-"""The audit for test tabs: JUnit's XML, a suite for each rule, a case for each resource that it judged."""
+"""The audit as JUnit XML: a suite for each rule, with a case for each resource that the rule evaluated."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from policy.findings import Finding, Verdict
 from policy.rule import AnyRule
 
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""Characters that XML 1.0 cannot hold."""
+"""Characters that XML 1.0 does not allow."""
 
 _MARKS = {
     Verdict.FAIL: "failure",
@@ -24,12 +24,12 @@ _MARKS = {
 
 
 def write(audit: Audit) -> str:
-    """The document. An audit that cannot be believed has a suite of its own that says why."""
+    """Returns the document. An unreliable audit has an additional suite with the reasons."""
     root = Xml.Element("testsuites", name=f"quorate audit of {_plain(audit.stack)}")
     if audit.problems:
         suite = Xml.SubElement(root, "testsuite", name="the audit itself")
         for number, problem in enumerate(audit.problems, start=1):
-            case = Xml.SubElement(suite, "testcase", classname="audit", name=f"can be relied on ({number})")
+            case = Xml.SubElement(suite, "testcase", classname="audit", name=f"is reliable ({number})")
             Xml.SubElement(case, "error", message=_plain(problem), type="problem")
         _count(suite, audit)
     for rule in RULES:

@@ -14,25 +14,25 @@ from policy.facts.worst_case import Topologies, losses, room
 
 @dataclass(frozen=True)
 class Loss:
-    """What is lost of one workload, or of one quorum of several."""
+    """The instances that one workload, or one quorum of several workloads, loses."""
 
     placed: int
-    """Its number in the placement; of a quorum of several workloads the first one's."""
+    """Number of the workload in the placement; for a quorum of several workloads, of the first one."""
     lost: int
     left: int
     needs: int
     """Members that make a majority; 1 for a service that is not a quorum."""
     elsewhere: bool
-    """Whether its other nodes can run all instances, by the same rules."""
+    """Whether the remaining eligible nodes can run all instances under the same scheduling rules."""
 
     @property
     def stands(self) -> bool:
-        """Whether a quorum keeps its majority, and anything else an instance."""
+        """Whether a quorum keeps its majority, or another service an instance."""
         return self.left >= self.needs
 
     @property
     def count(self) -> int:
-        """Instances in all."""
+        """Number of instances before the failure."""
         return self.lost + self.left
 
 

@@ -1,7 +1,8 @@
-"""Where a finding is at home in the stack file: the line of the key that somebody would change to mend it.
+"""Maps a finding to the line of the stack file key that fixes it.
 
-The engine's events carry no position in a program. So a service's findings stand at its own entry, where the stack file
-has one, a machine's at its server, a waiver's at the waiver; all others at the architecture or the top of the settings.
+The engine's events contain no positions in a program. The findings of a service are reported at its entry in
+`quorate:services` if there is one, those of a machine at its server, those of a waiver at the waiver, and all others
+at the architecture or at the start of the settings.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ class StackFile:
     """A stack file's keys and their lines."""
 
     def __init__(self, path: str, text: str) -> None:
-        """`path` as reports name it, from the repository's root. A text that is no YAML has no keys."""
+        """`path` is relative to the repository's root, as in reports. Text that is not YAML has no keys."""
         self.path = path
         self._lines: dict[str, int] = {}
         self._machines: dict[str, str] = {}
@@ -40,14 +41,14 @@ class StackFile:
 
     @classmethod
     def read(cls, path: Path, name: str) -> StackFile:
-        """The file at a path; one that cannot be read has no keys."""
+        """The file at a path; a file that cannot be read has no keys."""
         try:
             return cls(name, path.read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError):
             return cls(name, "")
 
     def line(self, key: str) -> int | None:
-        """The line of a key such as `quorate:services.keystone`, counted from one; None where it is not there."""
+        """The line of a key such as `quorate:services.keystone`, from 1; None if the file does not contain it."""
         return self._lines.get(key)
 
     def key_of(self, finding: Finding, placement: Placement | None) -> str:

@@ -1,7 +1,7 @@
-"""The audit for code scanning: SARIF 2.1.0.
+"""The audit for code scanning, as SARIF 2.1.0.
 
-A result for every failure, waived or not, and for what could not be evaluated. Its fingerprint is of rule and resource,
-never of the message: a count that changes must not make a new alert of an old one.
+Every finding that failed, was waived or was not evaluated is a result. Its fingerprint covers the rule and the resource
+but not the message, so that a changed count does not turn an old alert into a new one.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sar
 
 _LEVEL = {Severity.CRITICAL: "error", Severity.HIGH: "error", Severity.MEDIUM: "warning", Severity.LOW: "note"}
 _SCORE = {Severity.CRITICAL: "9.5", Severity.HIGH: "8.0", Severity.MEDIUM: "5.5", Severity.LOW: "2.0"}
-"""In the middle of the ranges by which code scanning names a score critical, high, medium or low."""
+"""The middle of the range that code scanning shows as critical, high, medium or low."""
 
 
 def write(audit: Audit, file: StackFile, pages: str = "") -> dict[str, Any]:
-    """The log as plain data. `pages`: where the repository's files can be read, ending in a slash; empty if unknown."""
+    """The log as plain data. `pages` is the address of the repository's files, with a slash at the end, or empty."""
     run = {
         "tool": {"driver": _driver(audit, pages)},
         "automationDetails": {"id": f"quorate/{audit.stack}/"},
@@ -100,5 +100,5 @@ def _location(audit: Audit, finding: Finding, file: StackFile) -> dict[str, Any]
 
 
 def _suppression(finding: Finding) -> dict[str, Any]:
-    """Accepted, which is what one without a status is."""
+    """A suppression without a status, which SARIF defines as accepted."""
     return {"kind": "external", "justification": str(finding.waiver or finding.message)}

@@ -250,7 +250,7 @@ def test_a_comment_fits_however_much_is_waived(report: Reports) -> None:
     made = report(log_of([*whole_stack(), *many], "production", waiver))
     assert made.resources("one-instance-per-node", "waived") == {each.name for each in many}
     assert len(made.markdown) < 65_536
-    assert "70 more are in findings.json" in made.markdown
+    assert "one-instance-per-node on 120 resources: " in made.markdown
 
 
 def test_names_are_no_markup(report: Reports) -> None:
