@@ -1,6 +1,6 @@
-"""What changed between two previews of a stack, in words: the pure part.
+"""The differences between two previews of a stack, in words. This package runs no program.
 
-`changes(before, after)` (compare.py) takes the resources of two previews and gives typed changes, each with the order
-in which it must happen and what is risky about it. Like the rules, it reads resources and never the plan. What previews
-the two sides is in commands/difference.py; documents and the screen are views of the same list.
+`changes(before, after)` in compare.py takes the resources of two previews and returns typed changes, each with its
+position in the order of work and its risk. Like the rules, it reads resources and never the plan.
+commands/difference.py previews the two sides. The documents and the terminal output are views of the same list.
 """

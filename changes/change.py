@@ -1,4 +1,4 @@
-"""One change, as people and programs read it."""
+"""The model of one change."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import Any
 
 
 class Level(StrEnum):
-    """How much a change asks of whoever makes it."""
+    """How much care a change needs."""
 
     PLAIN = "plain"
     RISKY = "risky"
-    """It takes a member from a quorum for a while, or cannot be taken back."""
+    """It stops a member of a quorum for a time, or cannot be undone."""
     FORBIDDEN = "forbidden"
-    """No order of steps makes it safe: a majority or data would be lost."""
+    """No order of steps is safe: a majority or data would be lost."""
 
 
 class Phase(IntEnum):
-    """When, among all changes, it must happen."""
+    """The position of a change among all changes."""
 
     PREPARE = 1
     ADD = 2
@@ -32,24 +32,24 @@ class Phase(IntEnum):
 
     @property
     def title(self) -> str:
-        """What a view calls it."""
+        """The heading of the phase in documents."""
         return _TITLES[self]
 
 
 _TITLES = {
-    Phase.PREPARE: "First: what all others rely on",
+    Phase.PREPARE: "First: what all other changes depend on",
     Phase.ADD: "Add machines and services",
-    Phase.JOIN: "Let members join, one at a time",
+    Phase.JOIN: "Add members, one at a time",
     Phase.MARK: "Label and taint nodes",
     Phase.MOVE: "Move services",
     Phase.ROLL: "Roll, one at a time",
-    Phase.SHRINK: "Take services and instances away",
-    Phase.REMOVE: "Let members leave, drain and remove machines",
+    Phase.SHRINK: "Remove services and instances",
+    Phase.REMOVE: "Remove members, drain and remove machines",
 }
 
 
 class Kind(StrEnum):
-    """Types of change, within a phase in this order. Names are stable: changes.json carries them."""
+    """Types of change, in their order within a phase. The values are stable, because changes.json contains them."""
 
     CLOUD_CHANGED = "cloud-changed"
     BUDGET_CHANGED = "budget-changed"
@@ -82,22 +82,22 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Change:
-    """Something that a pull request does to a stack."""
+    """One change that a pull request makes to a stack."""
 
     kind: Kind
     phase: Phase
     says: str
     """What changes, in a sentence."""
     resources: tuple[str, ...]
-    """URNs: as they will be; of what goes away as they were."""
+    """URNs of the resources; of a removed resource, its URN before the change."""
     steps: tuple[str, ...] = ()
     """In order."""
     checks: tuple[str, ...] = ()
-    """Quorums that must be whole before it begins."""
+    """What must hold before the change begins: each quorum concerned has all its members."""
     risk: str = ""
     level: Level = Level.PLAIN
     row: str = ""
-    """The row of the reference architecture that a count comes from, and what it says."""
+    """The row of the reference architecture that sets a count, with its value and source."""
 
     def to_json(self) -> dict[str, Any]:
         """As changes.json has it (schemas/changes.schema.json)."""
@@ -115,12 +115,12 @@ class Change:
 
 
 def ordered(found: Iterable[Change]) -> list[Change]:
-    """Changes in the order in which they must happen; the same changes always come in the same order."""
+    """Sorts changes into the order in which they must happen. The order is deterministic."""
     kinds = list(Kind)
     return sorted(found, key=lambda each: (each.phase, kinds.index(each.kind), each.says, each.resources))
 
 
 def worst(found: Iterable[Change]) -> Level:
-    """The gravest level among changes."""
+    """The most severe level among changes."""
     levels = list(Level)
     return max((each.level for each in found), key=levels.index, default=Level.PLAIN)

@@ -1,4 +1,4 @@
-"""`changes(before, after)`: two previews' resources in, typed changes out."""
+"""Compares the resources of two previews and returns typed changes."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ Teller = Callable[[Side, Side], Iterator[Change]]
 
 
 def changes(before: Iterable[Resource], after: Iterable[Resource]) -> list[Change]:
-    """Everything that differs, in the order in which it must happen.
+    """Returns all differences, in the order in which they must happen.
 
-    Every resource that differs is in one of them. What cannot be told because a value is unknown or malformed is said
-    to be so, and its resources are named like any others.
+    Every resource that differs is in one of the changes. If a value is unknown or malformed, a
+    separate change reports that, and its resources are listed like all others.
     """
     one, other = (Side(Facts(sorted(side, key=lambda each: each.urn))) for side in (before, after))
     found: list[Change] = []
     for about, tell in _TELLERS.items():
         found += _told(about, tell, one, other)
     told = {urn for change in found for urn in change.resources}
-    # A machine's change tells its tree's: the tree is what the machine is rendered to.
+    # A machine's change covers its tree, which is rendered from the machine.
     trees = {tree for side in (one, other) for owner, tree in trees_by_machine(side.plain).items() if owner in told}
     return ordered([*found, *the_rest(one, other, told | trees)])
 
@@ -40,10 +40,10 @@ def _told(about: str, tell: Teller, before: Side, after: Side) -> list[Change]:
     found: list[Change] = []
     try:
         found.extend(tell(before, after))
-    except Exception as reason:  # an unknown value, or a form that such a resource does not have
-        says = f"what happens to {about} cannot be told in full: {reason}"
-        risk = "Read the rendered trees' difference."
-        # Where nobody can say that majorities are kept, they are not said to be.
+    except Exception as reason:  # an unknown or malformed value
+        says = f"the changes of {about} are not completely known: {reason}"
+        risk = "Check the difference of the rendered trees."
+        # If it is unknown whether a quorum keeps its majority, the change is forbidden.
         level = Level.FORBIDDEN if tell is _quorums else Level.RISKY
         found.append(Change(Kind.OTHER, Phase.PREPARE, says, (), risk=risk, level=level))
     return found

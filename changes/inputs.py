@@ -1,8 +1,8 @@
-"""A preview's resources, out of the engine's own events.
+"""Reads the resources of a preview from the engine's events.
 
-The events and not a rendered tree: a preview renders nothing, and an update of both sides would take a state each and
-three times as long. The events hold every resource with its inputs as its provider has checked them, those of
-hand-written resources too, and the engine has put "[secret]" in place of every secret value by then.
+A preview renders no tree, and updates of both sides would need two states and three times as long. The events contain
+every resource with its inputs after the provider's check, including hand-written resources. The engine has replaced
+every secret value by `[secret]`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _SEALED = "1b47061264138c4ac30d75fd1eb44270"
 
 
 def resources(events: Iterable[str]) -> list[Resource]:
-    """Every resource that the stack will have, each once, in the order of their names."""
+    """Every resource that the stack will have, sorted by URN."""
     found: dict[str, Resource] = {}
     for line in events:
         event = parse(line)

@@ -1,4 +1,4 @@
-"""What happens to machines: added, removed, renamed, moved, resized, given other disks, labels, taints or files."""
+"""Changes of machines: added, removed, renamed, moved, resized, with other disks, labels, taints or files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from contract import POOL, SERVER
 from policy.wording import join_names, pluralize
 
 _PLACES = frozenset({SERVER, POOL})
-"""Labels whose change is told as a move."""
+"""Labels whose change is reported as a move."""
 _OF_THE_NODE = frozenset(
     {"root/etc/quorate/node.yaml", "root/etc/kubernetes/patches/kubeletconfiguration.yaml", "definition/domain.xml"}
 )
@@ -28,7 +28,7 @@ class Renaming:
 
 
 def machine_changes(before: Side, after: Side) -> Iterator[Change]:
-    """Everything that machines of one pool have in common is one change."""
+    """All changes of machines. A difference that machines of one pool have in common is one change."""
     renamed = renamings(before, after)
     gone = {each.before.name for each in renamed}
     come = {each.after.name for each in renamed}
@@ -42,7 +42,7 @@ def machine_changes(before: Side, after: Side) -> Iterator[Change]:
 
 
 def renamings(before: Side, after: Side) -> list[Renaming]:
-    """Machines that went, and came back under another name with all the rest the same."""
+    """Machines that differ only in their names."""
     gone = [each for name, each in before.machines.items() if name not in after.machines]
     come = {name: each for name, each in after.machines.items() if name not in before.machines}
     found: list[Renaming] = []
@@ -54,7 +54,7 @@ def renamings(before: Side, after: Side) -> list[Renaming]:
 
 
 def one_at_a_time(what: str, names: Iterable[str], quorums: Iterable[Quorum]) -> tuple[str, ...]:
-    """Steps of something that takes a node from its quorums for a while."""
+    """Steps of a change that stops members on a node for a time."""
     ordered = sorted(names)
     whole = [f"Wait until it is back: {each.complete}." for each in quorums]
     if len(ordered) == 1:
@@ -89,7 +89,7 @@ def _added(after: Side, before: Side, renamed: set[str]) -> Iterator[Change]:
             steps=(
                 f"Install {join_names(names)} with the files that are rendered for {_them(names)}.",
                 f"{join}, and wait until {'all are' if len(names) > 1 else 'it is'} Ready.",
-                "Only then let services move there, or other machines go.",
+                "Only then move services there, or remove other machines.",
             ),
         )
 
@@ -109,7 +109,7 @@ def _removed(before: Side, after: Side, renamed: set[str]) -> Iterator[Change]:
                 f"Delete {_them(names)} from the cluster, then switch {_them(names)} off.",
             ),
             checks=tuple(each.complete for each in quorums),
-            risk=f"What lies on {'their disks' if len(names) > 1 else 'its disk'} is lost.{users}",
+            risk=f"The data on {'their disks' if len(names) > 1 else 'its disk'} is lost.{users}",
             level=Level.RISKY,
         )
 
@@ -167,18 +167,18 @@ def _marks(one: Machine, other: Machine) -> Iterator[str]:
             yield _mark("label", key, old.get(key), new.get(key))
     old_taints = {f"{each.key}={each.value}:{each.effect}" for each in one.node.taints}
     new_taints = {f"{each.key}={each.value}:{each.effect}" for each in other.node.taints}
-    yield from (f"taint {each} goes" for each in sorted(old_taints - new_taints))
-    yield from (f"taint {each} comes" for each in sorted(new_taints - old_taints))
+    yield from (f"removed taint {each}" for each in sorted(old_taints - new_taints))
+    yield from (f"new taint {each}" for each in sorted(new_taints - old_taints))
 
 
 def _mark(what: str, key: str, old: str | None, new: str | None) -> str:
     if old is None:
-        return f"{what} {key}={new} comes"
-    return f"{what} {key}={old} goes" if new is None else f"{what} {key} from {old} to {new}"
+        return f"new {what} {key}={new}"
+    return f"removed {what} {key}={old}" if new is None else f"{what} {key} from {old} to {new}"
 
 
 def _other_files(one: Machine, other: Machine) -> list[str]:
-    """Files that differ, without those that only repeat a difference that is told already."""
+    """Files that differ, without those that only repeat another reported difference."""
     differing = {path for path in one.files.keys() | other.files.keys() if one.files.get(path) != other.files.get(path)}
     told = any(
         (one.pool != other.pool, one.server != other.server, one.size != other.size, one.disks != other.disks)
@@ -192,32 +192,32 @@ def _change(kind: Kind, pool: str, detail: str, those: list[Machine], before: Si
     quorums = before.quorums_on(names)
     them = join_names(names)
     machines = f"{'machine' if len(names) == 1 else 'machines'} {them}"
-    told = _TELLING[kind]
+    wording = _WORDINGS[kind]
     lost = _FOR_DATA if kind in (Kind.DISK_REPLACED, Kind.VM_MOVED) else ""
-    risk = " ".join(part for part in (lost or told.risk, _together(names, quorums)) if part)
+    risk = " ".join(part for part in (lost or wording.risk, _together(names, quorums)) if part)
     return Change(
         kind,
-        told.phase,
-        told.says.format(machines=machines, pool=pool, detail=detail),
+        wording.phase,
+        wording.says.format(machines=machines, pool=pool, detail=detail),
         tuple(dict.fromkeys((*_resources(those), *_resources(before.machines[name] for name in names)))),
-        steps=one_at_a_time(told.step, names, quorums) if told.takes_down else (f"{told.step} {them}.",),
-        checks=tuple(each.complete for each in quorums) if told.takes_down else (),
-        risk=risk if told.takes_down else told.risk,
-        level=Level.RISKY if lost or (quorums and told.takes_down) else Level.PLAIN,
+        steps=one_at_a_time(wording.step, names, quorums) if wording.takes_down else (f"{wording.step} {them}.",),
+        checks=tuple(each.complete for each in quorums) if wording.takes_down else (),
+        risk=risk if wording.takes_down else wording.risk,
+        level=Level.RISKY if lost or (quorums and wording.takes_down) else Level.PLAIN,
     )
 
 
 def _together(names: list[str], quorums: list[Quorum]) -> str:
-    """What two machines at once would do to a quorum."""
+    """The effect of several machines down at the same time on a quorum."""
     for each in quorums:
         if len(each.nodes & set(names)) > each.size - each.majority:
-            return f"All at once, {each.title} loses its majority ({each.majority} of {each.size})."
-    return f"While one is away, {quorums[0].title} has one member less." if quorums else ""
+            return f"If all are down at once, {each.title} loses its majority ({each.majority} of {each.size})."
+    return f"While one is down, {quorums[0].title} has one member less." if quorums else ""
 
 
 @dataclass(frozen=True)
-class _Telling:
-    """How a type of change is told."""
+class _Wording:
+    """The texts for a type of change."""
 
     phase: Phase
     says: str
@@ -227,24 +227,24 @@ class _Telling:
 
 
 _FOR_DATA = "The data on the disk is lost: its members must be rebuilt from the others."
-_TELLING: Mapping[Kind, _Telling] = {
-    Kind.MACHINE_REPOOLED: _Telling(Phase.MOVE, "moves {machines} {detail}", "Drain, label, taint and uncordon"),
-    Kind.VM_MOVED: _Telling(Phase.MOVE, "moves {machines} {detail}", "Drain, make anew on the other server and join"),
-    Kind.DISK_REPLACED: _Telling(Phase.ROLL, "replaces a disk {detail} of {machines}", "Drain, replace the disk of"),
-    Kind.MACHINE_RESIZED: _Telling(Phase.ROLL, "resizes {machines} {detail}", "Drain, restart with its new size"),
-    Kind.CAPACITY_CHANGED: _Telling(
+_WORDINGS: Mapping[Kind, _Wording] = {
+    Kind.MACHINE_REPOOLED: _Wording(Phase.MOVE, "moves {machines} {detail}", "Drain, label, taint and uncordon"),
+    Kind.VM_MOVED: _Wording(Phase.MOVE, "moves {machines} {detail}", "Drain, recreate on the other server and join"),
+    Kind.DISK_REPLACED: _Wording(Phase.ROLL, "replaces a disk {detail} of {machines}", "Drain, replace the disk of"),
+    Kind.MACHINE_RESIZED: _Wording(Phase.ROLL, "resizes {machines} {detail}", "Drain, restart with its new size"),
+    Kind.CAPACITY_CHANGED: _Wording(
         Phase.ROLL,
         "changes what pods may use of {machines} {detail}",
         "Apply, and restart kubelet, on",
         takes_down=False,
-        risk="Where pods ask for more than is left, kubelet ends some of them.",
+        risk="If pods request more than is left, kubelet evicts some of them.",
     ),
-    Kind.MACHINE_CONFIGURED: _Telling(
+    Kind.MACHINE_CONFIGURED: _Wording(
         Phase.ROLL,
         "changes files of {machines} (pool {pool}): {detail}",
         "Apply, and restart what reads them, on",
     ),
-    Kind.NODE_MARKED: _Telling(
+    Kind.NODE_MARKED: _Wording(
         Phase.MARK,
         "marks {machines}: {detail}",
         "Set the marks before what relies on them moves:",

@@ -68,7 +68,7 @@ def _leave(quorum: Quorum, now: Quorum, departure: Departure, hosts: int, phase:
         steps=(
             *split,
             "Remove the member from the quorum by the quorum's own command, one member at a time.",
-            f"Wait until the others agree: {now.title} has {pluralize(now.size, 'member')}, all up.",
+            f"Wait until the others confirm it: {now.title} has {pluralize(now.size, 'member')}, all up.",
             "Only then change the machine that the member ran on.",
         ),
         checks=(quorum.complete,),
@@ -84,7 +84,7 @@ def _join(quorum: Quorum, now: Quorum, number: int) -> Change:
         f"adds {pluralize(number, 'member')} to {quorum.title}: from {quorum.size} to {now.size}",
         (now.resource,),
         steps=(
-            "Add one member, and wait until it has all the data and votes.",
+            "Add one member, and wait until it has all the data and is a voting member.",
             *(("Then the next one.",) if number > 1 else ()),
         ),
         checks=(quorum.complete,),
@@ -97,10 +97,10 @@ def _gone(quorum: Quorum) -> Change:
     return Change(
         Kind.MEMBERS_LEAVE,
         Phase.REMOVE,
-        f"takes away the whole quorum {quorum.title}, {pluralize(quorum.size, 'member')}",
+        f"removes the whole quorum {quorum.title}, {pluralize(quorum.size, 'member')}",
         (quorum.resource,),
-        steps=("Back up its data.", "Take away what uses it.", "Take it away in a change of its own, on purpose."),
+        steps=("Back up its data.", "Remove its clients.", "Remove it in a separate change."),
         checks=(quorum.complete,),
-        risk="No member stays, and with them goes the data.",
+        risk="No member remains, and the data is lost.",
         level=Level.FORBIDDEN,
     )

@@ -1,6 +1,6 @@
-"""What happens to everything that is neither a machine nor a workload: budgets, configuration, volumes, and the rest.
+"""Changes of resources that are neither machines nor workloads: budgets, configuration, volumes, and others.
 
-Whatever differs and is told by nobody else is told here, by its name: a difference is never passed over in silence.
+Reports every difference that no other module reports, so that none is omitted.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def object_changes(before: Side, after: Side) -> Iterator[Change]:
 
 
 def the_rest(before: Side, after: Side, told: Collection[str]) -> Iterator[Change]:
-    """What differs and is in no other change; components have told it by their resources."""
+    """Differences that are in no other change. Components are skipped: their resources are compared."""
     found: dict[tuple[str, str], list[str]] = defaultdict(list)
     for urn in _differing(before, after):
         resource = after.resources.get(urn) or before.resources[urn]
@@ -86,7 +86,7 @@ def _facts(before: Side, after: Side) -> Iterator[Change]:
             Phase.PREPARE,
             f"changes {what}: {said}",
             (urn,),
-            risk="In a lab rules only advise: what is forbidden in production goes through." if loosened else "",
+            risk="In a lab, rules are advisory: an update that production forbids is deployed." if loosened else "",
             level=Level.RISKY if loosened else Level.PLAIN,
         )
 
@@ -194,14 +194,14 @@ def _volumes(urns: Iterable[str], before: Side, after: Side) -> Iterator[Change]
             {"adds": Phase.ADD, "removes": Phase.REMOVE}.get(verb, Phase.ROLL),
             says,
             tuple(those),
-            steps=("Take the member out first: a volume is deleted and made anew.",) if detail else (),
-            risk="" if harmless else "What is on them stays where it is, and nothing reads it any more.",
+            steps=("Take the member out first: a volume is deleted and recreated.",) if detail else (),
+            risk="" if harmless else "The data stays on the old volumes and is no longer used.",
             level=Level.PLAIN if harmless else Level.RISKY,
         )
 
 
 def _disk(urn: str, before: Side, after: Side) -> Iterator[Change]:
-    """A libvirt volume that somebody wrote by hand; libvirt changes none in place."""
+    """A hand-written libvirt volume. libvirt replaces a volume to change it."""
     resource = after.resources.get(urn) or before.resources[urn]
     if urn not in before.plain:
         yield Change(Kind.VOLUME_CHANGED, Phase.ADD, f"adds {resource.name}", (urn,))

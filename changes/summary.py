@@ -1,4 +1,4 @@
-"""A comparison as documents: for programs, for a pull request, for the screen."""
+"""Writes a comparison as JSON, as Markdown for a pull request, and as text for the terminal."""
 
 from __future__ import annotations
 
@@ -12,35 +12,35 @@ from changes.change import Change, Level, worst
 from policy.wording import pluralize
 
 VERSION = 1
-"""Of changes.json; a change that a reader could trip over raises it."""
+"""Version of changes.json. It rises with every change that can break a reader."""
 
 MOST = 60_000
-"""Characters of changes.md: GitHub cuts comments at 65,536."""
+"""Characters of changes.md: GitHub limits comments to 65,536."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two previews of a stack, compared."""
+    """The differences of two previews of a stack."""
 
     stack: str
     base: str
-    """The reference that was asked for."""
+    """The reference that the user named."""
     commit: str
     head: str
-    """The commit of the working tree, and whether it has more than that."""
+    """The commit of the working tree, and whether the tree has uncommitted changes."""
     changes: tuple[Change, ...]
     is_new: bool = False
-    """The base has no such stack, so that all of it is new and nothing is listed."""
+    """Whether the base does not contain the stack. No changes are listed then."""
     notes: tuple[str, ...] = ()
 
     @property
     def level(self) -> Level:
-        """The gravest change."""
+        """The most severe level of the changes."""
         return worst(self.changes)
 
     @property
     def verdict(self) -> str:
-        """In a sentence."""
+        """The result in a sentence."""
         if self.is_new:
             return f"{self.stack} is a new stack: {self.base} has no file of it."
         if not self.changes:

@@ -1,4 +1,4 @@
-"""Which parts of a pod template differ, in words. Values are not quoted, images apart: one may be a secret."""
+"""Names the parts of a pod template that differ. Values are not quoted, except images: a value may be a secret."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _containers(old: object, new: object) -> Iterator[str]:
     before, after = _named(old), _named(new)
     for name in sorted(before.keys() | after.keys()):
         if name not in after or name not in before:
-            yield f"container {name} {'comes' if name in after else 'goes'}"
+            yield f"{'new' if name in after else 'removed'} container {name}"
             continue
         for key in _differing(before[name], after[name]):
             if key == "image":

@@ -1,4 +1,4 @@
-"""What happens to workloads: added, removed, renamed, counted anew, moved between pools, replaced, rolled."""
+"""Changes of workloads: added, removed, renamed, scaled, moved between pools, replaced, rolled."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _MUTABLE = {
     ),
     "Job": frozenset({"parallelism", "suspend", "ttlSecondsAfterFinished", "activeDeadlineSeconds", "backoffLimit"}),
 }
-"""Fields of a spec that the API lets change; of other kinds all but the selector."""
+"""Mutable fields of a spec. In other kinds, all fields except the selector are mutable."""
 _ROLLOUT = ("strategy", "updateStrategy", "minReadySeconds", "progressDeadlineSeconds", "partition")
 
 Pairs = dict[str, tuple[Workload, Workload]]
 
 
 def workload_changes(before: Side, after: Side) -> Iterator[Change]:
-    """Everything about workloads, those that stay first."""
+    """All changes of workloads; those of remaining workloads come first."""
     for key, new in after.workloads.items():
         old = before.workloads.get(key)
         if old is not None:
@@ -40,13 +40,13 @@ def workload_changes(before: Side, after: Side) -> Iterator[Change]:
         if key not in before.workloads and key not in renamed.values():
             yield _added(new, after)
     for key, old in before.workloads.items():
-        # A quorum that goes is told with its members.
+        # The removal of a quorum is reported with its members.
         if key not in after.workloads and key not in renamed and before.quorum_of(before.workloads[key]) is None:
             yield _removed(old)
 
 
 def renamings(before: Side, after: Side) -> Mapping[str, str]:
-    """Workloads that went and came back under another name: the same row, or the same pods."""
+    """Workloads that only have another name: the same row, or the same pods."""
     come = {key: each for key, each in after.workloads.items() if key not in before.workloads}
     found: dict[str, str] = {}
     for key, old in before.workloads.items():
@@ -89,9 +89,9 @@ def _of_pair(old: Workload, new: Workload, before: Side, after: Side) -> Iterato
 
 
 def _replaced_because(old: Workload, new: Workload) -> str:
-    """Why the engine deletes the object and makes it anew; empty if it does not."""
+    """Why the engine replaces the object; empty if it does not."""
     if old.resource.urn != new.resource.urn:
-        return "its resource has another name, so that the engine takes it for another object"
+        return "its resource has another name, so the engine treats it as another object"
     spec, other = _spec(old), _spec(new)
     mutable = _MUTABLE.get(new.kind)
     changed = sorted(key for key in spec.keys() | other.keys() if spec.get(key) != other.get(key))
@@ -105,14 +105,14 @@ def _replaced(new: Workload, reason: str, quorum: Quorum | None) -> Change:
     return Change(
         Kind.SERVICE_REPLACED,
         Phase.ROLL,
-        f"deletes {title_of(new)} and makes it anew: {reason}",
+        f"deletes {title_of(new)} and recreates it: {reason}",
         (new.resource.urn,),
         steps=(
-            "Give the resource an alias of its old name, or make the new object beside the old one.",
-            "Where neither will do: delete it with --cascade=orphan, so that its pods stay, and apply again.",
+            "Give the resource an alias of its old name, or create the new object beside the old one.",
+            "If neither is possible, delete it with --cascade=orphan, which keeps its pods, and apply again.",
         ),
         checks=(quorum.complete,) if quorum else (),
-        risk=f"All {quorum.size} members go at once." if quorum else "All its pods go at once.",
+        risk=f"All {quorum.size} members stop at once." if quorum else "All its pods stop at once.",
         level=Level.FORBIDDEN if quorum else Level.RISKY,
     )
 
@@ -126,13 +126,13 @@ def _counted(old: Workload, new: Workload, after: Side) -> Change:
         Phase.ADD if grows else Phase.SHRINK,
         f"{title_of(new)}: {each_node if was is None else was} to {each_node if will is None else will} instances",
         (new.resource.urn,),
-        steps=("Have the nodes for them first.", "Then raise the count.") if grows else ("Lower the count.",),
+        steps=("Provide the nodes first.", "Then raise the count.") if grows else ("Lower the count.",),
         row=_row(new, after),
     )
 
 
 def _row(workload: Workload, after: Side) -> str:
-    """Where its count comes from."""
+    """The row that sets the number of instances."""
     row = after.facts.row(workload)
     if row is None:
         return ""
@@ -149,9 +149,9 @@ def _moved(new: Workload, was: tuple[str, ...], will: tuple[str, ...], quorum: Q
         f"moves {title_of(new)} from {_pools(was)} to {_pools(will)}",
         (new.resource.urn,),
         steps=(
-            f"Have the nodes of {_pools(will)} Ready, labelled and tainted.",
-            "Let the rollout move it pod by pod; where it keeps data on its node, copy that or let it sync.",
-            f"Only then drain or take away nodes of {_pools(was)}.",
+            f"Make sure the nodes of {_pools(will)} are Ready, labelled and tainted.",
+            "The rollout moves it pod by pod. Copy data that it keeps on its node, or wait until it has synchronized.",
+            f"Only then drain or remove nodes of {_pools(was)}.",
         ),
         checks=(quorum.complete,) if quorum else (),
         risk="Local volumes stay on the old nodes." if quorum or _keeps_data(new) else "",
@@ -167,7 +167,7 @@ def _rolled(old: Workload, new: Workload, quorum: Quorum | None) -> Change:
             Phase.ROLL,
             f"rolls {title_of(new)}: {why}",
             (new.resource.urn,),
-            steps=("Kubernetes replaces its pods by the rollout's own rules.",),
+            steps=("Kubernetes replaces its pods according to its update strategy.",),
         )
     by_hand = new.strategy.at("type").text("RollingUpdate") == "OnDelete"
     who = "Delete its pods yourself" if by_hand else "Kubernetes replaces its pods"
@@ -177,7 +177,7 @@ def _rolled(old: Workload, new: Workload, quorum: Quorum | None) -> Change:
         f"rolls quorum {quorum.title}, {quorum.size} members: {why}",
         (new.resource.urn,),
         steps=(
-            "Roll this quorum alone: no other quorum and no drain meanwhile.",
+            "Roll only this quorum; do not roll another quorum or drain a node meanwhile.",
             f"{who} one after another; each is Ready, and has all the data, before the next.",
         ),
         checks=(quorum.complete,),
@@ -187,12 +187,16 @@ def _rolled(old: Workload, new: Workload, quorum: Quorum | None) -> Change:
 
 
 def _strategy(new: Workload, keys: list[str]) -> Change:
-    says = f"{title_of(new)} rolls by other rules: {', '.join(keys)}"
+    says = f"{title_of(new)} has another update strategy: {', '.join(keys)}"
     return Change(Kind.STRATEGY_CHANGED, Phase.PREPARE, says, (new.resource.urn,))
 
 
 def _runs_again(new: Workload) -> Change:
-    says = f"{title_of(new)} is made anew and runs again" if new.kind == "Job" else f"{title_of(new)} runs otherwise"
+    says = (
+        f"{title_of(new)} is recreated and runs again"
+        if new.kind == "Job"
+        else f"{title_of(new)} runs with another specification"
+    )
     return Change(Kind.JOB_RUNS, Phase.ROLL, says, (new.resource.urn,))
 
 
@@ -215,8 +219,8 @@ def _removed(old: Workload) -> Change:
         Phase.SHRINK,
         f"removes {title_of(old)}",
         (old.resource.urn,),
-        steps=("Take away what calls it.", "Then take it away."),
-        risk="What it kept on its nodes stays there until somebody clears it." if _keeps_data(old) else "",
+        steps=("Remove its clients.", "Then remove it."),
+        risk="Its data stays on its nodes until it is deleted there." if _keeps_data(old) else "",
         level=Level.RISKY if _keeps_data(old) else Level.PLAIN,
     )
 
@@ -229,13 +233,13 @@ def _renamed(old: Workload, new: Workload, quorum: Quorum | None) -> Change:
         f"renames {title_of(old)} to {object_name(new.resource)}",
         (new.resource.urn, old.resource.urn),
         steps=(
-            "Make the new one beside the old one.",
+            "Create the new workload beside the old one.",
             *(("Copy the data, or let new members join the old quorum one at a time.",) if data else ()),
-            "Lead its clients to the new name.",
-            "Take the old one away in a later change.",
+            "Point its clients to the new name.",
+            "Remove the old workload in a later change.",
         ),
         checks=(quorum.complete,) if quorum else (),
-        risk="The data stays under the old name; the new quorum begins empty." if quorum else "",
+        risk="The data stays under the old name; the new quorum starts empty." if quorum else "",
         level=Level.FORBIDDEN if quorum else Level.RISKY,
     )
 

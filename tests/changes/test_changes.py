@@ -138,7 +138,7 @@ CASES = [
         says="1 member of 3 would stay; a majority is 2.",
     ),
     Case(
-        "a quorum is taken away",
+        "a quorum is removed",
         CLOUD,
         [each for each in CLOUD if not each.urn.endswith("StatefulSet::rabbitmq")],
         [(Kind.MEMBERS_LEAVE, "rabbitmq", Phase.REMOVE, FORBIDDEN)],
@@ -262,14 +262,14 @@ CASES = [
             edited(CLOUD, "master-1", files={"/etc/etcd/etcd.env": "1"}), "master-2", files={"/etc/etcd/etcd.env": "1"}
         ),
         [(Kind.MACHINE_CONFIGURED, "master-1 master-2", Phase.ROLL, RISKY)],
-        says="All at once, etcd loses its majority (2 of 3).",
+        says="If all are down at once, etcd loses its majority (2 of 3).",
     ),
     Case(
         "a taint and a label",
         CLOUD,
         replaced(CLOUD, machine_pool("compute", 5, taints=[], labels={"quorate.io/pool": "compute", "x": "y"})),
         [(Kind.NODE_MARKED, "computes", Phase.MARK, PLAIN)],
-        says="label x=y comes; taint quorate.io/dedicated=compute:NoSchedule goes",
+        says="new label x=y; removed taint quorate.io/dedicated=compute:NoSchedule",
     ),
     Case(
         "a machine in another pool",
@@ -324,7 +324,7 @@ CASES = [
         [(Kind.SERVICE_RENAMED, "one two", Phase.MOVE, RISKY)],
     ),
     Case(
-        "a quorum under another name begins empty",
+        "a quorum under another name starts empty",
         CLOUD,
         [*(each for each in CLOUD if not each.urn.endswith("StatefulSet::rabbitmq")), quorum("rabbit")],
         [(Kind.SERVICE_RENAMED, "rabbit rabbitmq", Phase.MOVE, FORBIDDEN)],
@@ -450,7 +450,7 @@ def test_grown_before_moved_before_drained() -> None:
 def test_a_quorum_that_cannot_be_counted_is_no_safe_change() -> None:
     """Its size is not known before the update; so nobody can say that a majority stays."""
     found = compared(CLOUD, edited(CLOUD, "rabbitmq", "StatefulSet", spec__replicas=UNKNOWN))
-    (untold,) = [each for each in found if each.says.startswith("what happens to quorums cannot be told")]
+    (untold,) = [each for each in found if each.says.startswith("the changes of quorums are not completely known")]
     assert untold.level is Level.FORBIDDEN
     assert "replicas of rabbitmq" in untold.says
 

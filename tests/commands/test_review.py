@@ -21,7 +21,7 @@ BASE = Base("main", "0123456789ab")
 ENGINE = cast("Engine", None)
 """Nobody starts it here."""
 ROLLS = Change(Kind.MEMBERS_ROLLED, Phase.ROLL, "rolls quorum rabbitmq", ("urn",), level=Level.RISKY)
-GONE = Change(Kind.MEMBERS_LEAVE, Phase.REMOVE, "takes away the whole quorum", ("urn",), level=Level.FORBIDDEN)
+GONE = Change(Kind.MEMBERS_LEAVE, Phase.REMOVE, "removes the whole quorum", ("urn",), level=Level.FORBIDDEN)
 
 
 def sides(stack: str, change: Change) -> Sides:
