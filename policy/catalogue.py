@@ -98,9 +98,13 @@ def _lines() -> Iterator[str]:
     yield "<!-- Written by `python -m policy.catalogue` from policy/rules; a test keeps it in step. -->"
     yield ""
     yield f"{len(RULES)} rules. A mandatory rule stops an update; an advisory rule warns. The stack's profile decides"
-    yield "which applies. A rule that cannot be evaluated (unknown value, error) counts as violated. Sources are cited"
-    yield "by document number and section. [rules-not-made.md](rules-not-made.md) lists the requirements without a"
-    yield "rule, with the reason."
+    yield "which applies. A rule that cannot be evaluated (unknown value, error) counts as violated."
+    yield ""
+    yield "A source is cited by document, section and, in brackets, the number of the sentence in that section. Every"
+    yield "subheading, list item and table row without a full stop counts as a sentence; listings do not count. The"
+    yield "text is a paraphrase of that one sentence; square brackets contain context from the sentences around it. A"
+    yield "*project rule* goes beyond the documents, for the reason given. [rules-not-made.md](rules-not-made.md) lists"
+    yield "the requirements without a rule, with the reason."
     yield ""
     yield from _documents()
     yield ""
@@ -133,7 +137,7 @@ def _section(each: AnyRule) -> Iterator[str]:
         yield "*Parameters.* " + "; ".join(f"{key}: {_written(value)}" for key, value in each.parameters.items())
     yield ""
     for source in each.sources:
-        yield f"- {source}: {source.says}"
+        yield f"- {source}: {source.quotation}"
 
 
 def _written(value: object) -> str:
@@ -174,7 +178,8 @@ def _table(title: str, last: str, rows: Sequence[str]) -> Iterator[str]:
 
 
 def _row(norm: Norm, last: str) -> str:
-    return f"| {norm.section} | {norm.says} | {last} |"
+    numbers = " and ".join(str(each) for each in norm.sentences)
+    return f"| {norm.section} ({numbers}) | {norm.says} | {last} |"
 
 
 def _links(rules: Iterable[str]) -> str:

@@ -15,6 +15,7 @@ from policy.facts.properties import Malformed, NotKnown
 from policy.facts.resource import Resource
 from policy.facts.stack import LAB, PRODUCTION, Facts, NoNodes
 from policy.findings import Enforcement, Finding, Severity, Verdict
+from policy.requirements import PROJECT, requirement
 
 
 class Subject(Protocol):
@@ -31,16 +32,45 @@ S = TypeVar("S", bound=Subject)
 
 @dataclass(frozen=True)
 class Source:
-    """Where a rule comes from: a source document and its section, or a requirement of the project itself."""
+    """Where a rule comes from: a sentence of a source document, or a requirement of the project itself.
+
+    The sentence is listed, with its paraphrase, in policy/requirements.
+    """
 
     seed: str
     """The number of the document, or "project" for what Quorate requires beyond the documents."""
     section: str
-    says: str
-    """A paraphrase of one sentence of that section."""
+    sentence: int
+    """The number of the sentence in its section, from 1."""
+
+    @property
+    def says(self) -> str:
+        """A paraphrase of the sentence."""
+        return requirement(self.seed, self.section, self.sentence).says
+
+    @property
+    def why(self) -> str:
+        """Why the project requires more than the documents; empty for a sentence of a document."""
+        return requirement(self.seed, self.section, self.sentence).why
 
     def __str__(self) -> str:
-        return f"{self.seed}, {self.section}"
+        document = "project rule" if self.seed == PROJECT else self.seed
+        return f"{document}, {self.section} ({self.sentence})"
+
+    @property
+    def quotation(self) -> str:
+        """The paraphrase, and the reason for a project rule, in one line."""
+        return f"{self.says}. Reason: {self.why}" if self.why else self.says
+
+    def to_json(self) -> dict[str, str | int]:
+        """As findings.json has it (schemas/findings.schema.json)."""
+        return {
+            "document": self.seed,
+            "section": self.section,
+            "sentence": self.sentence,
+            "says": self.says,
+            "why": self.why,
+        }
 
 
 @dataclass(frozen=True)

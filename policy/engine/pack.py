@@ -41,7 +41,7 @@ class RulePolicy(StackValidationPolicy):
             display_name=rule.title,
             severity=Severity(rule.severity.value),
             framework=PolicyComplianceFramework(
-                name="Fuel-CCP reference architectures", reference=rule.source, specification=first.says
+                name="Fuel-CCP reference architectures", reference=rule.source, specification=str(first)
             ),
             remediation_steps=rule.remediation,
             url=f"{PAGE}#{rule.id}",

@@ -5,11 +5,15 @@ Data, a file for each part of a document (004-5.5.yaml, …):
     documents: ["004"]            # several where they contain one text
     sections: ["5.3", "5.4"]      # what the file covers, with all subsections; the whole document if left out
     norms:
-      - {section: "5.4.12", says: a paraphrase of one sentence, rule: rabbitmq-size}
-      - {section: "5.3.6 and 5.4.6", says: a sentence of both sections, rule: [instances-match-row, services-apart]}
-      - {section: "5.4.10", says: a paraphrase of one sentence, why_not: the reason why no rule evaluates it}
+      - {section: "5.4.12", sentence: 10, says: a paraphrase of one sentence, rule: rabbitmq-size}
+      - {section: "5.3.6 and 5.4.6", sentence: [6, 7], says: a sentence of both sections, rule: instances-match-row}
+      - {section: "5.4.10", sentence: 3, says: a paraphrase of one sentence, why_not: why no rule evaluates it}
 
-The document `project` contains what Quorate requires beyond the source documents.
+`sentence` is the number of the sentence in its section. Every subheading, list item and table row without a full stop
+counts as a sentence; listings and the heads of option tables do not count. In a paraphrase, text in square brackets is
+context from the sentences around it.
+
+The document `project` contains what Quorate requires beyond the source documents, and `why`.
 
 `python -m policy.catalogue` writes docs/rules-not-made.md from these files. Tests check both directions: an entry names
 existing rules, and a rule is named by an entry of each section that it cites. Where the source documents are at hand,
@@ -20,12 +24,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
 from files import yaml_reader
 
 FOLDER = Path(__file__).parent
+PROJECT = "project"
 
 DOCUMENTS = {
     "000": "Reduced footprint (specification of OpenStack Fuel, as merged)",
@@ -33,7 +39,7 @@ DOCUMENTS = {
     "002": "TripleO Deploy Cloud Hypervisor Type (specification of TripleO)",
     "003": "TripleO Deploy Cloud Hypervisor Type (another copy of 002)",
     "004": "CCP Documentation (Fuel-CCP, release of 15 November 2017)",
-    "project": "Requirements of Quorate itself",
+    PROJECT: "Requirements of Quorate itself",
 }
 """The titles of the documents, by the name that sources cite."""
 
@@ -44,12 +50,16 @@ class Norm:
 
     section: str
     """The section's number or title; "5.3.6 and 5.4.6" for a sentence of both."""
+    sentences: tuple[int, ...]
+    """The number of the sentence in each of the sections, from 1."""
     says: str
     """A paraphrase of that sentence."""
     rules: tuple[str, ...]
     """Ids of the rules that evaluate it."""
     why_not: str
     """Why no rule evaluates it; empty if one does."""
+    why: str = ""
+    """Why Quorate requires it; empty for a sentence of a source document."""
 
     @property
     def sections(self) -> tuple[str, ...]:
@@ -89,14 +99,37 @@ def parts() -> Iterator[Part]:
 
 def _norm(file: str, written: dict[str, Any]) -> Norm:
     where = f"{file}, {written.get('section')}: {written.get('says')}"
-    if unknown := written.keys() - {"section", "says", "rule", "why_not"}:
-        raise ValueError(f"{where}: unknown {', '.join(sorted(unknown))}; write section, says and rule or why_not")
+    if unknown := written.keys() - {"section", "sentence", "says", "rule", "why_not", "why"}:
+        known = "section, sentence, says and rule or why_not"
+        raise ValueError(f"{where}: unknown {', '.join(sorted(unknown))}; write {known}")
     if not written.get("section") or not written.get("says") or ("rule" in written) == ("why_not" in written):
         raise ValueError(f"{where}: write section, says and one of rule and why_not")
     rule: str | list[str] = written.get("rule", [])
+    sentence: int | list[int] = written.get("sentence", [])
     return Norm(
         section=str(written["section"]),
+        sentences=(sentence,) if isinstance(sentence, int) else tuple(sentence),
         says=written["says"],
         rules=(rule,) if isinstance(rule, str) else tuple(rule),
         why_not=written.get("why_not", ""),
+        why=written.get("why", ""),
     )
+
+
+@cache
+def _by_sentence() -> dict[tuple[str, str, int], Norm]:
+    return {
+        (document, section, number): norm
+        for part in parts()
+        for norm in part.norms
+        for document in part.documents
+        for section, number in zip(norm.sections, norm.sentences, strict=True)
+    }
+
+
+def requirement(document: str, section: str, sentence: int) -> Norm:
+    """The requirement that a sentence states. LookupError if it is not listed."""
+    try:
+        return _by_sentence()[document, section, sentence]
+    except KeyError:
+        raise LookupError(f"no requirement of document {document}, section {section}, sentence {sentence}") from None

@@ -32,12 +32,8 @@ def _rivals(facts: Facts, workload: Workload) -> tuple[str, ...]:
     rationale="Horizon can generate significant load, and one Apache server must not wrap both: keystone answers for "
     "every request of every service.",
     sources=(
-        Source(
-            "004",
-            "5.4.6",
-            "since Horizon can generate significant load, it is not recommended to co-locate it with Keystone",
-        ),
-        Source("004", "5.4.11", "it is not recommended to use the same Apache2 server for both Horizon and Keystone"),
+        Source("004", "5.4.6", 13),
+        Source("004", "5.4.11", 7),
     ),
     remediation="Let them run on different pools (node affinity on quorate.io/pool), or add a required "
     "podAntiAffinity over kubernetes.io/hostname that selects the other's pods.",
@@ -68,8 +64,8 @@ def services_apart(facts: Facts, workload: Workload) -> Iterator[Problem]:
     rationale="OSDs need many resources while they recover lost data. Other services on their nodes slow the "
     "recovery down.",
     sources=(
-        Source("004", "5.4.14", "it is recommended that no other services are placed to the OSD nodes"),
-        Source("004", "5.3.14", "it is recommended that no other services are placed to the OSD nodes"),
+        Source("004", "5.4.14", 24),
+        Source("004", "5.3.14", 24),
     ),
     remediation="Taint the storage nodes (quorate.io/dedicated=storage:NoSchedule) and let ceph-osd alone tolerate it.",
     subjects=lambda facts: facts.workloads,

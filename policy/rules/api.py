@@ -90,9 +90,9 @@ def _reaches_api(facts: Facts, machine: Machine) -> bool:
     rationale="A worker that uses one API server stops when it fails. A single proxy for all workers is another "
     "single point of failure; a proxy on each worker fails with that worker alone.",
     sources=(
-        Source("004", "5.5.5", "a single static pod with Proxy Server runs on every Minion node"),
-        Source("004", "5.5.5", "services on Minion nodes connect to the API via the local instance of Proxy Server"),
-        Source("004", "5.5.9", "make sure that the node being deleted is not present in any service's configuration"),
+        Source("004", "5.5.5", 20),
+        Source("004", "5.5.5", 23),
+        Source("004", "5.5.9", 20),
     ),
     remediation="Give every machine except the masters an nginx.conf whose upstream lists the address of each "
     "master with port 6443, and the static pod that runs it.",
@@ -124,7 +124,7 @@ def api_proxy_knows_all_masters(facts: Facts, machine: Machine) -> Iterator[Prob
     severity=Severity.HIGH,
     rationale="kubelet and kube-proxy keep long connections that are silent most of the time. A proxy that closes "
     "them makes every client reconnect: at 1000 nodes that cost 20 cores of the API servers.",
-    sources=(Source("004", "5.5.8", "the default value (3s) was changed to the more appropriate value of 10m"),),
+    sources=(Source("004", "5.5.8", 7),),
     remediation="Set `proxy_timeout 10m;` in the server block that forwards to port 6443.",
     subjects=proxies,
     not_applicable_reason="the stack has no nginx in front of API servers",
@@ -163,7 +163,7 @@ def _arguments(configuration: Mapping[str, Any], component: str) -> dict[str, st
     severity=Severity.HIGH,
     rationale="With the default of 400, the API servers answer 429 long before the peak load of 1000 nodes, and "
     "nodes whose kubelets cannot report are marked unreachable.",
-    sources=(Source("004", "5.5.8", "the default is 400; it has to be adjusted to 2000 at the given scale"),),
+    sources=(Source("004", "5.5.8", 14),),
     remediation="Set apiServer.extraArgs max-requests-inflight to 2000 in kubeadm's ClusterConfiguration.",
     subjects=_configured,
     applies=lambda facts, _machine: large(facts),
@@ -186,8 +186,8 @@ def api_requests_in_flight(_facts: Facts, machine: Machine) -> Iterator[Problem]
     rationale="Three replicas run and one is active. Without leader election all three act on the same pods at the "
     "same time.",
     sources=(
-        Source("004", "5.5.4", "leader election parameter for scheduler must be true"),
-        Source("004", "5.5.4", "leader election parameter for controller manager must be true"),
+        Source("004", "5.5.4", 16),
+        Source("004", "5.5.4", 25),
     ),
     remediation="Set extraArgs leader-elect to true for scheduler and controllerManager in kubeadm's "
     "ClusterConfiguration.",
@@ -235,9 +235,7 @@ def _is_dns(image: str) -> bool:
     title="Clusters of 1000 nodes or more run at least 6 DNS replicas",
     severity=Severity.MEDIUM,
     rationale="Every pod of every node resolves names through DNS. kubeadm's two replicas are for a small cluster.",
-    sources=(
-        Source("004", "5.5.8", "the number of instances of the kubedns pod was increased to 6 to handle the load"),
-    ),
+    sources=(Source("004", "5.5.8", 30),),
     remediation="Give CoreDNS 6 replicas (file dns/coredns.yaml of the first master, applied over kubeadm's own).",
     subjects=_dns,
     applies=lambda facts, _dns: large(facts),
@@ -262,14 +260,9 @@ def _with_bgp(facts: Facts) -> Iterator[Machine]:
     rationale="In a full mesh every node peers with every other node: half a million connections at 1000 nodes, and "
     "starting a node takes long. A single reflector would be a single point of failure of the whole network.",
     sources=(
-        Source(
-            "004",
-            "5.5.8",
-            "it is recommended to configure route reflectors for BGP daemons in all cases at scale of 1000 nodes",
-        ),
-        Source(
-            "004", "5.5.7", "it may be required to disable node-to-node mesh and configure route reflectors instead"
-        ),
+        Source("004", "5.5.8", 44),
+        Source("004", "5.5.7", 6),
+        Source("project", "Networks", 1),
     ),
     remediation="Set nodeToNodeMeshEnabled to false in the BGPConfiguration, give three nodes a "
     "routeReflectorClusterID, and write a BGPPeer from all nodes to them.",

@@ -46,7 +46,7 @@ def _sized(facts: Facts, workload: Workload) -> bool:
     title="Every pod's requests fit its eligible nodes",
     severity=Severity.HIGH,
     rationale="A pod that requests more than any of its nodes has stays Pending.",
-    sources=(Source("project", "Capacity", "every pod fits the nodes that it may run on"),),
+    sources=(Source("project", "Capacity", 1),),
     remediation="Lower the requests of its containers, or give it larger nodes.",
     subjects=lambda facts: facts.workloads,
     applies=_sized,
@@ -114,9 +114,7 @@ def _weight(workload: Workload) -> tuple[Decimal, Decimal, str]:
     severity=Severity.HIGH,
     rationale="Instances of a lost host start again on the remaining nodes. If these have too little capacity, some "
     "instances stay Pending until the host is back.",
-    sources=(
-        Source("project", "Capacity", "requests fit the nodes that remain after the loss of any one physical host"),
-    ),
+    sources=(Source("project", "Capacity", 3),),
     remediation="Add a node to the pools, on a physical host of its own, or lower the requests of what runs there.",
     subjects=_node_sets,
     applies=lambda _facts, node_set: len({node.server for node in node_set.nodes}) > 1,
@@ -228,7 +226,7 @@ def _at_once(facts: Facts, workloads: Sequence[Workload]) -> Resources:
     severity=Severity.MEDIUM,
     rationale="The scheduler takes pods in an order of its own and moves none afterwards. A service is sure of its "
     "place only on nodes that hold everything which may run there at once.",
-    sources=(Source("project", "Capacity", "every instance finds a node in whatever order pods are scheduled"),),
+    sources=(Source("project", "Capacity", 4),),
     remediation="Give the nodes more cores and memory, lower requests, or let fewer services run there.",
     subjects=_shared_nodes,
     not_applicable_reason="no workload runs on nodes of known size",
@@ -270,8 +268,8 @@ def _unsure(facts: Facts, workload: Workload) -> bool:
     rationale="Counts and dedicated nodes of an architecture were validated at its size. A cloud that has outgrown it "
     "runs a control plane that was not validated at that scale.",
     sources=(
-        Source("004", "5.3.16", "the following table summarizes the placement requirements of the services"),
-        Source("004", "5.4.16", "the following table summarizes the placement requirements of the services"),
+        Source("004", "5.3.16", 1),
+        Source("004", "5.4.16", 1),
     ),
     remediation="Name the next larger architecture (quorate:architecture), and add the controllers that it dedicates.",
     subjects=lambda facts: facts.clouds,

@@ -60,12 +60,8 @@ def _beside(service: str, *others: str) -> Callable[[Facts, Workload], bool]:
     rationale="A scheduler needs few resources and can share nodes with API servers. Other services lack the nodes "
     "that are dedicated to it.",
     sources=(
-        Source("004", "5.3.7", "schedulers can be placed to nodes running other Nova control plane services"),
-        Source(
-            "004",
-            "5.4.7",
-            "8 instances are distributed between the said dedicated nodes and/or nodes dedicated to other components",
-        ),
+        Source("004", "5.3.7", 19),
+        Source("004", "5.4.7", 37),
     ),
     remediation="Let nova-scheduler run on the nodes of nova-api (node affinity and toleration of their taint), and "
     "dedicate no node to it.",
@@ -95,17 +91,9 @@ def scheduler_beside_nova(facts: Facts, workload: Workload) -> Iterator[Problem]
     "Equal sets of eligible nodes are not enough: three instances of each service can run on different nodes of the "
     "same five.",
     sources=(
-        Source(
-            "004",
-            "5.4.8",
-            "L3 and DHCP agents are co-located with instances of Neutron Server on the same physical nodes",
-        ),
-        Source(
-            "004",
-            "5.3.8",
-            "L3 and DHCP agents are co-located with instances of Neutron Server on the same physical nodes",
-        ),
-        Source("project", "Placement", "a metadata agent runs wherever an L3 or a DHCP agent runs"),
+        Source("004", "5.4.8", 32),
+        Source("004", "5.3.8", 31),
+        Source("project", "Placement", 1),
     ),
     remediation="Let these services run on the same nodes, with as many instances of each as there are nodes and a "
     "required podAntiAffinity over kubernetes.io/hostname. Pod affinity is not enough: it is not enforced when a "
@@ -139,12 +127,8 @@ def network_agents_beside_server(facts: Facts, workload: Workload) -> Iterator[P
     rationale="The L2 agent connects the ports of virtual machines, routers and DHCP servers. On a node without an L2 "
     "agent, the routers of an L3 agent have no connectivity.",
     sources=(
-        Source(
-            "004", "5.4.8", "it has to run on any host that runs nova-compute, neutron-l3-agent or neutron-dhcp-agent"
-        ),
-        Source(
-            "004", "5.3.8", "it has to run on any host that runs nova-compute, neutron-l3-agent or neutron-dhcp-agent"
-        ),
+        Source("004", "5.4.8", 22),
+        Source("004", "5.3.8", 22),
     ),
     remediation="Extend the L2 agent's node affinity and tolerations to these nodes, or exclude them from the node "
     "affinity of the other services.",
@@ -171,8 +155,8 @@ def l2_agent_goes_along(facts: Facts, workload: Workload) -> Iterator[Problem]:
     rationale="The gateway needs few resources and no dedicated node. On other nodes it uses capacity that is planned "
     "for other services.",
     sources=(
-        Source("004", "5.3.14", "RADOS gateway servers run on the same nodes as Monitors"),
-        Source("004", "5.4.14", "RADOS gateway servers run on the same nodes as Monitors"),
+        Source("004", "5.3.14", 35),
+        Source("004", "5.4.14", 35),
     ),
     remediation="Give radosgw the node affinity and the tolerations of ceph-mon.",
     subjects=lambda facts: facts.workloads,

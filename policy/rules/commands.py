@@ -36,8 +36,8 @@ def _done(subject: Command | Machine) -> str:
     severity=Severity.CRITICAL,
     rationale="A restart is harmless while all other members are up, and stops the quorum while one of them is down.",
     sources=(
-        Source("004", "5.5.9", "check that quorum for etcd cluster is satisfied"),
-        Source("project", "Quorums", "a command that stops a quorum member checks the quorum first"),
+        Source("004", "5.5.9", 5),
+        Source("project", "Quorums", 2),
     ),
     remediation="Check first and abort on failure: `etcdctl endpoint health --cluster`, `rabbitmq-diagnostics "
     "check_if_node_is_quorum_critical`, `ceph mon ok-to-stop`, wsrep_cluster_status, `kubectl wait`; or remove the "
@@ -64,13 +64,7 @@ def command_asks_quorum(_facts: Facts, subject: Command | Machine) -> Iterator[P
     title="Commands that stop quorum members run on one machine at a time",
     severity=Severity.CRITICAL,
     rationale="Two members that restart at the same time are two members down at once.",
-    sources=(
-        Source(
-            "004",
-            "5.5.10",
-            "nodes has to be updated one-by-one, without restarting services on all nodes simultaneously",
-        ),
-    ),
+    sources=(Source("004", "5.5.10", 15),),
     remediation="Run each command on one machine, and make it depend on the previous machine's command (depends_on). "
     "Make each Machine with a member depend on the previous one in the same way.",
     subjects=_subjects,
@@ -112,12 +106,8 @@ def _needs_order(one: Command | Machine, other: Command | Machine) -> bool:
     severity=Severity.HIGH,
     rationale="An upgrade changes etcd's data. Some upgrades can be undone only from a snapshot.",
     sources=(
-        Source(
-            "004",
-            "5.5.10",
-            "first action which has to be run prior to update is backup of Kubernetes related stateful services (etcd)",
-        ),
-        Source("004", "5.5.10", "some of the operations are impossible to rollback"),
+        Source("004", "5.5.10", 12),
+        Source("004", "5.5.10", 62),
     ),
     remediation="Run `etcdctl snapshot save` first, in the same command or in one that it depends on.",
     subjects=_commands,

@@ -40,9 +40,7 @@ def _is_control_plane(_facts: Facts, each: Pods) -> bool:
     severity=Severity.MEDIUM,
     rationale="Access to pods is granted per namespace. In a shared namespace, everyone who may change other pods "
     "may change the control plane.",
-    sources=(
-        Source("004", "5.5.7", "all control-plane related Pods must be started in separate namespace kube-system"),
-    ),
+    sources=(Source("004", "5.5.7", 31),),
     remediation="Set metadata.namespace to kube-system.",
     subjects=pods,
     applies=_is_control_plane,
@@ -73,8 +71,8 @@ def _guarded(each: Pods) -> dict[str, str]:
     rationale="A process that can write a certificate authority or the manifest of a static pod controls the "
     "cluster. A compromised container must not be able to.",
     sources=(
-        Source("004", "5.5.7", "manifests for static Pods should be mounted (read only) from host system"),
-        Source("004", "5.5.7", "SSL certificates and any secrets should be mounted (read only) from host system"),
+        Source("004", "5.5.7", 24),
+        Source("004", "5.5.7", 25),
     ),
     remediation="Set readOnly: true in each volumeMount of such a hostPath.",
     subjects=pods,
@@ -103,8 +101,8 @@ def certificates_read_only(_facts: Facts, each: Pods) -> Iterator[Problem]:
     rationale="Without etcd there is no Kubernetes API. If a master tier lists no etcd members, no rule evaluates "
     "its etcd.",
     sources=(
-        Source("004", "5.5.9", "check that there are nodes with Master related services"),
-        Source("004", "5.5.3", "it may be required to install etcd cluster members to dedicated nodes"),
+        Source("004", "5.5.9", 4),
+        Source("004", "5.5.3", 6),
     ),
     remediation="Declare the members of etcd in the stack: on the masters, on dedicated nodes, or as a StatefulSet.",
     subjects=lambda facts: facts.master_tiers,
@@ -134,11 +132,8 @@ def _machines_of(facts: Facts, etcd: Etcd) -> list[Machine]:
     rationale="etcd holds the state of Kubernetes. The first action before any update is a backup; after an "
     "unplanned failure, the only backup is the last scheduled one.",
     sources=(
-        Source(
-            "004",
-            "5.5.10",
-            "first action which has to be run prior to update is backup of Kubernetes related stateful services (etcd)",
-        ),
+        Source("004", "5.5.10", 12),
+        Source("project", "Backups", 1),
     ),
     remediation="Give each member a systemd service with a timer, or the cluster a CronJob, that runs "
     "`etcdctl snapshot save`.",

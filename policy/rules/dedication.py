@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from blueprint.architecture.model import Row
 
 _TABLES = (
-    Source("004", "5.3.16", "table: Number Of Dedicated Nodes"),
-    Source("004", "5.4.16", "total number of nodes for control plane is 30"),
+    Source("004", "5.3.16", 2),
+    Source("004", "5.4.16", 2),
 )
 
 
@@ -32,8 +32,9 @@ _TABLES = (
     "share a node. A node is dedicated by a taint. A label alone does not keep other pods away.",
     sources=(
         *_TABLES,
-        Source("004", "5.3.12", "RabbitMQ servers are to be installed on the dedicated nodes"),
-        Source("004", "5.3.5", "MySQL is recommended to run on dedicated nodes"),
+        Source("004", "5.4.16", 32),
+        Source("004", "5.3.12", 49),
+        Source("004", "5.3.5", 29),
     ),
     remediation=f"Taint as many nodes as the row dedicates with {DEDICATED}=<service>:NoSchedule: give more servers "
     "the role controller, or name a smaller architecture.",
@@ -68,18 +69,12 @@ def dedicated_nodes_are_there(facts: Facts, _cloud: Cloud) -> Iterator[Problem]:
     "services beside nova-api, radosgw beside the Ceph monitors, no other service beside nova-conductor.",
     sources=(
         *_TABLES,
-        Source("004", "5.4.6", "these nodes can be used to host other low footprint services"),
-        Source("004", "5.4.6", "resource intensive services should not run on those nodes"),
-        Source("004", "5.4.7", "it can co-locate with more lightweight services"),
-        Source(
-            "004", "5.4.7", "conductor is resources-intensive service and should not be co-located with other services"
-        ),
-        Source(
-            "004",
-            "5.4.12",
-            "co-locating RabbitMQ with other services has negative impact on its performance and stability",
-        ),
-        Source("004", "5.4.13", "servers forming the Galera cluster must run on dedicated physical servers"),
+        Source("004", "5.4.6", 9),
+        Source("004", "5.4.6", 10),
+        Source("004", "5.4.7", 8),
+        Source("004", "5.4.7", 22),
+        Source("004", "5.4.12", 50),
+        Source("004", "5.4.13", 28),
     ),
     remediation="Remove the toleration of that pool's taint, or require node affinity to other pools "
     "(quorate.io/pool).",
@@ -134,10 +129,10 @@ def _admits_as_light(owner: Row, guest: Row) -> bool:
     rationale="RabbitMQ, Keystone and nova-api share their dedicated nodes with light services only. A guest that "
     "requests more than the limit slows down the service that the node is dedicated to.",
     sources=(
-        Source("004", "5.4.6", "these nodes can be used to host other low footprint services"),
-        Source("004", "5.4.6", "resource intensive services should not run on those nodes"),
-        Source("004", "5.4.7", "it can co-locate with more lightweight services"),
-        Source("project", "Placement", "a light instance requests at most 1 core and 4 GiB"),
+        Source("004", "5.4.6", 9),
+        Source("004", "5.4.6", 10),
+        Source("004", "5.4.7", 8),
+        Source("project", "Placement", 2),
     ),
     remediation="Lower the requests of its containers, or let it run on other nodes.",
     subjects=lambda facts: facts.workloads,
@@ -174,11 +169,9 @@ def _is_exclusive(facts: Facts, workload: Workload) -> bool:
     rationale="A service that also runs on shared nodes meets there the workloads it is separated from.",
     sources=(
         *_TABLES,
-        Source(
-            "004", "5.4.7", "conductor is resources-intensive service and should not be co-located with other services"
-        ),
-        Source("004", "5.4.13", "servers forming the Galera cluster must run on dedicated physical servers"),
-        Source("004", "5.4.15", "InfluxDB and Elasticsearch subsystems should run on dedicated servers"),
+        Source("004", "5.4.7", 22),
+        Source("004", "5.4.13", 28),
+        Source("004", "5.4.15", 36),
     ),
     remediation="Require node affinity to the service's own pool (quorate.io/pool) and to no other.",
     subjects=lambda facts: facts.workloads,

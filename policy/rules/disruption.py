@@ -12,10 +12,8 @@ from policy.findings import Severity
 from policy.rule import Problem, Source, rule
 from policy.wording import join_names, pluralize
 
-_DRAIN = Source("004", "5.5.9", "move workloads away from the minion")
-_ONE_BY_ONE = Source(
-    "004", "5.5.10", "nodes has to be updated one-by-one, without restarting services on all nodes simultaneously"
-)
+_DRAIN = Source("004", "5.5.9", 24)
+_ONE_BY_ONE = Source("004", "5.5.10", 15)
 
 
 def _guards(facts: Facts, group: Group) -> dict[str, list[Budget]]:
@@ -34,7 +32,7 @@ def _evictable(facts: Facts, group: Group) -> bool:
     severity=Severity.CRITICAL,
     rationale="A drain evicts pods as fast as it can. Only a PodDisruptionBudget makes the second drain wait until "
     "the first member is back. If two budgets select a pod, every eviction of it is rejected.",
-    sources=(_ONE_BY_ONE, Source("project", "Quorums", "a PodDisruptionBudget preserves the majority of every quorum")),
+    sources=(_ONE_BY_ONE, Source("project", "Quorums", 1)),
     remediation="Add one PodDisruptionBudget with maxUnavailable: 1 in the quorum's namespace whose selector matches "
     "the labels of all members' pods.",
     subjects=pod_groups,
@@ -64,8 +62,8 @@ def quorum_has_budget(facts: Facts, group: Group) -> Iterator[Problem]:
     severity=Severity.CRITICAL,
     rationale="A budget that allows half of the members to be evicted allows a drain to end the quorum.",
     sources=(
-        Source("004", "5.5.9", "check that quorum for etcd cluster is satisfied"),
-        Source("project", "Quorums", "a PodDisruptionBudget preserves the majority of every quorum"),
+        Source("004", "5.5.9", 5),
+        Source("project", "Quorums", 1),
     ),
     remediation="Set maxUnavailable: 1, or minAvailable to half of the members rounded down plus one.",
     subjects=pod_groups,
@@ -91,7 +89,11 @@ def budget_keeps_majority(facts: Facts, group: Group) -> Iterator[Problem]:
     title="Every PodDisruptionBudget allows at least one eviction",
     severity=Severity.HIGH,
     rationale="A budget that allows no eviction blocks every drain, so that nodes cannot be maintained.",
-    sources=(_DRAIN, _ONE_BY_ONE),
+    sources=(
+        _DRAIN,
+        _ONE_BY_ONE,
+        Source("project", "Updates", 2),
+    ),
     remediation="Allow one eviction: maxUnavailable: 1, or minAvailable below the number of replicas.",
     subjects=lambda facts: facts.budgets,
     applies=lambda facts, budget: any(
@@ -117,7 +119,7 @@ def drain_can_finish(facts: Facts, budget: Budget) -> Iterator[Problem]:
     severity=Severity.HIGH,
     rationale="A budget that selects no pods protects nothing. One that also counts another workload's pods, a "
     "Job's for example, lets that workload change how many members may be evicted.",
-    sources=(_DRAIN, Source("project", "Quorums", "a PodDisruptionBudget preserves the majority of every quorum")),
+    sources=(_DRAIN, Source("project", "Quorums", 1)),
     remediation="Make the budget's selector equal to the pod labels of one workload in its namespace, with a label "
     "that no other pod there has.",
     subjects=lambda facts: facts.budgets,

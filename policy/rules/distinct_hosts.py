@@ -22,18 +22,10 @@ from policy.wording import join_names, pluralize
     rationale="Two virtual machines on one physical host are one failure domain. Members on different nodes of one "
     "host fail together, and the quorum fails with them.",
     sources=(
-        Source(
-            "000",
-            "Problem description",
-            "full working HA will be possible with 3 physical nodes (each controller located on other physical server)",
-        ),
-        Source(
-            "004",
-            "5.4.14",
-            "proper resilience by using 3 or 5 instances of Ceph Monitor, each running on separate host",
-        ),
-        Source("004", "5.5.9", "check that quorum for etcd cluster is satisfied"),
-        Source("project", "Failure domains", "members of a quorum run on distinct physical hosts"),
+        Source("000", "Problem description", 3),
+        Source("004", "5.4.14", 19),
+        Source("004", "5.5.9", 5),
+        Source("project", "Failure domains", 1),
     ),
     remediation="Add a required podAntiAffinity with topologyKey quorate.io/server that selects the members' pods "
     "(or another rule that has the same effect: racks, a DoNotSchedule spread), label every node that may run them "
@@ -78,12 +70,8 @@ def _guest(facts: Facts, node: Node) -> bool:
     "label names another host than the one that runs the virtual machine, those rules pass while members share a "
     "host.",
     sources=(
-        Source(
-            "000",
-            "Problem description",
-            "full working HA will be possible with 3 physical nodes (each controller located on other physical server)",
-        ),
-        Source("project", "Failure domains", "virtual machines of one physical host are one failure domain"),
+        Source("000", "Problem description", 3),
+        Source("project", "Failure domains", 2),
     ),
     remediation="Set the node's label quorate.io/server to the server whose VirtHost lists the virtual machine.",
     subjects=lambda facts: facts.nodes,

@@ -53,18 +53,10 @@ def _members(facts: Facts, group: Group) -> bool:
     rationale="When a physical host fails, all its virtual machines fail with it. A quorum of which half may run on "
     "one host has a single point of failure.",
     sources=(
-        Source(
-            "000",
-            "Problem description",
-            "full working HA will be possible with 3 physical nodes (each controller located on other physical server)",
-        ),
-        Source(
-            "004",
-            "5.4.14",
-            "proper resilience by using 3 or 5 instances of Ceph Monitor, each running on separate host",
-        ),
-        Source("004", "5.5.9", "check that quorum for etcd cluster is satisfied"),
-        Source("project", "Failure domains", "the loss of any one physical host leaves every quorum its majority"),
+        Source("000", "Problem description", 3),
+        Source("004", "5.4.14", 19),
+        Source("004", "5.5.9", 5),
+        Source("project", "Failure domains", 3),
     ),
     remediation="Keep members apart over quorate.io/server (required podAntiAffinity), and spread the nodes that may "
     "run them over more physical hosts.",
@@ -100,18 +92,10 @@ def _several_instances(facts: Facts, workload: Workload) -> bool:
     severity=Severity.HIGH,
     rationale="Instances on different nodes of one physical host count as several and fail together.",
     sources=(
-        Source("004", "5.3.7", "scaled horizontally by adding instances of it running on different physical servers"),
-        Source(
-            "004",
-            "5.4.10",
-            "the instances of scheduler service should be distributed between different physical servers",
-        ),
-        Source("004", "5.4.14", "multiple radosgw daemons should be used to provide redundancy of the service"),
-        Source(
-            "000",
-            "Problem description",
-            "full working HA will be possible with 3 physical nodes (each controller located on other physical server)",
-        ),
+        Source("004", "5.3.7", 22),
+        Source("004", "5.4.10", 13),
+        Source("004", "5.4.14", 28),
+        Source("000", "Problem description", 3),
     ),
     remediation="Let it run on nodes of further physical hosts, or add a required podAntiAffinity over "
     "quorate.io/server that selects its own pods.",
@@ -147,7 +131,7 @@ def _in_racks(facts: Facts, group: Group) -> bool:
     severity=Severity.MEDIUM,
     rationale="A rack shares its switches and its power. The reference architectures have nine and thirty-five "
     "racks, so that members of a quorum can run in different racks.",
-    sources=(Source("project", "Failure domains", "the loss of any one rack leaves every quorum its majority"),),
+    sources=(Source("project", "Failure domains", 4),),
     remediation="Give the quorum nodes in different racks, or keep its members apart over quorate.io/rack.",
     subjects=groups,
     applies=_in_racks,

@@ -28,10 +28,8 @@ def is_pinned(image: str) -> bool:
     rationale="Without a tag, or with `latest`, an image is the last one that was pushed. Members of one quorum that "
     "start on different days run different versions.",
     sources=(
-        Source("project", "Images", "images carry a version tag or a digest, and production images a digest"),
-        Source(
-            "004", "5.5.10", "update is done by ensuring of files with Pod description which contain specific version"
-        ),
+        Source("project", "Images", 1),
+        Source("004", "5.5.10", 14),
     ),
     remediation="Use the version as the image's tag, preferably with its digest.",
     subjects=pods,
@@ -60,10 +58,8 @@ def _will_pull(facts: Facts, _each: Pods) -> bool:
     severity=Severity.HIGH,
     rationale="A registry can serve a different image under the same tag. A digest identifies exactly one image.",
     sources=(
-        Source("project", "Images", "images carry a version tag or a digest, and production images a digest"),
-        Source(
-            "004", "5.5.10", "update is done by ensuring of files with Pod description which contain specific version"
-        ),
+        Source("project", "Images", 1),
+        Source("004", "5.5.10", 14),
     ),
     remediation="Write the digests under quorate:images.digests, by the image's name (`skopeo inspect --format "
     "'{{.Digest}}' docker://<image>` prints it), or a whole reference under quorate:services.<name>.image.",
@@ -91,7 +87,7 @@ def _using(facts: Facts) -> Iterator[Cloud | Pods]:
     severity=Severity.MEDIUM,
     rationale="Kolla publishes there for testing: tags move with every job, old images are deleted, and the "
     "registry limits the rate of pulls. A cloud of a thousand nodes must not depend on it.",
-    sources=(Source("project", "Images", "images of Kolla's public namespace are mirrored or pinned by digest"),),
+    sources=(Source("project", "Images", 2),),
     remediation="Mirror the images, set the mirror (quorate:images.registry and namespace), and pin the images "
     "(quorate:images.digests).",
     subjects=_using,

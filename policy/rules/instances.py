@@ -16,8 +16,8 @@ from policy.rule import Problem, Source, rule
 from policy.wording import join_names, pluralize
 
 _TABLES = (
-    Source("004", "5.3.16", "table: Number Of Instances"),
-    Source("004", "5.4.16", "table: Number Of Instances"),
+    Source("004", "5.3.16", 2),
+    Source("004", "5.4.16", 2),
 )
 _NO_ROW = "no workload of the stack has a row in its reference architecture"
 
@@ -95,9 +95,9 @@ def quorum_larger_than_row(facts: Facts, group: Group) -> Iterator[Problem]:
     "machines, and a storage node without ceph-osd stores no data. A fixed number of replicas leaves out nodes that "
     "are added later.",
     sources=(
-        Source("004", "5.4.7", "one instance of Compute service runs per a hypervisor"),
-        Source("004", "5.4.8", "L2 agent works on every Compute node and on every node that runs L3 and/or DHCP agent"),
-        Source("project", "Placement", "a storage node runs one pod with its Ceph OSD daemons"),
+        Source("004", "5.4.7", 32),
+        Source("004", "5.4.8", 33),
+        Source("project", "Placement", 3),
     ),
     remediation="Make it a DaemonSet whose node affinity and tolerations reach every node of the row's pools.",
     subjects=lambda facts: facts.workloads,
@@ -164,7 +164,7 @@ def _sets_workers(facts: Facts, workload: Workload) -> bool:
     title="Nova schedulers run at least the worker threads their row requires",
     severity=Severity.LOW,
     rationale="A scheduler with fewer workers delays every new virtual machine when many are requested at once.",
-    sources=(Source("004", "5.3.7", "every scheduler instance must run with at least 3 worker threads"),),
+    sources=(Source("004", "5.3.7", 14),),
     remediation="Set `workers` in section [scheduler] of nova.conf to 3 or more, or remove it; Nova then starts one "
     "worker per core.",
     subjects=lambda facts: facts.workloads,

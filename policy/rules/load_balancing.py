@@ -27,9 +27,9 @@ def _balanced(facts: Facts, workload: Workload) -> bool:
     rationale="Without a Service, clients use the address of a single instance and fail with it; the other "
     "instances receive no requests. A headless Service resolves names and does not balance connections.",
     sources=(
-        Source("004", "5.3.16", "table: Requires a Load Balancer"),
-        Source("004", "5.4.16", "table: Requires a Load Balancer"),
-        Source("004", "5.4.8", "load balancer should be placed in front of the Neutron Server"),
+        Source("004", "5.3.16", 2),
+        Source("004", "5.4.16", 2),
+        Source("004", "5.4.8", 31),
     ),
     remediation="Add a Service (ClusterIP, not headless) in the workload's namespace whose selector matches its pod "
     "labels.",
@@ -78,8 +78,8 @@ def _balanced_database(facts: Facts, workload: Workload) -> bool:
     "spread over all members, OpenStack transactions end in deadlocks. A plain Service does not know the state of a "
     "member.",
     sources=(
-        Source("project", "Database", "clients reach Galera through a proxy instead of a member"),
-        Source("004", "5.4.16", "this service might require specialized load balancer (proxysql)"),
+        Source("project", "Database", 1),
+        Source("004", "5.4.16", 30),
     ),
     remediation="Let the Service select ProxySQL's pods, and configure ProxySQL with the members.",
     subjects=lambda facts: facts.workloads,

@@ -29,8 +29,8 @@ def _tiers(facts: Facts) -> Iterator[Component]:
     rationale="API server, scheduler, controller manager and etcd run on the masters. With fewer than three, "
     "maintenance of one leaves no quorum.",
     sources=(
-        Source("004", "5.5.3", "the proposed architecture includes 3 Master nodes with similar set of components"),
-        Source("004", "5.5.9", "check that there are nodes with Master related services"),
+        Source("004", "5.5.3", 26),
+        Source("004", "5.5.9", 4),
     ),
     remediation="Give the role master to three servers (or virtual machines on three physical hosts).",
     subjects=_tiers,
@@ -63,14 +63,11 @@ def _members(component: Component) -> Sequence[Member]:
     rationale="Masters that are virtual machines on one physical host fail together. A member that is listed twice "
     "counts once, so the quorum has fewer members than listed.",
     sources=(
-        Source(
-            "000",
-            "Problem description",
-            "full working HA will be possible with 3 physical nodes (each controller located on other physical server)",
-        ),
-        Source("004", "5.5.4", "3 API server pods running on 3 different nodes for redundancy"),
-        Source("004", "5.5.4", "three instances of etcd running in full mode on Master nodes"),
-        Source("004", "5.5.9", "check that quorum for etcd cluster is satisfied"),
+        Source("000", "Problem description", 3),
+        Source("004", "5.5.4", 4),
+        Source("004", "5.5.4", 60),
+        Source("004", "5.5.9", 5),
+        Source("project", "Failure domains", 1),
     ),
     remediation="Put each master on a physical host of its own, and list each of them once.",
     subjects=lambda facts: (*facts.etcds, *facts.master_tiers),
@@ -114,7 +111,10 @@ def _clusters(facts: Facts, etcd: Etcd) -> dict[str, set[str]]:
     title="All etcd members are configured with the same member list",
     severity=Severity.CRITICAL,
     rationale="Members that start with different lists form separate clusters, or none.",
-    sources=(Source("004", "5.5.9", "check that quorum for etcd cluster is satisfied"),),
+    sources=(
+        Source("004", "5.5.9", 5),
+        Source("project", "Quorums", 8),
+    ),
     remediation="Write the same ETCD_INITIAL_CLUSTER on every master, with each member once.",
     subjects=lambda facts: facts.etcds,
     applies=lambda facts, etcd: bool(_clusters(facts, etcd)),

@@ -43,8 +43,8 @@ def _configured(facts: Facts, workload: Workload) -> bool:
     rationale="By default RabbitMQ ignores partitions: both sides accept messages, and what one side accepted is "
     "lost when they join again. With pause_minority the side without the majority stops.",
     sources=(
-        Source("004", "5.3.12", "proposed solution is using pause_minority partition mode"),
-        Source("004", "5.4.12", "proposed solution is using pause_minority partition mode"),
+        Source("004", "5.3.12", 11),
+        Source("004", "5.4.12", 11),
     ),
     remediation="Write cluster_partition_handling = pause_minority into rabbitmq.conf "
     "(quorate:services.rabbitmq.config).",
@@ -82,8 +82,8 @@ def _speaks_of_queues(facts: Facts, config: ConfigMap) -> bool:
     rationale="A classic queue is stored on one member and is lost with it. Mirrored queues halve the throughput, "
     "broke clusters under load, and were removed in RabbitMQ 4. Quorum queues survive as long as a majority does.",
     sources=(
-        Source("004", "5.3.12", "using mirroring actually reduces the availability of queues"),
-        Source("project", "Messaging", "all queues are quorum queues"),
+        Source("004", "5.3.12", 21),
+        Source("project", "Messaging", 1),
     ),
     remediation="Set default_queue_type = quorum in rabbitmq.conf and rabbit_quorum_queue = true in section "
     "[oslo_messaging_rabbit] of every service, and remove policies with ha-mode.",

@@ -52,8 +52,8 @@ def _has_monitoring_nodes(facts: Facts, workload: Workload) -> bool:
     rationale="Monitoring must survive the failures that it reports. Its stores keep growing: on dedicated servers, "
     "a full log store takes no disk or memory from the control plane.",
     sources=(
-        Source("004", "5.3.15", "InfluxDB and Elasticsearch subsystems should run on dedicated servers"),
-        Source("004", "5.4.15", "InfluxDB and Elasticsearch subsystems should run on dedicated servers"),
+        Source("004", "5.3.15", 36),
+        Source("004", "5.4.15", 36),
     ),
     remediation="Give the stores node affinity to the pools of the monitoring nodes. Remove the tolerations of these "
     "pools' taints from other services.",
@@ -97,8 +97,8 @@ def _monitors(facts: Facts, workload: Workload) -> bool:
     severity=Severity.LOW,
     rationale="A log store that is short of memory loses log lines during a failure, when they are needed.",
     sources=(
-        Source("004", "5.3.15", "a typical setup at least requires a quad-core server with 8 GB of RAM"),
-        Source("004", "5.4.15", "a typical setup at least requires a quad-core server with 8 GB of RAM"),
+        Source("004", "5.3.15", 19),
+        Source("004", "5.4.15", 19),
     ),
     remediation="Put monitoring on larger machines, or give these more cores and memory (cpu and memory of the "
     "server, cpu and ram of the virtual machine).",

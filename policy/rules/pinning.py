@@ -24,7 +24,7 @@ def _applies(facts: Facts, workload: Workload) -> bool:
     severity=Severity.MEDIUM,
     rationale="Where the planner chooses a pool, it chooses again at each change: a server that comes or goes can move "
     "another one to a different quorum, which then loses a member and waits for a new one.",
-    sources=(Source("project", "Identity", "the pool of a server is written beside it"),),
+    sources=(Source("project", "Identity", 1),),
     remediation="Run make pin for the stack and commit the stack file: it writes the pools that the plan chose, and "
     "moves nothing.",
     subjects=lambda facts: facts.workloads,

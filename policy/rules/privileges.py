@@ -66,17 +66,8 @@ def _names(facts: Facts, each: Pods) -> set[str]:
     rationale="If a process with a privileged container, the host's network, processes or files is compromised, the "
     "attacker controls the node and every instance on it.",
     sources=(
-        Source("project", "Security", "only services that need the host have access to it"),
-        Source(
-            "002",
-            "Security Impact",
-            "it should not be possible to compromise the instance if an individual service is compromised",
-        ),
-        Source(
-            "003",
-            "Security Impact",
-            "it should not be possible to compromise the instance if an individual service is compromised",
-        ),
+        Source("project", "Security", 1),
+        Source("002", "Security Impact", 2),
     ),
     remediation="Remove privileged, hostNetwork, hostPID, hostIPC and hostPath. Store data on a PersistentVolume "
     "and settings in a ConfigMap.",

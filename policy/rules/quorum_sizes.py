@@ -40,9 +40,10 @@ def _wrong_size(members: int, *, least: int = 3, most: int | None = None, odd: b
     rationale="etcd stores the state of Kubernetes and serves while a majority of its members is up. An even number "
     "tolerates no more failures than one member less. More than seven members slow down every write.",
     sources=(
-        Source("004", "5.5.4", "three instances of etcd running in full mode on Master nodes"),
-        Source("004", "5.5.9", "check that quorum for etcd cluster is satisfied"),
-        Source("004", "5.5.3", "it should be possible to have a single-node installation"),
+        Source("004", "5.5.4", 60),
+        Source("004", "5.5.9", 5),
+        Source("004", "5.5.3", 7),
+        Source("project", "Quorums", 5),
     ),
     remediation="Give the role master to three, five or seven servers (replicas, where etcd is a StatefulSet).",
     subjects=groups,
@@ -64,9 +65,9 @@ def etcd_size(facts: Facts, group: Group) -> Iterator[Problem]:
     rationale="Galera stops serving on the side of a partition without a majority. Every member acknowledges each "
     "write, so more than five cost more than they add.",
     sources=(
-        Source("004", "2.2.5", "cluster size should be an odd number"),
-        Source("004", "2.2.5", "cluster size with more than 5 nodes will lead to big latency for write operations"),
-        Source("004", "5.4.16", "mysqld-server 3 3"),
+        Source("004", "2.2.5", 5),
+        Source("004", "2.2.5", 6),
+        Source("004", "5.4.16", 20),
     ),
     remediation="Set the database's replicas to 3 or 5 (quorate:services.mysqld.replicas).",
     subjects=groups,
@@ -86,12 +87,9 @@ def galera_size(facts: Facts, group: Group) -> Iterator[Problem]:
     rationale="With pause_minority, the side of a partition without a majority pauses. In an even cluster that "
     "splits in half, both sides pause.",
     sources=(
-        Source(
-            "004",
-            "5.3.12",
-            "RabbitMQ needs proper fencing mechanism to exclude split brain conditions and preserve a quorum",
-        ),
-        Source("004", "5.4.16", "rabbitmq-server 3 3"),
+        Source("004", "5.3.12", 10),
+        Source("004", "5.4.16", 19),
+        Source("project", "Quorums", 6),
     ),
     remediation="Set the message queue's replicas to an odd number from 3 (quorate:services.rabbitmq.replicas).",
     subjects=groups,
@@ -110,14 +108,8 @@ def rabbitmq_size(facts: Facts, group: Group) -> Iterator[Problem]:
     severity=Severity.CRITICAL,
     rationale="Monitors agree on the cluster map by majority. Without one, no client reaches its data.",
     sources=(
-        Source(
-            "004",
-            "5.4.14",
-            "proper resilience by using 3 or 5 instances of Ceph Monitor, each running on separate host",
-        ),
-        Source(
-            "004", "5.3.14", "proper resilience by using 3 instances of Ceph Monitor, each running on different hosts"
-        ),
+        Source("004", "5.4.14", 19),
+        Source("004", "5.3.14", 19),
     ),
     remediation="Set the monitors' replicas to 3 or 5 (quorate:services.ceph-mon.replicas).",
     subjects=groups,
@@ -136,7 +128,10 @@ def ceph_mon_size(facts: Facts, group: Group) -> Iterator[Problem]:
     severity=Severity.HIGH,
     rationale="Alerts depend on the metrics store, so it must survive the failures that it reports. Clustered InfluxDB "
     "votes. Instances of Prometheus do not vote, but each has its own copy of the metrics.",
-    sources=(Source("004", "5.3.15", "clustered InfluxDB needs at least three nodes to form a quorum"),),
+    sources=(
+        Source("004", "5.3.15", 37),
+        Source("project", "Monitoring", 1),
+    ),
     remediation="Set its replicas to 3 or more (quorate:services.influxdb-grafana.replicas).",
     subjects=lambda facts: facts.workloads,
     applies=lambda _facts, workload: is_metrics_store(workload),
@@ -156,7 +151,7 @@ def metrics_store_size(facts: Facts, workload: Workload) -> Iterator[Problem]:
     title="The log store has at least 3 members",
     severity=Severity.HIGH,
     rationale="Members elect a manager by majority and replicate each other's shards. Two members tolerate no failure.",
-    sources=(Source("004", "5.3.15", "at least three instances of Elasticsearch are recommended"),),
+    sources=(Source("004", "5.3.15", 39),),
     remediation="Set its replicas to 3 or more (quorate:services.elasticsearch-kibana.replicas).",
     subjects=groups,
     applies=_is(Quorum.LOGS),
@@ -182,7 +177,7 @@ def _other(facts: Facts, group: Group) -> bool:
     severity=Severity.HIGH,
     rationale="ZooKeeper, Consul, Vault, MongoDB, OVN databases, Sentinel and most programs that keep data in several "
     "members decide by majority. Two members survive no failure; a fourth survives no more than three do.",
-    sources=(Source("project", "Quorums", "a quorum of any program has an odd number of members, three or more"),),
+    sources=(Source("project", "Quorums", 11),),
     remediation="Set its replicas to an odd number from 3. If its instances do not vote, waive the rule with the "
     "reason.",
     subjects=groups,

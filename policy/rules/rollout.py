@@ -35,16 +35,9 @@ def _exclusive_deployment(facts: Facts, workload: Workload) -> bool:
     "node. If every node already has an instance, the new pod stays Pending; with the default of three replicas "
     "(maxSurge 1, maxUnavailable 0) the rollout stalls.",
     sources=(
-        Source(
-            "004",
-            "5.5.10",
-            "nodes has to be updated one-by-one, without restarting services on all nodes simultaneously",
-        ),
-        Source(
-            "004",
-            "5.5.9",
-            "verify that updating single service or a set of thereof doesn't degrade functions of the cluster",
-        ),
+        Source("004", "5.5.10", 15),
+        Source("004", "5.5.9", 37),
+        Source("project", "Updates", 3),
     ),
     remediation="Set strategy.rollingUpdate to maxSurge: 0 and maxUnavailable: 1, or add a node.",
     subjects=lambda facts: facts.workloads,
@@ -87,12 +80,8 @@ def _several(facts: Facts, workload: Workload) -> bool:
     rationale="A rollout that stops all instances before the new ones are ready interrupts the service. Strategy "
     "Recreate always does so, and maxUnavailable of 100% may.",
     sources=(
-        Source(
-            "004",
-            "5.5.10",
-            "nodes has to be updated one-by-one, without restarting services on all nodes simultaneously",
-        ),
-        Source("004", "5.4.7", "it is recommended to run at least 3 instances of API server at any time"),
+        Source("004", "5.5.10", 15),
+        Source("004", "5.4.7", 9),
     ),
     remediation="Set the strategy to RollingUpdate with maxUnavailable: 1 (a DaemonSet may have a percentage).",
     subjects=lambda facts: facts.workloads,
@@ -125,7 +114,7 @@ def rollout_keeps_service(facts: Facts, workload: Workload) -> Iterator[Problem]
     severity=Severity.MEDIUM,
     rationale="A StatefulSet with a partition, the strategy OnDelete or a paused Deployment leaves instances on the "
     "old revision, while the update reports success.",
-    sources=(Source("project", "Updates", "a rolling update reaches every instance"),),
+    sources=(Source("project", "Updates", 1),),
     remediation="Remove rollingUpdate.partition, paused and OnDelete when the update shall continue.",
     subjects=lambda facts: facts.workloads,
     applies=lambda facts, workload: (

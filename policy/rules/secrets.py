@@ -109,7 +109,7 @@ def _in_text(value: Properties, where: str) -> Iterator[str]:
     severity=Severity.CRITICAL,
     rationale="A value in clear text is stored in the state and in the rendered tree, appears in every shared "
     "preview, and is readable by everyone who may list the object.",
-    sources=(Source("project", "Security", "no object, file or command holds a secret in clear text"),),
+    sources=(Source("project", "Security", 2),),
     remediation="Give the value as a Pulumi secret (`pulumi config set --secret`, `config.require_secret`) in a "
     "Kubernetes Secret, and refer to that with secretKeyRef or a mounted file; on machines, install the file by "
     "hand or from a vault. Then rotate the value: it has been exposed.",

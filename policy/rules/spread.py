@@ -49,11 +49,10 @@ def _several(facts: Facts, workload: Workload) -> bool:
     rationale="Replicas are counted for availability. Two instances on one node fail together, and the scheduler "
     "may put them there unless a rule forbids it. A preferred anti-affinity is no guarantee.",
     sources=(
-        Source("004", "5.4.7", "one instance of Conductor service should be running per physical node"),
-        Source("004", "5.4.14", "Ceph Monitors should be placed to different physical nodes"),
-        Source(
-            "004", "5.4.15", "Elasticsearch scales horizontally by adding instances, each running on a separate node"
-        ),
+        Source("004", "5.4.7", 24),
+        Source("004", "5.4.14", 17),
+        Source("004", "5.4.15", 38),
+        Source("project", "Placement", 4),
     ),
     remediation="Add a required podAntiAffinity with topologyKey kubernetes.io/hostname whose labelSelector selects "
     "the workload's own pod labels.",
@@ -85,8 +84,8 @@ def one_instance_per_node(facts: Facts, workload: Workload) -> Iterator[Problem]
     rationale="With one instance per node, a workload with more replicas than eligible nodes has Pending pods, and "
     "a quorum has fewer members than its configuration states.",
     sources=(
-        Source("004", "5.4.16", "table: Number Of Instances"),
-        Source("project", "Capacity", "every instance has a node to run on"),
+        Source("004", "5.4.16", 2),
+        Source("project", "Capacity", 2),
     ),
     remediation="Add nodes to its pools, let it run on further pools (node affinity and tolerations), or lower "
     "spec.replicas.",

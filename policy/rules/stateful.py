@@ -19,11 +19,9 @@ from policy.wording import join_names
     rationale="A member that restarts without data must copy everything from the other members. If all members "
     "restart at once, the data is lost. Members that share one claim share its fate, and its files.",
     sources=(
-        Source("004", "5.3.5", "containers that run stateful services must have persistent storage attached to them"),
-        Source("004", "5.3.13", "all DB servers work with the local disk storage"),
-        Source(
-            "004", "5.4.17", "database files are kept on the local storage devices of nodes that run database servers"
-        ),
+        Source("004", "5.3.5", 47),
+        Source("004", "5.3.13", 14),
+        Source("004", "5.4.17", 19),
     ),
     remediation="Add a volumeClaimTemplate to the StatefulSet (or, to each member, a claim of its own or a directory "
     "of the node).",
@@ -56,8 +54,9 @@ def _finds_others(facts: Facts, workload: Workload) -> bool:
     rationale="Members address each other by name. Pods of a Deployment get a new name at each start, and names of "
     "a StatefulSet without its headless Service cannot be resolved.",
     sources=(
-        Source("004", "5.3.12", "hostnames of all cluster members must be resolvable from all cluster nodes"),
-        Source("004", "5.4.12", "hostnames of all cluster members must be resolvable from all cluster nodes"),
+        Source("004", "5.3.12", 41),
+        Source("004", "5.4.12", 41),
+        Source("project", "Quorums", 7),
     ),
     remediation="Use a StatefulSet whose spec.serviceName is a headless Service (clusterIP: None) that selects its "
     "pods.",

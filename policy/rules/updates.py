@@ -20,7 +20,7 @@ from policy.rule import Problem, Source, rule
 from policy.wording import join_names
 
 NO_RECORD = "no earlier deployment of this stack is known: it is the first, or its state was not opened"
-VALIDATION = Source("004", "5.5.9", "check that scale down or node decommissioning does not cause data lose")
+VALIDATION = Source("004", "5.5.9", 6)
 
 
 @dataclass(frozen=True)
@@ -103,11 +103,8 @@ def _group(facts: Facts, name: str) -> Group | None:
     "two, and the next failure then meets quorums that are already weakened.",
     sources=(
         VALIDATION,
-        Source(
-            "004",
-            "5.5.10",
-            "nodes has to be updated one-by-one, without restarting services on all nodes simultaneously",
-        ),
+        Source("004", "5.5.10", 15),
+        Source("project", "Quorums", 9),
     ),
     remediation="Split the change: remove, replace or move one server, run `make up`, wait until its members have "
     "joined again, then continue. If other servers move although you did not change them, pin their pools (`make "
@@ -134,11 +131,8 @@ def one_server_at_a_time(_facts: Facts, update: Update) -> Iterator[Problem]:
     "up before the next member is removed.",
     sources=(
         VALIDATION,
-        Source(
-            "004",
-            "5.5.10",
-            "nodes has to be updated one-by-one, without restarting services on all nodes simultaneously",
-        ),
+        Source("004", "5.5.10", 15),
+        Source("project", "Quorums", 10),
     ),
     remediation="Split the change: remove one member (one replica, or one server and its replacement), run `make up`, "
     "wait until the replacement has joined, then continue. If a size in between is even, waive the size rule for that "
@@ -162,8 +156,8 @@ def one_member_at_a_time(_facts: Facts, change: Change) -> Iterator[Problem]:
     "the quorum accepts no writes and no new members.",
     sources=(
         VALIDATION,
-        Source("004", "5.5.9", "check that quorum for etcd cluster is satisfied"),
-        Source("project", "Quorums", "an update keeps a majority of the existing members of every quorum"),
+        Source("004", "5.5.9", 5),
+        Source("project", "Quorums", 3),
     ),
     remediation="Add members in a separate update; remove others after the new ones have joined. To retire a "
     "quorum, run `make destroy`, or waive this rule and state where its data went.",
@@ -212,8 +206,8 @@ def carriers(facts: Facts) -> Iterator[Carrier]:
     rationale="A virt host's virtual machines are removed along with it. Fuel asked for a warning before such a "
     "node is deleted; if the host carries a quorum member, a warning is not enough.",
     sources=(
-        Source("000", "Acceptance criteria", "show warning before delete node with virt role"),
-        Source("project", "Quorums", "a virt host is removed only after its members have left every quorum"),
+        Source("000", "Acceptance criteria", 3),
+        Source("project", "Quorums", 4),
         VALIDATION,
     ),
     remediation="Leave the server in quorate:servers, move its virtual machines to another virt host one at a time "
@@ -238,11 +232,8 @@ def virt_host_leaves_empty(facts: Facts, carrier: Carrier) -> Iterator[Problem]:
     "that are removed together can hold every copy of an object.",
     sources=(
         VALIDATION,
-        Source(
-            "004",
-            "5.5.2",
-            "a sequence of actions has to be performed to gracefully remove services from cluster and migrate workload",
-        ),
+        Source("004", "5.5.2", 53),
+        Source("project", "Updates", 4),
     ),
     remediation="Remove one storage node from quorate:servers, run `make up`, wait until `ceph -s` reports HEALTH_OK, "
     "then remove the next.",

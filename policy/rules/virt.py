@@ -23,7 +23,7 @@ DISCLAIMERS = ("performance", "security")
 ISOLATION = "isolation"
 """Acknowledged where the hypervisor shares its kernel with its guests."""
 
-FOOTPRINT = Source("000", "Proposed change", "create additional virtual machines (KVM) on single physical machine")
+FOOTPRINT = Source("000", "Proposed change", 1)
 
 
 @rule(
@@ -33,12 +33,8 @@ FOOTPRINT = Source("000", "Proposed change", "create additional virtual machines
     rationale="Virtual machines separate the control plane's resources from the other workloads of a server. A "
     "controller or a master on the virt host itself removes that separation.",
     sources=(
-        Source("000", "Proposed change", "new virt role can be mixed with compute role"),
-        Source(
-            "000",
-            "Alternatives",
-            "no possibility to easy separate resources used by controller processes from compute processes",
-        ),
+        Source("000", "Proposed change", 7),
+        Source("000", "Proposed change", 34),
     ),
     remediation="Give the server the roles virt and compute, and run every other role in a virtual machine on it.",
     subjects=lambda facts: facts.virt_hosts,
@@ -63,12 +59,8 @@ def virt_mixes_with_compute_only(facts: Facts, host: VirtHost) -> Iterator[Probl
     rationale="Tenants' virtual machines and the control plane in one operating system compete for memory and CPU, "
     "and an attacker who escapes from a tenant's virtual machine reaches the control plane.",
     sources=(
-        Source(
-            "000",
-            "Alternatives",
-            "no possibility to easy separate resources used by controller processes from compute processes",
-        ),
-        Source("000", "Security impact", "this can lead to unknown security vulnerabilities"),
+        Source("000", "Proposed change", 34),
+        Source("000", "Security impact", 2),
     ),
     remediation="Give each machine one role; run the other role in a virtual machine (roles: [virt, compute]).",
     subjects=lambda facts: facts.machines,
@@ -93,7 +85,7 @@ def _clouds_with_guests(facts: Facts) -> Iterable[Cloud]:
     title="Virtual machine nodes require the feature reduced-footprint",
     severity=Severity.MEDIUM,
     rationale="The reduced footprint is for advanced users. It must not result from a mistake in a list of roles.",
-    sources=(Source("000", "Proposed change", "we will introduce new feature group and put reduced-footprint inside"),),
+    sources=(Source("000", "Proposed change", 8),),
     remediation="Add reduced-footprint to quorate:features, or remove the virt hosts.",
     subjects=_clouds_with_guests,
     not_applicable_reason="the stack has no Cloud, or no virtual machine is a node of it",
@@ -113,27 +105,10 @@ def virt_is_asked_for(_facts: Facts, cloud: Cloud) -> Iterator[Problem]:
     rationale="All services on few servers perform badly, tenants' virtual machines take resources from the control "
     "plane, and controllers run beside tenants' virtual machines. Containers share a kernel with all of them.",
     sources=(
-        Source(
-            "000",
-            "Performance Impact",
-            "running all OpenStack components on single physical machine in KVM will lead to bad performance",
-        ),
-        Source("000", "Security impact", "this can lead to unknown security vulnerabilities"),
-        Source(
-            "000",
-            "Documentation Impact",
-            "we will put BIG disclaimer about performance impact in case of using reduced-footprint",
-        ),
-        Source(
-            "002",
-            "Security Impact",
-            "libvirt+kvm uses virtualization and is much more secure then container based hypervisors",
-        ),
-        Source(
-            "003",
-            "Security Impact",
-            "libvirt+kvm uses virtualization and is much more secure then container based hypervisors",
-        ),
+        Source("000", "Performance Impact", 1),
+        Source("000", "Security impact", 2),
+        Source("000", "Documentation Impact", 2),
+        Source("002", "Security Impact", 5),
     ),
     remediation="Read the rationale, then set quorate:acknowledged: [performance, security]; add isolation if a "
     "virt host uses lxc or container.",
@@ -165,13 +140,8 @@ def _carriers(facts: Facts) -> Iterator[VirtHost | Domain]:
     rationale="The sources were designed for kvm, lxc and a container with a full init. Plain qemu emulates every "
     "instruction, so that a quorum member on it misses its deadlines.",
     sources=(
-        Source("000", "Proposed change", "create additional virtual machines (KVM) on single physical machine"),
-        Source(
-            "002", "Proposed Change", "alt-hypervisor could be substituted with libvirt+lxc, Docker, libvirt+kvm, etc."
-        ),
-        Source(
-            "003", "Proposed Change", "alt-hypervisor could be substituted with libvirt+lxc, Docker, libvirt+kvm, etc."
-        ),
+        Source("000", "Proposed change", 1),
+        Source("002", "Proposed Change", 3),
     ),
     remediation="Set hypervisor: kvm (or lxc, container) on the server, or type='kvm' in the libvirt domain.",
     subjects=_carriers,
@@ -196,8 +166,8 @@ def hypervisor_known(facts: Facts, carrier: VirtHost | Domain) -> Iterator[Probl
     severity=Severity.HIGH,
     rationale="A virt host that is removed from the stack file is deleted together with every virtual machine on it.",
     sources=(
-        Source("000", "Acceptance criteria", "show warning before delete node with virt role"),
-        Source("project", "Quorums", "a virt host is removed only after its members have left every quorum"),
+        Source("000", "Acceptance criteria", 3),
+        Source("project", "Quorums", 4),
     ),
     remediation="Set protect=True. Before a planned removal, empty the host and run `pulumi state unprotect <urn>`.",
     subjects=_carriers,
@@ -216,13 +186,7 @@ def virt_host_is_protected(_facts: Facts, carrier: VirtHost | Domain) -> Iterato
     title="Virtual machines of one pool run on distinct physical hosts",
     severity=Severity.CRITICAL,
     rationale="The nodes of a pool run the instances of the same services. Two nodes on one server fail together.",
-    sources=(
-        Source(
-            "000",
-            "Problem description",
-            "full working HA will be possible with 3 physical nodes (each controller located on other physical server)",
-        ),
-    ),
+    sources=(Source("000", "Problem description", 3),),
     remediation="Spread the virtual machines of a pool over as many servers as it has nodes.",
     subjects=lambda facts: facts.virt_hosts,
     applies=lambda _facts, host: bool(host.guests),
@@ -247,8 +211,8 @@ def controllers_on_different_servers(facts: Facts, host: VirtHost) -> Iterator[P
     rationale="A host that overcommits memory kills a virtual machine under load. One that overcommits CPUs makes "
     "the control plane compete with tenants.",
     sources=(
-        Source("000", "Performance Impact", "tenants VMs can affect reduced-footprint VMs performance"),
-        Source("project", "Capacity", "virtual machines fit their host beside its own reserve"),
+        Source("000", "Performance Impact", 2),
+        Source("project", "Capacity", 5),
     ),
     remediation="Remove virtual machines, make them smaller, or use a larger server.",
     subjects=lambda facts: facts.virt_hosts,
@@ -294,12 +258,8 @@ _GIB = {"b": 2**-30, "kib": 2**-20, "mib": 2**-10, "gib": 1, "tib": 2**10, "k": 
     rationale="Placement uses the sizes in the stack file. If a template omits one, libvirt applies its own "
     "default, and what fits in the plan does not fit in the machine.",
     sources=(
-        Source("000", "Data model impact", "details from nodes attributes will be used inside libvirt XML template"),
-        Source(
-            "000",
-            "Data model impact",
-            "template will be generated with empty value when user dont pass in value",
-        ),
+        Source("000", "Data model impact", 6),
+        Source("000", "Data model impact", 13),
     ),
     remediation="Use {name}, {cpu} and {ram} in the template that quorate:template names.",
     subjects=lambda facts: facts.machines,

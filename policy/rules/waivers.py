@@ -16,8 +16,8 @@ ADVISORY = {PRODUCTION: Enforcement.ADVISORY, LAB: Enforcement.ADVISORY}
 """An expired or unused waiver does not block an update; the failure it was written for does."""
 
 _NONE = "the stack file has no waiver"
-_PROJECT = Source("project", "Waivers", "a waiver names a rule, a resource, a reason, an owner and an expiry date")
-_WHY = Source("004", "5.5.9", "based on gates configuration they may or may not block the patch for promotion")
+_PROJECT = Source("project", "Waivers", 1)
+_WHY = Source("004", "5.5.9", 7)
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,6 @@ from tests.policy.world import Given
 ROOT = Path(__file__).resolve().parent.parent.parent
 PROGRAM = Path(__file__).resolve().parent / "program"
 
-collect_ignore = [] if "QUORATE_SEEDS" in os.environ else ["test_source_documents.py"]
-"""Not collected where the source documents, which are not part of the repository, are not at hand."""
-
 
 @dataclass(frozen=True)
 class Preview:

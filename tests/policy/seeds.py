@@ -6,11 +6,12 @@ The documents are not part of the repository.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from pathlib import Path
 
-from policy.requirements import Norm, Part
+from policy.requirements import PROJECT, Norm, Part
 
 NORMATIVE = re.compile(
     r"\b(should|shall|must|mandatory|recommended|requires?|required|needs?|needed|prohibited|make sure|ha(?:s|ve) to"
@@ -27,13 +28,28 @@ DESCRIPTIVE = re.compile(
 )
 """The same words in sentences that require nothing."""
 
-FOUND = 0.8
-"""The share of a paraphrase's words that its sentence contains, at least: a word or two may differ."""
+SHARED = 0.5
+"""The share of a paraphrase's words that its sentence contains, at least."""
 
+COPIED = 8
+"""The most words in a row that a paraphrase takes over from its sentence."""
+
+NAMES = frozenset(
+    re.findall(
+        r"\w+",
+        "ceph conductor dhcp elasticsearch etcd galera horizon influxdb keystone kubedns kubelet kubernetes libvirt "
+        "metadata minion monitor mysql mysqld neutron nginx nova osd pause_minority proxysql quorum rabbitmq radosgw "
+        "scheduler",
+    )
+)
+"""Products and key terms. A paraphrase has the same of them as its sentence: none more, none less."""
+
+_NUMBERS = {"two": "2", "three": "3", "four": "4", "five": "5", "six": "6"}
 _HEADING = re.compile(r"(\d(?:\.\d+)+) [A-Za-z\[][^\t]*")
 _ITEM = re.compile(r"^\s*(?:[•*]|-|\d+\.|\d+\))\s+")
 _RULER = re.compile(r"[=\-`\s]*")
 _END = re.compile(r"(?<!e\.g\.)(?<!i\.e\.)(?<!ex\.)(?<=[.!?;])\s+(?=[A-Z*`\"(“])")
+_CONTEXT = re.compile(r"\[[^\]]*\]")
 _FILLER = frozenset(
     re.findall(r"\w+", "a an the of to in on at by for from with and or is are be it its this that as so if table")
 )
@@ -44,7 +60,9 @@ class Sentence:
     """A sentence of a document."""
 
     section: str
-    """The section's number; empty in documents without numbers."""
+    """The section's number, or its title in documents without numbers."""
+    number: int
+    """Its number in the section, from 1. Every list item and table row begins a sentence; listings are not counted."""
     text: str
 
     @property
@@ -53,41 +71,85 @@ class Sentence:
         return NORMATIVE.search(DESCRIPTIVE.sub("", self.text)) is not None
 
 
-def sentences(document: str, *, numbered: bool) -> Iterator[Sentence]:
-    """The sentences of a document, in order, without listings (between code fences) and heads of tables."""
+def sentences(document: str, titles: Collection[str] = ()) -> Iterator[Sentence]:
+    """The sentences of a document, in order, without listings (between code fences) and heads of tables.
+
+    `titles` are the titles of the sections of a document without section numbers.
+    """
     section = ""
+    count = 0
     paragraph: list[str] = []
     fenced = False
     for written in [*document.splitlines(), ""]:
         line = "" if "\t" in written and "Description" in written else written.rstrip()
         fenced ^= line.startswith("```")
-        heading = _HEADING.fullmatch(line) if numbered and not fenced else None
+        heading = None if fenced else _heading(line, titles)
         if fenced or heading or _RULER.fullmatch(line) or _ITEM.match(line) or "\t" in line:
-            yield from _split(section, paragraph)
+            for count, text in enumerate(_split(paragraph), start=count + 1):  # noqa: B020 - goes on counting
+                yield Sentence(section, count, text)
             paragraph = []
         if heading:
-            section = heading[1]
+            section, count = heading, 0
         elif not fenced and not _RULER.fullmatch(line):
             paragraph.append(_ITEM.sub("", line, count=1).strip())
 
 
-def _split(section: str, paragraph: Sequence[str]) -> Iterator[Sentence]:
-    return (Sentence(section, each.strip()) for each in _END.split(" ".join(paragraph)) if each.strip())
+def _heading(line: str, titles: Collection[str]) -> str | None:
+    if titles:
+        return line.removesuffix(":") if line.removesuffix(":") in titles else None
+    numbered = _HEADING.fullmatch(line)
+    return numbered[1] if numbered else None
+
+
+def _split(paragraph: Sequence[str]) -> list[str]:
+    return [each.strip() for each in _END.split(" ".join(paragraph)) if each.strip()]
+
+
+def tokens(text: str) -> list[str]:
+    """The words of a text, in order: lower case, numbers as figures."""
+    found: list[str] = re.findall(r"[a-z0-9_]+", text.lower())
+    return [_NUMBERS.get(each, each) for each in found]
 
 
 def words(text: str) -> frozenset[str]:
     """The words of a text, without fillers and without their endings (the first six letters); figures stay whole."""
-    found = re.findall(r"[a-z0-9]+", text.lower())
-    return frozenset(each if each.isdigit() else each[:6] for each in found if each not in _FILLER)
+    found = (each for each in tokens(text) if each not in _FILLER)
+    return frozenset(each if _is_figure(each) else each[:6] for each in found)
 
 
-def stating(says: str, candidates: Iterable[Sentence]) -> list[Sentence]:
-    """The sentences that a paraphrase states: those that share the most of its words and all of its figures."""
-    said = words(says)
-    figures = {each for each in said if each.isdigit()}
-    shares = [(len(said & words(each.text)) / len(said), each) for each in candidates]
-    best = max((share for share, _ in shares), default=0.0)
-    return [each for share, each in shares if share == best >= FOUND and figures <= words(each.text)]
+def _is_figure(word: str) -> bool:
+    return any(each.isdigit() for each in word)
+
+
+def _figures(text: str) -> frozenset[str]:
+    return frozenset(each for each in tokens(text) if _is_figure(each))
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(each.removesuffix("s") for each in tokens(text)) & frozenset(
+        each.removesuffix("s") for each in NAMES
+    )
+
+
+def faults(says: str, sentence: Sentence) -> list[str]:
+    """What a paraphrase adds to its sentence. Context in square brackets is not compared."""
+    own = _CONTEXT.sub(" ", says)
+    added = (_figures(own) - _figures(sentence.text)) | (_names(own) - _names(sentence.text))
+    found = [f"adds {', '.join(sorted(added))}"] if added else []
+    share = len(words(own) & words(sentence.text)) / max(len(words(own)), 1)
+    return found if share >= SHARED else [*found, f"shares {share:.0%} of its words with the sentence"]
+
+
+def losses(says: str, sentence: Sentence) -> list[str]:
+    """The figures and names of a sentence that a paraphrase lacks."""
+    return sorted((_figures(sentence.text) - _figures(says)) | (_names(sentence.text) - _names(says)))
+
+
+def copied(says: str, sentence: Sentence) -> int:
+    """The most words in a row that a paraphrase takes over."""
+    ours, theirs = tokens(says), tokens(sentence.text)
+    runs = SequenceMatcher(None, ours, theirs, autojunk=False)
+    return runs.find_longest_match(0, len(ours), 0, len(theirs)).size
 
 
 @dataclass(frozen=True)
@@ -98,46 +160,53 @@ class Reading:
     document: str
     sentences: tuple[Sentence, ...]
 
-    def of(self, section: str) -> list[Sentence]:
-        """The sentences of a section; of the whole document where it has no numbers."""
-        return [each for each in self.sentences if each.section in ("", section)]
+    def sentence(self, section: str, number: int) -> Sentence | None:
+        """A sentence by its number; the last one if the section's heading occurs several times."""
+        found = [each for each in self.sentences if (each.section, each.number) == (section, number)]
+        return found[-1] if found else None
+
+    def located(self) -> Iterator[tuple[str, Norm, Sentence | None]]:
+        """Every requirement with each of its sentences, and where that is."""
+        for norm in self.part.norms:
+            for section, number in zip(norm.sections, norm.sentences, strict=True):
+                yield f"{self.document}, {section} ({number})", norm, self.sentence(section, number)
 
     def unfounded(self) -> list[str]:
-        """The requirements that state no sentence of their section."""
+        """The requirements that state something else than their sentence."""
         return [
-            f"{self.document}, {section}: {norm.says}"
-            for norm in self.part.norms
-            for section in norm.sections
-            if not stating(norm.says, self.of(section))
+            f"{where}: {norm.says}: {'; '.join(wrong)}"
+            for where, norm, sentence in self.located()
+            if (wrong := faults(norm.says, sentence) if sentence else ["no such sentence"])
         ]
 
     def missing(self) -> list[str]:
         """The sentences that require something and that no requirement states."""
-        stated = {(each.section, each.text) for norm in self.part.norms for each in self._stated(norm)}
+        stated = {(each.section, each.text) for _, _, each in self.located() if each}
         return [
-            f"{self.document}, {each.section}: {each.text}"
+            f"{self.document}, {each.section} ({each.number}): {each.text}"
             for each in self.sentences
             if each.normative and (each.section, each.text) not in stated
         ]
 
-    def _stated(self, norm: Norm) -> Iterator[Sentence]:
-        for section in norm.sections:
-            yield from stating(norm.says, self.of(section))
-
 
 def readings(folder: Path, parts: Iterable[Part]) -> Iterator[Reading]:
-    """Every part with its sentences. FileNotFoundError names a document that the folder does not contain."""
+    """Every part with its sentences. FileNotFoundError names a document that the folder does not contain.
+
+    Of several documents with one text, the first is read.
+    """
     for part in parts:
-        for document in part.documents:
-            if document == "project":
-                continue
-            text = _document(folder, document).read_text(encoding="utf-8")
-            covered = (each for each in sentences(text, numbered=bool(part.sections)))
-            yield Reading(part, document, tuple(each for each in covered if part.covers(document, each.section)))
+        document = part.documents[0]
+        if document != PROJECT:
+            titles = () if part.sections else {section for norm in part.norms for section in norm.sections}
+            covered = (
+                each for each in sentences(text(folder, document), titles) if part.covers(document, each.section)
+            )
+            yield Reading(part, document, tuple(covered))
 
 
-def _document(folder: Path, document: str) -> Path:
+def text(folder: Path, document: str) -> str:
+    """The text of a document. FileNotFoundError if the folder does not contain it."""
     found = sorted(folder.glob(f"{document}*.txt"))
     if not found:
         raise FileNotFoundError(f"no {document}*.txt in {folder}")
-    return found[0]
+    return found[0].read_text(encoding="utf-8")

@@ -12,7 +12,7 @@ from policy.catalogue import BY_ID, FAMILIES, RULES
 from policy.engine.pack import RulePolicy
 from policy.facts.stack import LAB, PRODUCTION
 from policy.findings import Enforcement, Severity
-from policy.requirements import DOCUMENTS, parts
+from policy.requirements import DOCUMENTS, PROJECT, parts, requirement
 from policy.rule import AnyRule
 from tests.policy.cases import KINDS
 from tests.policy.tables import CASES
@@ -47,9 +47,10 @@ def test_it_is_whole(rule: AnyRule) -> None:
 def test_it_has_a_source(rule: AnyRule) -> None:
     assert rule.sources
     for source in rule.sources:
-        assert re.fullmatch(r"00\d|project", source.seed)
-        assert source.section
-        assert source.says
+        assert rule.id in requirement(source.seed, source.section, source.sentence).rules, source
+        assert bool(source.why) == (source.seed == PROJECT), (
+            "a project rule has a reason, a document's sentence has none"
+        )
 
 
 @by_id
@@ -102,17 +103,22 @@ def test_no_sentence_stands_twice() -> None:
     assert len(sentences) == len(set(sentences))
 
 
-@by_id
-def test_a_requirement_of_each_section_that_it_cites_names_it(rule: AnyRule) -> None:
-    naming = {
-        (document, section)
+def test_a_sentence_is_listed_once() -> None:
+    listed = [
+        (document, section, number)
         for part in parts()
         for norm in part.norms
-        if rule.id in norm.rules
         for document in part.documents
-        for section in norm.sections
-    }
-    assert {(source.seed, source.section) for source in rule.sources} <= naming
+        for section, number in zip(norm.sections, norm.sentences, strict=True)
+    ]
+    assert len(listed) == len(set(listed))
+
+
+def test_project_requirements_are_numbered_in_order() -> None:
+    (project,) = (part for part in parts() if part.documents == (PROJECT,))
+    for section in {norm.section for norm in project.norms}:
+        numbers = [norm.sentences for norm in project.norms if norm.section == section]
+        assert numbers == [(number,) for number in range(1, len(numbers) + 1)]
 
 
 def test_documents_have_titles() -> None:

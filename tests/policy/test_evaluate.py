@@ -26,7 +26,7 @@ def made(subjects: object = None) -> Rule[Workload]:
         title="Workloads have replicas",
         severity=Severity.HIGH,
         rationale="",
-        sources=[Source("004", "5.4.16", "so many instances")],
+        sources=[Source("004", "5.4.16", 2)],
         remediation="Have more.",
         subjects=all_workloads,
         not_applicable_reason="the stack has no workload",
@@ -78,7 +78,7 @@ def test_no_subjects() -> None:
 
 def test_a_finding_says_where_it_comes_from() -> None:
     finding = evaluate(made(), facts(GIVEN), Enforcement.ADVISORY)[1]
-    assert (finding.rule, finding.severity, finding.source) == ("test-rule", Severity.HIGH, "004, 5.4.16")
+    assert (finding.rule, finding.severity, finding.source) == ("test-rule", Severity.HIGH, "004, 5.4.16 (2)")
     assert (finding.enforcement, finding.remediation, finding.blocks_update) == (
         Enforcement.ADVISORY,
         "Have more.",
