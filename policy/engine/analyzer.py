@@ -23,7 +23,7 @@ from pulumi_policy import policy as sdk
 
 from policy.catalogue import WAIVABLE
 from policy.engine import record
-from policy.engine.decode import from_message
+from policy.engine.decode import from_message, provider_from_message
 from policy.engine.pack import RulePolicy, reason_not_applicable, report_findings
 from policy.facts import placement_map, stack_waivers
 from policy.facts.stack import PRODUCTION, Facts
@@ -86,6 +86,7 @@ class Analyzer(sdk._PolicyAnalyzerServicer):  # pyright: ignore[reportPrivateUsa
                 protected=each.options.protect,
                 after=tuple(each.dependencies),
                 parent=each.parent,
+                provider=provider_from_message(each.provider.urn, each.provider.properties),
             )
             for each in request.resources
         )

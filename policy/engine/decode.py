@@ -33,6 +33,7 @@ def from_message(  # noqa: PLR0913 - as Resource has them
     protected: bool = False,
     after: Collection[str] = (),
     parent: str = "",
+    provider: str = "",
 ) -> Resource:
     """A resource out of the engine's request."""
     return Resource(
@@ -43,6 +44,7 @@ def from_message(  # noqa: PLR0913 - as Resource has them
         protected=protected,
         after=after,
         parent=parent,
+        provider=provider,
     )
 
 
@@ -60,7 +62,22 @@ def from_sdk(resource: PolicyResource) -> Resource:
         protected=resource.opts.protect,
         after=tuple(each.urn for each in resource.dependencies),
         parent=resource.parent.urn if resource.parent else "",
+        provider=_provider_from_sdk(resource),
     )
+
+
+def provider_from_message(urn: str, properties: Struct) -> str:
+    """The connection of a provider (`uri`), or its URN where it has none that is known."""
+    uri = _value(properties.fields["uri"]) if "uri" in properties.fields else None
+    return uri if isinstance(uri, str) and uri else urn
+
+
+def _provider_from_sdk(resource: PolicyResource) -> str:
+    if resource.provider is None:
+        return ""
+    props = resource.provider.props
+    uri = _unwrap(lambda: props["uri"]) if "uri" in props else None
+    return uri if isinstance(uri, str) and uri else resource.provider.urn
 
 
 def _value(value: Value) -> object:

@@ -22,6 +22,16 @@ class Domain:
         return f"libvirt domain {self.resource.name}"
 
     @property
+    def name(self) -> str:
+        """Name of the virtual machine, which is that of its node."""
+        return self.resource.props.at("name").text(self.resource.name)
+
+    @property
+    def host(self) -> str:
+        """The physical host, by the connection of its provider: domains of one provider are on one host."""
+        return self.resource.provider
+
+    @property
     def hypervisor(self) -> str:
         """The domain's type; the provider makes kvm where none is written."""
         return self.resource.props.at("type").text("kvm")

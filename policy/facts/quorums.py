@@ -149,6 +149,15 @@ def is_quorum(facts: Facts, group: Group) -> bool:
     return any(is_member(facts, each) for each in group.workloads) and group.size(facts) > 1
 
 
+@lru_cache(maxsize=2)  # a comparison has two sides
+def voting_nodes(facts: Facts) -> frozenset[str]:
+    """Names of the nodes that carry a member of a quorum or a master, or may carry one."""
+    fixed = {each.node for etcd in facts.etcds for each in etcd.members}
+    fixed |= {each.node for tier in facts.master_tiers for each in tier.masters}
+    voters = [each for each in facts.workloads if facts.nodes and is_member(facts, each)]
+    return frozenset(fixed | {node.name for each in voters for node in facts.eligible(each)})
+
+
 def majority(members: int) -> int:
     """Members that must be up for a quorum."""
     return members // 2 + 1

@@ -11,7 +11,7 @@ from policy.facts.properties import Properties
 class Resource:
     """One resource of the stack. Secrets are read like other values; no message of a rule quotes one."""
 
-    __slots__ = ("_read", "_tree", "after", "name", "parent", "protected", "type", "urn")
+    __slots__ = ("_read", "_tree", "after", "name", "parent", "protected", "provider", "type", "urn")
 
     def __init__(  # noqa: PLR0913 - what the engine says of a resource, each by its name
         self,
@@ -23,10 +23,12 @@ class Resource:
         protected: bool = False,
         after: Collection[str] = (),
         parent: str = "",
+        provider: str = "",
     ) -> None:
         """`protected`: the engine refuses to delete it. `after`: URNs of the resources that it depends on.
 
-        `parent`: URN of the component that it belongs to.
+        `parent`: URN of the component that it belongs to. `provider`: the connection of its provider (`uri`), or the
+        provider's URN where it has none that is known.
         """
         self.type = type_
         self.urn = urn
@@ -34,6 +36,7 @@ class Resource:
         self.protected = protected
         self.after = after
         self.parent = parent
+        self.provider = provider
         self._read = read
         self._tree: Properties | None = None
 

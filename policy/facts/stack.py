@@ -20,6 +20,7 @@ from policy.facts.kubernetes.node import Node, nodes
 from policy.facts.kubernetes.selectors import Labels
 from policy.facts.kubernetes.volumes import Volumes
 from policy.facts.kubernetes.workload import Workload, workloads
+from policy.facts.libvirt import Domain, domains
 from policy.facts.machine import Machine, machines
 from policy.facts.order import Order
 from policy.facts.resource import Resource
@@ -211,6 +212,11 @@ class Facts:
     def virt_hosts(self) -> tuple[VirtHost, ...]:
         """Servers that carry virtual machines."""
         return tuple(VirtHost(each) for each in self.resources if each.type == VirtHost.TYPE)
+
+    @cached_property
+    def domains(self) -> tuple[Domain, ...]:
+        """Hand-written virtual machines."""
+        return domains(self.resources)
 
     def eligible(self, workload: Workload) -> tuple[Node, ...]:
         """The nodes that the workload's pods may be put on, by the scheduler's own rules.

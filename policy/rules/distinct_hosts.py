@@ -59,7 +59,9 @@ def one_member_per_server(facts: Facts, group: Group) -> Iterator[Problem]:
 
 
 def _guest(facts: Facts, node: Node) -> bool:
-    return any(node.name in host.guests for host in facts.virt_hosts)
+    """Whether the node is a virtual machine of the stack."""
+    carried = any(node.name in host.guests for host in facts.virt_hosts)
+    return carried or any(node.name == each.name for each in facts.domains)
 
 
 @rule(
@@ -79,10 +81,19 @@ def _guest(facts: Facts, node: Node) -> bool:
     not_applicable_reason="no node is a virtual machine on a VirtHost of the stack",
 )
 def server_label_is_true(facts: Facts, node: Node) -> Iterator[Problem]:
-    """The VirtHost creates the virtual machine."""
+    """The VirtHost creates the virtual machine, or a libvirt domain on the hypervisor that its provider connects to."""
     carriers = {host.server for host in facts.virt_hosts if node.name in host.guests}
-    if carriers != {node.server}:
+    if carriers and carriers != {node.server}:
         yield Problem(
             f"{SERVER}={node.server or '(none)'}, but VirtHost {join_names(carriers)} carries it",
             "one carrier, named in the label",
         )
+    hosts = {each.name: each.host for each in facts.domains}
+    if node.name in hosts:
+        beside = [each for each in facts.nodes if hosts.get(each.name) == hosts[node.name]]
+        others = {each.name for each in beside if each.server != node.server}
+        if others:
+            yield Problem(
+                f"{SERVER}={node.server or '(none)'}, but its libvirt domain has the provider of {join_names(others)}",
+                "the same label on all virtual machines of one hypervisor",
+            )

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator
 from xml.etree import ElementTree
 
 from policy.facts.components import Cloud, VirtHost
-from policy.facts.libvirt import Domain, domains
+from policy.facts.libvirt import Domain
 from policy.facts.machine import Machine
+from policy.facts.quorums import voting_nodes
 from policy.facts.stack import PRODUCTION, Facts
 from policy.findings import Severity
 from policy.rule import Problem, Source, rule
@@ -17,6 +18,8 @@ from policy.wording import join_names, pluralize
 FEATURE = "reduced-footprint"
 MIXED_WITH = "compute"
 HYPERVISORS = ("kvm", "lxc", "container")
+LEAST_VOTERS = 3
+"""Virtual machines that are alike, from which they may be members of a quorum."""
 RESERVE = 4
 """GiB of a virt host that its own system and libvirt keep. Not measured (as in blueprint/stackfile/inventory.py)."""
 DISCLAIMERS = ("performance", "security")
@@ -130,7 +133,23 @@ def virt_disclaimers_acknowledged(facts: Facts, cloud: Cloud) -> Iterator[Proble
 def _carriers(facts: Facts) -> Iterator[VirtHost | Domain]:
     """Virt hosts, and libvirt domains including hand-written ones."""
     yield from facts.virt_hosts
-    yield from domains(facts.resources)
+    yield from facts.domains
+
+
+def _tier(facts: Facts, domain: Domain) -> list[Domain]:
+    """Domains whose names differ in numbers only: ctl-1, ctl-2, ctl-3."""
+    return [each for each in facts.domains if _unnumbered(each.name) == _unnumbered(domain.name)]
+
+
+def _unnumbered(name: str) -> str:
+    return re.sub(r"\d+", "#", name)
+
+
+def _may_vote(facts: Facts, carrier: VirtHost | Domain) -> bool:
+    """Whether it may carry members of a quorum. In a stack without nodes, three domains that are alike may."""
+    if isinstance(carrier, VirtHost) or carrier.name in voting_nodes(facts):
+        return True
+    return not facts.nodes and len(_tier(facts, carrier)) >= LEAST_VOTERS
 
 
 @rule(
@@ -171,8 +190,8 @@ def hypervisor_known(facts: Facts, carrier: VirtHost | Domain) -> Iterator[Probl
     ),
     remediation="Set protect=True. Before a planned removal, empty the host and run `pulumi state unprotect <urn>`.",
     subjects=_carriers,
-    applies=lambda facts, _carrier: facts.profile == PRODUCTION,
-    not_applicable_reason="the stack is a lab, or has neither a virt host nor a libvirt domain",
+    applies=lambda facts, carrier: facts.profile == PRODUCTION and _may_vote(facts, carrier),
+    not_applicable_reason="the stack is a lab, or no virt host and no libvirt domain of it may carry a quorum member",
     since="0.2.0",
 )
 def virt_host_is_protected(_facts: Facts, carrier: VirtHost | Domain) -> Iterator[Problem]:
@@ -202,6 +221,28 @@ def controllers_on_different_servers(facts: Facts, host: VirtHost) -> Iterator[P
     for pool, names in pools.items():
         if len(names) > 1:
             yield Problem(f"carries {join_names(names)} of pool {pool}", "one node of a pool per host")
+
+
+@rule(
+    id="domains-on-different-hypervisors",
+    title="Virtual machines of one tier run on distinct hypervisors",
+    severity=Severity.CRITICAL,
+    rationale="Three libvirt domains of one provider are on one physical host and fail together. Without nodes in the "
+    "stack no label tells so.",
+    sources=(Source("000", "Problem description", 3),),
+    remediation="Give each domain a provider with the uri of another hypervisor, or describe the nodes and their "
+    "physical hosts (quorate.io/server).",
+    subjects=lambda facts: facts.domains,
+    applies=lambda facts, domain: not facts.nodes and _may_vote(facts, domain),
+    not_applicable_reason="the stack describes nodes, or has no 3 libvirt domains whose names differ in numbers only",
+    parameters={"tier": f"{LEAST_VOTERS} or more domains whose names differ in numbers only"},
+    since="0.4.0",
+)
+def domains_on_different_hypervisors(facts: Facts, domain: Domain) -> Iterator[Problem]:
+    """By the connection of the provider. Where the stack has nodes, server-label-is-true judges their labels."""
+    beside = {each.name for each in _tier(facts, domain) if each.host == domain.host} - {domain.name}
+    if beside:
+        yield Problem(f"shares its hypervisor with {join_names(beside)}", "a hypervisor for each")
 
 
 @rule(

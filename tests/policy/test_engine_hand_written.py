@@ -25,7 +25,7 @@ BROKEN = {
     "website": {"images-pinned"},
     "debug": {"images-pinned", "no-clear-secrets", "host-access-where-needed"},
     "creds": set[str](),
-    "vm": {"hypervisor-known", "virt-host-is-protected"},
+    "vm": {"hypervisor-known"},
     "vm-with-care": set[str](),
     "restart": {"command-asks-quorum", "commands-one-machine-at-a-time"},
     "restart-too": {"commands-one-machine-at-a-time"},

@@ -14,6 +14,7 @@ from typing import Any
 from google.protobuf import json_format, struct_pb2
 from pulumi_policy import (
     PolicyCustomTimeouts,
+    PolicyProviderResource,
     PolicyResource,
     PolicyResourceOptions,
     StackValidationArgs,
@@ -46,6 +47,8 @@ class Given:
     """Names of what it depends on."""
     parent: str = ""
     """Name of the component that it belongs to."""
+    provider: str = ""
+    """The connection (`uri`) of its provider."""
 
     @property
     def urn(self) -> str:
@@ -327,6 +330,7 @@ def facts(given: Iterable[Given], waivers: Waivers | None = None) -> Facts:
             protected=each.protected,
             after=[urns[name] for name in each.after],
             parent=urns.get(each.parent, ""),
+            provider=each.provider,
         )
         for each in stack
     )
@@ -352,4 +356,5 @@ def sdk_args(given: Iterable[Given]) -> StackValidationArgs:
 def _sdk_resource(given: Given) -> PolicyResource:
     props = proxy.unknown_checking_proxy(json_format.MessageToDict(message(given.props)))
     options = PolicyResourceOptions(given.protected, [], None, [], PolicyCustomTimeouts(0, 0, 0), [], None)
-    return PolicyResource(given.type, props, given.urn, given.name, options, None, None, [], {})
+    provider = PolicyProviderResource("pulumi:providers:x", {"uri": given.provider}, "provider", "provider")
+    return PolicyResource(given.type, props, given.urn, given.name, options, provider, None, [], {})

@@ -2,12 +2,57 @@
 
 from collections.abc import Callable
 
-from tests.broken.broken import Broken, Props, apart_terms, on_server, replicas
+from tests.broken.broken import Broken, Props, apart_terms, on_server, pod, replicas
 
 
 def _may_share_a_server(props: Props) -> None:
     terms = apart_terms(props)
     terms[:] = [term for term in terms if term["topologyKey"] != "quorate.io/server"]
+
+
+def _spread_with_skew(skew: int) -> Callable[[Props], None]:
+    """A required spread over physical hosts in place of anti-affinity."""
+
+    def break_(props: Props) -> None:
+        labels = props["spec"]["selector"]
+        apart_terms(props).clear()
+        pod(props)["topologySpreadConstraints"] = [
+            {
+                "topologyKey": "quorate.io/server",
+                "maxSkew": skew,
+                "whenUnsatisfiable": "DoNotSchedule",
+                "labelSelector": labels,
+            }
+        ]
+
+    return break_
+
+
+def _bound_to(node: str) -> Callable[[Props], None]:
+    def break_(props: Props) -> None:
+        pod(props)["nodeName"] = node
+
+    return break_
+
+
+def _one_claim(props: Props) -> None:
+    (template,) = props["spec"].pop("volumeClaimTemplates")
+    claim = {"name": template["metadata"]["name"], "persistentVolumeClaim": {"claimName": "queues"}}
+    pod(props)["volumes"] = [*pod(props).get("volumes", []), claim]
+
+
+def _no_row(props: Props) -> None:
+    for holder in (props, props["spec"]["template"]):
+        holder["metadata"]["annotations"]["quorate.io/row"] = "none"
+
+
+def _on_disk_of(node: str) -> Callable[[Props], None]:
+    def break_(props: Props) -> None:
+        for term in props["spec"]["nodeAffinity"]["required"]["nodeSelectorTerms"]:
+            for expression in term["matchExpressions"]:
+                expression["values"] = [node]
+
+    return break_
 
 
 def _other_pods(props: Props) -> None:
@@ -72,16 +117,58 @@ CASES = [
         "RabbitMQ of four",
         (("StatefulSet", "cloud-openstack-rabbitmq", replicas(4)),),
         {
-            "instances-match-row": {"cloud-openstack-rabbitmq"},
+            "quorum-larger-than-row": {"cloud-openstack-rabbitmq"},
             "rabbitmq-size": {"cloud-openstack-rabbitmq"},
             "replicas-fit-nodes": {"cloud-openstack-rabbitmq"},
             "one-member-per-server": {"cloud-openstack-rabbitmq"},
         },
     ),
     Broken(
-        "two members may share a server",
-        (("StatefulSet", "cloud-openstack-mariadb-mysqld", _may_share_a_server),),
-        {"one-member-per-server": {"cloud-openstack-mariadb-mysqld"}},
+        "a spread that allows two members on one server",
+        (("StatefulSet", "cloud-openstack-mariadb-mysqld", _spread_with_skew(2)),),
+        {
+            "one-instance-per-node": {"cloud-openstack-mariadb-mysqld"},
+            "one-member-per-server": {"cloud-openstack-mariadb-mysqld"},
+            "quorum-survives-host": {"cloud-openstack-mariadb-mysqld"},
+        },
+    ),
+    Broken(
+        "members bound to one node past the scheduler",
+        (("StatefulSet", "cloud-openstack-rabbitmq", _bound_to("ctl01")),),
+        {
+            "one-instance-per-node": {"cloud-openstack-rabbitmq"},
+            "one-member-per-server": {"cloud-openstack-rabbitmq"},
+            "quorum-survives-host": {"cloud-openstack-rabbitmq"},
+            "quorum-survives-rack": {"cloud-openstack-rabbitmq"},
+        },
+    ),
+    Broken(
+        "one claim for three members",
+        (("StatefulSet", "cloud-openstack-rabbitmq", _one_claim),),
+        {"stateful-keeps-data": {"cloud-openstack-rabbitmq"}},
+    ),
+    Broken(
+        "a Galera of two whose annotation names no row",
+        (
+            ("StatefulSet", "cloud-openstack-mariadb-mysqld", replicas(2)),
+            ("StatefulSet", "cloud-openstack-mariadb-mysqld", _no_row),
+        ),
+        {
+            "galera-size": {"cloud-openstack-mariadb-mysqld"},
+            "budget-keeps-majority": {"cloud-openstack-mariadb-mysqld"},
+            "every-row-has-workload": {"cloud"},
+        },
+    ),
+    Broken(
+        "volumes that are all on one node",
+        (
+            ("PersistentVolume", "cloud-openstack-mariadb-mysqld-ctl05", _on_disk_of("ctl04")),
+            ("PersistentVolume", "cloud-openstack-mariadb-mysqld-ctl06", _on_disk_of("ctl04")),
+        ),
+        {
+            "replicas-fit-nodes": {"cloud-openstack-mariadb-mysqld"},
+            "one-member-per-server": {"cloud-openstack-mariadb-mysqld"},
+        },
     ),
     Broken(
         "a budget that selects nothing",

@@ -22,6 +22,10 @@ def vm(name: str, server: str, pool: str = "rabbitmq") -> Given:
     return machine(name, pool, server=server)
 
 
+def domain(name: str, uri: str) -> Given:
+    return Given("libvirt:index/domain:Domain", f"{name}-domain", {"name": name}, provider=uri)
+
+
 CASES = (
     case(per_server, "three hosts", NODES, quorum(), passes="rabbitmq"),
     case(
@@ -135,6 +139,24 @@ CASES = (
         vm("a", "virt2"),
         fails="a",
         message="quorate.io/server=virt2, but VirtHost virt1 carries it; expected one carrier, named in the label",
+    ),
+    case(
+        label,
+        "libvirt domains of one provider, with the hypervisor's label",
+        [domain(name, "qemu+ssh://h1/system") for name in "ab"],
+        vm("a", "h1"),
+        vm("b", "h1"),
+        passes="a b",
+    ),
+    case(
+        label,
+        "libvirt domains of one provider, each with a label of its own",
+        [domain(name, "qemu+ssh://h1/system") for name in "abc"],
+        vm("a", "h1"),
+        vm("b", "h2"),
+        vm("c", "h3"),
+        fails="a b c",
+        message="quorate.io/server=h1, but its libvirt domain has the provider of b, c",
     ),
     case(label, "carried by two", virt_host("virt1", "a"), virt_host("virt2", "a"), vm("a", "virt1"), fails="a"),
     case(label, "physical servers", virt_host("virt1"), machine_pool("compute"), NODES),

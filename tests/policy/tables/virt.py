@@ -3,6 +3,7 @@ from dataclasses import replace
 from policy.rules.virt import (
     controllers_on_different_servers,
     domain_gives_what_is_said,
+    domains_on_different_hypervisors,
     hypervisor_known,
     one_role_per_machine,
     virt_disclaimers_acknowledged,
@@ -12,7 +13,7 @@ from policy.rules.virt import (
     vms_fit_their_host,
 )
 from tests.policy.cases import case
-from tests.policy.world import UNKNOWN, Given, cloud, machine, machine_pool, masters, stack
+from tests.policy.world import UNKNOWN, Given, cloud, etcd, machine, machine_pool, masters, stack
 
 mixes, one_role, asked, acknowledged, known, protected, apart, fit, gives = (
     virt_mixes_with_compute_only,
@@ -51,12 +52,24 @@ def domain(protected: bool = False, **props: object) -> Given:
     return Given("libvirt:index/domain:Domain", "vm", {"name": "vm", "memory": 4096, "vcpu": 2, **props}, protected)
 
 
+def tier(*hypervisors: str) -> list[Given]:
+    """libvirt domains ctl-1, ctl-2, …, each on the hypervisor of its provider."""
+    return [
+        replace(domain(name=f"ctl-{number}"), name=f"ctl-{number}", provider=uri)
+        for number, uri in enumerate(hypervisors, start=1)
+    ]
+
+
 def guest(name: str = "db1", pool: str = "mysqld", xml: object = None, server: str = "virt1") -> Given:
     """A virtual machine with its libvirt domain."""
     definition = {} if xml is None else {"domain.xml": xml}
     made = machine(name, pool, server=server, definition=definition)
     return replace(made, props={**made.props, "cpu": 8, "memory": 16})
 
+
+VOTER = [etcd()]
+"""Members on master-1, master-2 and master-3."""
+tiers = domains_on_different_hypervisors
 
 XML = "<domain type='{type}'><name>{name}</name><memory unit='{unit}'>{memory}</memory><vcpu>{cpu}</vcpu></domain>"
 
@@ -66,6 +79,22 @@ def xml(**values: object) -> str:
 
 
 CASES = (
+    case(
+        tiers,
+        "a hypervisor for each",
+        tier("qemu+ssh://h1/system", "qemu+ssh://h2/system", "qemu+ssh://h3/system"),
+        passes="ctl-1 ctl-2 ctl-3",
+    ),
+    case(
+        tiers,
+        "three on one hypervisor through one provider",
+        tier("qemu+ssh://h1/system", "qemu+ssh://h1/system", "qemu+ssh://h1/system"),
+        fails="ctl-1 ctl-2 ctl-3",
+        message="shares its hypervisor with ctl-2, ctl-3; expected a hypervisor for each",
+    ),
+    case(tiers, "two small virtual machines", tier("qemu:///system", "qemu:///system")),
+    case(tiers, "unknown name", tier("a", "a"), domain(name=UNKNOWN), undecided="ctl-1 ctl-2 vm"),
+    case(protected, "an unrelated virtual machine", masters(), etcd(), domain()),
     case(mixes, "with compute", host("virt1"), host("virt2", roles=["virt"]), passes="virt1 virt2"),
     case(
         mixes,
@@ -172,12 +201,15 @@ CASES = (
     case(known, "the same as its host", host("virt1", "db1"), guest(xml=xml()), passes="virt1"),
     case(known, "no virtual machine", masters()),
     case(known, "an unknown type", domain(type=UNKNOWN), undecided="vm"),
-    case(protected, "protected", host(protected=True), domain(protected=True), passes="virt1 vm"),
+    case(
+        protected, "protected", VOTER, host(protected=True), domain(protected=True, name="master-1"), passes="virt1 vm"
+    ),
     case(
         protected,
         "not",
+        VOTER,
         host(),
-        domain(),
+        domain(name="master-1"),
         fails="virt1 vm",
         message="not protected; expected the resource option protect=True",
     ),
