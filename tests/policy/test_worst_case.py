@@ -87,21 +87,23 @@ def clusters(draw: some.DrawFn) -> Cluster:
 def workloads(draw: some.DrawFn) -> tuple[Cluster, Pods]:
     """Pods with any anti-affinity, and at most one spread constraint."""
     cluster = draw(clusters())
-    nodes = draw(some.lists(some.sampled_from(cluster.nodes), min_size=1, unique=True))
-    apart = tuple(sorted(draw(some.sets(some.sampled_from(KEYS))), key=lambda key: len(cluster.domains(key))))
-    pods = Pods("w", draw(some.integers(1, 4)), tuple(sorted(nodes)), apart)
+    subsets = some.lists(some.sampled_from(cluster.nodes), min_size=1, unique=True)
+    nodes = draw(some.just(list(cluster.nodes)) | subsets)
+    keys = draw(some.just(set[str]()) | some.sets(some.sampled_from(KEYS)))
+    apart = tuple(sorted(keys, key=lambda key: len(cluster.domains(key))))
+    pods = Pods("w", draw(some.integers(1, 5)), tuple(sorted(nodes)), apart)
     if draw(some.booleans()):
         key = draw(some.sampled_from(KEYS))
         # A pod with a required spread runs only on nodes with the label.
         inside = tuple(node for node in pods.nodes if cluster.topologies[key][node])
         domains, reached = cluster.domains(key), {cluster.topologies[key][node] for node in inside}
-        rises = domains <= reached and draw(some.booleans())
+        rises = domains <= reached and draw(some.sampled_from([True, True, False]))  # False: minDomains
         spread = Spread(key, draw(some.integers(1, 2)), max(1, len(domains)), rises, ("w",), pods.count)
         pods = replace(pods, nodes=inside, spreads=(spread,))
     return cluster, pods
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=400, deadline=None)
 @given(workloads(), some.sampled_from(KEYS))
 def test_the_count_is_the_worst_allowed_placement(made: tuple[Cluster, Pods], failing: str) -> None:
     cluster, pods = made

@@ -130,6 +130,8 @@ CASES = [
             "one-instance-per-node": {"cloud-openstack-mariadb-mysqld"},
             "one-member-per-server": {"cloud-openstack-mariadb-mysqld"},
             "quorum-survives-host": {"cloud-openstack-mariadb-mysqld"},
+            "quorum-survives-rack": {"cloud-openstack-mariadb-mysqld"},
+            "room-in-any-order": {"cloud-ctl04"},
         },
     ),
     Broken(
@@ -230,6 +232,7 @@ CASES = [
         ),
         {
             "one-member-per-server": {"cloud-openstack-mariadb-mysqld", "cloud-openstack-ceph-mon"},
+            "replicas-fit-nodes": {"cloud-openstack-ceph-mon"},
             "quorum-survives-host": {"cloud-openstack-mariadb-mysqld"},
         },
     ),
