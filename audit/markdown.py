@@ -121,7 +121,7 @@ def _section(audit: Audit, rule: AnyRule) -> Iterator[str]:
     yield ""
     yield _cell(rule.rationale)
     yield ""
-    yield from (f"- {source}: {_cell(source.says)}" for source in rule.sources)
+    yield from (f"- {source}: {_cell(source.quotation)}" for source in rule.sources)
     violations = [finding for finding in findings if finding.verdict.is_violation]
     if violations:
         yield ""

@@ -88,6 +88,7 @@ class Audit:
             "generatedBy": {"name": "quorate", "version": self.pack, "time": self.time},
             "today": self.today,
             "summary": self._summary(),
+            "sources": {rule.id: [source.to_json() for source in rule.sources] for rule in RULES},
             "findings": [finding.to_json() for finding in self.findings],
         }
 

@@ -42,7 +42,7 @@ def _driver(audit: Audit, pages: str) -> dict[str, Any]:
 
 
 def _rule(rule: AnyRule, pages: str) -> dict[str, Any]:
-    sources = "\n".join(f"- {source}: {source.says}" for source in rule.sources)
+    sources = "\n".join(f"- {source}: {source.quotation}" for source in rule.sources)
     help_text = f"{rule.rationale}\n\nRemediation: {rule.remediation}\n\nSources:\n{sources}"
     return {
         "id": rule.id,

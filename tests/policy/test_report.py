@@ -31,6 +31,7 @@ class Report:
         self.code = code
         self.json: dict[str, Any] = json.loads((directory / "findings.json").read_text(encoding="utf-8"))
         self.markdown = (directory / "audit.md").read_text(encoding="utf-8")
+        self.page = (directory / "audit.html").read_text(encoding="utf-8")
         jsonschema.validate(self.json, SCHEMA)
 
     def resources(self, rule: str, verdict: str) -> set[str]:
@@ -152,6 +153,30 @@ def test_a_log_without_the_packs_own_record(report: Reports) -> None:
     assert made.resources("server-label-is-true", "notEvaluated") == {"quorate-test"}
     finding = next(each for each in made.json["findings"] if each["verdict"] == "fail")
     assert finding["message"].startswith("StatefulSet rabbitmq: no required anti-affinity")
+
+
+def test_the_sources_of_every_rule(report: Reports) -> None:
+    """Each is one sentence with its paraphrase, in the JSON and in the page."""
+    made = report(log_of(whole_stack()))
+    assert list(made.json["sources"]) == [rule.id for rule in RULES]
+    assert made.json["sources"]["etcd-members-agree"] == [
+        {
+            "document": "004",
+            "section": "5.5.9",
+            "sentence": 5,
+            "says": "[static validation should] check that the etcd cluster satisfies its quorum",
+            "why": "",
+        },
+        {
+            "document": "project",
+            "section": "Quorums",
+            "sentence": 8,
+            "says": "all etcd members are configured with the same member list",
+            "why": "the document requires a quorum; members with different lists form separate clusters",
+        },
+    ]
+    assert "project rule, Quorums (8)" in made.page
+    assert "members with different lists form separate clusters" in made.page
 
 
 def test_a_rule_that_is_in_no_event(report: Reports) -> None:

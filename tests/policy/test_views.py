@@ -114,7 +114,7 @@ def test_rules_stand_in_the_log_with_what_a_reader_needs(see: See) -> None:
     galera = rules["galera-size"]
     assert galera["properties"]["security-severity"] == "9.5"
     assert galera["defaultConfiguration"] == {"level": "error"}
-    assert "- 004, 2.2.5: cluster size should be an odd number" in galera["help"]["markdown"]
+    assert "- 004, 2.2.5 (5): the size of the [Galera] cluster should be odd" in galera["help"]["markdown"]
     levels = {each["properties"]["security-severity"]: each["defaultConfiguration"]["level"] for each in rules.values()}
     assert levels.items() <= {"9.5": "error", "8.0": "error", "5.5": "warning", "2.0": "note"}.items()
     assert "helpUri" not in galera, "where the pages are is known on GitHub's runners alone"
