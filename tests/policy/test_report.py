@@ -82,6 +82,7 @@ NOT_APPLICABLE = {
     "one-storage-node-at-a-time",
     "pod-fits-node",
     "quorum-nodes-pinned",
+    "quorum-size",
     "quorum-survives-rack",
     "rabbitmq-pauses-minority",
     "rabbitmq-quorum-queues",
@@ -128,7 +129,7 @@ def test_a_broken_rule(report: Reports) -> None:
         "elasticsearch-kibana",
     }
     assert "## Audit of `prod`: failed" in made.markdown
-    assert "- **critical** one-member-per-server on rabbitmq: StatefulSet rabbitmq: no required anti" in made.markdown
+    assert "- **critical** one-member-per-server on rabbitmq: StatefulSet rabbitmq: physical host" in made.markdown
 
 
 def test_a_broken_rule_in_a_lab(report: Reports) -> None:
