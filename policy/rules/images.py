@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from image_reference import parse
 from policy.facts.components import Cloud
@@ -49,7 +50,12 @@ def _will_pull(facts: Facts, _each: Pods) -> bool:
     if facts.profile != PRODUCTION:
         return False
     rendered = any(cloud.target != "live" for cloud in facts.clouds)
-    return not rendered or any(is_pinned(image) for each in pods(facts) for image in each.images)
+    return not rendered or _pins_images(facts)
+
+
+@lru_cache(maxsize=2)
+def _pins_images(facts: Facts) -> bool:
+    return any(is_pinned(image) for each in pods(facts) for image in each.images)
 
 
 @rule(

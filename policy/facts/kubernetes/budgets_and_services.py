@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 from policy.facts.kubernetes.selectors import Selector, label_map, label_selector
 from policy.facts.kubernetes.workload import Workload, kubernetes_kind
@@ -26,11 +27,11 @@ class Budget:
     def _spec(self) -> Properties:
         return self.resource.props.at("spec")
 
-    @property
+    @cached_property
     def namespace(self) -> str:
         return self.resource.props.at("metadata", "namespace").text("default")
 
-    @property
+    @cached_property
     def selector(self) -> Selector | None:
         return label_selector(self._spec.at("selector"))
 
@@ -71,7 +72,7 @@ class Service:
     def _spec(self) -> Properties:
         return self.resource.props.at("spec")
 
-    @property
+    @cached_property
     def namespace(self) -> str:
         return self.resource.props.at("metadata", "namespace").text("default")
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from contract import HOSTNAME
 from policy.facts.kubernetes.node import Node, Taint
 from policy.facts.kubernetes.selectors import Labels
 from policy.facts.kubernetes.workload import AntiAffinityTerm, NodeTerm, SpreadTerm, Toleration, Workload
@@ -29,14 +30,32 @@ def eligible(workload: Workload, nodes: Iterable[Node], volumes: VolumeTerms = (
     """
     if workload.node_name:
         return tuple(each for each in nodes if each.name == workload.node_name and attracts(workload, each))
-    return tuple(
-        node
-        for node in nodes
-        if attracts(workload, node)
-        and tolerates(workload, node.barriers)
-        and all(spread.topology in node.labels for spread in workload.spreads)
-        and all(_any_selects(terms, node) for terms in volumes)
-    )
+    terms = [*(workload.node_terms or ()), *(term for claim in volumes for term in claim)]
+    by_name = any(term.fields.requirements for term in terms)
+    keys = _label_keys(workload, terms)
+    found: dict[tuple[object, ...], bool] = {}
+
+    def fits(node: Node) -> bool:
+        # Nodes of a pool differ only in name and own labels: a thousand computes are one evaluation.
+        own = (node.name if by_name or HOSTNAME in keys else "", *(node.own_labels.get(key) for key in keys))
+        alike = (id(node.common_labels), id(node.written_taints), *own)
+        if alike not in found:
+            found[alike] = (
+                attracts(workload, node)
+                and tolerates(workload, node.barriers)
+                and all(spread.topology in node.labels for spread in workload.spreads)
+                and all(_any_selects(claim, node) for claim in volumes)
+            )
+        return found[alike]
+
+    return tuple(node for node in nodes if fits(node))
+
+
+def _label_keys(workload: Workload, terms: Iterable[NodeTerm]) -> tuple[str, ...]:
+    """Every label of a node that decides whether it may run the workload's pods."""
+    selectors = [workload.node_selector, *(term.labels for term in terms)]
+    asked = (requirement.key for selector in selectors for requirement in selector.requirements)
+    return tuple(dict.fromkeys((*asked, *(spread.topology for spread in workload.spreads))))
 
 
 def attracts(workload: Workload, node: Node) -> bool:
@@ -52,7 +71,7 @@ def _any_selects(terms: Sequence[NodeTerm], node: Node) -> bool:
 
 
 def tolerates(workload: Workload, taints: Iterable[Taint]) -> bool:
-    """Whether the workload's pods put up with all of these taints."""
+    """Whether the workload's pods tolerate all of these taints."""
     return all(
         any(_tolerated(taint, each) for each in workload.tolerations)
         or (workload.kind == "DaemonSet" and taint.key.startswith(_DAEMONS_TOLERATE))
