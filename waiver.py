@@ -33,5 +33,11 @@ class Waiver(BaseModel):
     reason: Annotated[Text, Field(description="why the failure is accepted")]
     owner: Annotated[Text, Field(description="who answers for it")]
     expires: Annotated[
-        date, BeforeValidator(_as_day), Field(description="the last day on which it holds, such as 2027-01-31")
+        date,
+        BeforeValidator(_as_day),
+        Field(description="the last day on which it holds, such as 2027-01-31"),
     ]
+    approved_by: Annotated[
+        Text | None,
+        Field(alias="approvedBy", description="a second person; required where the rule's severity is critical"),
+    ] = None

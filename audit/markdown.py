@@ -57,6 +57,22 @@ def _head(audit: Audit) -> Iterator[str]:
     against = f"the reference architecture {audit.architecture}" if audit.architecture else "no reference architecture"
     when = f", preview of {datetime.fromtimestamp(audit.time, UTC):%Y-%m-%d %H:%M} UTC" if audit.time else ""
     yield f"Profile `{audit.profile}`, evaluated against {against}, policy pack {audit.pack or 'unknown'}{when}."
+    yield from _coverage(audit)
+
+
+def _coverage(audit: Audit) -> Iterator[str]:
+    if not audit.coverage:
+        return
+    sums = audit.resources
+    yield ""
+    yield (
+        f"Resources: {sums.evaluated} evaluated by at least one rule, {sums.read} read by rules on others, "
+        f"{sums.harmless} known to be harmless, {sums.unknown} of unknown types."
+    )
+    unknown = [f"{type_} ({counts.unknown})" for type_, counts in audit.coverage.items() if counts.unknown]
+    if unknown:
+        yield ""
+        yield f"No rule reads these types: {_cell(join_names(unknown, most=20))}."
 
 
 def _violations(audit: Audit) -> Iterator[str]:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
 
 from audit.log import Log
 from policy.catalogue import BY_ID, RULES
+from policy.facts.known_types import Coverage, total
 from policy.facts.placement_map import Placement
 from policy.facts.stack import PRODUCTION
 from policy.findings import Enforcement, Finding, Severity, Verdict, Waiver
 from policy.rule import AnyRule
 
-VERSION = 2
+VERSION = 3
 """Version of findings.json. It rises with every change that can break a reader."""
 
 _UNDECIDED = "not evaluated: "
@@ -41,6 +42,8 @@ class Audit:
     """Why the audit is unreliable; empty if it is reliable."""
     placement: Placement | None = None
     """The nodes that may run each workload; None if the log does not contain them."""
+    coverage: Mapping[str, Coverage] = field(default_factory=dict[str, Coverage])
+    """How many resources of each type were evaluated; empty if the log does not contain it."""
 
     def of(self, rule: AnyRule) -> list[Finding]:
         """The findings of one rule."""
@@ -78,6 +81,11 @@ class Audit:
         """Whether the audit is reliable and no finding fails it."""
         return not self.problems and not any(self.stops(finding) for finding in self.findings)
 
+    @property
+    def resources(self) -> Coverage:
+        """How many resources of any type were evaluated."""
+        return total(self.coverage)
+
     def to_json(self) -> dict[str, Any]:
         """As findings.json has it (schemas/findings.schema.json)."""
         return {
@@ -100,6 +108,8 @@ class Audit:
             "problems": list(self.problems),
             "rules": {str(verdict): rules[verdict] for verdict in Verdict},
             "findings": {str(verdict): findings[verdict] for verdict in Verdict},
+            "resources": vars(self.resources),
+            "types": {type_: vars(counts) for type_, counts in self.coverage.items()},
         }
 
 
@@ -118,8 +128,9 @@ def audit(stack: str, log: Log) -> Audit:
     problems = (*log.problems, *_contradictions(log))
     today = log.end.today if log.end else ""
     pack = log.pack.version if log.pack else ""
+    coverage = log.end.coverage if log.end else dict[str, Coverage]()
     time = log.phase.end.time if log.phase.end else 0
-    return Audit(stack, profile, architecture, pack, time, today, tuple(findings), problems, log.placement)
+    return Audit(stack, profile, architecture, pack, time, today, tuple(findings), problems, log.placement, coverage)
 
 
 def _place(finding: Finding) -> tuple[int, str, str]:

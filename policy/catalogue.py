@@ -25,6 +25,7 @@ from policy.rules import (
     dedication,
     disruption,
     distinct_hosts,
+    enforcement,
     failures,
     images,
     instances,
@@ -70,6 +71,7 @@ FAMILIES = (
     secrets,
     images,
     privileges,
+    enforcement,
     waivers,  # last: they judge what the waivers came to while all other rules were evaluated
 )
 
@@ -80,8 +82,8 @@ def _rules_of(family: ModuleType) -> tuple[AnyRule, ...]:
 
 RULES: tuple[AnyRule, ...] = tuple(each for family in FAMILIES for each in _rules_of(family))
 BY_ID = {each.id: each for each in RULES}
-WAIVABLE = frozenset(BY_ID) - {each.id for each in _rules_of(waivers)}
-"""Ids of the rules that can be waived: all except those about waivers."""
+WAIVABLE = {each.id: each.severity for each in RULES if each.waivable}
+"""Rules that a waiver may name, and their severity."""
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 
@@ -125,7 +127,8 @@ def _section(each: AnyRule) -> Iterator[str]:
     yield f"### {each.id}"
     yield ""
     levels = f"{each.enforced(PRODUCTION)} in production, {each.enforced(LAB)} in a lab"
-    yield f"**{each.title}.** Severity {each.severity}, {levels}, since {each.since}."
+    waivable = "" if each.waivable else " Cannot be waived."
+    yield f"**{each.title}.** Severity {each.severity}, {levels}, since {each.since}.{waivable}"
     yield ""
     yield each.rationale
     yield ""

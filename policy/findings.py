@@ -62,18 +62,23 @@ class Waiver:
     owner: str
     expires: date
     """The last day on which it holds."""
+    approved_by: str = ""
+    """The second person, where a second person approved it."""
 
     def __str__(self) -> str:
-        return f"waived until {self.expires} by {self.owner} ({self.reason})"
+        approved = f", approved by {self.approved_by}" if self.approved_by else ""
+        return f"waived until {self.expires} by {self.owner}{approved} ({self.reason})"
 
     def to_json(self) -> dict[str, str]:
         """As findings.json and the pack's record have it."""
-        return {**vars(self), "expires": self.expires.isoformat()}
+        written = {key: value for key, value in vars(self).items() if key != "approved_by"}
+        return {**written, "expires": self.expires.isoformat(), "approvedBy": self.approved_by}
 
     @classmethod
     def from_json(cls, written: Mapping[str, str]) -> Waiver:
         """The same read back. ValueError, KeyError or TypeError if it is incomplete."""
-        return cls(**{**written, "expires": date.fromisoformat(written["expires"])})  # pyright: ignore[reportArgumentType]
+        named = {key: value for key, value in written.items() if key not in ("expires", "approvedBy")}
+        return cls(**named, expires=date.fromisoformat(written["expires"]), approved_by=written["approvedBy"])
 
 
 @dataclass(frozen=True)

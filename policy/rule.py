@@ -83,6 +83,8 @@ class Problem:
 
 ENFORCEMENT: Mapping[str, Enforcement] = {PRODUCTION: Enforcement.MANDATORY, LAB: Enforcement.ADVISORY}
 """What a rule does to an update, by the stack's profile, where the rule does not say otherwise."""
+IN_ANY_PROFILE: Mapping[str, Enforcement] = {PRODUCTION: Enforcement.MANDATORY, LAB: Enforcement.MANDATORY}
+"""For the gate's own rules, and those whose breach loses data at the first fault (docs/adr)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,6 +105,15 @@ class Rule(Generic[S]):
     check: Callable[[Facts, S], Iterator[Problem]]
     parameters: Mapping[str, object] = field(default_factory=dict[str, object])
     enforcement: Mapping[str, Enforcement] = field(default_factory=lambda: ENFORCEMENT)
+    waivable: bool = True
+    """Whether a waiver of the stack file may accept its failures."""
+    single: tuple[str, ...] = ()
+    """Types, or the beginnings of types, of which one resource is enough: the check reads nothing else of the stack
+    but the Cloud's own facts. Such a rule also runs before that resource is created (engine/single.py)."""
+
+    def is_enough(self, type_: str) -> bool:
+        """Whether one resource of this type is enough to evaluate the rule on it."""
+        return type_.startswith(self.single)
 
     def enforced(self, profile: str) -> Enforcement:
         """Returns the enforcement level for a profile; an unknown profile counts as production."""
@@ -130,6 +141,8 @@ def rule(  # noqa: PLR0913 - the facts of a rule, each by its name
     applies: Callable[[Facts, S], bool] | None = None,
     parameters: Mapping[str, object] | None = None,
     enforcement: Mapping[str, Enforcement] = ENFORCEMENT,
+    waivable: bool = True,
+    single: tuple[str, ...] = (),
     since: str = "0.1.0",
 ) -> Callable[[Callable[[Facts, S], Iterator[Problem]]], Rule[S]]:
     """Makes the function below it a rule."""
@@ -149,6 +162,8 @@ def rule(  # noqa: PLR0913 - the facts of a rule, each by its name
             check=check,
             parameters=parameters or {},
             enforcement=enforcement,
+            waivable=waivable,
+            single=single,
         )
 
     return make

@@ -15,6 +15,7 @@ from blueprint.problems import Problem
 from blueprint.releases import DISTRO_VERSIONS
 from blueprint.stackfile import ssh
 from blueprint.stackfile.settings import Override, Settings
+from waiver_limits import refusals, today
 
 CONFIG_LIMIT = 1024 * 1024
 """Bytes that a ConfigMap may hold (Kubernetes documentation, ConfigMaps)."""
@@ -36,6 +37,7 @@ def problems(settings: Settings) -> list[Problem]:
         *_racks(settings),
         *ssh.problems(settings),
         *(problem for name, override in settings.services.items() for problem in _service(name, override)),
+        *_waivers(settings),
     ]
 
 
@@ -93,3 +95,16 @@ def _service(name: str, override: Override) -> Iterator[Problem]:
     size = sum(len(text.encode()) for text in override.config.values())
     if size > CONFIG_LIMIT:
         yield Problem(f"{key}.config", f"its files have {size} bytes together; write {CONFIG_LIMIT} or less")
+
+
+def _waivers(settings: Settings) -> Iterator[Problem]:
+    for index, each in enumerate(settings.waivers):
+        for refusal in refusals(
+            resource=each.resource,
+            owner=each.owner,
+            approved_by=each.approved_by or "",
+            expires=each.expires,
+            on=today(),
+        ):
+            key = f"quorate:waivers[{index}].{refusal.key} ({each.rule})"
+            yield Problem(key, f"{refusal.actual}; write {refusal.expected}")

@@ -25,12 +25,21 @@ from policy.catalogue import WAIVABLE
 from policy.engine import record
 from policy.engine.decode import from_message, provider_from_message
 from policy.engine.pack import RulePolicy, reason_not_applicable, report_findings
+from policy.engine.single import SingleResources
 from policy.facts import placement_map, stack_waivers
+from policy.facts.known_types import coverage
+from policy.facts.levels import Level
 from policy.facts.stack import PRODUCTION, Facts
-from policy.findings import Enforcement
+from policy.findings import Enforcement, Verdict
 from policy.rule import evaluate
 
 PROFILE, ARCHITECTURE = "quorate:profile", "quorate:architecture"
+_STRENGTH = (
+    EnforcementLevel.DISABLED,
+    EnforcementLevel.ADVISORY,
+    EnforcementLevel.MANDATORY,
+    EnforcementLevel.REMEDIATE,
+)
 LARGEST_MESSAGE = 400 * 1024 * 1024  # the SDK's own limit
 
 
@@ -44,6 +53,8 @@ class Analyzer(sdk._PolicyAnalyzerServicer):  # pyright: ignore[reportPrivateUsa
         self._architecture: str | None = None
         self._waivers: str | None = None
         self._engine: str | None = None
+        self._is_preview = False
+        self._single = SingleResources(PRODUCTION, None, stack_waivers.read(None, WAIVABLE))
 
     def Handshake(
         self, request: messages.AnalyzerHandshakeRequest, context: grpc.ServicerContext
@@ -61,13 +72,26 @@ class Analyzer(sdk._PolicyAnalyzerServicer):  # pyright: ignore[reportPrivateUsa
         self._waivers = request.config.get(stack_waivers.KEY)
         for policy in self._rules:
             policy.enforce(self._profile)
+        self._is_preview = request.dry_run
+        waivers = stack_waivers.read(self._waivers, WAIVABLE)
+        self._single = SingleResources(self._profile, self._architecture, waivers)
         # While the program runs; at its end everybody would wait for it.
         threading.Thread(target=import_module, args=("blueprint.architecture.loader",), daemon=True).start()
         return super().ConfigureStack(request, context)  # pyright: ignore[reportUnknownMemberType]
 
     def Analyze(self, request: messages.AnalyzeRequest, context: grpc.ServicerContext) -> messages.AnalyzeResponse:
-        """Nothing: there are no policies of single resources."""
-        return messages.AnalyzeResponse()
+        """In an update, the rules for which this one resource is enough, before it is created."""
+        response = messages.AnalyzeResponse()
+        if self._is_preview:
+            return response
+        resource = from_message(
+            request.type, request.urn, request.name, request.properties, protected=request.options.protect
+        )
+        by_id = {each.name: each for each in self._rules if self._applied(each) is Enforcement.MANDATORY}
+        for finding in self._single.blocking(resource, (policy.rule for policy in by_id.values())):
+            reporter = self._reporter(response, by_id[finding.rule], Enforcement.MANDATORY)
+            report_findings([finding], lambda _at, reporter=reporter: reporter)
+        return response
 
     def Remediate(self, request: messages.AnalyzeRequest, context: grpc.ServicerContext) -> messages.RemediateResponse:
         """Nothing: no policy changes a resource."""
@@ -90,23 +114,34 @@ class Analyzer(sdk._PolicyAnalyzerServicer):  # pyright: ignore[reportPrivateUsa
             )
             for each in request.resources
         )
-        facts = Facts(resources, self._profile, self._architecture, stack_waivers.read(self._waivers, WAIVABLE))
+        levels = tuple(Level(each.name, each.rule.enforcement, self._applied(each)) for each in self._rules)
+        waivers = stack_waivers.read(self._waivers, WAIVABLE)
+        facts = Facts(resources, self._profile, self._architecture, waivers, levels)
         response = messages.AnalyzeResponse()
         log: list[str] = []
+        evaluated: set[str] = set()
         for policy in self._rules:
-            level = self._get_enforcement_level(policy)
-            if level is EnforcementLevel.DISABLED:
+            enforcement = self._applied(policy)
+            if enforcement is Enforcement.DISABLED:
                 continue
-            enforcement = Enforcement.ADVISORY if level is EnforcementLevel.ADVISORY else Enforcement.MANDATORY
             findings = facts.waivers.apply(evaluate(policy.rule, facts, enforcement))
             report_findings(findings, lambda at, policy=policy: self._reporter(response, policy, at))
             if reason := reason_not_applicable(findings):
                 response.not_applicable.append(messages.PolicyNotApplicable(policy_name=policy.name, reason=reason))
             log.append(record.written_rule(policy.name, enforcement, findings))
-        end = record.EndRecord(len(log), len(facts.resources), *_named(facts), facts.waivers.on.isoformat())
+            evaluated |= {each.resource for each in findings if each.verdict is not Verdict.NOT_APPLICABLE}
+        counts = coverage(facts.resources, evaluated)
+        end = record.EndRecord(len(log), len(facts.resources), *_named(facts), facts.waivers.on.isoformat(), counts)
         log += [record.written_placement(placement_map.read(facts)), record.written_end(end)]
         self._write(log)
         return response
+
+    def _applied(self, policy: RulePolicy) -> Enforcement:
+        """The rule's level in this evaluation. The gate's own rules, which cannot be waived, are never lowered."""
+        own, configured = policy.enforcement_level, self._get_enforcement_level(policy)
+        if own and not policy.rule.waivable and _STRENGTH.index(configured) < _STRENGTH.index(own):
+            configured = own
+        return Enforcement.MANDATORY if configured is EnforcementLevel.REMEDIATE else Enforcement(configured.value)
 
     def _reporter(self, response: messages.AnalyzeResponse, policy: RulePolicy, at: Enforcement) -> ReportViolation:
         level = EnforcementLevel(at.value)

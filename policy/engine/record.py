@@ -8,10 +8,11 @@ This module defines the form of the record for its writer (analyzer.py) and its 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+from policy.facts.known_types import Coverage
 from policy.facts.placement_map import Placement
 from policy.findings import Enforcement, Finding, Verdict, Waiver
 
@@ -49,6 +50,8 @@ class EndRecord:
     architecture: str
     today: str
     """The date on which waivers were checked for expiry, as 2027-01-31."""
+    coverage: Mapping[str, Coverage]
+    """How many resources of each type were evaluated."""
 
 
 def written_rule(rule: str, enforcement: Enforcement, findings: Iterable[Finding]) -> str:
@@ -67,7 +70,8 @@ def written_placement(placement: Placement) -> str:
 
 def written_end(end: EndRecord) -> str:
     """The message that closes the record."""
-    return _written({"end": vars(end)})
+    counts = {type_: vars(each) for type_, each in end.coverage.items()}
+    return _written({"end": {**vars(end), "coverage": counts}})
 
 
 def read(messages: Iterable[str]) -> Iterator[RuleRecord | Placement | EndRecord]:
@@ -85,7 +89,9 @@ def _read(content: dict[str, Any]) -> RuleRecord | Placement | EndRecord:
     if content.get("version") != VERSION:
         raise ValueError(f"verdicts of version {content.get('version')}; this program reads version {VERSION}")
     if "end" in content:
-        return EndRecord(**content["end"])
+        end = cast("dict[str, Any]", content["end"])
+        written = cast("dict[str, dict[str, int]]", end.pop("coverage"))
+        return EndRecord(**end, coverage={type_: Coverage(**each) for type_, each in written.items()})
     if "placement" in content:
         return Placement.from_json(content["placement"])
     verdicts = cast("Sequence[Sequence[Any]]", content["verdicts"])

@@ -6,10 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import image_reference
+from policy.facts.kubernetes.node import MACHINE_TYPES
 from policy.facts.kubernetes.workload import Workload
 from policy.facts.properties import Properties
 from policy.facts.resource import Resource
 from policy.facts.stack import Facts
+
+POD_TYPES = ("kubernetes:", *MACHINE_TYPES)
+"""Beginnings of the types of resources that describe pods."""
 
 
 @dataclass(frozen=True)

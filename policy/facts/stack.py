@@ -20,6 +20,7 @@ from policy.facts.kubernetes.node import Node, nodes
 from policy.facts.kubernetes.selectors import Labels
 from policy.facts.kubernetes.volumes import Volumes
 from policy.facts.kubernetes.workload import Workload, workloads
+from policy.facts.levels import Level
 from policy.facts.libvirt import Domain, domains
 from policy.facts.machine import Machine, machines
 from policy.facts.order import Order
@@ -50,12 +51,17 @@ class Facts:
         profile: str = PRODUCTION,
         architecture_file: str | None = None,
         waivers: Waivers | None = None,
+        levels: tuple[Level, ...] = (),
     ) -> None:
-        """All but the resources is what the stack's configuration says, where that is known."""
+        """All but the resources is what the stack's configuration says, where that is known.
+
+        `levels`: the level of each rule in this evaluation; empty where the pack's own server does not run.
+        """
         self.resources = tuple(resources)
         self._profile = profile
         self._architecture_file = architecture_file
         self.waivers = waivers or Waivers(on=today())
+        self.levels = levels
         self._eligible: dict[Workload, tuple[Node, ...]] = {}
         self._rows: dict[Workload, Row | None] = {}
 
@@ -76,6 +82,11 @@ class Facts:
     def profile(self) -> str:
         """lab or production: the Cloud's own, else what the stack's configuration says, else production."""
         return self.clouds[0].profile if self.clouds else self._profile
+
+    @property
+    def configured_profile(self) -> str:
+        """What the stack's configuration says; it decides the level of each rule."""
+        return self._profile
 
     @property
     def architecture(self) -> Architecture | None:

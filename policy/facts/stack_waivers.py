@@ -1,36 +1,39 @@
 """Waivers: failures of a rule that the stack file accepts, with a reason, an owner and a last day.
 
-A waiver turns a failure into "waived", nothing else: what could not be evaluated stays so. What is wrong with the
-waivers themselves is judged by rules (rules/waivers.py), which come last and see here what the waivers came to.
+A waiver turns a failure into "waived", nothing else: what could not be evaluated stays so. A waiver without effect
+(expired, beyond its limits, of a rule that cannot be waived) is named in the failure that it was written for. What is
+wrong with the waivers themselves is judged by rules (rules/waivers.py), which come last and see here what the waivers
+came to.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import date, timedelta
 from fnmatch import fnmatchcase
 
-from policy.findings import Finding, Verdict, Waiver, resource_name
+from policy.findings import Finding, Severity, Verdict, Waiver, resource_name
+from waiver_limits import Refusal, refusals, today
 
 KEY = "quorate:waivers"
-
-
-def today() -> date:
-    """The day by which waivers expire, in UTC. The only place that asks a clock; tests put another day here."""
-    return datetime.now(UTC).date()
 
 
 class Waivers:
     """The waivers of a stack, and what came of each while its rules were evaluated."""
 
     def __init__(
-        self, given: Sequence[Waiver] = (), *, on: date, rules: Collection[str] = (), malformed: str = ""
+        self,
+        given: Sequence[Waiver] = (),
+        *,
+        on: date,
+        rules: Mapping[str, Severity] | None = None,
+        malformed: str = "",
     ) -> None:
-        """`rules`: ids that a waiver may name. `malformed`: why the stack's waivers cannot be read, if so."""
+        """`rules`: ids that a waiver may name, with their severity. `malformed`: why the waivers cannot be read."""
         self._given = tuple(given)
         self.on = on
-        self.rules = rules
+        self.rules: Mapping[str, Severity] = rules or {}
         self._malformed = malformed
         self._used: set[int] = set()
         self._said: dict[str, list[Finding]] = {}
@@ -42,12 +45,44 @@ class Waivers:
             raise ValueError(self._malformed)
         return self._given
 
-    def is_current(self, waiver: Waiver) -> bool:
-        """Whether it has not expired."""
-        return self.on <= waiver.expires
+    def names_rule(self, waiver: Waiver) -> bool:
+        """Whether its rule exists and can be waived."""
+        return waiver.rule in self.rules
+
+    def refusals(self, waiver: Waiver) -> list[Refusal]:
+        """The limits that it exceeds."""
+        return list(
+            refusals(
+                resource=waiver.resource,
+                owner=waiver.owner,
+                approved_by=waiver.approved_by,
+                expires=waiver.expires,
+                on=self.on,
+            )
+        )
+
+    def needs_approval(self, waiver: Waiver) -> bool:
+        """Whether its rule is critical, so that a second person has to approve it."""
+        return self.rules.get(waiver.rule) is Severity.CRITICAL
+
+    def expired_since(self, waiver: Waiver) -> date | None:
+        """The first day without effect, if that day has come."""
+        first = waiver.expires + timedelta(days=1)
+        return first if self.on >= first else None
+
+    def why_void(self, waiver: Waiver) -> str:
+        """Why it has no effect; empty where it has."""
+        if not self.names_rule(waiver):
+            return f"{waiver.rule} cannot be waived"
+        if refused := self.refusals(waiver):
+            return refused[0].actual
+        if self.needs_approval(waiver) and not waiver.approved_by:
+            return "the rule is critical and no second person approved the waiver"
+        since = self.expired_since(waiver)
+        return f"expired, a failure again since {since}" if since else ""
 
     def apply(self, findings: Iterable[Finding]) -> list[Finding]:
-        """The findings of a rule, its failures waived where a waiver says so: the first one that fits."""
+        """The findings of a rule, its failures waived where a waiver says so: the first with effect that fits."""
         applied = [self._applied(finding) for finding in findings]
         for finding in applied:
             self._said.setdefault(finding.rule, []).append(finding)
@@ -56,11 +91,16 @@ class Waivers:
     def _applied(self, finding: Finding) -> Finding:
         if finding.verdict is not Verdict.FAIL:
             return finding
+        void = ""
         for number, waiver in enumerate(self._given):
-            if self.is_current(waiver) and _fits(waiver, finding):
+            if not _fits(waiver, finding):
+                continue
+            reason = self.why_void(waiver)
+            if not reason:
                 self._used.add(number)
                 return replace(finding, verdict=Verdict.WAIVED, waiver=waiver)
-        return finding
+            void = void or f" (the waiver of {waiver.owner} has no effect: {reason})"
+        return replace(finding, message=f"{finding.message}{void}")
 
     def matched(self, number: int) -> bool | None:
         """Whether it has waived a failure; None if its rule was not evaluated on all of its resources."""
@@ -77,7 +117,7 @@ def _fits(waiver: Waiver, finding: Finding) -> bool:
     return waiver.rule == finding.rule and fnmatchcase(resource_name(finding.resource), waiver.resource)
 
 
-def read(text: str | None, rules: Collection[str]) -> Waivers:
+def read(text: str | None, rules: Mapping[str, Severity]) -> Waivers:
     """The waivers of a stack's configuration, JSON as the engine has it; empty if the stack has none.
 
     Programs other than Quorate do not validate this key. If it cannot be read, the waiver rules report the reason.
@@ -94,5 +134,8 @@ def read(text: str | None, rules: Collection[str]) -> Waivers:
         first = error.errors(include_url=False)[0]
         where = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"])
         return Waivers(on=today(), rules=rules, malformed=f"{KEY}{where} cannot be read: {first['msg']}")
-    given = [Waiver(each.rule, each.resource, each.reason, each.owner, each.expires) for each in written]
+    given = [
+        Waiver(each.rule, each.resource, each.reason, each.owner, each.expires, each.approved_by or "")
+        for each in written
+    ]
     return Waivers(given, on=today(), rules=rules)

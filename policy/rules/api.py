@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from image_reference import parse
+from policy.facts.kubernetes.node import MACHINE_TYPES
 from policy.facts.kubernetes.workload import kubernetes_kind
 from policy.facts.machine import Machine
 from policy.facts.properties import Malformed, Properties
@@ -194,6 +195,7 @@ def api_requests_in_flight(_facts: Facts, machine: Machine) -> Iterator[Problem]
     subjects=_configured,
     not_applicable_reason="no master has a ClusterConfiguration",
     since="0.2.0",
+    single=MACHINE_TYPES,
 )
 def leader_election(_facts: Facts, machine: Machine) -> Iterator[Problem]:
     """kubeadm's own default is true; a value that is written counts."""

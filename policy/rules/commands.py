@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from policy.facts.kubernetes.node import MACHINE_TYPES
 from policy.facts.machine import Machine
-from policy.facts.shell import Command, commands
+from policy.facts.shell import LOCAL, REMOTE, Command, commands
 from policy.facts.stack import Facts
 from policy.findings import Severity
 from policy.rule import Problem, Source, rule
@@ -47,6 +48,7 @@ def _done(subject: Command | Machine) -> str:
     applies=lambda _facts, subject: bool(subject.disrupts),
     not_applicable_reason=NO_COMMAND,
     since="0.2.0",
+    single=(REMOTE, LOCAL, *MACHINE_TYPES),
 )
 def command_asks_quorum(_facts: Facts, subject: Command | Machine) -> Iterator[Problem]:
     """The check must be in the same command; the result of an earlier command may be out of date."""

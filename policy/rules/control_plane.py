@@ -9,7 +9,7 @@ from image_reference import parse
 from policy.facts.components import Etcd
 from policy.facts.kubernetes.workload import Workload
 from policy.facts.machine import Machine
-from policy.facts.pods import Pods, pods
+from policy.facts.pods import POD_TYPES, Pods, pods
 from policy.facts.stack import Facts
 from policy.findings import Severity
 from policy.rule import Problem, Source, rule
@@ -47,6 +47,7 @@ def _is_control_plane(_facts: Facts, each: Pods) -> bool:
     not_applicable_reason="the stack makes no pod of the Kubernetes control plane; kubeadm puts its own in kube-system",
     parameters={"namespace": NAMESPACE, "parts": ", ".join(PARTS) + ", static pods"},
     since="0.2.0",
+    single=POD_TYPES,
 )
 def control_plane_namespace(_facts: Facts, each: Pods) -> Iterator[Problem]:
     """Static pods belong to the control plane: nothing else has to run without an API server."""
@@ -80,6 +81,7 @@ def _guarded(each: Pods) -> dict[str, str]:
     not_applicable_reason="no pod mounts such a directory of its host",
     parameters={"directories": ", ".join(GUARDED)},
     since="0.2.0",
+    single=POD_TYPES,
 )
 def certificates_read_only(_facts: Facts, each: Pods) -> Iterator[Problem]:
     """A mount is writable unless it sets readOnly."""

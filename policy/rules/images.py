@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from image_reference import parse
 from policy.facts.components import Cloud
-from policy.facts.pods import Pods, pods
+from policy.facts.pods import POD_TYPES, Pods, pods
 from policy.facts.stack import LAB, PRODUCTION, Facts
 from policy.findings import Enforcement, Severity
 from policy.rule import Problem, Source, rule
@@ -37,6 +37,7 @@ def is_pinned(image: str) -> bool:
     not_applicable_reason="the stack makes no pod",
     parameters={"floating": ", ".join(FLOATING)},
     since="0.2.0",
+    single=POD_TYPES,
 )
 def no_floating_tag(_facts: Facts, each: Pods) -> Iterator[Problem]:
     """An image with a digest may have any tag."""

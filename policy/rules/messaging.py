@@ -11,7 +11,7 @@ from policy.facts.programs import Quorum
 from policy.facts.quorums import quorum_of
 from policy.facts.stack import Facts
 from policy.findings import Severity
-from policy.rule import Problem, Source, rule
+from policy.rule import IN_ANY_PROFILE, Problem, Source, rule
 
 MAIN, ADVANCED = "rabbitmq.conf", "advanced.config"
 MODE = "pause_minority"
@@ -53,6 +53,7 @@ def _configured(facts: Facts, workload: Workload) -> bool:
     not_applicable_reason="no RabbitMQ of several members reads a ConfigMap of the stack",
     parameters={"cluster_partition_handling": MODE},
     since="0.2.0",
+    enforcement=IN_ANY_PROFILE,
 )
 def rabbitmq_pauses_minority(facts: Facts, workload: Workload) -> Iterator[Problem]:
     """Reads the files that its pods mount; files inside an image are not visible."""

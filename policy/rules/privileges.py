@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from policy.facts.pods import Pods, pods
+from policy.facts.pods import POD_TYPES, Pods, pods
 from policy.facts.stack import Facts
 from policy.findings import Severity
 from policy.rule import Problem, Source, rule
@@ -76,6 +76,7 @@ def _names(facts: Facts, each: Pods) -> set[str]:
     not_applicable_reason="no pod has access to its host",
     parameters={name: ", ".join(sorted(needs)) for name, needs in NEEDED.items()},
     since="0.2.0",
+    single=POD_TYPES,
 )
 def host_access_where_needed(facts: Facts, each: Pods) -> Iterator[Problem]:
     """Each access by itself: the network for an agent is not the processes of the host."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from contract import ETCD
 from policy.facts.kubernetes.workload import Workload
 from policy.facts.programs import Quorum
 from policy.facts.quorums import Group, groups, is_metrics_store, is_quorum, majority, pods
@@ -50,6 +51,7 @@ def _wrong_size(members: int, *, least: int = 3, most: int | None = None, odd: b
     applies=_is(Quorum.ETCD),
     not_applicable_reason="the stack has no etcd",
     parameters={"least": 3, "most": 7, "odd": True, "single member": "in a lab only"},
+    single=(ETCD,),
 )
 def etcd_size(facts: Facts, group: Group) -> Iterator[Problem]:
     """A lab may run a single member, which is no quorum."""

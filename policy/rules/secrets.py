@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from policy.facts import clear_text
 from policy.facts.kubernetes.node import is_machine
 from policy.facts.kubernetes.workload import kubernetes_kind
-from policy.facts.pods import Pods, pods
+from policy.facts.pods import POD_TYPES, Pods, pods
 from policy.facts.properties import Properties
 from policy.facts.resource import Resource
 from policy.facts.shell import LOCAL, REMOTE, WORDS
@@ -117,6 +117,7 @@ def _in_text(value: Properties, where: str) -> Iterator[str]:
     not_applicable_reason="the stack has no pod, ConfigMap, Secret, machine or command",
     parameters={"known by": "names such as password, token, private_key; forms such as a PEM key or user:password@"},
     since="0.2.0",
+    single=(*POD_TYPES, REMOTE, LOCAL, CLOUD_INIT),
 )
 def no_clear_secrets(_facts: Facts, holder: Holder) -> Iterator[Problem]:
     """The message says where and what kind, never the value."""

@@ -8,7 +8,7 @@ from policy.facts.kubernetes.workload import Workload
 from policy.facts.quorums import group_of, is_member
 from policy.facts.stack import Facts
 from policy.findings import Severity
-from policy.rule import Problem, Source, rule
+from policy.rule import IN_ANY_PROFILE, Problem, Source, rule
 from policy.wording import join_names
 
 
@@ -29,6 +29,7 @@ from policy.wording import join_names
     applies=is_member,
     not_applicable_reason="no workload is a member of a quorum",
     since="0.2.0",
+    enforcement=IN_ANY_PROFILE,
 )
 def stateful_keeps_data(facts: Facts, workload: Workload) -> Iterator[Problem]:
     """RabbitMQ too: what source 004 calls stateless there, its queues, are logs on disk as quorum queues."""

@@ -16,7 +16,7 @@ from policy.facts.quorums import Group, groups, is_member, majority
 from policy.facts.resource import Resource
 from policy.facts.stack import Facts
 from policy.findings import Severity
-from policy.rule import Problem, Source, rule
+from policy.rule import IN_ANY_PROFILE, Problem, Source, rule
 from policy.wording import join_names
 
 NO_RECORD = "no earlier deployment of this stack is known: it is the first, or its state was not opened"
@@ -164,6 +164,7 @@ def one_member_at_a_time(_facts: Facts, change: Change) -> Iterator[Problem]:
     subjects=changes,
     not_applicable_reason=NO_RECORD,
     since="0.2.0",
+    enforcement=IN_ANY_PROFILE,
 )
 def majority_survives_change(_facts: Facts, change: Change) -> Iterator[Problem]:
     """The majority is that of the existing members: they hold the data."""
@@ -242,6 +243,7 @@ def virt_host_leaves_empty(facts: Facts, carrier: Carrier) -> Iterator[Problem]:
     not_applicable_reason=NO_RECORD + ", or no node held data",
     parameters={"most": 1},
     since="0.2.0",
+    enforcement=IN_ANY_PROFILE,
 )
 def one_storage_node_at_a_time(facts: Facts, previous: Previous) -> Iterator[Problem]:
     """By the nodes' names and physical hosts: a node that moves to another host leaves its disks behind."""

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from xml.etree import ElementTree
 
 from policy.facts.components import Cloud, VirtHost
+from policy.facts.kubernetes.node import MACHINE_TYPES
 from policy.facts.libvirt import Domain
 from policy.facts.machine import Machine
 from policy.facts.quorums import voting_nodes
@@ -70,6 +71,7 @@ def virt_mixes_with_compute_only(facts: Facts, host: VirtHost) -> Iterator[Probl
     applies=lambda _facts, machine: MIXED_WITH in machine.roles,
     not_applicable_reason="no machine of the stack is a compute",
     since="0.2.0",
+    single=MACHINE_TYPES,
 )
 def one_role_per_machine(_facts: Facts, machine: Machine) -> Iterator[Problem]:
     """A virt host that is a compute as well is fine: its virtual machines are machines of their own."""
@@ -261,6 +263,7 @@ def domains_on_different_hypervisors(facts: Facts, domain: Domain) -> Iterator[P
     not_applicable_reason="the stack has no virt host that carries a virtual machine",
     parameters={"reserve": f"{RESERVE} GiB"},
     since="0.2.0",
+    single=(VirtHost.TYPE,),
 )
 def vms_fit_their_host(_facts: Facts, host: VirtHost) -> Iterator[Problem]:
     """Memory with the reserve; CPUs without overcommitment."""
@@ -307,6 +310,7 @@ _GIB = {"b": 2**-30, "kib": 2**-20, "mib": 2**-10, "gib": 1, "tib": 2**10, "k": 
     applies=lambda _facts, machine: DOMAIN in machine.definition,
     not_applicable_reason="no machine of the stack has a libvirt domain",
     since="0.2.0",
+    single=MACHINE_TYPES,
 )
 def domain_gives_what_is_said(_facts: Facts, machine: Machine) -> Iterator[Problem]:
     """libvirt's unit is KiB where none is written."""

@@ -1,4 +1,4 @@
-"""Waivers: known rule, valid date, current failure."""
+"""Waivers: known rule, limits, approval, valid date, current failure. None of these rules can be waived."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ from policy.facts.stack_waivers import KEY
 from policy.findings import Enforcement, Severity, Waiver
 from policy.rule import Problem, Source, rule
 from suggestion import did_you_mean
+from waiver_limits import LEAST_LITERAL, LONGEST_TERM
 
 ADVISORY = {PRODUCTION: Enforcement.ADVISORY, LAB: Enforcement.ADVISORY}
 """An expired or unused waiver does not block an update; the failure it was written for does."""
 
 _NONE = "the stack file has no waiver"
 _PROJECT = Source("project", "Waivers", 1)
+_LIMITS = Source("project", "Waivers", 2)
+_SECOND = Source("project", "Waivers", 3)
 _WHY = Source("004", "5.5.9", 7)
 
 
@@ -40,7 +43,7 @@ def _written(facts: Facts) -> Iterator[Written]:
 
 
 def _names_rule(facts: Facts, written: Written) -> bool:
-    return written.waiver.rule in facts.waivers.rules
+    return facts.waivers.names_rule(written.waiver)
 
 
 @rule(
@@ -53,12 +56,54 @@ def _names_rule(facts: Facts, written: Written) -> bool:
     remediation="Use a rule id from docs/rules.md, or remove the waiver from quorate:waivers.",
     subjects=_written,
     not_applicable_reason=_NONE,
+    waivable=False,
 )
 def waiver_names_rule(facts: Facts, written: Written) -> Iterator[Problem]:
     """Suggests the id with the closest spelling."""
     if not _names_rule(facts, written):
         meant = did_you_mean(written.waiver.rule, facts.waivers.rules)
         yield Problem(f"no waivable rule '{written.waiver.rule}'", f"a rule id{meant}")
+
+
+@rule(
+    id="waiver-within-limits",
+    title="Waivers name their resources and end within 180 days",
+    severity=Severity.HIGH,
+    rationale="A waiver that matches every resource, or that never ends, disables its rule. Such a waiver has no "
+    "effect.",
+    sources=(_LIMITS,),
+    remediation="Write the resource's name or a narrower pattern, a date within 180 days, and in approvedBy a person "
+    "other than the owner.",
+    subjects=_written,
+    not_applicable_reason=_NONE,
+    parameters={"days": LONGEST_TERM, "letters or digits in a pattern": LEAST_LITERAL},
+    waivable=False,
+    since="0.3.0",
+)
+def waiver_within_limits(facts: Facts, written: Written) -> Iterator[Problem]:
+    """`quorate check` refuses a stack file for the same limits."""
+    for refusal in facts.waivers.refusals(written.waiver):
+        yield Problem(f"{refusal.key}: {refusal.actual}", refusal.expected)
+
+
+@rule(
+    id="waiver-is-approved",
+    title="A second person approves each waiver of a critical rule",
+    severity=Severity.HIGH,
+    rationale="The failure of a critical rule can cost a quorum its majority or its data. One person does not accept "
+    "that alone. A waiver without a second name has no effect.",
+    sources=(_SECOND,),
+    remediation="Have a second person review the failure, and write their name in the waiver's approvedBy.",
+    subjects=_written,
+    applies=lambda facts, written: facts.waivers.needs_approval(written.waiver),
+    not_applicable_reason="no waiver is for a critical rule",
+    waivable=False,
+    since="0.3.0",
+)
+def waiver_is_approved(_facts: Facts, written: Written) -> Iterator[Problem]:
+    """waiver-within-limits reports a second name that is the owner's."""
+    if not written.waiver.approved_by:
+        yield Problem(f"owner {written.waiver.owner} alone", "approvedBy with a second person")
 
 
 @rule(
@@ -72,12 +117,15 @@ def waiver_names_rule(facts: Facts, written: Written) -> Iterator[Problem]:
     applies=_names_rule,
     not_applicable_reason=_NONE,
     enforcement=ADVISORY,
+    waivable=False,
 )
 def waiver_not_expired(facts: Facts, written: Written) -> Iterator[Problem]:
     """A waiver is valid through its last day, in UTC."""
-    if not facts.waivers.is_current(written.waiver):
+    if since := facts.waivers.expired_since(written.waiver):
         yield Problem(
-            f"expired on {written.waiver.expires} (owner: {written.waiver.owner})", f"{facts.waivers.on} or later"
+            f"expired on {written.waiver.expires} (owner: {written.waiver.owner}); a failure counts again since "
+            f"{since}",
+            f"{facts.waivers.on} or later",
         )
 
 
@@ -89,9 +137,10 @@ def waiver_not_expired(facts: Facts, written: Written) -> Iterator[Problem]:
     sources=(_WHY, _PROJECT),
     remediation="Remove the waiver, or correct its resource pattern.",
     subjects=_written,
-    applies=lambda facts, written: _names_rule(facts, written) and facts.waivers.is_current(written.waiver),
-    not_applicable_reason=_NONE,
+    applies=lambda facts, written: not facts.waivers.why_void(written.waiver),
+    not_applicable_reason="the stack file has no waiver with effect",
     enforcement=ADVISORY,
+    waivable=False,
 )
 def waiver_is_used(facts: Facts, written: Written) -> Iterator[Problem]:
     """Evaluated after all other rules. Not evaluated if the waived rule was not evaluated."""

@@ -36,7 +36,7 @@ SHARED = [
     quorum(apart=("kubernetes.io/hostname",)),
     workload("api", pools=["rabbitmq"], replicas=1),
 ]
-WAIVER = Waiver("one-member-per-server", "rabbit*", "a third server is ordered", "Ada", date(2027, 1, 31))
+WAIVER = Waiver("one-member-per-server", "rabbit*", "a third server is ordered", "Ada", date(2027, 1, 31), "Grace")
 
 
 def sound(shown: Shown) -> None:
@@ -173,7 +173,7 @@ def test_no_value_becomes_markup(show: Open) -> None:
         Given("quorate:k8s:Etcd", bad, {"members": [{"node": bad, "server": bad, "address": bad}]}),
         quorum(bad, row=bad, pools=[bad]),
     ]
-    shown = show(log_of(given, "production", Waiver("etcd-size", "*", bad, bad, date(2027, 1, 1))))
+    shown = show(log_of(given, "production", Waiver("etcd-size", "etcd*", bad, bad, date(2027, 1, 1), "Grace")))
     assert shown.page.locator("img").count() == 0
     assert shown.page.locator("body > script").count() == 2
     shown.page.locator(".server-name", has_text="onerror").first.click()

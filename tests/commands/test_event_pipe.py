@@ -45,7 +45,9 @@ def test_debug_messages_are_not_kept_for_they_hold_secrets(tmp_path: Path) -> No
             line(0, policyLoadEvent={}),
             line(1, **diagnostic("debug", 'props={"password": "hunter2"}')),
             line(2, **diagnostic("warning", "low on disk")),
-            line(3, **diagnostic("debug", record.written_end(record.EndRecord(27, 174, "lab", "100", "2026-11-21")))),
+            line(
+                3, **diagnostic("debug", record.written_end(record.EndRecord(27, 174, "lab", "100", "2026-11-21", {})))
+            ),
             line(4, **violation("advisory")),
         ]
     )

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
+from policy.facts.levels import Level
 from policy.facts.stack_waivers import Waivers
 from policy.findings import Verdict
 from policy.rule import AnyRule, Rule, S
@@ -29,6 +30,8 @@ class Case:
     """A part of the message of a failing or undecided one."""
     waivers: Callable[[], Waivers] | None = None
     """The stack's waivers, made anew for each test: they remember what they were used for."""
+    levels: Sequence[Level] = ()
+    """The level of each rule, as the pack's server has it."""
     kinds: frozenset[Verdict] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -55,9 +58,10 @@ def case(
     undecided: str = "",
     message: str = "",
     waivers: Callable[[], Waivers] | None = None,
+    levels: Sequence[Level] = (),
 ) -> Case:
     """A case; names are written with spaces between them, none of them at all means that the rule does not apply."""
     flat = [each for some in given for each in ([some] if isinstance(some, Given) else some)]
     sets = (names(*written.split()) for written in (passes, fails, undecided))
     of_any = cast("AnyRule", rule)
-    return Case(of_any, about, flat, *sets, message=message, waivers=waivers)
+    return Case(of_any, about, flat, *sets, message=message, waivers=waivers, levels=levels)

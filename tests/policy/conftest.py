@@ -46,7 +46,10 @@ Previews = Callable[..., Preview]
 
 @pytest.fixture
 def preview(tmp_path: Path) -> Previews:
-    """Previews given resources under a stack configuration, in a state of its own; or a program that has its own."""
+    """Previews given resources under a stack configuration, in a state of its own; or a program that has its own.
+
+    `verb="up"` with the option `--skip-preview` updates without one.
+    """
     if shutil.which("pulumi") is None:
         pytest.skip("the engine is not on PATH: `make setup`, then `. .venv/bin/activate`")
 
@@ -56,17 +59,18 @@ def preview(tmp_path: Path) -> Previews:
         *options: str,
         program: Path = PROGRAM,
         pack: Path = ROOT / "policy",
+        verb: str = "preview",
         **environment: str,
     ) -> Preview:
         written = [{"type": each.type, "name": each.name, "props": each.props} for each in given]
         (tmp_path / "given.json").write_text(json.dumps(written), encoding="utf-8")
-        return _preview(tmp_path, program, config or {}, ("--policy-pack", str(pack), *options), environment)
+        return _run(tmp_path, program, config or {}, (verb, "--policy-pack", str(pack), *options), environment)
 
     return run
 
 
-def _preview(
-    directory: Path, program: Path, config: Mapping[str, object], options: Iterable[str], more: Mapping[str, str]
+def _run(
+    directory: Path, program: Path, config: Mapping[str, object], words: Iterable[str], more: Mapping[str, str]
 ) -> Preview:
     state, project, log = directory / "state", directory / "project", directory / "events.jsonl"
     state.mkdir(exist_ok=True)
@@ -87,7 +91,8 @@ def _preview(
     if not any(state.rglob("test.json")):
         init = ["pulumi", "-C", str(project), "stack", "init", "test", "--no-select", "--non-interactive"]
         subprocess.run(init, env=environment, check=True, capture_output=True)
-    command = ["pulumi", "-C", str(project), "preview", "--stack", "test", "--config-file", str(file)]
+    verb, *options = words
+    command = ["pulumi", "-C", str(project), verb, "--stack", "test", "--config-file", str(file)]
     command += ["--event-log", str(log), "--non-interactive", *options]
     done = subprocess.run(command, env=environment, check=False, capture_output=True, text=True)
     return Preview(done.returncode, done.stdout + done.stderr, log)

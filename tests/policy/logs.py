@@ -14,6 +14,7 @@ from typing import Any
 from policy.catalogue import RULES, WAIVABLE
 from policy.engine import record
 from policy.facts import placement_map
+from policy.facts.known_types import coverage
 from policy.facts.stack_waivers import Waivers
 from policy.findings import Finding, Verdict, Waiver
 from policy.rule import evaluate
@@ -28,7 +29,7 @@ def log_of(
     given: Iterable[Given], profile: str = "production", *waived: Waiver, with_record: bool = True
 ) -> list[Event]:
     """The events of a preview of these resources, in a stack with these waivers."""
-    judged = facts(given, Waivers(waived, on=TODAY, rules=WAIVABLE))
+    judged = facts(given, Waivers(waived, on=TODAY, rules=WAIVABLE), profile=profile)
     said = {rule.id: judged.waivers.apply(evaluate(rule, judged, rule.enforced(profile))) for rule in RULES}
     events = [
         _event(preludeEvent={"config": {"quorate:profile": profile}}),
@@ -40,7 +41,12 @@ def log_of(
             debug(record.written_rule(rule, findings[0].enforcement, findings)) for rule, findings in said.items()
         ]
         events.append(debug(record.written_placement(placement_map.read(judged))))
-        events.append(debug(record.written_end(record.EndRecord(len(said), 9, profile, "100", TODAY.isoformat()))))
+        verdicts = [each for findings in said.values() for each in findings]
+        evaluated = {each.resource for each in verdicts if each.verdict is not Verdict.NOT_APPLICABLE}
+        counts = coverage(judged.resources, evaluated)
+        events.append(
+            debug(record.written_end(record.EndRecord(len(said), 9, profile, "100", TODAY.isoformat(), counts)))
+        )
     for findings in said.values():
         events += [_violation(finding) for finding in findings if finding.verdict.reported]
     events.append(_event(policyAnalyzeStackSummaryEvent=_pack_summary(said)))

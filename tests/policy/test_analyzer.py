@@ -15,7 +15,7 @@ from pulumi_policy import EnforcementLevel
 from policy.catalogue import RULES
 from policy.engine.analyzer import Analyzer
 from policy.engine.pack import RulePolicy, policies
-from policy.facts.stack import PRODUCTION
+from policy.facts.stack import LAB, PRODUCTION
 from policy.findings import Enforcement
 from tests.policy.world import UNKNOWN, Given, cloud, message, quorum, whole_stack
 
@@ -58,7 +58,9 @@ def test_the_profile_decides(given: list[Given], profile: str | None, level: str
     said = answered(given, profile)
     assert (level, "rabbitmq-size") in said
     advised = {rule.id for rule in RULES if rule.enforced(PRODUCTION) is Enforcement.ADVISORY}
-    assert {each for each, rule in said if rule not in advised} == {level}
+    always = {rule.id for rule in RULES if rule.enforced(LAB) is Enforcement.MANDATORY}
+    assert {each for each, rule in said if rule not in advised | always} == {level}
+    assert {each for each, rule in said if rule in always} <= {"MANDATORY"}
     assert {each for each, rule in said if rule in advised} <= {"ADVISORY"}
 
 
@@ -86,7 +88,16 @@ def test_the_engine_is_told_the_level_beforehand() -> None:
     server = analyzer(pack)
     request = messages.AnalyzerStackConfigureRequest(config={"quorate:profile": "lab"})
     server.ConfigureStack(request, CONTEXT)
-    assert {policy.enforcement_level for policy in pack} == {EnforcementLevel.ADVISORY}
+    mandatory = {policy.name for policy in pack if policy.enforcement_level is EnforcementLevel.MANDATORY}
+    assert mandatory == {
+        "stateful-keeps-data",
+        "rabbitmq-pauses-minority",
+        "majority-survives-change",
+        "one-storage-node-at-a-time",
+        "enforcement-not-lowered",
+        "lab-profile-fits",
+    }
+    assert {policy.enforcement_level for policy in pack if policy.name not in mandatory} == {EnforcementLevel.ADVISORY}
 
 
 def test_not_applicable_is_said_with_its_reason() -> None:
@@ -114,7 +125,8 @@ def test_single_resources_are_not_judged() -> None:
 def test_an_empty_stack() -> None:
     response = analyzer().AnalyzeStack(asked([]), CONTEXT)
     assert not response.diagnostics
-    assert {each.policy_name for each in response.not_applicable} == {rule.id for rule in RULES}
+    silent = {each.policy_name for each in response.not_applicable}
+    assert silent == {rule.id for rule in RULES} - {"enforcement-not-lowered"}, "levels are evaluated in any stack"
 
 
 def test_an_architecture_of_the_stacks_own(tmp_path: Path) -> None:
@@ -136,3 +148,20 @@ def test_an_architecture_of_the_stacks_own(tmp_path: Path) -> None:
         "the stack's own file is 'mine'" in each for each in undecided({"quorate:architecture": str(file)}, other)
     )
     assert not undecided({"quorate:architecture": str(file)}, whole_stack()), "a Cloud of 100 is judged by ours"
+
+
+@pytest.mark.parametrize(
+    ("configured", "expected"),
+    [("DISABLED", {"enforcement-not-lowered"}), ("ADVISORY", {"enforcement-not-lowered"}), ("MANDATORY", set[str]())],
+)
+def test_configuration_lowers_no_rule_unseen(configured: str, expected: set[str]) -> None:
+    """Of the gate's own rules not one, its guard among them."""
+    server = analyzer()
+    server.ConfigureStack(messages.AnalyzerStackConfigureRequest(config={"quorate:profile": "production"}), CONTEXT)
+    level = messages.EnforcementLevel.Value(configured)
+    config = {rule.id: messages.PolicyConfig(enforcementLevel=level) for rule in RULES}
+    request = messages.ConfigureAnalyzerRequest(policyConfig=config)
+    server.Configure(request, CONTEXT)  # pyright: ignore[reportUnknownMemberType]
+    response = server.AnalyzeStack(asked(whole_stack()), CONTEXT)
+    mandatory = messages.EnforcementLevel.MANDATORY
+    assert {each.policyName for each in response.diagnostics if each.enforcementLevel == mandatory} == expected

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from audit import log
@@ -49,6 +50,15 @@ def test_a_lab_is_told(preview: Previews) -> None:
     assert set(result.violations()) == {f"advisory {rule}" for rule in BROKEN_BY_IT}
 
 
+def test_a_lab_keeps_its_data(preview: Previews) -> None:
+    """What loses data at the first fault stops a lab as well (docs/adr/0009-mandatory-in-a-lab.md)."""
+    without = quorum().but(spec__volumeClaimTemplates=None)
+    given = [without if each.name == "rabbitmq" else each for each in whole_stack(profile="lab")]
+    result = preview(given, LAB)
+    assert result.code != 0
+    assert result.violations() == {"mandatory stateful-keeps-data": {"rabbitmq"}}
+
+
 def test_a_stack_that_names_no_profile_is_production(preview: Previews) -> None:
     result = preview(without_spread(whole_stack()))
     assert result.code != 0
@@ -65,15 +75,19 @@ def test_an_unknown_value_stops_production(preview: Previews) -> None:
 
 
 def test_pulumis_own_configuration_overrides_single_rules(preview: Previews, tmp_path: Path) -> None:
-    """And the audit tells: a disabled rule has not been evaluated."""
+    """Not unseen: it is a failure of its own, which configuration cannot lower. A disabled rule was not evaluated."""
     config = tmp_path / "pack.json"
-    config.write_text('{"one-instance-per-node": "advisory", "galera-size": "disabled"}', encoding="utf-8")
+    lowered = ("galera-size", "enforcement-not-lowered", "waiver-names-rule")
+    levels = {"one-instance-per-node": "advisory", **dict.fromkeys(lowered, "disabled")}
+    config.write_text(json.dumps(levels), encoding="utf-8")
     result = preview(without_spread(whole_stack()), PRODUCTION, "--policy-pack-config", str(config))
     assert result.violations() == {
         "advisory one-instance-per-node": {"rabbitmq"},
         "mandatory one-member-per-server": {"rabbitmq"},
         "mandatory quorum-survives-host": {"rabbitmq"},
+        "mandatory enforcement-not-lowered": {"quorate-test"},
     }
+    assert "--policy-pack-config sets galera-size to disabled; expected mandatory" in result.output
     done = audit("test", log.read(result.log))
     assert not done.problems
     assert done.verdict_of(BY_ID["galera-size"]) is Verdict.NOT_EVALUATED

@@ -25,8 +25,8 @@ config:
   quorate:profile: production
   quorate:architecture: "100"
   quorate:waivers:
-    - {rule: rabbitmq-size, resource: "*", reason: "a move", owner: Ada, expires: 2027-01-31}
-    - {rule: rabbit-size, resource: "*", reason: "a move", owner: Ada, expires: 2027-01-31}
+    - {rule: rabbitmq-size, resource: "rabbit*", reason: "a move", owner: Ada, expires: 2027-01-31}
+    - {rule: rabbit-size, resource: "rabbit*", reason: "a move", owner: Ada, expires: 2027-01-31}
   quorate:servers:
     - name: rabbitmq-[1-3]
       address: 10.0.0.1
@@ -41,8 +41,8 @@ def but(name: str, changed: Given) -> list[Given]:
     return [changed if each.name == name else each for each in whole_stack()]
 
 
-WAIVED = Waiver("rabbitmq-size", "rabbit*", "a fifth server is ordered", "Ada", date(2027, 1, 31))
-MISSPELT = Waiver("rabbit-size", "*", "a move", "Ada", date(2027, 1, 31))
+WAIVED = Waiver("rabbitmq-size", "rabbit*", "a fifth server is ordered", "Ada", date(2027, 1, 31), "Grace")
+MISSPELT = Waiver("rabbit-size", "rabbit*", "a move", "Ada", date(2027, 1, 31))
 FOUR = but("rabbitmq", quorum(replicas=4))
 UNDECIDED = but("rabbitmq", quorum(replicas=UNKNOWN))
 
@@ -147,7 +147,7 @@ def test_a_waived_failure_is_suppressed_with_its_reason(see: See) -> None:
     assert result["suppressions"] == [
         {
             "kind": "external",
-            "justification": "waived until 2027-01-31 by Ada (a fifth server is ordered)",
+            "justification": "waived until 2027-01-31 by Ada, approved by Grace (a fifth server is ordered)",
         }
     ]
     (bare,) = see(log_of(FOUR)).results("rabbitmq-size")

@@ -24,7 +24,8 @@ from pulumi_policy import (
 import contract
 from blueprint.architecture.loader import load_architecture
 from policy.engine.decode import from_message
-from policy.facts.stack import Facts
+from policy.facts.levels import Level
+from policy.facts.stack import PRODUCTION, Facts
 from policy.facts.stack_waivers import Waivers
 
 UNKNOWN = proxy.UNKNOWN_STRING_VALUE
@@ -317,8 +318,13 @@ def whole_stack(architecture: str = "100", profile: str = "production") -> list[
     return [each for each in given if each.name not in single]
 
 
-def facts(given: Iterable[Given], waivers: Waivers | None = None) -> Facts:
-    """What the analyzer makes of these resources when the engine sends them."""
+def facts(
+    given: Iterable[Given],
+    waivers: Waivers | None = None,
+    levels: Sequence[Level] = (),
+    profile: str = PRODUCTION,
+) -> Facts:
+    """What the analyzer makes of these resources when the engine sends them; `profile` is the configuration's."""
     stack = list(given)
     urns = {each.name: each.urn for each in stack}
     resources = (
@@ -334,7 +340,7 @@ def facts(given: Iterable[Given], waivers: Waivers | None = None) -> Facts:
         )
         for each in stack
     )
-    return Facts(resources, waivers=waivers)
+    return Facts(resources, profile, waivers=waivers, levels=tuple(levels))
 
 
 def message(props: Props) -> struct_pb2.Struct:

@@ -122,6 +122,26 @@ CASES: dict[str, tuple[dict[str, Any], str, str]] = {
     "a waiver that nobody answers for": (waived(owner=""), "quorate:waivers[1].owner", "write some text"),
     "a waiver of all rules": (waived(rule="*"), "quorate:waivers[1].rule", "'*' does not fit; write a rule's id as"),
     "a waiver with more in it": (waived(until="now"), "quorate:waivers[1].until", "unknown key"),
+    "a waiver of every resource": (
+        waived(resource="*"),
+        "quorate:waivers[1].resource (galera-size)",
+        "the pattern '*' matches resources of any kind; write a resource's name, or a pattern with at least 3 letters",
+    ),
+    "a waiver for centuries": (
+        waived(expires="2999-12-31"),
+        "quorate:waivers[1].expires (galera-size)",
+        "days from today; write ",
+    ),
+    "a waiver that its owner approves": (
+        waived(approvedBy="ada"),
+        "quorate:waivers[1].approvedBy (galera-size)",
+        "'ada' is the owner as well; write a second person",
+    ),
+    "a waiver that no name approves": (
+        waived(approvedBy=" "),
+        "quorate:waivers[1].approvedBy",
+        "write some text",
+    ),
     "waivers that are no list": (
         {**full_size("100"), "waivers": {"rule": "galera-size"}},
         "quorate:waivers",

@@ -18,6 +18,7 @@ from policy.facts.kubernetes.selectors import Labels
 from policy.facts.properties import Malformed, Properties
 from policy.facts.resource import Resource
 
+MACHINE_TYPES = (contract.MACHINE, contract.MACHINE_POOL)
 KEEPS_OUT = frozenset({"NoSchedule", "NoExecute"})
 """Effects that keep a pod off a node; PreferNoSchedule only advises."""
 
@@ -160,7 +161,7 @@ def _of(resource: Resource) -> Iterator[Node]:
 
 def is_machine(resource: Resource) -> bool:
     """Whether the resource is a machine or a pool of machines."""
-    return resource.type in (contract.MACHINE, contract.MACHINE_POOL)
+    return resource.type in MACHINE_TYPES
 
 
 def _labels_of_member(member: Properties) -> dict[str, str]:

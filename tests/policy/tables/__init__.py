@@ -8,6 +8,7 @@ from tests.policy.tables import (
     control_plane,
     dedication,
     disruption,
+    enforcement,
     history,
     hosts,
     images,
@@ -56,5 +57,6 @@ CASES: tuple[Case, ...] = (
     *privileges.CASES,
     *secrets.CASES,
     *virt.CASES,
+    *enforcement.CASES,
     *waivers.CASES,
 )

@@ -7,14 +7,21 @@ from policy.facts.stack_waivers import Waivers
 from policy.findings import Enforcement, Waiver
 from policy.rule import AnyRule, evaluate
 from policy.rules.quorum_sizes import rabbitmq_size
-from policy.rules.waivers import waiver_is_used, waiver_names_rule, waiver_not_expired
+from policy.rules.waivers import (
+    waiver_is_approved,
+    waiver_is_used,
+    waiver_names_rule,
+    waiver_not_expired,
+    waiver_within_limits,
+)
 from tests.policy.cases import case
 from tests.policy.world import UNKNOWN, Given, facts, machines, quorum, stack
 
 names, lasts, used = waiver_names_rule, waiver_not_expired, waiver_is_used
+limits, approved = waiver_within_limits, waiver_is_approved
 
 TODAY = date(2026, 11, 21)
-ONE = Waiver("rabbitmq-size", "rabbit*", "the fifth server is ordered", "Ada", date(2026, 12, 31))
+ONE = Waiver("rabbitmq-size", "rabbit*", "the fifth server is ordered", "Ada", date(2026, 12, 31), "Grace")
 BROKEN, SOUND, UNDECIDED = quorum(replicas=4), quorum(), quorum(replicas=UNKNOWN)
 
 
@@ -59,6 +66,38 @@ CASES = (
     case(names, "a rule about waivers", ANY, waivers=of(replace(ONE, rule="waiver-is-used")), fails=STACK),
     case(names, "no waiver", ANY),
     case(names, "waivers that cannot be read", ANY, waivers=malformed, undecided=STACK, message="[0].expires"),
+    case(limits, "within all of them", ANY, waivers=of(ONE), passes=STACK),
+    case(
+        limits,
+        "of every resource",
+        ANY,
+        waivers=of(replace(ONE, resource="*")),
+        fails=STACK,
+        message="resource: the pattern '*' matches resources of any kind; expected a resource's name, or a pattern",
+    ),
+    case(
+        limits,
+        "longer than 180 days",
+        ANY,
+        waivers=of(replace(ONE, expires=date(2027, 5, 21))),
+        fails=STACK,
+        message="expires: 2027-05-21 is 181 days from today; expected 2027-05-20 or earlier (180 days)",
+    ),
+    case(limits, "180 days", ANY, waivers=of(replace(ONE, expires=date(2027, 5, 20))), passes=STACK),
+    case(limits, "approved by its owner", ANY, waivers=of(replace(ONE, approved_by="ADA")), fails=STACK),
+    case(limits, "no waiver", ANY),
+    case(limits, "waivers that cannot be read", ANY, waivers=malformed, undecided=STACK),
+    case(approved, "by a second person", ANY, waivers=of(ONE), passes=STACK),
+    case(
+        approved,
+        "by nobody",
+        ANY,
+        waivers=of(replace(ONE, approved_by="")),
+        fails=STACK,
+        message="owner Ada alone; expected approvedBy with a second person",
+    ),
+    case(approved, "not critical", ANY, waivers=of(replace(ONE, rule="instances-match-row", approved_by=""))),
+    case(approved, "waivers that cannot be read", ANY, waivers=malformed, undecided=STACK),
     case(lasts, "on its last day", ANY, waivers=of(replace(ONE, expires=TODAY)), passes=STACK),
     case(
         lasts,
@@ -66,7 +105,7 @@ CASES = (
         ANY,
         waivers=of(replace(ONE, expires=date(2026, 11, 20))),
         fails=STACK,
-        message="expired on 2026-11-20 (owner: Ada); expected 2026-11-21 or later",
+        message="expired on 2026-11-20 (owner: Ada); a failure counts again since 2026-11-21; expected 2026-11-21 or",
     ),
     case(lasts, "of a rule that does not exist", ANY, waivers=of(replace(ONE, rule="no-rule"))),
     case(lasts, "waivers that cannot be read", ANY, waivers=malformed, undecided=STACK),
@@ -82,6 +121,7 @@ CASES = (
     case(used, "another resource", ANY, waivers=used_on(BROKEN, replace(ONE, resource="mysqld")), fails=STACK),
     case(used, "the second of two alike", ANY, waivers=used_on(BROKEN, ONE, ONE), passes=STACK, fails=STACK),
     case(used, "expired", ANY, waivers=used_on(BROKEN, replace(ONE, expires=date(2020, 1, 1)))),
+    case(used, "without effect", ANY, waivers=used_on(BROKEN, replace(ONE, approved_by=""))),
     case(used, "its rule could not be evaluated", ANY, waivers=used_on(UNDECIDED, ONE), undecided=STACK),
     case(used, "its rule has not run", ANY, waivers=of(ONE), undecided=STACK),
 )

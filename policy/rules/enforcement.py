@@ -1,0 +1,99 @@
+"""Enforcement: levels lowered by configuration, and the profile lab."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from contract import COMPUTE_NODE
+from policy.facts.kubernetes.node import Node
+from policy.facts.machine import MASTER
+from policy.facts.resource import Resource
+from policy.facts.stack import LAB, Facts
+from policy.findings import Enforcement, Severity
+from policy.rule import IN_ANY_PROFILE, Problem, Source, rule
+from policy.wording import join_names
+
+MOST_COMPUTES = 50
+"""Computes of a lab, at most: half of the smallest reference architecture."""
+
+
+@dataclass(frozen=True)
+class Stack:
+    """The stack as a whole."""
+
+    resource: Resource
+    title: str
+
+
+def _stack(facts: Facts) -> Iterator[Stack]:
+    yield Stack(Resource("pulumi:pulumi:Stack", facts.stack_urn, "stack", dict), "the stack")
+
+
+def _with_levels(facts: Facts) -> Iterator[Stack]:
+    if facts.levels or facts.clouds:
+        yield from _stack(facts)
+
+
+@rule(
+    id="enforcement-not-lowered",
+    title="Every rule has the enforcement of the stack's profile",
+    severity=Severity.CRITICAL,
+    rationale="`--policy-pack-config` makes a mandatory rule advisory or disables it, and leaves no trace in the stack "
+    "file. A Cloud whose profile is not the stack's makes the rules for production not applicable.",
+    sources=(Source("project", "Enforcement", 1),),
+    remediation="Remove the rule from the file of --policy-pack-config, and accept single failures with a waiver in "
+    "the stack file. Write one profile in quorate:profile and in the Cloud.",
+    subjects=_with_levels,
+    not_applicable_reason="the policies run without the pack's own server, and the stack has no Cloud",
+    enforcement=IN_ANY_PROFILE,
+    waivable=False,
+    since="0.3.0",
+)
+def enforcement_not_lowered(facts: Facts, _stack: Stack) -> Iterator[Problem]:
+    """Raising a level is allowed, and so is disabling a rule that is advisory in the stack's profile."""
+    configured = facts.configured_profile
+    for applied in (Enforcement.ADVISORY, Enforcement.DISABLED):
+        lowered = [level.rule for level in facts.levels if level.applied is applied and level.is_lowered(configured)]
+        if lowered:
+            yield Problem(f"--policy-pack-config sets {join_names(lowered)} to {applied}", f"{Enforcement.MANDATORY}")
+    others = {cloud.profile for cloud in facts.clouds} - {configured}
+    if others:
+        yield Problem(
+            f"the Cloud has profile {join_names(others)}, and quorate:profile is {configured}", "one profile in both"
+        )
+
+
+def _is_compute(node: Node) -> bool:
+    return "compute" in node.roles or node.labels.get(COMPUTE_NODE) == "enabled"
+
+
+@rule(
+    id="lab-profile-fits",
+    title="A stack with profile lab has the size of a lab",
+    severity=Severity.CRITICAL,
+    rationale="The profile lab makes most rules advisory. A cloud with more than 50 computes, or with physical masters "
+    "in racks, is in production, whatever its profile is.",
+    sources=(Source("project", "Enforcement", 2),),
+    remediation="Set quorate:profile to production.",
+    subjects=_stack,
+    applies=lambda facts, _stack: LAB in (facts.profile, facts.configured_profile),
+    not_applicable_reason="the stack's profile is production",
+    parameters={"computes": MOST_COMPUTES},
+    enforcement=IN_ANY_PROFILE,
+    since="0.3.0",
+)
+def lab_profile_fits(facts: Facts, _stack: Stack) -> Iterator[Problem]:
+    """A virtual machine is no physical master: its server's name is not its own."""
+    computes = sum(1 for node in facts.nodes if _is_compute(node))
+    if computes > MOST_COMPUTES:
+        yield Problem(
+            f"quorate:profile: lab makes most rules advisory for {computes} computes",
+            f"at most {MOST_COMPUTES} computes, or profile production",
+        )
+    racked = {node.name for node in facts.nodes if MASTER in node.roles and node.server == node.name and node.rack}
+    if racked:
+        yield Problem(
+            f"quorate:profile: lab makes most rules advisory for physical masters in racks ({join_names(racked)})",
+            "profile production",
+        )

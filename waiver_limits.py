@@ -1,0 +1,53 @@
+"""What no waiver may exceed: refused in the same words by `quorate check` and by the policy pack.
+
+Without pydantic, which the pack imports only where a stack has waivers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+
+LONGEST_TERM = 180
+"""Days from today to the last day of a waiver, at most."""
+LEAST_LITERAL = 3
+"""Letters or digits in a row that a pattern of names has, at least."""
+
+
+def today() -> date:
+    """The day by which waivers expire, in UTC. The only place that asks a clock."""
+    return datetime.now(UTC).date()
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why a waiver is beyond its limits."""
+
+    key: str
+    """The key of the waiver that is wrong, as the stack file writes it."""
+    actual: str
+    expected: str
+
+
+def refusals(*, resource: str, owner: str, approved_by: str, expires: date, on: date) -> Iterator[Refusal]:
+    """Every limit that a waiver exceeds on a day, whatever its rule is. `approved_by` may be empty."""
+    literal = re.sub(r"\[[^\]]*\]|[*?]", " ", resource)
+    if literal != resource and not re.search(rf"[A-Za-z0-9]{{{LEAST_LITERAL}}}", literal):
+        yield Refusal(
+            "resource",
+            f"the pattern '{resource}' matches resources of any kind",
+            f"a resource's name, or a pattern with at least {LEAST_LITERAL} letters or digits in a row",
+        )
+    latest = on + timedelta(days=LONGEST_TERM)
+    if expires > latest:
+        term = (expires - on).days
+        yield Refusal("expires", f"{expires} is {term} days from today", f"{latest} or earlier ({LONGEST_TERM} days)")
+    if approved_by and is_same_person(owner, approved_by):
+        yield Refusal("approvedBy", f"'{approved_by}' is the owner as well", "a second person")
+
+
+def is_same_person(one: str, other: str) -> bool:
+    """Whether two names differ by case and spaces at most."""
+    return one.casefold().split() == other.casefold().split()
