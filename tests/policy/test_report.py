@@ -94,6 +94,7 @@ NOT_APPLICABLE = {
     "requests-fit-after-loss",
     "room-in-any-order",
     "route-reflectors",
+    "domains-on-different-hypervisors",
     "lab-profile-fits",
     "scheduler-workers",
     "server-label-is-true",
