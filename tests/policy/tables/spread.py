@@ -8,6 +8,7 @@ from tests.policy.world import (
     apart_term,
     cloud,
     daemons,
+    machine,
     machines,
     of_cluster,
     quorum,
@@ -226,6 +227,36 @@ CASES = (
         message="can share a node with StatefulSet r2, StatefulSet r3, members of the same quorum; "
         "expected a required anti-affinity over kubernetes.io/hostname that also selects their "
         "pods",
+    ),
+    case(
+        per_node,
+        "apart over racks that every node names",
+        [machine(f"n{each}", "rabbitmq", labels={"quorate.io/rack": f"r{each}"}) for each in (1, 2, 3)],
+        apart(apart_term("quorate.io/rack", LABELS)),
+        passes="rabbitmq",
+    ),
+    case(
+        per_node,
+        "apart over a label that no node has",
+        NODES,
+        apart(apart_term("example.com/row", LABELS)),
+        fails="rabbitmq",
+    ),
+    case(
+        per_node,
+        "bound to a node by name",
+        NODES,
+        quorum().but(spec__template__spec__nodeName="rabbitmq-1"),
+        fails="rabbitmq",
+        message="spec.nodeName binds all its pods to rabbitmq-1, past the scheduler",
+    ),
+    case(
+        fit,
+        "three replicas, apart over two racks",
+        [machine(f"n{each}", "rabbitmq", labels={"quorate.io/rack": f"r{each % 2}"}) for each in (1, 2, 3)],
+        apart(apart_term("quorate.io/rack", LABELS)),
+        fails="rabbitmq",
+        message="3 eligible nodes in 2 domains of quorate.io/rack for 3 replicas",
     ),
     case(
         per_node,
