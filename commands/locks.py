@@ -1,16 +1,17 @@
 """Removes stale locks that killed runs have left on a stack.
 
-Pulumi locks a stack with a file that names its process. A killed run leaves the file behind, and every later run is
-refused until `pulumi cancel`. If the process ran on this machine and has ended, the lock is stale.
+Pulumi locks a stack with a file that names its host and process. A killed run leaves the file behind, and every later
+run is refused until `pulumi cancel`. The number of an ended process may belong to another process by now, so the guard
+of the engine records which boot and which start the number belongs to (commands/engine_guard.py).
 """
 
 from __future__ import annotations
 
 import json
-import os
 import socket
 from pathlib import Path
 
+from commands.process_identity import ProcessIdentity, is_alive, program_name, read_identity
 from commands.stack import Workspace
 
 
@@ -20,22 +21,28 @@ def remove_stale(workspace: Workspace) -> bool:
     if state is None or workspace.state_directory is None:
         return False
     directory = workspace.state_directory / ".pulumi" / "locks" / "organization" / state.parent.name / workspace.stack
-    stale = [lock for lock in directory.glob("*.json") if is_stale(lock)]
+    record = read_identity(workspace.engine_record)
+    stale = [lock for lock in directory.glob("*.json") if is_stale(lock, record)]
     for lock in stale:
         lock.unlink(missing_ok=True)
         lock.with_name(f"{lock.name}.attrs").unlink(missing_ok=True)
     return bool(stale)
 
 
-def is_stale(lock: Path) -> bool:
-    """Whether the lock's process has ended. A process of another machine, or of another user, counts as running."""
+def is_stale(lock: Path, record: ProcessIdentity | None) -> bool:
+    """Whether the engine that holds the lock has ended. An engine of another host counts as running.
+
+    `record` identifies the last engine that a command of Quorate ran on the stack. Without one, as after a `pulumi` of
+    the user's own, a process of that number counts as the lock's owner if its program is Pulumi.
+    """
     try:
         owner = json.loads(lock.read_text(encoding="utf-8"))
-        if owner["hostname"] != socket.gethostname():
-            return False
-        os.kill(int(owner["pid"]), 0)
-    except ProcessLookupError:
-        return True
+        host, pid = str(owner["hostname"]), int(owner["pid"])
     except (OSError, ValueError, KeyError, TypeError):
         return False
-    return False
+    if host != socket.gethostname():
+        return False
+    if record and (record.host, record.pid) == (host, pid):
+        return not record.is_running
+    name = program_name(pid)
+    return not is_alive(pid) or not (name == "" or name.startswith("pulumi"))

@@ -1,5 +1,7 @@
 """Runs Pulumi on one stack: environment, command line, interrupts.
 
+The engine runs under a guard (commands/engine_guard.py), which interrupts it if this process is killed.
+
 Every operation runs in the clone's root with the working copy of the stack file. Pulumi commands that require a stack
 file beside Pulumi.yaml run in the workspace's project directory.
 """
@@ -9,6 +11,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,6 +27,10 @@ from toolchain.engine import Engine
 from toolchain.progress import ProgramError, UserError, run
 
 Verb = Literal["up", "preview", "destroy"]
+
+SOURCES = Path(__file__).resolve().parent.parent
+TERMINATION = (signal.SIGTERM, signal.SIGHUP)
+"""What ends a command from outside: a request to terminate, and the end of its terminal."""
 
 
 @dataclass(frozen=True)
@@ -105,11 +112,11 @@ class Operation:
         with listening() as (pipe, summary):
             command = [self.engine.pulumi, verb, *options, "--event-log", pipe]
             if output is None:
-                code, was_interrupted = _wait(command, self.workspace.root, environment, None)
+                code, was_interrupted = self._wait(command, pipe, environment, None)
             else:
                 output.parent.mkdir(parents=True, exist_ok=True)
                 with output.open("wb") as file:
-                    code, was_interrupted = _wait(command, self.workspace.root, environment, file.fileno())
+                    code, was_interrupted = self._wait(command, pipe, environment, file.fileno())
         return Result(code, summary, was_interrupted)
 
     def remove_stack(self) -> None:
@@ -120,43 +127,54 @@ class Operation:
         command = [self.engine.pulumi, "-C", self.workspace.project, "--non-interactive", *words]
         run(command, environment=self.environment(), timeout=120)
 
+    def _wait(
+        self, command: list[str | Path], pipe: Path, environment: Mapping[str, str], output: int | None
+    ) -> tuple[int, bool]:
+        """Runs the engine under its guard and waits for its end, also after an interrupt.
 
-def _wait(
-    command: list[str | Path], directory: Path, environment: Mapping[str, str], output: int | None
-) -> tuple[int, bool]:
-    """Runs the engine and waits for its end, also after an interrupt.
+        The terminal sends Ctrl-C to the engine as well, which then stops in an orderly way. SIGTERM and SIGHUP reach
+        this process; the guard passes them on to the engine as an interrupt.
+        """
+        guard: subprocess.Popen[bytes] | None = None
+        was_interrupted = False
 
-    The terminal sends Ctrl-C to the engine as well, which then stops in an orderly way. SIGTERM reaches only this
-    process, so it is passed on to the engine as an interrupt.
-    """
-    child: subprocess.Popen[bytes] | None = None
-    was_interrupted = False
+        def take(number: int, _frame: FrameType | None) -> None:
+            nonlocal was_interrupted
+            was_interrupted = True
+            if number != signal.SIGINT and guard:
+                guard.send_signal(signal.SIGTERM)
 
-    def take(number: int, _frame: FrameType | None) -> None:
-        nonlocal was_interrupted
-        was_interrupted = True
-        if number == signal.SIGTERM and child:
-            child.send_signal(signal.SIGINT)
-
-    # Set before the engine starts, so that no interrupt ends this process while the engine runs.
-    before = {number: signal.signal(number, take) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        child = subprocess.Popen(command, cwd=directory, env=environment, stdout=output, stderr=output)
-        return child.wait(), was_interrupted
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        # Set before the engine starts, so that no interrupt ends this process while the engine runs.
+        before = {number: signal.signal(number, take) for number in (signal.SIGINT, *TERMINATION)}
+        theirs, ours = os.pipe()  # closed by this process's end, whatever its cause
+        try:
+            places = [str(theirs), pipe, self.workspace.engine_record.resolve(), self.workspace.root]
+            guard = subprocess.Popen(
+                [sys.executable, "-S", "-m", "commands.engine_guard", *places, *command],
+                cwd=SOURCES,
+                env=environment,
+                stdout=output,
+                stderr=output,
+                pass_fds=[theirs],
+            )
+            return guard.wait(), was_interrupted
+        finally:
+            os.close(theirs)
+            os.close(ours)
+            for number, handler in before.items():
+                signal.signal(number, handler)
 
 
 @contextmanager
 def interrupted_by_termination() -> Generator[None]:
-    """Makes SIGTERM raise KeyboardInterrupt, so that a terminated command cleans up as after Ctrl-C."""
+    """Makes SIGTERM and SIGHUP raise KeyboardInterrupt, so that a terminated command cleans up as after Ctrl-C."""
 
     def interrupt(_number: int, _frame: FrameType | None) -> None:
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGTERM, interrupt)
+    before = {number: signal.signal(number, interrupt) for number in TERMINATION}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -123,6 +123,11 @@ class Workspace:
         return self.directory / ".root-secret"
 
     @property
+    def engine_record(self) -> Path:
+        """Identity of the engine that runs on the stack, or that was killed while it ran."""
+        return self.directory / ".engine.json"
+
+    @property
     def state_directory(self) -> Path | None:
         """The backend, if it is a directory of this machine."""
         parts = urlsplit(self.backend)

@@ -6,12 +6,16 @@ import json
 import os
 import socket
 import subprocess
+from collections.abc import Generator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from commands import locks, stack
+from commands.process_identity import identify, is_alive
 from commands.stack import Workspace
+from tests.fakes import script
 
 
 @pytest.fixture
@@ -35,6 +39,14 @@ def ended_process() -> int:
         return process.pid
 
 
+@pytest.fixture
+def pulumi(tmp_path: Path) -> Generator[int]:
+    """A process whose program is called pulumi."""
+    program = script(tmp_path / "bin", "pulumi", "read -r _")
+    with subprocess.Popen([program], stdin=subprocess.PIPE) as process:
+        yield process.pid
+
+
 def test_a_killed_runs_lock_is_taken_off(workspace: Workspace) -> None:
     lock = put(workspace, "a", {"pid": ended_process(), "hostname": socket.gethostname()})
     assert locks.remove_stale(workspace)
@@ -45,9 +57,7 @@ def test_a_killed_runs_lock_is_taken_off(workspace: Workspace) -> None:
 @pytest.mark.parametrize(
     "owner",
     [
-        {"pid": os.getpid(), "hostname": socket.gethostname()},
         {"pid": 999_999_999, "hostname": "another-machine"},
-        {"pid": 1, "hostname": socket.gethostname()},
         {"hostname": socket.gethostname()},
         "not what Pulumi writes",
     ],
@@ -56,6 +66,37 @@ def test_a_lock_that_may_be_held_stays(workspace: Workspace, owner: object) -> N
     lock = put(workspace, "a", owner)
     assert not locks.remove_stale(workspace)
     assert lock.exists()
+
+
+def test_a_running_engine_keeps_its_lock(workspace: Workspace, pulumi: int) -> None:
+    lock = put(workspace, "a", {"pid": pulumi, "hostname": socket.gethostname()})
+    assert not locks.remove_stale(workspace)
+    workspace.engine_record.parent.mkdir(parents=True)
+    workspace.engine_record.write_text(identify(pulumi).to_json())
+    assert not locks.remove_stale(workspace)
+    assert lock.exists()
+
+
+def test_a_number_that_another_program_has_now_is_no_owner(workspace: Workspace) -> None:
+    put(workspace, "a", {"pid": os.getpid(), "hostname": socket.gethostname()})
+    assert locks.remove_stale(workspace)
+
+
+@pytest.mark.parametrize("change", [{"boot": "another boot"}, {"started": "1"}])
+def test_a_number_that_another_engine_has_now_is_no_owner(
+    workspace: Workspace, pulumi: int, change: dict[str, str]
+) -> None:
+    put(workspace, "a", {"pid": pulumi, "hostname": socket.gethostname()})
+    workspace.engine_record.parent.mkdir(parents=True)
+    workspace.engine_record.write_text(replace(identify(pulumi), **change).to_json())
+    assert locks.remove_stale(workspace)
+
+
+def test_a_zombie_has_ended() -> None:
+    with subprocess.Popen(["true"]) as process:
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        assert not is_alive(process.pid)
+        assert is_alive(os.getpid())
 
 
 def test_a_state_elsewhere_is_left_alone(tmp_path: Path) -> None:

@@ -1,0 +1,62 @@
+"""Runs the engine for a command of Quorate, and interrupts it if the command is killed.
+
+The engine ends with its command: without the command, it would block on the event pipe, which nobody reads, and keep
+the stack's lock. The guard holds one end of a pipe to the command, so it notices the command's end whatever the cause.
+It then interrupts the engine, which completes its current steps, writes its state and releases its lock.
+
+Called as `python -S -m commands.engine_guard DESCRIPTOR EVENTS RECORD DIRECTORY ENGINE ARGUMENT…`.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from commands.process_identity import identify
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Runs the engine to its end and returns its exit code; 128 plus the number of a signal that ended it."""
+    descriptor, events, record, directory, *command = arguments
+    asked = threading.Event()
+    # The engine inherits this one: a closed terminal must not end it before its state is written.
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    # A terminal sends Ctrl-C to the engine as well, and a second interrupt would stop it at once.
+    signal.signal(signal.SIGINT, lambda _number, _frame: None)
+    signal.signal(signal.SIGTERM, lambda _number, _frame: asked.set())
+    engine = subprocess.Popen(command, cwd=directory)
+    signal.signal(signal.SIGTERM, lambda _number, _frame: engine.send_signal(signal.SIGINT))
+    if asked.is_set():
+        engine.send_signal(signal.SIGINT)
+    Path(record).write_text(identify(engine.pid).to_json(), encoding="utf-8")
+    threading.Thread(target=_watch, args=(int(descriptor), engine, Path(events)), daemon=True).start()
+    code = engine.wait()
+    if code >= 0:
+        Path(record).unlink(missing_ok=True)  # after a signal, the lock may be left: the record proves that it is stale
+        return code
+    return 128 - code
+
+
+def _watch(descriptor: int, engine: subprocess.Popen[bytes], events: Path) -> None:
+    """Waits for the end of the command. Then interrupts the engine and reads its events until it ends."""
+    while os.read(descriptor, 1):
+        pass
+    # Open for both, so that opening does not wait for the engine and reading does not end between two phases.
+    pipe = os.open(events, os.O_RDWR)
+    with suppress(OSError):
+        events.unlink()
+        events.parent.rmdir()
+    engine.send_signal(signal.SIGINT)
+    while os.read(pipe, 1 << 16):
+        pass
+
+
+if __name__ == "__main__":
+    code = main(sys.argv[1:])
+    os._exit(code)  # the watching thread may still read
