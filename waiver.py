@@ -22,7 +22,7 @@ Text = Annotated[str, StringConstraints(pattern=r"\S")]
 
 
 class Waiver(BaseModel):
-    """A failure that somebody answers for until a date. The policy pack judges by it; nothing is built from it."""
+    """A failure of a rule that its owner accepts until a date. Only the policy pack uses it."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 

@@ -16,19 +16,19 @@ _PLACES = frozenset({SERVER, POOL})
 _OF_THE_NODE = frozenset(
     {"root/etc/quorate/node.yaml", "root/etc/kubernetes/patches/kubeletconfiguration.yaml", "definition/domain.xml"}
 )
-"""Files that repeat what the machine's own properties say."""
+"""Files that repeat the machine's own properties."""
 
 
 @dataclass(frozen=True)
 class Renaming:
-    """A machine that is the same under another name."""
+    """A machine that changes only its name."""
 
     before: Machine
     after: Machine
 
 
 def machine_changes(before: Side, after: Side) -> Iterator[Change]:
-    """All changes of machines. A difference that machines of one pool have in common is one change."""
+    """All changes of machines. A difference shared by machines of one pool is one change."""
     renamed = renamings(before, after)
     gone = {each.before.name for each in renamed}
     come = {each.after.name for each in renamed}
@@ -54,7 +54,7 @@ def renamings(before: Side, after: Side) -> list[Renaming]:
 
 
 def one_at_a_time(what: str, names: Iterable[str], quorums: Iterable[Quorum]) -> tuple[str, ...]:
-    """Steps of a change that stops members on a node for a time."""
+    """Steps of a change that stops the members on a node temporarily."""
     ordered = sorted(names)
     whole = [f"Wait until it is back: {each.complete}." for each in quorums]
     if len(ordered) == 1:

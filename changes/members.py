@@ -1,4 +1,4 @@
-"""Members that join and leave quorums, and whether the change can be made at all.
+"""Members that join and leave quorums, and whether the change is possible without losing a majority.
 
 Who leaves is computed by policy/facts/membership.py, as for the policy rules on updates, and judged by the same limits:
 a change is forbidden if fewer members than a majority would stay, if two members of one quorum leave at once, or if
@@ -37,7 +37,7 @@ def _states(quorums: Mapping[str, Quorum]) -> dict[str, QuorumState]:
 
 
 def _phase(departure: Departure, after: Side) -> Phase:
-    """Before what ends the members: a machine that moves, a lower count, a machine that is removed."""
+    """Members that leave, placed before the change that ends them: a move, a lower count or a removed machine."""
     if departure.nodes.keys() & after.machines.keys():
         return Phase.MOVE
     return Phase.REMOVE if departure.nodes else Phase.SHRINK

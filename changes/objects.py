@@ -24,7 +24,7 @@ _FACTS = {
     contract.CALICO: "Calico",
     VirtHost.TYPE: "virt host",
 }
-"""Components whose own facts say something that none of their resources says."""
+"""Components with facts that none of their resources has."""
 _TOLD_BY_RESOURCES = frozenset({"masters", "vms"})
 _LIBVIRT_DISK = "libvirt:index/volume:Volume"
 _NOT_OURS = ("pulumi:pulumi:", "pulumi:providers:")
@@ -161,7 +161,7 @@ def _keys(old: dict[str, Any] | None, new: dict[str, Any] | None) -> list[str]:
 
 
 def _unmoved(name: str, before: Side, after: Side) -> list[str]:
-    """Workloads that read the object and whose pods stay as they are."""
+    """Workloads that read the object and whose pods are not restarted by the change."""
     return [
         title_of(workload)
         for workload in after.facts.workloads
@@ -178,7 +178,7 @@ def _read_by(workload: Workload) -> set[str]:
 
 
 def _volumes(urns: Iterable[str], before: Side, after: Side) -> Iterator[Change]:
-    """Volumes with the same fate are one change."""
+    """Volumes that change in the same way are one change."""
     alike: dict[tuple[str, str], list[str]] = defaultdict(list)
     for urn in urns:
         old, new = before.plain.get(urn), after.plain.get(urn)

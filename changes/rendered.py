@@ -1,8 +1,8 @@
-"""The two rendered trees' difference as a patch: what a reviewer reads below the words.
+"""The difference of the two rendered trees as a unified patch.
 
-Files are what the render target writes: an object as YAML below manifests/, a machine's files below machines/. Workers
-that share a resource share their templates here. Beside the files stands resource.yaml: what the resource says.
-Secret objects are never shown, not even that they differ in a value.
+Files are those of the render target: an object as YAML below manifests/, a machine's files below machines/. Workers
+that share a resource share their templates. resource.yaml, beside the files, has the resource's properties. Secret
+objects are omitted, even if a value differs.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def _object_path(kind: str, resource: Resource, plain: Mapping[str, Any]) -> str
 def _machine(plain: Mapping[str, Any], tree: Mapping[str, Any]) -> Files:
     nodes = cast("list[dict[str, str]]", plain.get("nodes") or [])
     # A pool's folder is named after its first node: the resource is named after its size, which may be what changes.
-    folder = f"machines/{nodes[0]['node']} and all of its kind" if nodes else f"machines/{plain['node']}"
+    folder = f"machines/{nodes[0]['node']} and the rest of its pool" if nodes else f"machines/{plain['node']}"
     found: Files = {f"{folder}/{path}": text for path, text in machine_texts(plain, tree).items()}
     facts = {key: value for key, value in plain.items() if key not in ("files", "steps", "definition")}
     return {**found, f"{folder}/resource.yaml": facts}

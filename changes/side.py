@@ -1,7 +1,7 @@
-"""One of the two previews: its machines, workloads and quorums, each under the name that it keeps across previews.
+"""One of the two previews: its machines, workloads and quorums, each under a key that is stable across previews.
 
-A machine is known by its node's name and a workload by kind, namespace and name, for that is what stands in the
-cluster. Names of Pulumi resources may change beside them, and that is a change of its own.
+A machine is identified by its node's name and a workload by kind, namespace and name, because these identify them in
+the cluster. A changed name of a Pulumi resource is reported as a change of its own.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from policy.facts.stack import Facts, NoNodes
 Props = dict[str, Any]
 
 _ENGINE_S_OWN = frozenset({"__provider", "__internal", "__defaults"})
-"""Properties that are not the stack's: the engine's own, and the provider's pickled code."""
+"""Properties that do not describe the stack: the engine's own, and the provider's pickled code."""
 
 
 @dataclass(frozen=True)
 class Machine:
-    """A machine that is a node, with what its resource says of it."""
+    """A machine that is a node, with its resource's facts."""
 
     node: Node
     props: Mapping[str, Any]
     tree: Mapping[str, Any]
-    """Its rendered tree's properties; none where the target renders nothing."""
+    """The properties of its rendered tree; None if the target renders none."""
 
     @property
     def name(self) -> str:
@@ -58,7 +58,7 @@ class Machine:
 
     @cached_property
     def size(self) -> str:
-        """Cores and memory that pods may use; empty where they are not said."""
+        """Cores and memory that pods may use; "" if unknown."""
         room = cast("Mapping[str, Any]", self.props.get("allocatable") or {})
         cpu, memory = room.get("cpu"), room.get("memory")
         return "" if cpu is None and memory is None else f"{_whole(cpu)} cores, {_whole(memory)} GiB"
@@ -70,7 +70,7 @@ class Machine:
 
     @cached_property
     def place(self) -> Mapping[str, str]:
-        """What only this one of its pool has: address, server, rack."""
+        """The values that differ within its pool: address, server, rack."""
         nodes = cast("list[Mapping[str, str]]", self.props.get("nodes") or [])
         mine = [each for each in nodes if each.get("node") == self.name]
         return mine[0] if mine else {}
@@ -82,7 +82,7 @@ class Machine:
         return {} if text is None else disks(text)
 
     def renamed(self, name: str) -> Mapping[str, Any]:
-        """Its properties as they would be under another name."""
+        """Its properties with its name replaced by another."""
         return cast("Mapping[str, Any]", _renamed(self.props, self.name, name))
 
 
@@ -104,7 +104,7 @@ class Quorum:
 
     @property
     def nodes(self) -> frozenset[str]:
-        """The nodes of its members; if there are more nodes than members, any of them may carry one."""
+        """The nodes that may carry its members; there can be more nodes than members."""
         return frozenset(self.state.nodes)
 
     @property
@@ -113,7 +113,7 @@ class Quorum:
 
     @property
     def complete(self) -> str:
-        """What must hold before a member is touched."""
+        """The state that is required before a member is stopped."""
         return f"{self.title}: all {self.size} members up (a majority is {self.majority})"
 
 
@@ -141,7 +141,7 @@ class Side:
         return {identity(each): each for each in self.facts.workloads}
 
     def pools(self, workload: Workload) -> tuple[str, ...]:
-        """Pools whose nodes take the workload's pods; none where the stack describes no node."""
+        """Pools whose nodes can run the workload's pods; empty if the stack describes no node."""
         return tuple(sorted({node.pool or node.name for node in self._eligible(workload)}))
 
     @cached_property
@@ -187,13 +187,13 @@ class Side:
 
 
 def trees_by_machine(urns: Iterable[str]) -> dict[str, str]:
-    """URNs of the rendered trees among these, each by its machine's: a tree is a child that has its parent's name."""
+    """URN of each rendered tree by the URN of its machine, which is its parent."""
     child = f"${TREE}::"
     return {urn.replace(child, "::").removesuffix("-tree"): urn for urn in urns if child in urn}
 
 
 def machine_texts(props: Mapping[str, Any], tree: Mapping[str, Any]) -> dict[str, str]:
-    """What a machine is brought to, by its place in the machine's rendered tree; scripts are only in that one."""
+    """Texts of a machine's files, steps and definition by their path in its rendered tree."""
     files = cast("Mapping[str, str]", props.get("files") or {})
     definition = cast("Mapping[str, str]", props.get("definition") or {})
     rendered = cast("Mapping[str, str]", tree.get("files") or {})
@@ -205,17 +205,17 @@ def machine_texts(props: Mapping[str, Any], tree: Mapping[str, Any]) -> dict[str
 
 
 def identity(workload: Workload) -> str:
-    """What a cluster knows a workload by."""
+    """Kind, namespace and name of a workload, which identify it in a cluster."""
     return f"{workload.kind} {workload.namespace}/{object_name(workload.resource)}"
 
 
 def title_of(workload: Workload) -> str:
-    """What a sentence calls a workload."""
+    """Kind and name of a workload, for messages."""
     return f"{workload.kind} {object_name(workload.resource)}"
 
 
 def object_name(resource: Resource) -> str:
-    """The object's own name; one that the engine is to make up is known by its resource's."""
+    """The object's name, or the resource's if the engine generates the object's."""
     return resource.props.at("metadata", "name").text(resource.name)
 
 
