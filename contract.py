@@ -20,6 +20,9 @@ MACHINE_POOL = "quorate:machine:MachinePool"
 TREE = "pulumi-python:dynamic/quorate:Tree"
 """Files of machines that are rendered: a dynamic resource, whose token the engine prefixes."""
 
+STACK_NAME = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}"
+"""The pattern of a stack's name, matched in full. No name begins with a dot: those are Quorate's own under build/."""
+
 # Labels of nodes.
 SERVER = "quorate.io/server"
 """The physical host: the failure domain that two members of one quorum must not share."""

@@ -14,9 +14,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from commands import build_directory
 from toolchain.progress import UserError
 
-DIRECTORY_PREFIX = "scratch-base-"
+DIRECTORY_PREFIX = ".scratch-base-"
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ def exported(root: Path, base: Base) -> Generator[Path]:
     build = root / "build"
     build.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=DIRECTORY_PREFIX, dir=build) as name:
-        tree = Path(name) / "tree"
+        tree = build_directory.make(Path(name)) / "tree"
         _extract(root, base, tree)
         environment = tree / ".venv"
         if environment.is_symlink() or environment.exists():

@@ -1,7 +1,7 @@
 """Removes rendered trees, reports, temporary directories and caches.
 
 State of a stack that is not a rendered lab is kept, with its directory: without it, live machines could be left
-unmanaged.
+unmanaged. What Quorate did not make is kept too.
 """
 
 from __future__ import annotations
@@ -9,41 +9,56 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 from blueprint.problems import InvalidStackError
-from commands import stack
+from commands import build_directory, stack
+from toolchain.install import STATE
 from toolchain.progress import UserError
 
 CACHES = (".pytest_cache", ".ruff_cache", ".import_linter_cache", ".hypothesis")
 
 
+@dataclass(frozen=True)
+class Kept:
+    """What was not removed: stacks that are not rendered labs, and entries of build/ that Quorate did not make."""
+
+    stacks: list[str]
+    foreign: list[str]
+
+
 def clean_up(root: Path) -> int:
-    """Cleans a clone and prints the stacks that were kept."""
-    for name in clean(root, lambda name: stack.load(root, name).is_disposable):
+    """Cleans a clone and prints what was kept."""
+    kept = clean(root, lambda name: stack.load(root, name).is_disposable)
+    for name in kept.stacks:
         print(f"Kept build/{name} and its state: it is not a rendered lab. `make destroy STACK={name}` destroys it.")
+    for name in kept.foreign:
+        print(f"Kept build/{name}: it has no marker file {build_directory.MARKER}, so Quorate did not make it.")
     return 0
 
 
-def clean(root: Path, is_disposable: Callable[[str], bool]) -> list[str]:
-    """Cleans a clone and returns the stacks that were kept."""
-    build = root / "build"
-    stacks = build / "state" / ".pulumi" / "stacks"
-    states = {path.stem: path for path in stacks.glob("*/*.json")}
+def clean(root: Path, is_disposable: Callable[[str], bool]) -> Kept:
+    """Cleans a clone and returns what was kept."""
+    build, engine = root / "build", root / STATE / ".pulumi"
+    states = {path.stem: path for path in (engine / "stacks").glob("*/*.json")}
     kept = sorted(
         name for name, state in states.items() if _has_resources(state) and not _is_deletable(name, is_disposable)
     )
-    for entry in build.glob("*") if build.is_dir() else ():
-        if entry.name not in ("state", *kept):
-            _remove(entry)
+    foreign: list[str] = []
+    for entry in sorted(build.iterdir()) if build.is_dir() else ():
+        if entry.name in build_directory.REPORTS and entry.is_file():
+            entry.unlink()
+        elif entry.name not in (STATE.name, *kept) and not build_directory.remove(entry):
+            foreign.append(entry.name)
     for area in ("stacks", "backups", "history"):
-        for entry in (build / "state" / ".pulumi" / area).glob("*/*"):
+        for entry in (engine / area).glob("*/*"):
             if not any(_belongs(entry, name) for name in kept):
                 _remove(entry)
     for name in CACHES:
         _remove(root / name)
-    return kept
+    return Kept(kept, foreign)
 
 
 def _is_deletable(name: str, is_disposable: Callable[[str], bool]) -> bool:
@@ -64,9 +79,9 @@ def _has_resources(state: Path) -> bool:
     try:
         document = cast("dict[str, Any]", json.loads(state.read_text(encoding="utf-8")))
         latest = cast("dict[str, Any] | None", document["checkpoint"]["latest"])
-    except (OSError, ValueError, KeyError):
+        return bool(latest and latest.get("resources"))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return True
-    return bool(latest and latest.get("resources"))
 
 
 def _remove(entry: Path) -> None:

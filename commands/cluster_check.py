@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from blueprint.stackfile.loader import load_file
-from commands import stack
+from commands import build_directory, stack
 from proof import proof_file, verify
 from proof.api import Api, ApiError, Unreachable
 from proof.cluster import from_api
@@ -26,7 +26,7 @@ def verify_cluster(root: Path, name: str, kubeconfig: Path | None) -> int:
     state = expected_state(settings)
     findings = verify.verify(state, cluster)
     document = proof_file.to_json(verify.document(state, cluster, findings))
-    path = proof_file.write(root / "build" / name / "verify", "verify.json", document)
+    path = proof_file.write(build_directory.of_stack(root, name) / "verify", "verify.json", document)
     for finding in findings:
         print(finding)
     print(f"{verify.verdict(cluster, findings)} Written to {path.relative_to(root)}.")

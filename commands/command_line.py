@@ -17,6 +17,7 @@ import typer
 
 from blueprint.problems import InvalidStackError
 from toolchain.progress import ProgramError, UserError
+from toolchain.system_errors import explain
 
 P = ParamSpec("P")
 ROOT = Path(__file__).resolve().parent.parent
@@ -71,6 +72,11 @@ def _command(function: Callable[P, int]) -> Callable[P, None]:
             code = 130
         except (UserError, ProgramError, InvalidStackError) as error:
             print(error, file=sys.stderr)
+            code = 1
+        except BrokenPipeError:  # the reader of the output has ended, as in `quorate plan | head`
+            raise
+        except OSError as error:
+            print(explain(error), file=sys.stderr)
             code = 1
         raise typer.Exit(code)
 

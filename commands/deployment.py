@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-from commands import audit_report, passphrase, stack
+from commands import audit_report, build_directory, passphrase, stack, state_check
+from commands.build_directory import MARKER
 from commands.event_pipe import RunSummary
 from commands.operation import Operation, Result
 from commands.passphrase import Command
 from commands.stack_check import validated_stack
 from toolchain.engine import installed
+from toolchain.install import STATE
 from toolchain.progress import UserError, duration
 
 CHANGES = {"create": "created", "update": "updated", "replace": "replaced", "delete": "deleted"}
@@ -48,6 +49,7 @@ def audit(root: Path, name: str) -> int:
     """Audits what `up` would do. Returns 0 if the audit passes."""
     log = Path("build") / name / "audit" / "preview.log"
     with prepared("audit", root, name) as operation:
+        build_directory.of_stack(root, name)
         print(f"Previewing {name} with the policy pack …", flush=True)
         result = operation.run("preview", output=root / log)
     if result.was_interrupted:
@@ -68,7 +70,7 @@ def destroy(root: Path, name: str, confirmed: str) -> int:
         raise UserError(f"{name} is not a rendered lab. To destroy it, run `make destroy STACK={name} CONFIRM={name}`.")
     with prepared("destroy", root, name) as operation:
         if operation.workspace.state_file and not operation.workspace.has_state:
-            print(f"There is no stack {name} in build/state: nothing to destroy.")
+            print(f"There is no stack {name} in {STATE}: nothing to destroy.")
             return 0
         operation.open(keep_secrets=True)
         result = operation.run("destroy")
@@ -77,7 +79,8 @@ def destroy(root: Path, name: str, confirmed: str) -> int:
         print(f"\n{change_summary(result.summary)}")
         if operation.stack.is_disposable:
             operation.remove_stack()
-            shutil.rmtree(operation.workspace.directory, ignore_errors=True)
+            if not build_directory.remove(operation.workspace.directory):
+                print(f"Kept build/{name}: it has no marker file {MARKER}, so Quorate did not make it.")
     return 0
 
 
@@ -117,6 +120,8 @@ def prepared(command: Command, root: Path, name: str) -> Generator[Operation]:
     access = passphrase.choose(command, validated, workspace, os.environ)
     if access.note:
         print(access.note, flush=True)
+    if not access.is_temporary:
+        state_check.require_sound(validated, workspace)
     engine = installed(root)
     if access.is_temporary:
         with stack.temporary_workspace(root, name) as place:
@@ -125,6 +130,7 @@ def prepared(command: Command, root: Path, name: str) -> Generator[Operation]:
             yield operation
         return
     if access.new_passphrase_file:
+        build_directory.make(workspace.directory)
         passphrase.generate_secret(access.new_passphrase_file)
     operation = Operation(engine, validated, workspace, access.variables)
     if command != "destroy":
@@ -145,4 +151,4 @@ def _give_root_secret(root: Path, operation: Operation, *, can_generate: bool) -
     if can_generate and passphrase.generate_secret(file):
         print("Generated a root secret for this lab.", flush=True)
     if file.is_file():
-        operation.give_root_secret(file.read_text(encoding="utf-8").strip())
+        operation.give_root_secret(passphrase.generated_secret(file))

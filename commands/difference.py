@@ -18,7 +18,7 @@ from changes.inputs import resources
 from changes.rendered import patch
 from changes.summary import Comparison, to_json, to_markdown, to_text
 from commands import base as bases
-from commands import passphrase, stack
+from commands import build_directory, passphrase, stack
 from commands.base import Base
 from commands.event_pipe import RunSummary
 from commands.operation import Operation, interrupted_by_termination
@@ -68,6 +68,7 @@ def diff(root: Path, name: str, ref: str) -> int:
     directory = Path("build") / name / "diff"
     with interrupted_by_termination():
         sides = compare(root, installed(root), base, name)
+    build_directory.of_stack(root, name)
     write(sides, root / directory)
     show(sides, directory)
     return sides.code

@@ -7,7 +7,7 @@ placeholders for the secrets.
 
 from __future__ import annotations
 
-import os
+import re
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from commands.stack import Stack, Workspace, default_backend
+from files import atomic
 from toolchain.progress import UserError
 
 Command = Literal["up", "destroy", "preview", "audit"]
@@ -44,6 +45,7 @@ def choose(command: Command, stack: Stack, workspace: Workspace, environment: Ma
         return Access()
     kept = workspace.passphrase_file
     if stack.can_generate_secrets and kept.is_file():
+        generated_secret(kept)
         return Access({FILE: str(kept)})
     if command in READ_ONLY:
         return _temporary(workspace)
@@ -65,14 +67,21 @@ def temporary_passphrase() -> dict[str, str]:
 
 def generate_secret(path: Path) -> bool:
     """Writes a new secret that only its owner can read. Returns False if the file exists; it is not changed."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        return False
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(secrets.token_urlsafe(48) + "\n")
-    return True
+    return atomic.create(path, secrets.token_urlsafe(48) + "\n", 0o600)
+
+
+def generated_secret(path: Path) -> str:
+    """Returns a generated secret. Raises UserError if the file is not what generate_secret() writes."""
+    content = path.read_bytes()
+    if not re.fullmatch(rb"[A-Za-z0-9_-]{64}\n", content):
+        what = "is empty" if not content.strip() else "is damaged: expected the generated 64 characters and a line end"
+        name = path.parent.name
+        raise UserError(
+            f"build/{name}/{path.name} {what}. Nothing was run.\n"
+            f"Restore it from a backup, or start over with `make clean` and `make up STACK={name}`; "
+            "a rendered lab loses no data."
+        )
+    return content.decode().strip()
 
 
 def _given(environment: Mapping[str, str]) -> dict[str, str]:
@@ -83,8 +92,10 @@ def _given(environment: Mapping[str, str]) -> dict[str, str]:
     if not name:
         return {}
     file = Path(name)
+    if file.exists() and not file.is_file():  # reading a pipe would leave nothing for the engine
+        raise UserError(f"{FILE} names {name}, which is not a regular file.")
     try:
-        is_empty = not file.read_text(encoding="utf-8").strip()
+        is_empty = not file.read_bytes().strip()
     except OSError as error:
         raise UserError(f"{FILE} names {name}, which cannot be read: {error.strerror}.") from None
     if is_empty:

@@ -5,7 +5,7 @@ Each is compared with a bare program that has as many ConfigMaps as the stack ha
 
 from __future__ import annotations
 
-import shutil
+import secrets
 import statistics
 import time
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
-from commands import passphrase, stack
+from commands import build_directory, passphrase, stack
 from commands.measure import Cost, measured
 from commands.operation import Operation
 from toolchain.engine import Engine
@@ -103,7 +103,8 @@ def measure(root: Path, engine: Engine, name: str, repeat: int) -> Row:
     started = time.monotonic()
     planned = plan(load_file(original.file))
     planning = time.monotonic() - started
-    renamed = replace(original, name=f"bench-{name}")
+    renamed = replace(original, name=f"bench-{secrets.token_hex(8)}")
+    rendered = build_directory.of_stack(root, renamed.name)
     try:
         with (
             stack.temporary_workspace(root, renamed.name) as empty,
@@ -116,7 +117,7 @@ def measure(root: Path, engine: Engine, name: str, repeat: int) -> Row:
             subjects = Subjects(new, deployed, _bare_program(deployed, workspace.directory / "bare", resources))
             rounds = [_round(root, subjects) for _ in range(repeat)]
     finally:
-        shutil.rmtree(root / "build" / renamed.name, ignore_errors=True)
+        build_directory.remove(rendered)
     return Row(len(planned.pool("compute")), resources, planning, *map(_median, zip(*rounds, strict=True)))
 
 

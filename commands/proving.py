@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from blueprint.stackfile.loader import load_file
-from commands import stack
+from commands import build_directory, stack
 from commands.operation import interrupted_by_termination
 from commands.temporary_rendering import rendered
 from proof import proof_file as documents
@@ -52,7 +52,7 @@ def prove_stacks(root: Path, request: Request) -> int:
     except (ApiError, Unreachable) as error:
         raise UserError(str(error)) from None
     if len(results) > 1:
-        path = documents.write(root / "build" / "proof", "summary.md", report.summary(results))
+        path = documents.write(root / "build", "proof.md", report.summary(results))
         print(f"\n{report.summary(results)}\nWritten to {path.relative_to(root)}")
     return 0 if all(each["verdict"] == "pass" for each in results) else 1
 
@@ -75,7 +75,7 @@ def _prove(root: Path, name: str, request: Request, binaries: Path, reporter: Re
     proof = prove(subject, binaries, reporter.tick, request.trials)
     reporter.end("proved" if proof.holds else f"{len(proof.findings)} findings")
     document = documents.document(proof, cluster_programs.kubernetes_version())
-    directory = root / "build" / name / "proof"
+    directory = build_directory.of_stack(root, name) / "proof"
     documents.write(directory, "proof.json", documents.to_json(document))
     path = documents.write(directory, "proof.md", report.markdown(document))
     for finding in proof.findings[:20]:

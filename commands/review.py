@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from changes.summary import to_markdown
-from commands import audit_report, difference, stack
+from commands import audit_report, build_directory, difference, stack
 from commands import base as bases
 from commands.base import Base
 from commands.difference import Sides
@@ -62,7 +62,7 @@ def review_stacks(root: Path, engine: Engine, base: Base, names: Sequence[str], 
     for name in names:
         print(f"\n— {name} —", flush=True)
         reviewed = _review(root, engine, base, name, report)
-        atomic.write(root / "build" / name / "review.md", reviewed.text)
+        atomic.write(build_directory.of_stack(root, name) / "review.md", reviewed.text)
         done.append(reviewed)
     atomic.write(root / "build" / "review.md", "\n".join(each.text for each in done))
     print("\nThe whole review: build/review.md")
@@ -71,6 +71,7 @@ def review_stacks(root: Path, engine: Engine, base: Base, names: Sequence[str], 
 
 def _review(root: Path, engine: Engine, base: Base, name: str, report: Report) -> Reviewed:
     mark = MARK.format(stack=name)
+    build_directory.of_stack(root, name)
     try:
         sides = difference.compare(root, engine, base, name, str(root / "policy"))
     except UserError as trouble:

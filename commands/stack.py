@@ -18,7 +18,10 @@ from urllib.parse import unquote, urlsplit
 import yaml
 
 from blueprint.stackfile.loader import load_file
+from commands import build_directory
+from contract import STACK_NAME
 from files import atomic, yaml_reader
+from toolchain.install import STATE
 from toolchain.progress import UserError
 
 ROOT_SECRET = "quorate:rootSecret"  # noqa: S105 - a key, not a value
@@ -50,8 +53,11 @@ class Stack:
 
 def find(root: Path, name: str) -> Path:
     """The file of a stack: at the top, or one of the examples."""
-    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}", name):
-        raise UserError(f"{name!r} is not a valid stack name; use letters, digits, '-', '_' and '.'.")
+    if not is_name(name):
+        raise UserError(
+            f"{name!r} is not a valid stack name; use up to 100 letters, digits, '-', '_' and '.', "
+            "with a letter or a digit first."
+        )
     for candidate in places(root, name):
         if candidate.is_file():
             return candidate
@@ -61,15 +67,21 @@ def find(root: Path, name: str) -> Path:
     )
 
 
+def is_name(text: str) -> bool:
+    """Whether a text is a valid stack name."""
+    return re.fullmatch(STACK_NAME, text) is not None
+
+
 def places(root: Path, name: str) -> tuple[Path, ...]:
     """The files that can describe a stack, in the order of precedence."""
     return root / f"Pulumi.{name}.yaml", root / "examples" / f"{name}.yaml"
 
 
 def names(root: Path) -> list[str]:
-    """Every stack that has a file."""
+    """Every stack that has a file and a valid name."""
     tops = (path.name.removeprefix("Pulumi.").removesuffix(".yaml") for path in root.glob("Pulumi.*.yaml"))
-    return sorted({*tops, *(path.stem for path in (root / "examples").glob("*.yaml"))})
+    examples = (path.stem for path in (root / "examples").glob("*.yaml"))
+    return sorted(filter(is_name, {*tops, *examples}))
 
 
 def load(root: Path, name: str) -> Stack:
@@ -151,6 +163,7 @@ class Workspace:
         Secrets that cannot be decrypted are left out, because an encrypted value would stop the engine. A salt without
         encrypted values is left out as well: it belongs to an earlier passphrase, and the state contains its own.
         """
+        build_directory.make(self.directory)
         atomic.write(self.project / "Pulumi.yaml", (self.root / "Pulumi.yaml").read_text(encoding="utf-8"))
         document = read_document(source)
         if not keep_secrets:
@@ -168,7 +181,7 @@ def main_workspace(root: Path, stack: str, environment: Mapping[str, str]) -> Wo
 
 def default_backend(root: Path) -> str:
     """The clone's own state directory."""
-    return (root / "build" / "state").as_uri()
+    return (root / STATE).as_uri()
 
 
 @contextmanager
@@ -176,8 +189,8 @@ def temporary_workspace(root: Path, stack: str) -> Generator[Workspace]:
     """A workspace with a temporary state, deleted afterwards."""
     build = root / "build"
     build.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="scratch-", dir=build) as name:
-        directory = Path(name)
+    with tempfile.TemporaryDirectory(prefix=".scratch-", dir=build) as name:
+        directory = build_directory.make(Path(name))
         (directory / "state").mkdir()
         yield Workspace(root, stack, directory, (directory / "state").as_uri())
 

@@ -10,7 +10,7 @@ from blueprint.plan.planner import Plan, plan
 from blueprint.plan.table import summary, table
 from blueprint.problems import InvalidStackError
 from blueprint.stackfile.loader import load_file
-from commands import stack
+from commands import build_directory, stack
 from commands.stack import Stack
 from toolchain.progress import UserError
 
@@ -29,7 +29,7 @@ def show_plan(root: Path, name: str, *, as_json: bool) -> int:
     result = _planned(stack.find(root, name).relative_to(root))
     if result is None:
         return 1
-    result.write(root / "build" / name / "plan.json")
+    result.write(build_directory.of_stack(root, name) / "plan.json")
     sys.stdout.write(result.to_json() if as_json else table(result))
     return 0
 

@@ -7,7 +7,6 @@ generated. Stacks for live machines are rendered too.
 from __future__ import annotations
 
 import secrets
-import shutil
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -16,7 +15,7 @@ from typing import Any
 
 import yaml
 
-from commands import passphrase, stack
+from commands import build_directory, passphrase, stack
 from commands.operation import Operation
 from toolchain.engine import installed
 from toolchain.progress import UserError
@@ -30,12 +29,12 @@ def rendered(root: Path, name: str) -> Generator[Path]:
     original = stack.load(root, name)
     engine = installed(root)
     with stack.temporary_workspace(root, name) as temporary:
-        # Named after the temporary directory, so that several proofs of one stack do not share a tree.
-        renamed = replace(original, name=f"proof-{temporary.directory.name}", target="render")
+        # A random name, so that several proofs of one stack do not share a tree, and no user's stack has it.
+        renamed = replace(original, name=f"proof-{secrets.token_hex(8)}", target="render")
         if original.target != "render":
             renamed = replace(renamed, file=_to_render(original.file, temporary.directory))
         workspace = replace(temporary, stack=renamed.name)
-        tree = root / "build" / renamed.name
+        tree = build_directory.of_stack(root, renamed.name)
         operation = Operation(engine, renamed, workspace, passphrase.temporary_passphrase())
         try:
             operation.open(keep_secrets=False)
@@ -49,7 +48,7 @@ def rendered(root: Path, name: str) -> Generator[Path]:
                 raise UserError(f"{output}\nPulumi could not render {name} (see above), so there is nothing to prove.")
             yield tree
         finally:
-            shutil.rmtree(tree, ignore_errors=True)
+            build_directory.remove(tree)
 
 
 def _to_render(file: Path, directory: Path) -> Path:

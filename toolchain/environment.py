@@ -171,6 +171,14 @@ def connect(venv: Path, pulumi: Path, host: Path, settings: Mapping[str, str]) -
     _write(activate, hooked(activate.read_text(encoding="utf-8")))
 
 
+def is_connected(venv: Path, settings: Mapping[str, str]) -> bool:
+    """Whether `activate` sets these variables."""
+    try:
+        return (venv / HOOK).read_text(encoding="utf-8") == hook(settings)
+    except OSError:
+        return False
+
+
 def hook(settings: Mapping[str, str]) -> str:
     """The shell file that sets the engine's variables on activation and restores the old ones on deactivation."""
     lines = ["# Written by toolchain/environment.py, sourced by `activate`; `make setup` overwrites it."]

@@ -24,7 +24,8 @@ from toolchain.progress import ProgramError, Reporter, UserError, duration
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 LOCK = ROOT / "requirements.lock"
-STATE = ROOT / "build" / "state"
+STATE = Path("build", ".state")
+"""The engine's state of all stacks, below a clone."""
 
 
 def main(*, with_engine: bool = True) -> int:
@@ -73,6 +74,7 @@ def is_ready(sources: tuple[Source, ...]) -> bool:
         found is not None
         and found.source in sources
         and environment.is_ready(VENV, LOCK)
+        and environment.is_connected(VENV, settings(found))
         and found.recipe == wanted().sources.recipe
     )
 
@@ -83,14 +85,18 @@ def ensure(sources: tuple[Source, ...], reporter: Reporter) -> None:
         environment.ensure(VENV, LOCK, reporter)
     found = engine.ensure(wanted(), sources, reporter)
     found.keep_no_logs()
-    STATE.mkdir(parents=True, exist_ok=True)
-    settings = {
+    (ROOT / STATE).mkdir(parents=True, exist_ok=True)
+    environment.connect(VENV, found.pulumi, ROOT / "toolchain" / "language_host.py", settings(found))
+    replace(found, recipe=wanted().sources.recipe).save(VENV / engine.MANIFEST)
+
+
+def settings(found: Engine) -> dict[str, str]:
+    """The variables of the activated environment."""
+    return {
         **found.settings(),
-        "PULUMI_BACKEND_URL": STATE.as_uri(),
+        "PULUMI_BACKEND_URL": (ROOT / STATE).as_uri(),
         "PULUMI_FALLBACK_TO_STATE_SECRETS_MANAGER": "true",
     }
-    environment.connect(VENV, found.pulumi, ROOT / "toolchain" / "language_host.py", settings)
-    replace(found, recipe=wanted().sources.recipe).save(VENV / engine.MANIFEST)
 
 
 def wanted() -> Wanted:

@@ -82,7 +82,7 @@ class Repository:
 
     @property
     def leftovers(self) -> list[str]:
-        return [path.name for path in (self.root / "build").glob("scratch-*")]
+        return [path.name for path in (self.root / "build").glob(".scratch-*")]
 
 
 @pytest.fixture
@@ -207,7 +207,7 @@ def test_an_interrupt_leaves_nothing_behind(repository: Repository) -> None:
     )
     assert child.stdout
     assert any("Previewing dev at HEAD" in line for line in child.stdout)
-    _wait_for(lambda: any((repository.root / "build").glob("scratch-base-*/tree/build/scratch-*/preview.log")))
+    _wait_for(lambda: any((repository.root / "build").glob(".scratch-base-*/tree/build/.scratch-*/preview.log")))
     os.killpg(child.pid, signal.SIGINT)
     output, _ = child.communicate(timeout=120)
     assert child.returncode == 130, output

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -29,7 +31,7 @@ ENGINE = """\
 secrets="${PULUMI_CONFIG_PASSPHRASE-unset}|${PULUMI_CONFIG_PASSPHRASE_FILE-unset}"
 echo "$*|$secrets|$PULUMI_BACKEND_URL|${PULUMI_SKIP_CHECKPOINTS-}" >> "%(log)s"
 case "$*" in
-    *"stack init"*) mkdir -p "$(dirname "%(state)s")"; echo '{}' > "%(state)s" ;;
+    *"stack init"*) mkdir -p "$(dirname "%(state)s")"; echo '{"version": 3, "checkpoint": {}}' > "%(state)s" ;;
     *"config set"*) cat >> "%(log)s.secret"; echo >> "%(log)s.secret" ;;
 esac
 for word in "$@"; do
@@ -60,7 +62,7 @@ class World:
         facts = {
             "log": self.log,
             "events": self.root / "events",
-            "state": self.root / "build" / "state" / ".pulumi" / "stacks" / "quorate" / f"{stack}.json",
+            "state": self.root / "build" / ".state" / ".pulumi" / "stacks" / "quorate" / f"{stack}.json",
             "then": then,
         }
         script(self.root / "engine", "pulumi", ENGINE % facts)
@@ -117,7 +119,7 @@ def test_the_first_up_of_a_lab_needs_no_hand_work(world: World, capfd: pytest.Ca
     assert "--yes --policy-pack policy" in words
     assert f"--config-file {world.root}/build/dev/project/Pulumi.dev.yaml" in words
     assert (value, file) == ("unset", str(world.root / "build" / "dev" / ".passphrase"))
-    assert backend == (world.root / "build" / "state").as_uri()
+    assert backend == (world.root / "build" / ".state").as_uri()
     assert skips == "true"
 
 
@@ -190,9 +192,9 @@ def test_a_preview_without_a_passphrase_keeps_nothing(world: World, capfd: pytes
     assert "placeholder secrets" in capfd.readouterr().out
     assert world.verbs == ["init", "preview"]
     backends = {call[3] for call in world.asked}
-    assert backends != {(world.root / "build" / "state").as_uri()}
-    assert all("/build/scratch-" in backend for backend in backends)
-    assert not list((world.root / "build").glob("scratch-*"))
+    assert backends != {(world.root / "build" / ".state").as_uri()}
+    assert all("/build/.scratch-" in backend for backend in backends)
+    assert not list((world.root / "build").glob(".scratch-*"))
 
 
 def test_a_preview_of_a_lab_that_stands_compares_with_it(world: World) -> None:
@@ -202,7 +204,7 @@ def test_a_preview_of_a_lab_that_stands_compares_with_it(world: World) -> None:
     assert words.startswith("preview ")
     assert "--policy-pack policy" in words
     assert "--yes" not in words
-    assert (file, backend) == (str(world.root / "build/dev/.passphrase"), (world.root / "build/state").as_uri())
+    assert (file, backend) == (str(world.root / "build/dev/.passphrase"), (world.root / "build/.state").as_uri())
     assert world.verbs == ["init", "set", "up", "set", "preview"]  # the stack is made once, its secret given again
     assert len(set(Path(f"{world.log}.secret").read_text(encoding="utf-8").split())) == 1
 
@@ -280,6 +282,106 @@ def test_taking_down_a_lab_leaves_nothing(world: World) -> None:
     assert not (world.root / "build" / "dev").exists()
 
 
+def test_taking_down_a_lab_keeps_a_directory_that_it_did_not_make(
+    world: World, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (world.root / "build" / "dev").mkdir(parents=True)
+    (world.root / "build" / "dev" / "mine").touch()
+    command_line.main(["up"])
+    assert command_line.main(["destroy"]) == 0
+    assert (world.root / "build" / "dev" / "mine").exists()
+    assert "Kept build/dev: it has no marker file .quorate" in capfd.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"\0" * 900, b'{"version": 3, "check', b"[]", b'{"version": 3, "checkpoint": []}']
+)
+@pytest.mark.parametrize("command", ["up", "preview", "audit", "destroy"])
+def test_a_damaged_state_stops_every_command_and_its_copy_is_offered(
+    world: World, content: bytes, command: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    command_line.main(["up"])
+    state = world.root / "build/.state/.pulumi/stacks/quorate/dev.json"
+    good = state.read_bytes()
+    history = world.root / "build/.state/.pulumi/history/quorate/dev"
+    history.mkdir(parents=True)
+    for number, text in enumerate([b"{}", good, b""]):  # an older one, the newest good one, a newer one that is cut
+        copy = history / f"dev-{number}.checkpoint.json"
+        copy.write_bytes(text)
+        os.utime(copy, (number, number))
+    state.write_bytes(content)
+    asked = len(world.asked)
+    assert command_line.main([command]) == 1
+    said = capfd.readouterr().err
+    assert "The state of dev is damaged: build/.state/.pulumi/stacks/quorate/dev.json is " in said
+    assert len(world.asked) == asked, "nothing is run"
+    restore = said.splitlines()[-1].strip()
+    assert restore.startswith("cp build/.state/.pulumi/history/quorate/dev/dev-1.checkpoint.json ")
+    subprocess.run(restore, shell=True, check=True, cwd=world.root)  # noqa: S602 - as a user pastes it
+    assert command_line.main([command]) == 0
+
+
+def test_a_damaged_state_without_a_copy_names_the_way_back(world: World, capfd: pytest.CaptureFixture[str]) -> None:
+    command_line.main(["up"])
+    (world.root / "build/.state/.pulumi/stacks/quorate/dev.json").write_bytes(b"")
+    assert command_line.main(["up"]) == 1
+    assert "There is no good copy. Start over: `make clean`" in capfd.readouterr().err
+    assert command_line.main(["clean"]) == 0
+    assert command_line.main(["up"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (OSError(errno.ENOSPC, "x", "build/dev/a"), "build/dev/a: no space left on the disk. Free some space, then"),
+        (OSError(errno.EROFS, "x", "build"), "build: the file system is read-only. Mount it writable"),
+        (PermissionError(errno.EACCES, "x", "build"), "build: permission denied. Give your user access to it"),
+        (FileExistsError(errno.EEXIST, "x", "build"), "build: exists, but is not a directory. Move it away"),
+        (OSError(errno.ELOOP, "Too many levels of symbolic links", "a"), "a: Too many levels of symbolic links."),
+        (OSError(errno.ENOSPC, "x"), "A file: no space left on the disk."),
+    ],
+)
+def test_an_error_of_the_system_is_one_line(
+    world: World, error: OSError, sentence: str, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("commands.deployment.preview", Mock(side_effect=error))
+    assert command_line.main(["preview"]) == 1
+    said = capfd.readouterr().err
+    assert said.startswith(sentence)
+    assert said.count("\n") == 1
+
+
+def test_a_build_that_is_a_file_is_told_in_one_line(world: World, capfd: pytest.CaptureFixture[str]) -> None:
+    (world.root / "build").touch()
+    for command in ("up", "preview", "audit", "plan"):
+        assert command_line.main([command]) == 1
+        said = capfd.readouterr().err
+        assert "build" in said
+        assert "is not a directory" in said
+        assert said.count("\n") == 1
+    assert (world.root / "build").read_bytes() == b""
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("mount"), reason="mounts a file system, which needs root")
+@pytest.mark.parametrize("options", ["size=8k", "size=1m,nr_inodes=2", "ro"])
+def test_a_disk_without_room_leaves_nothing_half_written(
+    world: World, options: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    build = world.root / "build"
+    build.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", options, "quorate-test", str(build)]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("no file system can be mounted here")
+    try:
+        assert command_line.main(["up"]) == 1
+        said = capfd.readouterr().err
+        assert re.match(r"\S*build/\S*: (no space left on the disk|no inodes left|the file system is read-only)", said)
+        assert said.count("\n") == 1
+        assert not any(path.stat().st_size == 0 for path in build.rglob("*") if path.is_file())
+    finally:
+        subprocess.run(["umount", str(build)], check=True)
+
+
 def test_taking_down_what_is_not_there(world: World, capfd: pytest.CaptureFixture[str]) -> None:
     assert command_line.main(["destroy"]) == 0
     assert "nothing to destroy" in capfd.readouterr().out
@@ -326,4 +428,4 @@ def test_an_interrupt_waits_for_the_engine_and_says_how_to_go_on(
     assert process.returncode == 130
     assert output.index("engine ended in order") < output.index("Run `make preview STACK=dev` again to continue.")
     assert "Traceback" not in output
-    assert not list((world.root / "build").glob("scratch-*"))
+    assert not list((world.root / "build").glob(".scratch-*"))

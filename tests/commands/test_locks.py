@@ -25,7 +25,7 @@ def workspace(tmp_path: Path) -> Workspace:
 
 
 def put(workspace: Workspace, name: str, content: object) -> Path:
-    directory = workspace.root / "build" / "state" / ".pulumi" / "locks" / "organization" / "quorate" / "dev"
+    directory = workspace.root / "build" / ".state" / ".pulumi" / "locks" / "organization" / "quorate" / "dev"
     directory.mkdir(parents=True, exist_ok=True)
     (directory / f"{name}.json.attrs").touch()
     lock = directory / f"{name}.json"

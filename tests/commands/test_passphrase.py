@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import stat
 from dataclasses import replace
 from pathlib import Path
@@ -123,6 +125,9 @@ def test_a_key_service_needs_no_passphrase(root: Path) -> None:
 def test_a_passphrase_file_that_is_not_there_is_named(root: Path) -> None:
     with pytest.raises(UserError, match=f"{FILE} names /nowhere/phrase, which cannot be read: No such file"):
         passphrase.choose("preview", LAB, workspace(root, LAB), {FILE: "/nowhere/phrase"})
+    os.mkfifo(root / "pipe")
+    with pytest.raises(UserError, match="which is not a regular file"):
+        passphrase.choose("up", PRODUCTION, workspace(root, PRODUCTION), {FILE: str(root / "pipe")})
     empty = root / "phrase"
     empty.touch()
     with pytest.raises(UserError, match="which is empty"):
@@ -135,5 +140,31 @@ def test_a_made_up_passphrase_is_its_owners_alone_and_stays(root: Path) -> None:
     first = file.read_text(encoding="utf-8")
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert len(first.strip()) > 30
+    assert passphrase.generated_secret(file) == first.strip()
     assert not passphrase.generate_secret(file)
     assert file.read_text(encoding="utf-8") == first
+    assert [path.name for path in file.parent.iterdir()] == [".passphrase"]
+
+
+def test_a_secret_that_cannot_be_written_whole_is_not_written(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_handle: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    file = root / "build" / "dev" / ".root-secret"
+    with pytest.raises(OSError, match="No space left") as failure:
+        passphrase.generate_secret(file)
+    assert failure.value.filename == str(file)
+    assert list(file.parent.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"\n", b"\0" * 65, b"abc", b"a" * 64, b"a" * 63 + b"\n", b"\xff" * 64 + b"\n"]
+)
+def test_an_empty_or_truncated_secret_is_refused(root: Path, content: bytes) -> None:
+    place = workspace(root, LAB, state=True, kept=True)
+    place.passphrase_file.write_bytes(content)
+    for command in ("up", "preview", "audit", "destroy"):
+        with pytest.raises(UserError, match=r"^build/dev/\.passphrase is (empty|damaged)") as refusal:
+            passphrase.choose(command, LAB, place, {})
+        assert "start over with `make clean` and `make up STACK=dev`" in str(refusal.value)

@@ -97,8 +97,8 @@ def test_a_clone_in_a_directory_with_a_space_finds_its_state(tmp_path: Path) -> 
     root.mkdir()
     (root / "Pulumi.yaml").write_text("name: quorate\n", encoding="utf-8")
     workspace = stack.main_workspace(root, "dev", {})
-    assert workspace.state_directory == root / "build" / "state"
-    assert workspace.state_file == root / "build" / "state" / ".pulumi" / "stacks" / "quorate" / "dev.json"
+    assert workspace.state_directory == root / "build" / ".state"
+    assert workspace.state_file == root / "build" / ".state" / ".pulumi" / "stacks" / "quorate" / "dev.json"
 
 
 def test_the_state_of_another_backend_is_not_looked_for(root: Path) -> None:
