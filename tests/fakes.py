@@ -62,14 +62,13 @@ class Clone:
     """The only directory on PATH beside the system's own."""
     cache: Path
 
-    def python(self, pip: str, release: str = "exit 1") -> None:
-        """What the environment's Python answers: to pip, and to the SDK's installer of the official release."""
+    def python(self, pip: str) -> None:
+        """What the environment's Python answers to pip."""
         body = f"""\
 case "$*" in
     *"import sys, pip"*) exit 0 ;;
     *"pip install"*go.lock*) {"exit 1" if pip == PIP_WORKS else pip} ;;
     *"pip install"*) {pip} ;;
-    *PulumiCommand*) {release} ;;
 esac"""
         script(self.root / ".venv" / "bin", "python", body)
         (self.root / ".venv" / "bin" / "activate").write_text("deactivate () {\n    :\n}\n", encoding="utf-8")

@@ -9,14 +9,17 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from toolchain.engine import Unfinished, cache_directory
+from toolchain import checksums
+from toolchain.engine import Unfinished, cache_directory, finish
 from toolchain.go_build import Go, build_error, ensure_go, go_environment, version_of
 from toolchain.install import ROOT, VENV, alone
 from toolchain.progress import ProgramError, Reporter, UserError, run
+from toolchain.system_errors import explain
 
 MODULES = ROOT / "toolchain" / "cluster"
 GO_LOCK = ROOT / "toolchain" / "engine" / "go.lock"
@@ -24,7 +27,7 @@ GO_LOCK = ROOT / "toolchain" / "engine" / "go.lock"
 
 @dataclass(frozen=True)
 class Program:
-    """A program: its package, the module directory that pins it, and the variable for its version."""
+    """A program: its package, the module directory that pins it, the variable for its version, and how it prints it."""
 
     name: str
     module: str
@@ -32,11 +35,13 @@ class Program:
     version_of: str
     """The Go module whose version the program has."""
     variable: str = ""
+    version_argument: str = "--version"
 
 
 def _kubernetes(name: str) -> Program:
     variable = "k8s.io/component-base/version.gitVersion"
-    return Program(name, "kubernetes", f"k8s.io/kubernetes/cmd/{name}", "k8s.io/kubernetes", variable)
+    argument = "version" if name == "kubeadm" else "--version"
+    return Program(name, "kubernetes", f"k8s.io/kubernetes/cmd/{name}", "k8s.io/kubernetes", variable, argument)
 
 
 PROGRAMS = (
@@ -54,12 +59,14 @@ def ensure(reporter: Reporter) -> Path:
     ):  # a lock of its own, so that a set-up of the engine does not wait for this build
         go = ensure_go(cache, GO_LOCK, VENV, _needed_go(), reporter)
         home = cache / f"cluster-{digest(go)}"
-        if not home.is_dir():
+        if not checksums.exist(home):
+            _record_earlier_build(home)
+        if not checksums.exist(home):
             reporter.say("Building a Kubernetes control plane, once for all clones: 5 to 8 minutes on two cores.")
-            with Unfinished(home) as partial:
-                for number, program in enumerate(PROGRAMS, start=1):
-                    _build(program, go, partial / program.name, f"{number} of {len(PROGRAMS)}", reporter)
-                partial.rename(home)
+            _build_all(home, {program.name for program in PROGRAMS}, go, reporter)
+        elif damaged := checksums.damaged(home):
+            reporter.say(f"Damaged programs in {home}: {', '.join(damaged)}. Building them again.")
+            _build_all(home, set(damaged), go, reporter)
     return home
 
 
@@ -97,6 +104,29 @@ def _flags(program: Program) -> list[str]:
     return ["-trimpath", "-buildvcs=false", f"-ldflags=-s -w{version}"]
 
 
+def _record_earlier_build(home: Path) -> None:
+    """Records the checksums of programs that an earlier version built without any, if all of them run."""
+    try:
+        for program in PROGRAMS:
+            run([home / program.name, program.version_argument], timeout=120)
+    except ProgramError:
+        return
+    checksums.write(home, [home / program.name for program in PROGRAMS])
+
+
+def _build_all(home: Path, missing: set[str], go: Go, reporter: Reporter) -> None:
+    """Builds the missing programs; the others are taken from `home`."""
+    with Unfinished(home) as partial:
+        for number, program in enumerate(PROGRAMS, start=1):
+            output = partial / program.name
+            if program.name in missing:
+                _build(program, go, output, f"{number} of {len(PROGRAMS)}", reporter)
+            else:
+                shutil.copy2(home / program.name, output)
+        checksums.write(partial, [partial / program.name for program in PROGRAMS])
+        finish(partial, home)
+
+
 def _build(program: Program, go: Go, output: Path, place: str, reporter: Reporter) -> None:
     what = f"{program.name} {pinned(program)}"
     reporter.begin(f"Building {what} ({place}) from Go modules")
@@ -128,6 +158,9 @@ def main() -> int:
         return 130
     except (UserError, ProgramError) as trouble:
         reporter.say(str(trouble))
+        return 1
+    except OSError as error:
+        reporter.say(explain(error))
         return 1
     return 0
 

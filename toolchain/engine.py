@@ -1,7 +1,7 @@
 """Finds or installs the Pulumi engine of this clone.
 
-There are three sources, and the first that works is used: a suitable `pulumi` on PATH, the official release by the
-SDK's installer, a build from Go modules. The last two are kept in the user's cache for all clones that pin the same
+There are two sources, and the first that works is used: a suitable `pulumi` on PATH, and a build from Go modules, which
+go.sum pins by hash. Builds are kept in the user's cache, with their checksums, for all clones that pin the same
 versions. A manifest in the environment names the engine for the commands.
 """
 
@@ -9,32 +9,21 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import shutil
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
 
-from toolchain import go_build
+from toolchain import checksums, go_build
 from toolchain.environment import locked_version
 from toolchain.progress import ProgramError, Reporter, UserError, run
 
-Source = Literal["path", "release", "build"]
+Source = Literal["path", "build"]
 MANIFEST = "quorate-engine.json"
-DOWNLOAD_LIMIT = 300  # seconds for the release and its provider; then the engine is built
-PATIENCE = 5  # seconds for the download site's first answer
-
-# The SDK's installer knows where releases are; the timeout limits the wait for an unreachable site.
-INSTALL = """
-import socket, sys
-from pulumi.automation import PulumiCommand
-from semver import VersionInfo
-socket.setdefaulttimeout(float(sys.argv[3]))
-PulumiCommand.install(root=sys.argv[1], version=VersionInfo.parse(sys.argv[2]))
-"""
+PROVIDER = "home/plugins/resource-kubernetes-v*"
+"""The directory of the Kubernetes provider in a built engine, as a pattern."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +41,16 @@ class Engine:
     @property
     def pulumi(self) -> Path:
         return Path(self.binaries) / "pulumi"
+
+    @property
+    def directory(self) -> Path:
+        """The directory in the cache, for an engine that was built."""
+        return Path(self.binaries).parent
+
+    @property
+    def damaged(self) -> list[str]:
+        """Files of a built engine that are not what was built."""
+        return checksums.damaged(self.directory) if self.source == "build" else []
 
     @property
     def is_there(self) -> bool:
@@ -99,6 +98,10 @@ def installed(root: Path) -> Engine:
     engine = Engine.load(root / ".venv" / MANIFEST)
     if engine is None:
         raise UserError("Pulumi is not set up; run `make setup`.")
+    if damaged := engine.damaged:
+        raise UserError(
+            f"Pulumi in {engine.directory} is damaged ({', '.join(damaged)}); `make setup` builds it again."
+        )
     return engine
 
 
@@ -126,8 +129,13 @@ class Wanted:
 
 def cache_directory(environment: Mapping[str, str]) -> Path:
     """The directory of engines for all clones of a user."""
-    base = environment.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(base) / "quorate"
+    base = Path(environment.get("XDG_CACHE_HOME", ""))
+    if not base.is_absolute():  # the XDG specification ignores relative paths
+        try:
+            base = Path.home() / ".cache"
+        except RuntimeError:
+            raise UserError("Your user has no home directory. Set HOME or XDG_CACHE_HOME, then run it again.") from None
+    return base / "quorate"
 
 
 def fits(found: str, pinned: str) -> bool:
@@ -140,7 +148,6 @@ def ensure(wanted: Wanted, sources: Iterable[Source], reporter: Reporter) -> Eng
     """The engine of the first source that has one."""
     ways: dict[Source, Callable[[Wanted, Reporter], Engine | None]] = {
         "path": from_path,
-        "release": from_release,
         "build": from_modules,
     }
     for source in sources:
@@ -173,45 +180,48 @@ def from_path(wanted: Wanted, reporter: Reporter) -> Engine | None:
     return Engine("path", version, str(pulumi.parent), None)
 
 
-def from_release(wanted: Wanted, reporter: Reporter) -> Engine | None:
-    """The official release, kept in the cache."""
-    system = f"{sys.platform}-{platform.machine()}"
-    home = wanted.cache / f"release-{wanted.pulumi}-{wanted.kubernetes}-{system}"
-    engine = Engine("release", wanted.pulumi, str(home / "bin"), str(home / "home"))
-    if not engine.is_there:
-        reporter.begin(f"Downloading Pulumi {wanted.pulumi}", "a minute or two")
-        with Unfinished(home) as partial:
-            try:
-                python = wanted.venv / "bin" / "python"
-                arguments = [python, "-c", INSTALL, partial, wanted.pulumi, str(PATIENCE)]
-                run(arguments, environment=_plain(), timeout=DOWNLOAD_LIMIT)
-            except ProgramError:
-                reporter.end("the download site is not reachable: tried")
-                return None
-            (partial / "home").mkdir(exist_ok=True)
-            if not _has_provider(partial / "bin" / "pulumi", partial / "home", wanted.kubernetes, reporter):
-                return None
-            partial.rename(home)
-        reporter.end()
-    return engine
-
-
 def from_modules(wanted: Wanted, reporter: Reporter) -> Engine:
     """The engine built from Go modules, kept in the cache."""
     sources = wanted.sources
     go = go_build.ensure_go(wanted.cache, wanted.modules / "go.lock", wanted.venv, sources.needed_go, reporter)
     home = wanted.cache / f"engine-{sources.digest(go)}"
     engine = Engine("build", wanted.pulumi, str(home / "bin"), str(home / "home"))
-    if not engine.is_there:
+    if not checksums.exist(home):
+        _record_earlier_build(home)
+    damaged = engine.damaged
+    if damaged:
+        reporter.say(f"Pulumi in the cache is damaged ({', '.join(damaged)}): building it again.")
+    if damaged or not checksums.exist(home):
         reporter.say("Building Pulumi, once for all clones: about 10 minutes on two cores, less with a warm cache.")
         with Unfinished(home) as partial:
             go_build.build(sources, go, partial, reporter)
-            partial.rename(home)
+            checksums.write(partial, _programs(partial))
+            finish(partial, home)
     return engine
 
 
+def _programs(home: Path) -> list[Path]:
+    """The files of a built engine that run."""
+    return sorted(path for place in ("bin", PROVIDER) for path in home.glob(f"{place}/*") if path.is_file())
+
+
+def _record_earlier_build(home: Path) -> None:
+    """Records the checksums of an engine that an earlier set-up built without any, if its programs run."""
+    programs = _programs(home)
+    providers = list(home.glob(f"{PROVIDER}/pulumi-resource-kubernetes"))
+    if not providers or not all(file.stat().st_size for file in programs):
+        return
+    environment = {**_plain(), "PULUMI_HOME": str(home / "home")}
+    try:
+        for command in ([home / "bin" / "pulumi", "version"], *([provider, "-h"] for provider in providers)):
+            run(command, environment=environment, timeout=120)
+    except ProgramError:
+        return
+    checksums.write(home, programs)
+
+
 class Unfinished:
-    """A directory that one rename makes `final`; if it is not renamed, it is deleted at the end."""
+    """A directory that becomes `final` by finish(); if it does not, it is deleted at the end."""
 
     def __init__(self, final: Path) -> None:
         self._partial = final.with_name(final.name + ".partial")
@@ -223,6 +233,12 @@ class Unfinished:
 
     def __exit__(self, *_: object) -> None:
         shutil.rmtree(self._partial, ignore_errors=True)
+
+
+def finish(partial: Path, final: Path) -> None:
+    """Puts a complete directory in the place of one that is missing or damaged."""
+    shutil.rmtree(final, ignore_errors=True)
+    partial.rename(final)
 
 
 def _has_provider(pulumi: Path, home: Path | None, version: str, reporter: Reporter) -> bool:

@@ -1,4 +1,4 @@
-"""Builds the engine from Go modules, for machines that cannot download a Pulumi release.
+"""Builds the engine from Go modules, which are pinned by hash.
 
 This module owns Go (the machine's, or one from the package index), the two modules under toolchain/engine, and the
 content of an engine directory: the `pulumi` command, the launcher of the language host, the SDK's executor scripts, and
@@ -126,7 +126,7 @@ def ensure_go(cache: Path, lock: Path, venv: Path, needed: tuple[int, ...], repo
         shutil.rmtree(partial, ignore_errors=True)
         raise UserError(
             f"No compiler: this machine has no Go {wanted} or newer, and it could not be downloaded.\n{reason}\n"
-            f"Install Go {wanted}, or a Pulumi release (which needs no compiler), and run the same command again."
+            f"Install Go {wanted} or put a Pulumi release on PATH, then run the same command again."
         ) from None
     shutil.rmtree(home, ignore_errors=True)
     partial.rename(home)

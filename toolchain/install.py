@@ -17,9 +17,10 @@ from pathlib import Path
 from types import FrameType
 from typing import cast, get_args
 
-from toolchain import engine, environment
+from toolchain import checksums, engine, environment
 from toolchain.engine import Engine, Source, Wanted
 from toolchain.progress import ProgramError, Reporter, UserError, duration
+from toolchain.system_errors import explain
 
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
@@ -50,6 +51,9 @@ def main(*, with_engine: bool = True) -> int:
     except (UserError, ProgramError) as trouble:
         reporter.say(str(trouble))
         return 1
+    except OSError as error:
+        reporter.say(explain(error))
+        return 1
     return 0
 
 
@@ -76,6 +80,7 @@ def is_ready(sources: tuple[Source, ...]) -> bool:
         and environment.is_ready(VENV, LOCK)
         and environment.is_connected(VENV, settings(found))
         and found.recipe == wanted().sources.recipe
+        and (found.source == "path" or (checksums.exist(found.directory) and not found.damaged))
     )
 
 
@@ -107,8 +112,12 @@ def wanted() -> Wanted:
 @contextmanager
 def alone(cache: Path, reporter: Reporter) -> Generator[None]:
     """Holds the set-up's lock; the system releases it when the process ends."""
-    cache.mkdir(parents=True, exist_ok=True)
-    with (cache / "setup.lock").open("w") as lock:
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+        file = (cache / "setup.lock").open("w")
+    except OSError as error:
+        raise UserError(f"{explain(error)}\nOr set XDG_CACHE_HOME to a directory that you can write.") from None
+    with file as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -6,6 +6,7 @@ message that says what to do, not a traceback.
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 import time
@@ -48,7 +49,7 @@ class ProgramError(Exception):
     def __init__(self, command: Sequence[str], code: int, output: Sequence[str]) -> None:
         self.code = code
         self.output = tuple(output)
-        super().__init__(f"{Path(command[0]).name} exited with {code}")
+        super().__init__(f"{Path(command[0]).name} {ending(code)}")
 
     @property
     def is_network(self) -> bool:
@@ -58,7 +59,16 @@ class ProgramError(Exception):
 
     def tail(self, lines: int = 12) -> str:
         """The last lines of the output, indented, for a message without a better explanation."""
-        return "\n".join(f"    {line}" for line in self.output[-lines:])
+        return "\n".join(f"    {line}" for line in self.output[-lines:]) or f"    no output; {self}"
+
+
+def ending(code: int) -> str:
+    """How a program ended: `exited with 1`, `was ended by SIGSEGV`."""
+    if code >= 0:
+        return f"exited with {code}"
+    return (
+        f"was ended by {signal.Signals(-code).name}" if -code in set(signal.Signals) else f"was ended by signal {-code}"
+    )
 
 
 def duration(seconds: float) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.fakes import script
-from toolchain import cluster_programs
+from toolchain import checksums, cluster_programs
 from toolchain.go_build import Go
 from toolchain.progress import Reporter, UserError
 
@@ -58,7 +58,8 @@ def test_it_is_built_once(with_go: Callable[[str], Path], capsys: pytest.Capture
     cache = with_go(BUILDS)
     home = cluster_programs.ensure(Reporter())
     assert home.parent == cache
-    assert {path.name for path in home.iterdir()} == {program.name for program in cluster_programs.PROGRAMS}
+    names = {program.name for program in cluster_programs.PROGRAMS}
+    assert {path.name for path in home.iterdir()} == {*names, "checksums.json"}
     assert "once for all clones" in capsys.readouterr().err
     with_go("exit 1")
     assert cluster_programs.ensure(Reporter()) == home
@@ -70,3 +71,35 @@ def test_a_failed_build_leaves_nothing(with_go: Callable[[str], Path]) -> None:
     with pytest.raises(UserError, match="No network: the Go modules of etcd"):
         cluster_programs.ensure(Reporter())
     assert not list(cache.glob("cluster-*"))
+
+
+def test_only_damaged_programs_are_built_again(
+    with_go: Callable[[str], Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with_go(BUILDS)
+    home = cluster_programs.ensure(Reporter())
+    (home / "etcd").write_bytes(b"half a program")
+    (home / "kwok").unlink()
+    capsys.readouterr()
+    assert cluster_programs.ensure(Reporter()) == home
+    said = capsys.readouterr().err
+    assert f"Damaged programs in {home}: etcd, kwok. Building them again." in said
+    assert [line.split()[1] for line in said.splitlines() if line.startswith("Building ")] == ["etcd", "kwok"]
+    assert (home / "etcd").read_bytes() == b""
+    assert checksums.damaged(home) == []
+
+
+@pytest.mark.parametrize("works", [True, False])
+def test_programs_without_checksums_are_accepted_if_they_run(
+    with_go: Callable[[str], Path], capsys: pytest.CaptureFixture[str], *, works: bool
+) -> None:
+    with_go(BUILDS)
+    home = cluster_programs.ensure(Reporter())
+    (home / checksums.NAME).unlink()
+    for program in cluster_programs.PROGRAMS:
+        body = f'[ "$1" = {program.version_argument} ]' if works else "exit 139"
+        script(home, program.name, body)
+    capsys.readouterr()
+    cluster_programs.ensure(Reporter())
+    assert ("Building" in capsys.readouterr().err) is not works
+    assert checksums.exist(home)

@@ -1,0 +1,89 @@
+"""The checksums of programs in the cache, so that what runs is what was built.
+
+A directory of programs has a file `checksums.json`: size, time of change and SHA-256 of each file. A check compares
+size and time, and reads a file only if its time differs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import TypedDict, cast
+
+NAME = "checksums.json"
+
+
+class Entry(TypedDict):
+    """What is known of a file."""
+
+    size: int
+    """Bytes."""
+    changed: int
+    """Nanoseconds since 1970, as the file system keeps them."""
+    sha256: str
+
+
+def write(directory: Path, files: Iterable[Path]) -> None:
+    """Records files below a directory. Raises OSError if one cannot be read."""
+    entries = {str(file.relative_to(directory)): _entry(file) for file in files}
+    fresh = directory / f".{NAME}.fresh"
+    fresh.write_text(json.dumps(entries, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+    fresh.replace(directory / NAME)
+
+
+def exist(directory: Path) -> bool:
+    """Whether a directory has a readable record of its files."""
+    return bool(_read(directory))
+
+
+def damaged(directory: Path) -> list[str]:
+    """The recorded files that are missing or have other content, by path below the directory."""
+    found = _read(directory)
+    bad = [name for name, entry in found.items() if not _is_intact(directory / name, entry)]
+    touched = [name for name in found if name not in bad and _changed(directory / name) != found[name]["changed"]]
+    if touched and not bad:  # the same content, written again: the next check need not read it
+        with suppress(OSError):  # a cache that this user may only read
+            write(directory, [directory / name for name in found])
+    return sorted(bad)
+
+
+def _is_intact(file: Path, entry: Entry) -> bool:
+    try:
+        status = file.stat()
+        if status.st_size != entry["size"]:
+            return False
+        return status.st_mtime_ns == entry["changed"] or _sha256(file) == entry["sha256"]
+    except OSError:
+        return False
+
+
+def _read(directory: Path) -> dict[str, Entry]:
+    """The record of a directory; empty if there is none or it cannot be read."""
+    try:
+        document: object = json.loads((directory / NAME).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    if not isinstance(document, dict):
+        return {}
+    entries = cast("dict[str, Entry]", document)
+    complete = all(
+        isinstance(cast("object", entry), dict) and Entry.__required_keys__ <= entry.keys()
+        for entry in entries.values()
+    )
+    return entries if complete else {}
+
+
+def _entry(file: Path) -> Entry:
+    return {"size": file.stat().st_size, "changed": _changed(file), "sha256": _sha256(file)}
+
+
+def _changed(file: Path) -> int:
+    return file.stat().st_mtime_ns
+
+
+def _sha256(file: Path) -> str:
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
