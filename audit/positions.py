@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from blueprint.patterns import expand
-from files import yaml_reader
+from files import text_file, yaml_reader
 from policy.facts.placement_map import Placement
 from policy.findings import Finding, resource_name
 
@@ -43,8 +43,8 @@ class StackFile:
     def read(cls, path: Path, name: str) -> StackFile:
         """The file at a path; a file that cannot be read has no keys."""
         try:
-            return cls(name, path.read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError):
+            return cls(name, text_file.read(path))
+        except text_file.UnreadableError:
             return cls(name, "")
 
     def line(self, key: str) -> int | None:

@@ -10,12 +10,15 @@ import re
 from pathlib import Path
 from xml.etree import ElementTree
 
-from blueprint.problems import Problem
+from blueprint.problems import Problem, quoted
+from files import text_file
 
-PLACE = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
+PLACE = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]{0,99})\}")
 """A place for a value, such as {ram}."""
 
 KEY = "quorate:template"
+LARGEST = 256 * 1024
+"""Bytes. libvirt's own examples have a few KiB."""
 
 
 def problems(path: str | None) -> list[Problem]:
@@ -23,16 +26,18 @@ def problems(path: str | None) -> list[Problem]:
     if path is None:
         return []
     try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+        text = text_file.read(Path(path), LARGEST)
+    except text_file.UnreadableError as error:
         advice = "write the path of a libvirt domain template, or leave the key out"
-        return [Problem(KEY, f"{path} cannot be read: {reason}; {advice}")]
+        return [Problem(KEY, f"{path} cannot be read: {error}; {advice}")]
+    if "<!DOCTYPE" in text:
+        # A document type can define entities that stand for gigabytes or for other files.
+        return [Problem(KEY, f"{path} has a document type; remove <!DOCTYPE …>, a domain needs none")]
     try:
         # Values are escaped when they are filled in, so any text shows whether the result is XML.
-        root = ElementTree.fromstring(PLACE.sub("x", text))  # noqa: S314 - the stack owner's own file
+        root = ElementTree.fromstring(PLACE.sub("x", text))  # noqa: S314 - no document type, so no entities
     except ElementTree.ParseError as error:
         return [Problem(KEY, f"{path} is not valid XML: {error}; write a libvirt domain, <domain type='{{type}}'>…")]
     if root.tag != "domain":
-        return [Problem(KEY, f"{path} holds <{root.tag}>; write a libvirt domain, <domain type='{{type}}'>…")]
+        return [Problem(KEY, f"{path} holds {quoted(root.tag)}; write a libvirt domain, <domain type='{{type}}'>…")]
     return []

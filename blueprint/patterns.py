@@ -8,16 +8,21 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections import Counter
 from collections.abc import Sequence
 from math import prod
 
+from blueprint.problems import printable, quoted
+from suggestion import look_alike
+
 _BRACKET = re.compile(r"\[([^\[\]]*)\]")
-_RANGE = re.compile(r"(\d+)(?:-(\d+))?")
-_DIGITS = re.compile(r"\d+")
+_RANGE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
+_DIGITS = re.compile(r"[0-9]+")
 _NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 
 LARGEST = 10_000
 """Names that one pattern may give: ten times the largest reference architecture, against a slip of the finger."""
+_MOST_BRACKETS = 4
 
 
 def expand(pattern: str) -> list[str]:
@@ -25,11 +30,13 @@ def expand(pattern: str) -> list[str]:
     parts = _BRACKET.split(pattern)
     literals, bodies = parts[::2], parts[1::2]
     if any("[" in text or "]" in text for text in literals):
-        raise ValueError(f"'{pattern}' has a bracket without its partner; write for example cmp[001-100]")
+        raise ValueError(f"{quoted(pattern)} has a bracket without its partner; write for example cmp[001-100]")
+    if len(bodies) > _MOST_BRACKETS:
+        raise ValueError(f"{quoted(pattern)} has {len(bodies)} brackets; write at most {_MOST_BRACKETS}")
     choices = [_numbers(body, pattern) for body in bodies]
     total = prod(len(choice) for choice in choices)
     if total > LARGEST:
-        raise ValueError(f"'{pattern}' stands for {total} names, more than {LARGEST}; write a smaller range")
+        raise ValueError(f"{quoted(pattern)} stands for {total} names, more than {LARGEST}; write a smaller range")
     return [_join(literals, numbers) for numbers in itertools.product(*choices)]
 
 
@@ -43,13 +50,13 @@ def expand_numbered(pattern: str) -> dict[str, int | None]:
     if len(bodies) > 1:
         first = "".join(_join(_BRACKET.split(pattern)[::2], (_numbers(bodies[0], pattern)[0], f"[{bodies[1]}]")))
         raise ValueError(
-            f"'{pattern}' has {len(bodies)} brackets; a server's address and rack follow one number: write an entry "
-            f"for each, such as {first}"
+            f"{quoted(pattern)} has {len(bodies)} brackets; a server's address and rack follow one number: write an "
+            f"entry for each, such as {first}"
         )
     numbers = [int(number) for body in bodies for number in _numbers(body, pattern)]
-    twice = [name for name in names if names.count(name) > 1] if len(set(names)) < len(names) else []
-    if twice:
-        raise ValueError(f"'{pattern}' names {twice[0]} twice; write each number once")
+    name, count = Counter(names).most_common(1)[0]
+    if count > 1:
+        raise ValueError(f"{quoted(pattern)} names {name} twice; write each number once")
     return dict(zip(names, numbers or [None], strict=True))
 
 
@@ -79,22 +86,23 @@ def check_name(name: str) -> None:
     """Kubernetes takes a node's name as a DNS label. Raises ValueError for any other name."""
     if not _NAME.fullmatch(name):
         raise ValueError(
-            f"'{name}' cannot name a node; write lower-case letters, digits and '-', 63 at most, "
-            "beginning and ending with a letter or digit"
+            f"{quoted(name)}{look_alike(name)} cannot name a node; write lower-case letters, digits and '-', 63 at "
+            "most, beginning and ending with a letter or digit"
         )
 
 
 def _numbers(body: str, pattern: str) -> list[str]:
     numbers: list[str] = []
+    where = f"'[{printable(body, 60)}]' in {quoted(pattern)}"
     for part in body.split(","):
         match = _RANGE.fullmatch(part.strip())
         if not match:
-            raise ValueError(f"'[{body}]' in '{pattern}' is no range; write for example [01-09] or [1,3,5-7]")
+            raise ValueError(f"{where} is no range; write for example [01-09] or [1,3,5-7]")
         first, last = match[1], match[2] or match[1]
         if int(last) < int(first):
-            raise ValueError(f"'[{body}]' in '{pattern}' matches nothing, it runs backwards; write [{last}-{first}]")
-        if int(last) - int(first) >= LARGEST:
-            raise ValueError(f"'[{body}]' in '{pattern}' stands for more than {LARGEST} names; write a smaller range")
+            raise ValueError(f"{where} matches nothing, it runs backwards; write [{last}-{first}]")
+        if len(numbers) + int(last) - int(first) >= LARGEST:
+            raise ValueError(f"{where} stands for more than {LARGEST} names; write a smaller range")
         numbers.extend(str(number).zfill(len(first)) for number in range(int(first), int(last) + 1))
     return numbers
 

@@ -5,8 +5,18 @@ Code that finds a problem continues and collects the others, so that one run rep
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+import clear_text
+
+_LONGEST = {"key": 300, "message": 1000}
+"""Characters that are shown of a key and of a message: a file may hold keys of any length."""
+_CREDENTIALS = re.compile(r":[^\s/@]{1,200}@(?!sha256:)")
+_SAME = 3
+"""So many problems of one kind are shown one by one; of more, the first is shown with their count."""
+_VARYING = re.compile(r"'[^']*'|\([^)]*\)|[0-9]+")
 
 
 @dataclass(frozen=True, order=True)
@@ -17,12 +27,53 @@ class Problem:
     message: str
 
     def __str__(self) -> str:
-        return f"{self.key}: {self.message}"
+        return f"{printable(self.key, _LONGEST['key'])}: {printable(self.message, _LONGEST['message'])}"
 
 
 class InvalidStackError(Exception):
     """Raised for an invalid stack. `problems` holds every error found and is never empty."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
-        self.problems = tuple(dict.fromkeys(problems))
+        self.problems = collapsed(tuple(dict.fromkeys(problems)))
         super().__init__("\n".join(str(problem) for problem in self.problems))
+
+
+def collapsed(problems: Sequence[Problem]) -> tuple[Problem, ...]:
+    """One problem for many that differ in numbers and quoted names only, such as one fault of 144 servers."""
+    kinds: dict[tuple[str, str], list[Problem]] = {}
+    for problem in problems:
+        kind = _VARYING.sub("#", problem.key), _VARYING.sub("#", problem.message)
+        kinds.setdefault(kind, []).append(problem)
+    shown: list[Problem] = []
+    for same in kinds.values():
+        if len(same) > _SAME:
+            shown.append(Problem(same[0].key, f"{same[0].message} ({len(same) - 1} more entries have this error)"))
+        else:
+            shown += same
+    return tuple(shown)
+
+
+def shown(value: object) -> str:
+    """A value for a message, in the words of a reader of YAML."""
+    if isinstance(value, str):
+        return quoted(value)
+    if value is None or isinstance(value, bool):
+        return "nothing" if value is None else str(value).lower()
+    if isinstance(value, list | dict):
+        kind = "list" if isinstance(value, list) else "mapping"
+        return f"a {kind}" if value else f"an empty {kind}"
+    return printable(str(value), 60)
+
+
+def quoted(text: str) -> str:
+    """A value for a message: in quotes, cut, without control characters, and never one that looks like a secret."""
+    start = text[:1000]
+    if _CREDENTIALS.search(start) or next(clear_text.in_text(start), None):
+        return "a value that holds a secret"
+    return f"'{printable(text, 60)}'"
+
+
+def printable(text: str, longest: int) -> str:
+    """The text for a terminal: control and invisible characters written out, and cut at `longest` characters."""
+    cut = text if len(text) <= longest else f"{text[: longest - 3]}…"
+    return "".join(char if char.isprintable() else f"\\u{ord(char):04x}" for char in cut)

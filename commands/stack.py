@@ -20,7 +20,7 @@ import yaml
 from blueprint.stackfile.loader import load_file
 from commands import build_directory
 from contract import STACK_NAME
-from files import atomic, yaml_reader
+from files import atomic, text_file, yaml_reader
 from toolchain.install import STATE
 from toolchain.progress import UserError
 
@@ -104,7 +104,10 @@ def read_document(file: Path) -> dict[str, Any]:
     """A stack file's whole YAML, Pulumi's own keys included; empty where there is none."""
     if not file.is_file():
         return {}
-    document: object = yaml_reader.load(file.read_text(encoding="utf-8"))
+    try:
+        document: object = yaml_reader.load(text_file.read(file))
+    except (text_file.UnreadableError, yaml_reader.YamlError) as error:
+        raise UserError(f"{file} cannot be read: {error}. Fix the file.") from None
     return cast("dict[str, Any]", document) if isinstance(document, dict) else {}
 
 

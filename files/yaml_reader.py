@@ -1,28 +1,33 @@
 """Reads YAML on PyYAML's node graph: values, the line of every key, keys written twice, the size with aliases.
 
-libyaml parses, about ten times as fast as Python's own parser. The latter reads what libyaml's binding cannot: where
-PyYAML was built without it, and text that may nest so deeply that the binding's recursion overflows the C stack. Only
-plain values are made; no tag calls code.
+Depth and number of nodes are bounded while they are composed, before libyaml's binding could overflow the C stack or
+fill the memory. Only plain values are made; no tag calls code, and every error of a value has its line and column.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import Any, cast
 
 import yaml
 
-LOADERS: tuple[Any, Any] = (getattr(yaml, "CSafeLoader", yaml.SafeLoader), yaml.SafeLoader)
-"""libyaml's loader, and Python's own."""
-_DEEP = 2000
-"""Brackets, or columns of a line: with fewer of both, a document nests a few thousand levels at most."""
-LARGEST = 200_000
+LARGEST = 100_000
 """Values that a document may stand for with its aliases written out: a few lines of aliases can stand for billions."""
+DEEPEST = 100
+"""Levels of mappings and lists. A stack file has 8, a Kubernetes schema about 40."""
+_DIRECTIVES = 10
+"""Lines that begin with %: libyaml compares each of them with all before it."""
+_LONGEST_PATH = 300
+_MOST_TWINS = 20
 
-_MERGE = "tag:yaml.org,2002:merge"
+STANDARD = "tag:yaml.org,2002:"
+"""What YAML's own tags begin with."""
+_MERGE = f"{STANDARD}merge"
 
 
 class YamlError(Exception):
@@ -43,6 +48,62 @@ class Entry:
     """The value as it is written, where it is neither a mapping nor a list."""
 
 
+class Bounds:
+    """Mixed into a PyYAML loader: refuses a document that nests too deeply or has too many nodes, while it is read."""
+
+    _level = 0
+    _nodes = 0
+
+    def descend_resolver(self, current_node: yaml.Node | None, current_index: object) -> None:
+        """PyYAML calls this before it composes a node."""
+        del current_index
+        self._level += 1
+        self._nodes += 1
+        mark = current_node.start_mark if current_node else None
+        if self._level > DEEPEST:
+            raise yaml.MarkedYAMLError(None, None, f"nests more than {DEEPEST} levels; write it flatter", mark)
+        if self._nodes > LARGEST:
+            raise yaml.MarkedYAMLError(None, None, f"has more than {LARGEST} values; write fewer", mark)
+
+    def ascend_resolver(self) -> None:
+        """PyYAML calls this when a node is complete."""
+        self._level -= 1
+
+
+def loader(base: Any) -> Any:
+    """Returns a loader of plain values within the bounds, as a subclass of one of PyYAML's safe loaders."""
+    made: Any = type("Loader", (Bounds, base), {})
+    for kind, words in _SCALARS.items():
+        made.add_constructor(f"{STANDARD}{kind}", _scalar(base.yaml_constructors[f"{STANDARD}{kind}"], words))
+    return made
+
+
+def _scalar(construct: Callable[[Any, yaml.Node], object], words: str) -> Callable[[Any, yaml.Node], object]:
+    """PyYAML's constructors raise any exception for a value that does not fit its tag, such as `!!int x`."""
+
+    def checked(made: Any, node: yaml.Node) -> object:
+        try:
+            return construct(made, node)
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+            text = str(node.value)
+            shown = f"'{text}'" if len(text) <= 40 else f"a value of {len(text)} characters"
+            raise yaml.MarkedYAMLError(None, None, f"{shown} is not {words}", node.start_mark) from None
+
+    return checked
+
+
+_SCALARS = {
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "timestamp": "a date; write one such as 2027-01-31, or put text in quotes",
+    "binary": "base64",
+}
+
+LOADER: Any = loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+"""libyaml's, about ten times as fast as Python's own, where PyYAML was built with it."""
+
+
 class Document:
     """One document of a text."""
 
@@ -53,67 +114,71 @@ class Document:
 
     @cached_property
     def value(self) -> Any:
-        """The document as plain values. Raises YamlError for an unknown tag or a date that is none."""
+        """The document as plain values. Raises YamlError for an unknown tag or a value that does not fit its tag."""
         if self.node is None:
             return None
+        self.check_size()
         try:
             return self._loader.construct_document(self.node)
-        except (yaml.YAMLError, ValueError, RecursionError) as error:
+        except yaml.YAMLError as error:
             raise YamlError(_fault(error)) from None
 
     @cached_property
     def entries(self) -> tuple[Entry, ...]:
-        """Every key and every item of a list, in the order of the text; what an alias repeats is named once.
+        """Every key and every item of a list, in the order of the text; what an alias repeats is named once."""
+        return tuple(_entries(self.node, "", set())) if self.node else ()
 
-        Raises YamlError for a document that nests too deeply.
-        """
-        try:
-            return tuple(_entries(self.node, "", set())) if self.node else ()
-        except RecursionError as error:
-            raise YamlError(_fault(error)) from None
-
-    @property
+    @cached_property
     def twins(self) -> tuple[Entry, ...]:
-        """Keys that are written again in the same mapping."""
-        return tuple(entry for entry in self.entries if entry.is_twin)
+        """Keys that are written again in the same mapping, the first few."""
+        found = _entries(self.node, "", set()) if self.node else ()
+        return tuple(islice((entry for entry in found if entry.is_twin), _MOST_TWINS))
 
     @cached_property
     def size(self) -> int | None:
-        """How many values the document stands for with its aliases written out; None where one contains itself.
+        """How many values the document stands for with its aliases written out; None where one contains itself."""
+        weight = self._weight
+        return weight[0] if weight else None
 
-        Raises YamlError for a document that nests too deeply.
-        """
-        try:
-            return _weigh(self.node, {}) if self.node else 0
-        except RecursionError as error:
-            raise YamlError(_fault(error)) from None
+    @cached_property
+    def _weight(self) -> tuple[int, int] | None:
+        return _weigh(self.node, {}) if self.node else (0, 0)
+
+    def check_size(self) -> None:
+        """Raises YamlError where the document is too large or too deep with its aliases written out."""
+        if self._weight is None:
+            raise YamlError("an alias contains itself; write its content out")
+        size, depth = self._weight
+        if size > LARGEST:
+            raise YamlError(f"stands for {size} values with its aliases; write fewer")
+        if depth > DEEPEST:
+            raise YamlError(f"nests {depth} levels with its aliases; write at most {DEEPEST}")
 
 
-def parse(text: str, loaders: tuple[Any, Any] = LOADERS) -> Iterator[Document]:
+def parse(text: str, loader: Any = LOADER) -> Iterator[Document]:
     """Every document of a text. Raises YamlError where it is not YAML.
 
-    `loaders`: a reader's own kinds of the two loaders, if it knows tags beyond YAML's own.
+    `loader`: a reader's own, from `loader()`, if it knows tags beyond YAML's own.
     """
-    brackets = text.count("[") + text.count("{")
-    is_deep = brackets > _DEEP or any(len(line) > _DEEP for line in text.splitlines())
+    if len(re.findall("^%", text, re.MULTILINE)) > _DIRECTIVES:
+        raise YamlError(f"has more than {_DIRECTIVES} lines that begin with %; leave YAML directives out")
     try:
-        reader = loaders[is_deep](text)
+        reader = loader(text)
         while reader.check_node():
             yield Document(reader, reader.get_node())
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+    except yaml.YAMLError as error:
         raise YamlError(_fault(error)) from None
+    except ValueError:  # half of a surrogate pair, which has no UTF-8 form
+        raise YamlError("has a character that is not Unicode text") from None
 
 
 def read(text: str) -> Document:
     """The one document of a text. Raises YamlError where it is not YAML, has several, or is larger than LARGEST."""
-    documents = list(parse(text))
+    documents = list(islice(parse(text), 2))
     if len(documents) > 1:
         raise YamlError("holds several documents; write one, without a line of ---")
     document = documents[0] if documents else Document(None, None)
-    if document.size is None:
-        raise YamlError("an alias contains itself; write its content out")
-    if document.size > LARGEST:
-        raise YamlError(f"stands for {document.size} values with its aliases; write fewer")
+    document.check_size()
     return document
 
 
@@ -136,6 +201,8 @@ def _entries(node: yaml.Node, path: str, seen: set[int]) -> Iterator[Entry]:
     if id(node) in seen:
         return
     seen.add(id(node))
+    if len(path) > _LONGEST_PATH:
+        path = f"…{path[-_LONGEST_PATH // 2 :]}"
     if isinstance(node, yaml.MappingNode):
         names: set[str] = set()
         for key, value in cast("list[tuple[yaml.Node, yaml.Node]]", node.value):
@@ -157,18 +224,19 @@ def _text(node: yaml.Node) -> str | None:
     return str(node.value) if isinstance(node, yaml.ScalarNode) else None
 
 
-def _weigh(node: yaml.Node, sizes: dict[int, int | None]) -> int | None:
-    if id(node) in sizes:
-        return sizes[id(node)]
-    sizes[id(node)] = None  # until it is known: a node that meets itself has no size
-    size = 1
+def _weigh(node: yaml.Node, known: dict[int, tuple[int, int] | None]) -> tuple[int, int] | None:
+    """Values and levels of a node with its aliases written out."""
+    if id(node) in known:
+        return known[id(node)]
+    known[id(node)] = None  # until it is known: a node that meets itself has no size
+    size, depth = 1, 0
     for child in _children(node):
-        weight = _weigh(child, sizes)
+        weight = _weigh(child, known)
         if weight is None:
             return None
-        size += weight
-    sizes[id(node)] = size
-    return size
+        size, depth = size + weight[0], max(depth, weight[1])
+    known[id(node)] = size, depth + 1
+    return known[id(node)]
 
 
 def _children(node: yaml.Node) -> Iterator[yaml.Node]:
@@ -180,8 +248,12 @@ def _children(node: yaml.Node) -> Iterator[yaml.Node]:
             yield value
 
 
-def _fault(error: Exception) -> str:
-    if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark:
-        mark = error.problem_mark
-        return f"line {mark.line + 1}, column {mark.column + 1}: {error.problem or error.context}"
-    return "it nests too deeply" if isinstance(error, RecursionError) else " ".join(str(error).split())
+def _fault(error: yaml.YAMLError) -> str:
+    if not isinstance(error, yaml.MarkedYAMLError):
+        return " ".join(str(error).split())
+    said = error.problem or error.context or "is not valid"
+    if "could not determine a constructor" in said:
+        tag = said.rpartition("tag ")[2].strip("'").replace(STANDARD, "!!")
+        said = "'=' has a meaning of its own; put it in quotes" if tag == "!!value" else f"has the tag {tag}; remove it"
+    mark = error.problem_mark
+    return f"line {mark.line + 1}, column {mark.column + 1}: {said}" if mark else said

@@ -10,15 +10,17 @@ import json
 import os
 import ssl
 import subprocess
+import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 from urllib.parse import urlsplit
 
-from files import yaml_reader
+from blueprint.problems import printable, quoted
+from files import text_file, yaml_reader
 from proof.objects import Object as Document
-from proof.objects import listed, mapping, text
+from proof.objects import listed, mapping, text, words
 from toolchain.progress import UserError
 
 
@@ -34,41 +36,69 @@ class Access:
     headers: dict[str, str]
 
 
+class _Invalid(Exception):
+    """What is wrong with the kubeconfig, without its path."""
+
+
 def read_kubeconfig(path: Path) -> Access:
     """Reads the current context of a kubeconfig. Raises UserError if it is missing or invalid."""
+    if os.pathsep in str(path) and not path.exists():
+        raise UserError(f"{path} names several files; name one kubeconfig, such as a merged one")
     try:
-        document = cast("Document", yaml_reader.load(path.read_text(encoding="utf-8")))
-        context = _named(document, "contexts", document["current-context"])["context"]
-        cluster = _named(document, "clusters", context["cluster"])["cluster"]
-        user = mapping(_named(document, "users", context["user"]), "user")
-    except OSError as error:
-        raise UserError(f"{path} cannot be read: {error.strerror}") from None
-    except (yaml_reader.YamlError, KeyError, TypeError) as error:
+        return _access(path)
+    except text_file.UnreadableError as error:
+        raise UserError(f"{path} cannot be read: {error}") from None
+    except yaml_reader.YamlError as error:
+        raise UserError(f"{path} is not valid YAML: {error}") from None
+    except _Invalid as error:
         raise UserError(f"{path} is not a kubeconfig with a current context: {error}") from None
-    server = urlsplit(text(cluster, "server"))
-    if server.scheme != "https":
-        raise UserError(f"{path}: its server is {cluster['server']}; only https:// is supported")
-    user = {**user, **_from_plugin(user, path)}
+
+
+def _access(path: Path) -> Access:
+    value: object = yaml_reader.load(text_file.read(path))
+    if not isinstance(value, dict):
+        raise _Invalid("it is not a mapping; name a file that kubectl can use")
+    document = cast("Document", value)
+    current = text(document, "current-context")
+    if not current:
+        raise _Invalid("current-context is missing; run 'kubectl config use-context NAME'")
+    context = mapping(_named(document, "contexts", current), "context")
+    cluster = mapping(_named(document, "clusters", text(context, "cluster")), "cluster")
+    user = mapping(_named(document, "users", text(context, "user")), "user")
+    host, port, prefix = _server(text(cluster, "server"))
+    user = {**user, **_from_plugin(user)}
     return Access(
-        host=server.hostname or "",
-        port=server.port or 443,
-        prefix=server.path.rstrip("/"),
-        tls=_tls(cluster, user, path.parent),
-        headers=_headers(user, path.parent),
+        host=host, port=port, prefix=prefix, tls=_tls(cluster, user, path.parent), headers=_headers(user, path.parent)
     )
 
 
 def _named(document: Document, kind: str, name: str) -> Document:
     for entry in listed(document, kind):
-        if entry["name"] == name:
+        if text(entry, "name") == name:
             return entry
-    raise KeyError(f"{kind} has no {name}")
+    raise _Invalid(f"{kind} has no entry named {quoted(name)}; add it, or name another")
+
+
+def _server(address: str) -> tuple[str, int, str]:
+    """Host, port and path prefix."""
+    try:
+        server = urlsplit(address)
+        host, port = server.hostname, server.port
+    except ValueError:
+        raise _Invalid("server is not a valid address; write one such as https://10.20.0.11:6443") from None
+    if server.scheme != "https" or not host:
+        raise _Invalid(f"server is {quoted(address)}; only https:// is supported, such as https://10.20.0.11:6443")
+    return host, port or 443, server.path.rstrip("/")
 
 
 def _tls(cluster: Document, user: Document, base: Path) -> ssl.SSLContext:
     authority = _bytes(cluster, "certificate-authority", base)
-    context = ssl.create_default_context(cadata=authority.decode() if authority else None)
+    try:
+        context = ssl.create_default_context(cadata=authority.decode("ascii") if authority else None)
+    except (ssl.SSLError, ValueError):
+        raise _Invalid("certificate-authority is not a PEM certificate; copy it again") from None
     if cluster.get("insecure-skip-tls-verify"):
+        print("warning: insecure-skip-tls-verify is set, so the API server is not authenticated", file=sys.stderr)
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
     certificate, key = _bytes(user, "client-certificate", base), _bytes(user, "client-key", base)
@@ -77,42 +107,70 @@ def _tls(cluster: Document, user: Document, base: Path) -> ssl.SSLContext:
         with tempfile.NamedTemporaryFile() as file:
             file.write(certificate + b"\n" + key)
             file.flush()
-            context.load_cert_chain(file.name)
+            try:
+                context.load_cert_chain(file.name, password="")
+            except (ssl.SSLError, ValueError):
+                advice = "copy both again, without a passphrase on the key"
+                raise _Invalid(f"client-certificate and client-key are not a PEM pair; {advice}") from None
     return context
 
 
 def _headers(user: Document, base: Path) -> dict[str, str]:
-    token = user.get("token")
+    token = text(user, "token")
     if not token and user.get("tokenFile"):
-        token = (base / user["tokenFile"]).read_text(encoding="utf-8").strip()
+        token = _file(user, "tokenFile", base).strip()
+    name, password = text(user, "username"), text(user, "password")
+    if any(not (each.isascii() and each.isprintable()) for each in (token, name)):
+        raise _Invalid("the token or username has a character that no HTTP header can have; copy it again")
     if token:
         return {"Authorization": f"Bearer {token}"}
-    if user.get("username"):
-        pair = f"{user['username']}:{user.get('password', '')}"
-        return {"Authorization": "Basic " + base64.b64encode(pair.encode()).decode()}
+    if name:
+        return {"Authorization": "Basic " + base64.b64encode(f"{name}:{password}".encode()).decode()}
     return {}
 
 
 def _bytes(entry: Document, key: str, base: Path) -> bytes | None:
-    if entry.get(f"{key}-data"):
-        return base64.b64decode(entry[f"{key}-data"])
-    return (base / entry[key]).read_bytes() if entry.get(key) else None
+    if f"{key}-data" not in entry:
+        return _file(entry, key, base).encode() if entry.get(key) else None
+    try:
+        content = base64.b64decode(text(entry, f"{key}-data"), validate=True)
+    except ValueError:
+        content = b""
+    if not content:  # an empty authority would mean the authorities of the system
+        raise _Invalid(f"{key}-data is not base64; copy it again")
+    return content
 
 
-def _from_plugin(user: Document, path: Path) -> Document:
+def _file(entry: Document, key: str, base: Path) -> str:
+    try:
+        return text_file.read(base / text(entry, key))
+    except text_file.UnreadableError as error:
+        raise _Invalid(f"the file of {key} cannot be read: {error}") from None
+
+
+def _from_plugin(user: Document) -> Document:
     """Runs the user's credential plugin, and returns its credentials as keys of a kubeconfig's user."""
     plugin = mapping(user, "exec")
     if not plugin:
         return {}
-    more = {str(pair["name"]): str(pair["value"]) for pair in listed(plugin, "env")}
-    asked = {"apiVersion": plugin["apiVersion"], "kind": "ExecCredential", "spec": {"interactive": False}}
+    more = {text(pair, "name"): text(pair, "value") for pair in listed(plugin, "env")}
+    asked = {"apiVersion": text(plugin, "apiVersion"), "kind": "ExecCredential", "spec": {"interactive": False}}
     environment = {**os.environ, **more, "KUBERNETES_EXEC_INFO": json.dumps(asked)}
-    command = [str(plugin["command"]), *(str(word) for word in plugin.get("args") or ())]
+    command = [text(plugin, "command"), *words(plugin, "args")]
     try:
         done = subprocess.run(command, env=environment, capture_output=True, check=True, timeout=60)
-        status = cast("Document", json.loads(done.stdout)["status"])
-    except (OSError, subprocess.SubprocessError, ValueError, KeyError) as error:
-        raise UserError(f"{path}: its credential plugin {command[0]} returned no credentials: {error}") from None
+        status = mapping(cast("Document", json.loads(done.stdout)), "status")
+    except subprocess.CalledProcessError as error:
+        said = printable(error.stderr.decode(errors="replace").strip().rpartition("\n")[2], 200)
+        raise _Invalid(f"credential plugin {quoted(command[0])} ended with {error.returncode}: {said}") from None
+    except subprocess.TimeoutExpired:
+        raise _Invalid(f"credential plugin {quoted(command[0])} gave no answer in 60 s") from None
+    except OSError as error:
+        raise _Invalid(
+            f"credential plugin {quoted(command[0])} cannot be run: {os.strerror(error.errno or 0)}"
+        ) from None
+    except (ValueError, RecursionError):
+        raise _Invalid(f"credential plugin {quoted(command[0])} printed no ExecCredential in JSON") from None
     found: Document = {"token": status.get("token")}
     for ours, theirs in (("client-certificate", "clientCertificateData"), ("client-key", "clientKeyData")):
         if status.get(theirs):

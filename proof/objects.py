@@ -29,9 +29,10 @@ def texts(item: Object, *keys: str) -> dict[str, str]:
 
 
 def listed(item: Object, *keys: str) -> list[Object]:
-    """The list of mappings below these keys."""
+    """The mappings in the list below these keys."""
     found = at(item, *keys)
-    return cast("list[Object]", found) if isinstance(found, list) else []
+    entries = cast("list[object]", found) if isinstance(found, list) else []
+    return [cast("Object", each) for each in entries if isinstance(each, dict)]
 
 
 def words(item: Object, *keys: str) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from pydantic_core import ErrorDetails
 
 from blueprint.architecture.model import Architecture, Row
 from blueprint.model_errors import expected
-from blueprint.problems import Problem
+from blueprint.problems import Problem, shown
 from suggestion import did_you_mean
 
 COMMON_POOLS = ("controller", "monitoring", "compute", "storage")
@@ -35,8 +35,7 @@ def _shape(file: str, data: Mapping[str, Any], error: ErrorDetails) -> Problem:
         return Problem(_key(file, data, loc), "is not known; leave it out, or write the key that was meant")
     if kind == "missing":
         return Problem(_key(file, data, loc), "is missing; write it (docs/architectures.md says what it means)")
-    shown = "nothing" if error["input"] is None else repr(error["input"])
-    return Problem(_key(file, data, loc), f"{shown} does not fit; write {expected(error)}")
+    return Problem(_key(file, data, loc), f"{shown(error['input'])} does not fit; write {expected(error)}")
 
 
 def _key(file: str, data: Mapping[str, Any], loc: Sequence[int | str]) -> str:

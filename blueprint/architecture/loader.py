@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from blueprint import yaml_file
 from blueprint.architecture import constraints
 from blueprint.architecture.model import Architecture
 from blueprint.model_errors import without_broken
@@ -70,24 +71,13 @@ def _load(path: Path) -> Architecture:
 
 
 def _read(path: Path) -> dict[str, Any]:
+    names = ", ".join(f'"{name}"' for name in NAMES)
     try:
-        document = yaml_reader.read(path.read_text(encoding="utf-8"))
-        data: object = document.value
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
-        names = ", ".join(f'"{name}"' for name in NAMES)
-        raise _error(str(path), f"cannot be read: {reason}; write {names} or the path of a YAML file") from None
-    except yaml_reader.YamlError as error:
-        raise _error(str(path), f"is not valid YAML: {error}; fix it there") from None
-    if not isinstance(data, dict):
-        raise _error(str(path), f"is not a mapping; write it in the form of {FOLDER / '100.yaml'}")
-    if document.twins:
-        raise ArchitectureError([_twin(path, twin) for twin in document.twins])
-    return cast("dict[str, Any]", data)
-
-
-def _twin(path: Path, twin: yaml_reader.Entry) -> Problem:
-    return Problem(f"{path}, line {twin.line}", f"'{twin.path}' is written a second time; keep one of them")
+        return yaml_file.read(
+            path, f"{names} or the path of a YAML file of the form of blueprint/architecture/100.yaml"
+        )
+    except InvalidStackError as error:
+        raise ArchitectureError(error.problems) from None
 
 
 def _parse(data: dict[str, Any]) -> tuple[Architecture | None, Sequence[ErrorDetails]]:

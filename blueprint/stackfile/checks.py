@@ -8,9 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-import image_reference
 from blueprint import domain_template
-from blueprint.patterns import expand
 from blueprint.problems import Problem
 from blueprint.releases import DISTRO_VERSIONS
 from blueprint.stackfile import ssh
@@ -24,7 +22,6 @@ _CONFIG_NAME = re.compile(r"(?!\.\.)[-._a-zA-Z0-9]{1,253}")
 """A ConfigMap's key (Kubernetes API, IsConfigMapKey)."""
 _KOLLA_OWN = re.compile(r"(.+\.)?config\.json")
 """Files that Kolla's start script reads as its own instructions; Quorate writes them."""
-_LABEL = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 
 
 def problems(settings: Settings) -> list[Problem]:
@@ -33,8 +30,6 @@ def problems(settings: Settings) -> list[Problem]:
         *_target(settings),
         *_release(settings),
         *domain_template.problems(settings.template),
-        *_images(settings),
-        *_racks(settings),
         *ssh.problems(settings),
         *(problem for name, override in settings.services.items() for problem in _service(name, override)),
         *_waivers(settings),
@@ -56,36 +51,8 @@ def _release(settings: Settings) -> Iterator[Problem]:
         yield Problem("quorate:release", f"{settings.release} has no Kolla images; write one of: {known}")
 
 
-def _images(settings: Settings) -> Iterator[Problem]:
-    images = settings.images
-    if not image_reference.parse(f"{images.registry}/x").is_valid:
-        advice = "write a host and, where needed, a port, such as registry.example.org:5000"
-        yield Problem("quorate:images.registry", f"'{images.registry}' is not a valid registry; {advice}")
-    if not image_reference.parse(f"registry/{images.namespace}/x").is_valid:
-        advice = "write lower-case letters, digits and '.', '-', '_' or '/' between them"
-        yield Problem("quorate:images.namespace", f"'{images.namespace}' is not a valid namespace; {advice}")
-
-
-def _racks(settings: Settings) -> Iterator[Problem]:
-    for index, server in enumerate(settings.servers):
-        try:
-            racks = expand(server.rack) if server.rack else []
-        except ValueError:
-            continue  # the inventory reports a wrong pattern
-        wrong = next((rack for rack in racks if not _LABEL.fullmatch(rack)), None)
-        if wrong is not None:
-            yield Problem(
-                f"quorate:servers[{index}].rack ({server.name})",
-                f"'{wrong}' is not a valid label of a node; write up to 63 letters, digits, '-', '_' and '.', the "
-                "first and the last a letter or a digit",
-            )
-
-
 def _service(name: str, override: Override) -> Iterator[Problem]:
     key = f"quorate:services.{name}"
-    if override.image is not None and not image_reference.parse(override.image).is_valid:
-        advice = "write one such as quay.io/openstack.kolla/keystone:2026.1-debian-trixie"
-        yield Problem(f"{key}.image", f"'{override.image}' is not a valid image reference; {advice}")
     for file in override.config:
         if not _CONFIG_NAME.fullmatch(file):
             advice = "write letters, digits, '-', '.' and '_'"

@@ -9,19 +9,25 @@ from pydantic import BaseModel
 from pydantic_core import ErrorDetails
 
 from blueprint.model_errors import expected, location
-from blueprint.problems import Problem
+from blueprint.problems import Problem, shown
+from blueprint.stackfile import values
 from blueprint.stackfile.reader import NAMESPACE
 from blueprint.stackfile.settings import Settings
-from suggestion import did_you_mean
+from suggestion import did_you_mean, look_alike
 
 _PATTERNS = {
-    r"^20\d\d\.[12]$": 'an OpenStack release such as "2026.1"',
+    r"^20[0-9][0-9]\.[12]$": 'an OpenStack release such as "2026.1"',
     r"\S": "some text",
     r"^[a-z_][a-z0-9_-]{0,31}$": "a user name of up to 32 lower-case letters, digits, '-' and '_'",
     r"^[A-Za-z0-9]([-A-Za-z0-9.]{0,251}[A-Za-z0-9])?$": "a host name or an IPv4 address",
     r"^[a-z][a-z0-9]*(-[a-z0-9]+)+$": "a rule's id as docs/rules.md has it, such as galera-size",
     r"^sha256:[0-9a-f]{64}$": "sha256: and 64 hexadecimal digits",
 }
+
+
+def path(error: ErrorDetails) -> str:
+    """Where the error is, such as `quorate:servers[2].vms[0].ram`."""
+    return key_of(location(error), {})
 
 
 def problem(error: ErrorDetails, raw: Mapping[str, Any]) -> Problem:
@@ -33,9 +39,11 @@ def problem(error: ErrorDetails, raw: Mapping[str, Any]) -> Problem:
         return Problem(key, _unknown(str(loc[-1]), _fields_at(loc[:-1])))
     if kind == "missing":
         return Problem(key, "is missing; write it" + _described(loc))
+    if kind == values.ERROR:
+        return Problem(key, error["msg"])
     if kind == "literal_error":
         return Problem(key, _not_among(error))
-    return Problem(key, f"{_shown(error['input'])} does not fit; write {_expected(error)}")
+    return Problem(key, f"{shown(error['input'])} does not fit; write {_expected(error)}")
 
 
 def key_of(loc: Sequence[int | str], raw: Mapping[str, Any]) -> str:
@@ -59,28 +67,21 @@ def _name_of(loc: Sequence[int | str], raw: Mapping[str, Any]) -> str | None:
 
 
 def _unknown(key: str, fields: Sequence[str]) -> str:
-    return f"unknown key{did_you_mean(key, fields)}; write one of: {', '.join(fields)}"
+    return f"unknown key{look_alike(key)}{did_you_mean(key, fields)}; write one of: {', '.join(fields)}"
 
 
 def _not_among(error: ErrorDetails) -> str:
     listed = str(error.get("ctx", {}).get("expected", ""))
     choices = [word.strip("' ") for word in listed.replace(" or ", ", ").split(",")]
     given = error["input"]
-    return f"{_shown(given)} is not known{did_you_mean(str(given), choices)}; write one of: {', '.join(choices)}"
+    hint = look_alike(str(given)) + did_you_mean(str(given), choices)
+    return f"{shown(given)} is not known{hint}; write one of: {', '.join(choices)}"
 
 
 def _expected(error: ErrorDetails) -> str:
     if error["type"] == "string_pattern_mismatch":
         return _PATTERNS.get(str(error.get("ctx", {}).get("pattern")), expected(error))
     return expected(error)
-
-
-def _shown(value: object) -> str:
-    if isinstance(value, str):
-        return f"'{value}'" if len(value) <= 60 else f"'{value[:57]}…'"
-    if value is None or isinstance(value, bool | int | float):
-        return "nothing" if value is None else str(value).lower()
-    return "a list" if isinstance(value, list) else "a mapping"
 
 
 def _described(loc: Sequence[int | str]) -> str:

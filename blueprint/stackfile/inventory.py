@@ -13,17 +13,20 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from ipaddress import IPv4Address
-from itertools import pairwise
+from ipaddress import AddressValueError, IPv4Address
 from socket import inet_aton
 
 from blueprint.patterns import check_name, expand, expand_numbered
 from blueprint.problems import Problem
+from blueprint.stackfile import addresses
 from blueprint.stackfile.settings import Disk, Hypervisor, Server, Settings, VirtualMachine
 from blueprint.stackfile.ssh import host_keys
 
 HOST_RESERVE = 4
 """GiB of a virt host that its virtual machines may not take: its own system and libvirt. Not measured."""
+
+MOST_MACHINES = 20_000
+"""Servers and virtual machines of a stack: twice the computes that are measured (`make bench`)."""
 
 FEATURE = "reduced-footprint"
 """Virtual machines as control-plane nodes require this feature (source 000: 'introduce new feature group')."""
@@ -74,6 +77,9 @@ def machines(settings: Settings) -> tuple[Machine, ...]:
 
 def problems(settings: Settings) -> list[Problem]:
     """Everything wrong with the servers taken together; empty for a sound inventory."""
+    if _count(settings) > MOST_MACHINES:
+        advice = "divide them over several stacks, or write smaller patterns"
+        return [Problem("quorate:servers", f"stand for more than {MOST_MACHINES} machines; {advice}")]
     found: list[Problem] = []
     named: dict[str, list[str]] = defaultdict(list)
     addressed: dict[str, list[str]] = defaultdict(list)
@@ -81,7 +87,7 @@ def problems(settings: Settings) -> list[Problem]:
         key = f"quorate:servers[{index}] ({server.name})"
         found += _server_problems(server, key, settings)
         try:
-            for machine in _machines_of(server):
+            for machine in list(_machines_of(server)):
                 named[machine.name].append(key)
                 addressed[machine.address].append(machine.name)
         except EntryError as error:
@@ -89,8 +95,26 @@ def problems(settings: Settings) -> list[Problem]:
         except ValueError as error:
             found.append(Problem(f"{key}.name", str(error)))
     found += _doubles(named, addressed)
-    found += _network_problems(settings, addressed)
+    found += addresses.problems(settings, addressed)
     return found
+
+
+def _count(settings: Settings) -> int:
+    """Machines of the stack; stops counting when there are too many."""
+    total = 0
+    for server in settings.servers:
+        total += len(expand(server.name)) * (1 + len(server.vms))
+        if total > MOST_MACHINES:
+            break
+    return total
+
+
+def _address(first: IPv4Address, place: int, key: str) -> str:
+    try:
+        return str(first + place)
+    except AddressValueError:
+        said = f"{first} and {place} further on is beyond the last IPv4 address; write a lower address"
+        raise EntryError(key, said) from None
 
 
 def _machines_of(server: Server) -> Iterator[Machine]:
@@ -110,7 +134,7 @@ def _machines_of(server: Server) -> Iterator[Machine]:
         yield Machine(
             name=name,
             server=name,
-            address=str(server.address + place),
+            address=_address(server.address, place, "address"),
             roles=server.roles,
             cpu=server.cpu,
             memory=server.memory,
@@ -121,12 +145,14 @@ def _machines_of(server: Server) -> Iterator[Machine]:
             pin=pins.get(name),
             host_key=keys.get(name),
         )
-        for vm, names, pool, vm_keys in zip(server.vms, guests, guest_pins, guest_keys, strict=True):
+        for index, (vm, names, pool, vm_keys) in enumerate(
+            zip(server.vms, guests, guest_pins, guest_keys, strict=True)
+        ):
             check_name(names[name])
             yield Machine(
                 name=names[name],
                 server=name,
-                address=str(vm.address + place),
+                address=_address(vm.address, place, f"vms[{index}].address"),
                 roles=vm.roles,
                 cpu=vm.cpu,
                 memory=vm.ram,
@@ -207,9 +233,10 @@ def _host_keys(key: str, written: Mapping[str, str], names: Sequence[str]) -> di
 def _pins(pools: Mapping[str, str | None], names: Sequence[str]) -> dict[str, str]:
     """Name to the pool that is written for it. `names` are all of the entry."""
     pins: dict[str, str] = {}
+    known = set(names)
     for pool, pattern in pools.items():
         for name in _expand("pool", pattern) if pattern else names:
-            if name not in names:
+            if name not in known:
                 said = f"'{pattern}' names {name}, which this entry does not have; write names of the entry alone"
                 raise EntryError("pool", said)
             if name in pins:
@@ -302,28 +329,3 @@ def _doubles(named: dict[str, list[str]], addressed: dict[str, list[str]]) -> It
     for address, names in addressed.items():
         if len(names) > 1 and len(set(names)) > 1:
             yield Problem("quorate:servers", f"{' and '.join(names)} have one address, {address}; give each its own")
-
-
-def _network_problems(settings: Settings, addressed: dict[str, list[str]]) -> Iterator[Problem]:
-    networks = settings.networks
-    used = [("pods", networks.pods), ("services", networks.services)]
-    if networks.management:
-        used.append(("management", networks.management))
-    for (first, left), (second, right) in [*pairwise(used), (used[0], used[-1])]:
-        if first != second and left.overlaps(right):
-            yield Problem(
-                f"quorate:networks.{second}", f"{right} overlaps {first} {left}; write networks that lie apart"
-            )
-    for address, names in addressed.items():
-        number = IPv4Address(address)
-        if networks.management and number not in networks.management:
-            yield Problem(
-                "quorate:servers",
-                f"{names[0]} has {address}, outside of management {networks.management}; write one inside",
-            )
-        for name, network in used[:2]:
-            if number in network:
-                yield Problem(
-                    "quorate:servers",
-                    f"{names[0]} has {address}, inside of the {name} network {network}; write another",
-                )

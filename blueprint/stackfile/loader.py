@@ -20,24 +20,31 @@ from blueprint.stackfile import checks, explain, inventory, reader
 from blueprint.stackfile.settings import Settings
 from files import yaml_reader
 
+_MOST_ERRORS = 500
+"""Errors that are explained: the first are enough to fix a file, and each looks for a word that was meant."""
+
 __all__ = ["Settings", "from_pulumi", "load_file"]
 
 
 def load_file(path: Path) -> Settings:
     """The settings of a stack file. Raises InvalidStackError with every problem of the file."""
-    return _validate(*reader.read(path))
+    return _validate(reader.read(path))
 
 
 def from_pulumi(config: Mapping[str, str], secret_keys: Collection[str]) -> Settings:
     """The settings as the engine hands them over: `quorate:key` to text, JSON where it is more than text."""
-    return _validate(*reader.from_engine(config, secret_keys))
+    return _validate(reader.from_engine(config, secret_keys))
 
 
-def _validate(raw: dict[str, Any], encrypted: set[str]) -> Settings:
-    problems = reader.secret_problems(raw, encrypted)
-    plain = {key: value for key, value in raw.items() if key not in reader.SECRETS}
+def _validate(configuration: reader.Configuration) -> Settings:
+    problems = reader.secret_problems(configuration)
+    secret = tuple(problem.key for problem in problems)
+    plain = {key: value for key, value in configuration.raw.items() if key not in reader.SECRETS}
     settings, errors = _parse(plain)
-    problems += [explain.problem(error, plain) for error in errors]
+    # A value that must not be there at all needs no second message, which might repeat it.
+    problems += [
+        explain.problem(error, plain) for error in errors[:_MOST_ERRORS] if not explain.path(error).startswith(secret)
+    ]
     if settings is None:
         # What stands beside a broken entry is judged as well: one run, all problems.
         settings, _ = _parse(without_broken(plain, errors))

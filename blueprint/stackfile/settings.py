@@ -12,11 +12,26 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, WithJsonSchema
 from pydantic.alias_generators import to_camel
 
+from blueprint.stackfile.values import (
+    Cores,
+    Digests,
+    DiskSize,
+    Gib,
+    Image,
+    Instances,
+    Names,
+    Namespace,
+    Number,
+    PlainValue,
+    PoolsOfNames,
+    ProjectPath,
+    Racks,
+    Registry,
+)
 from waiver import Waiver
 
 Role = Literal["master", "controller", "compute", "storage", "monitoring", "virt"]
 Hypervisor = Literal["kvm", "lxc", "container"]
-Digest = Annotated[str, StringConstraints(pattern=r"^sha256:[0-9a-f]{64}$")]
 
 
 def _as_written(value: object) -> object:
@@ -36,7 +51,7 @@ def _by_name(value: object) -> object:
 
 Text = Annotated[str, BeforeValidator(_as_written)]
 Pools = Annotated[
-    dict[str, str | None],
+    PoolsOfNames,
     BeforeValidator(_as_mapping),
     WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "object", "additionalProperties": {"type": "string"}}]}),
     Field(
@@ -68,25 +83,25 @@ class Strict(BaseModel):
 class Disk(Strict):
     """Disks of one kind in a server."""
 
-    size: Annotated[int, Field(gt=0, description="GB")]
+    size: Annotated[DiskSize, Field(description="GB")]
     type: Literal["ssd", "hdd"] = "ssd"
-    count: Annotated[int, Field(gt=0)] = 1
+    count: Annotated[int, Field(gt=0, le=1000)] = 1
 
 
 class VirtualMachine(Strict):
     """A virtual machine of a virt host, as Fuel had it: `{id, cpu, ram, …}` (source 000, Data model impact)."""
 
-    id: Annotated[int, Field(ge=0, description="number, unique on its server")]
-    name: Annotated[str | None, Field(description="name of its node; <server>-vm<id> where it is left out")] = None
-    cpu: Annotated[int, Field(gt=0, description="virtual CPUs")]
-    ram: Annotated[int, Field(gt=0, description="GiB")]
-    disk: Annotated[int, Field(gt=0, description="GiB")] = 100
+    id: Annotated[Number, Field(description="number, unique on its server")]
+    name: Annotated[Names | None, Field(description="name of its node; <server>-vm<id> where it is left out")] = None
+    cpu: Annotated[Cores, Field(description="virtual CPUs")]
+    ram: Annotated[Gib, Field(description="GiB")]
+    disk: Annotated[DiskSize, Field(description="GiB")] = 100
     address: Annotated[IPv4Address, Field(description="counts up with the number of its server, as the server's does")]
     roles: Annotated[tuple[Role, ...], Field(min_length=1)]
     pool: Pools = {}
     host_key: HostKeys = {}
     values: Annotated[
-        dict[str, str | int | float | bool],
+        dict[str, PlainValue],
         Field(description="further values for the domain template; one that it does not use changes nothing"),
     ] = {}
 
@@ -94,24 +109,22 @@ class VirtualMachine(Strict):
 class Server(Strict):
     """A physical server, or many alike where its name is a pattern such as cmp[0001-1000]."""
 
-    name: Annotated[str, Field(min_length=1)]
+    name: Names
     address: Annotated[
         IPv4Address,
         Field(
             description="address of number 1 of a pattern (see countFrom); number n has the address n - 1 further on"
         ),
     ]
-    count_from: Annotated[
-        int, Field(ge=0, description="number in the name that address and the first rack belong to")
-    ] = 1
+    count_from: Annotated[Number, Field(description="number in the name that address and the first rack belong to")] = 1
     roles: tuple[Role, ...] = ()
     pool: Pools = {}
     host_key: HostKeys = {}
-    cpu: Annotated[int, Field(gt=0, description="cores")]
-    memory: Annotated[int, Field(gt=0, description="GiB")]
+    cpu: Annotated[Cores, Field(description="cores")]
+    memory: Annotated[Gib, Field(description="GiB")]
     disks: tuple[Disk, ...] = ()
     rack: Annotated[
-        str | None, Field(description="a pattern such as r[1-3] deals its racks out by number, in turn")
+        Racks | None, Field(description="a pattern such as r[1-3] deals its racks out by number, in turn")
     ] = None
     hypervisor: Annotated[Hypervisor, Field(description="what carries the virtual machines (source 002)")] = "kvm"
     vms: tuple[VirtualMachine, ...] = ()
@@ -120,18 +133,18 @@ class Server(Strict):
 class Override(Strict):
     """What a stack says of one service, over the reference architecture and the service's defaults."""
 
-    replicas: Annotated[int | None, Field(gt=0)] = None
-    image: Annotated[str | None, Field(min_length=1, description="a whole reference, best pinned by digest")] = None
+    replicas: Instances | None = None
+    image: Annotated[Image | None, Field(description="a whole reference, best pinned by digest")] = None
     config: Annotated[dict[str, str], Field(description="further files: name to content")] = {}
 
 
 class Images(Strict):
     """Registry and digests of images. Tags of Kolla's public namespace move; production pins digests."""
 
-    registry: Annotated[str, Field(min_length=1)] = "quay.io"
-    namespace: Annotated[str, Field(min_length=1)] = "openstack.kolla"
+    registry: Registry = "quay.io"
+    namespace: Namespace = "openstack.kolla"
     distro: Literal["debian", "ubuntu", "rocky", "centos"] = "debian"
-    digests: Annotated[dict[str, Digest], Field(description="image name to sha256 digest")] = {}
+    digests: Annotated[Digests, Field(description="image name to sha256 digest")] = {}
 
 
 class Networks(Strict):
@@ -168,19 +181,21 @@ class Settings(Strict):
 
     profile: Literal["lab", "production"]
     architecture: Annotated[
-        Text | None,
+        Annotated[ProjectPath, BeforeValidator(_as_written)] | None,
         Field(description='"100", "300", "500", "1000" or a path; left out: the smallest that holds the computes'),
     ] = None
     target: Literal["render", "live"] = "render"
-    release: Annotated[Text, StringConstraints(pattern=r"^20\d\d\.[12]$")] = "2026.1"
+    release: Annotated[Text, StringConstraints(pattern=r"^20[0-9][0-9]\.[12]$")] = "2026.1"
     features: tuple[Literal["reduced-footprint"], ...] = ()
     acknowledged: Annotated[
         tuple[Literal["performance", "security", "isolation"], ...],
         Field(description="disclaimers that you have read (000 and 002); required in production on virtual machines"),
     ] = ()
     servers: Annotated[tuple[Server, ...], Field(min_length=1)]
-    topology: Annotated[str | None, Field(description="a Fuel-CCP topology file, instead of roles on servers")] = None
-    template: Annotated[str | None, Field(description="a libvirt domain template of your own")] = None
+    topology: Annotated[
+        ProjectPath | None, Field(description="a Fuel-CCP topology file, instead of roles on servers")
+    ] = None
+    template: Annotated[ProjectPath | None, Field(description="a libvirt domain template of your own")] = None
     networks: Networks = Networks()
     ssh: Ssh = Ssh()
     services: dict[str, Override] = {}

@@ -53,8 +53,9 @@ def host_keys(written: Mapping[str, str], names: Sequence[str]) -> dict[str, str
                 f"write a mapping of name to key, such as {{{names[0]}: …}}"
             )
         return {names[0]: written[""]}
+    known = set(names)
     for name in written:
-        if name not in names:
+        if name not in known:
             raise ValueError(f"names {name}, which is not in this entry; write names of this entry only")
     return dict(written)
 

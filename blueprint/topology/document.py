@@ -16,17 +16,21 @@ from typing import Any, cast
 import yaml
 
 from blueprint.topology.shapes import Finding
-from files import yaml_reader
+from files import text_file, yaml_reader, yaml_traps
 
 Section = dict[object, object]
 """A mapping as YAML gives it: keys are text by custom only."""
 
 _INCLUDE = "!include"
-_STANDARD = "tag:yaml.org,2002:"
+_STANDARD = yaml_reader.STANDARD
 _PLAIN = {
     f"{_STANDARD}{name}"
     for name in ("null", "bool", "int", "float", "str", "seq", "map", "set", "omap", "pairs", "binary", "timestamp")
 } | {f"{_STANDARD}merge", f"{_STANDARD}value", _INCLUDE}
+LARGEST = 10_000
+"""Values of a topology with all that it includes. Fuel-CCP's own examples have at most 300."""
+_DEEPEST = 8
+"""Files that include one another in a chain."""
 _PLACING = ("nodes", "roles", "replicas", "services")
 
 
@@ -40,28 +44,14 @@ def _include(_loader: object, node: yaml.Node) -> _Include:
     return _Include(tuple(str(item.value) for item in items))
 
 
-def _loader(base: Any) -> Any:
-    """The loader with `!include` beside YAML's own tags, and nothing else: a topology is data."""
-    loader: Any = type("TopologyLoader", (base,), {})
-    loader.add_constructor(_INCLUDE, _include)
-    return loader
-
-
-_LOADERS = (_loader(yaml_reader.LOADERS[0]), _loader(yaml_reader.LOADERS[1]))
+_LOADER: Any = type("TopologyLoader", (yaml_reader.LOADER,), {})
+"""Knows `!include` beside YAML's own tags, and nothing else: a topology is data."""
+_LOADER.add_constructor(_INCLUDE, _include)
 
 
 def as_section(value: object) -> Section | None:
     """The value, if it is a mapping."""
     return cast("Section", value) if isinstance(value, dict) else None
-
-
-def kind(value: object) -> str:
-    """What a value is, in the words of a reader of YAML."""
-    if isinstance(value, dict):
-        return "a mapping"
-    if isinstance(value, list):
-        return "a list"
-    return "nothing" if value is None else f"the single value {value!r}"
 
 
 def merged(base: Mapping[object, object], layer: Mapping[object, object]) -> Section:
@@ -77,54 +67,87 @@ def merged(base: Mapping[object, object], layer: Mapping[object, object]) -> Sec
 
 
 def read_document(path: Path) -> tuple[Section, list[Finding]]:
-    """The whole file with its includes, and what is wrong with it."""
-    reader = _Reader()
-    return reader.read(path, ()), reader.findings
+    """The whole file with its includes, and what is wrong with it.
+
+    Included files are in the directory of the file, or below it or the project's directory.
+    """
+    project = Path.cwd().resolve()
+    top = path.resolve().parent
+    reader = _Reader(project if top.is_relative_to(project) else top)
+    try:
+        return reader.read(path, ()), reader.findings
+    except RecursionError:
+        message = "nests too deeply with its includes; write it flatter"
+        return {}, [*reader.findings, Finding("alias-bomb", "error", str(path), message)]
 
 
 @dataclass
 class _Reader:
+    root: Path
+    """No file outside of it is read."""
     findings: list[Finding] = field(default_factory=list[Finding])
     done: dict[Path, Section] = field(default_factory=dict[Path, Section])
+    sizes: dict[Path, int] = field(default_factory=dict[Path, int])
+    size: int = 0
+    """Values so far, every include written out."""
 
     def read(self, path: Path, including: tuple[Path, ...], at: str = "") -> Section:
         """One file and what it includes. `including` is the way here, `at` where the file is named."""
-        resolved = path.resolve()
+        try:
+            resolved = path.resolve()
+        except (OSError, RuntimeError, ValueError):  # a loop of symbolic links, or a null character
+            resolved = path
+        if at and not resolved.is_relative_to(self.root):
+            self._error("include-outside", at, "leads out of the project; write the path of a file inside the project")
+            return {}
+        if len(including) >= _DEEPEST:
+            self._error("include-cycle", at, f"is included through {_DEEPEST} files; write fewer levels of !include")
+            return {}
         if resolved in including:
             way = " -> ".join(file.name for file in (*including[including.index(resolved) :], resolved))
             self._error("include-cycle", at, f"includes itself: {way}; take one of these !include lines out")
             return {}
-        if resolved not in self.done:
+        if resolved in self.done:
+            self.size += self.sizes[resolved]
+        else:
+            before = self.size
             whole: Section = {}
             for document in self._documents(path, at):
                 value = self._with_includes(document, path, (*including, resolved))
                 layer = {} if value is None else as_section(value)
                 if layer is None:
                     advice = "write sections such as nodes: and roles:"
-                    self._error("not-a-mapping", str(path), f"holds {kind(value)}; {advice}")
+                    what = "a list" if isinstance(value, list) else "a single value"
+                    self._error("not-a-mapping", str(path), f"holds {what}; {advice}")
                 else:
                     whole = merged(whole, layer)
             self.done[resolved] = whole
+            self.sizes[resolved] = self.size - before
+        if self.size > LARGEST:
+            self._error("alias-bomb", str(path), f"has more than {LARGEST} values with its includes; write fewer")
+            return {}
         return self.done[resolved]
 
     def _documents(self, path: Path, at: str) -> Iterator[object]:
         try:
-            content = path.read_text(encoding="utf-8")
-        except OSError as error:
-            rule = "include-absent" if at else "file-absent"
-            what = f"{path} cannot be read: {(error.strerror or str(error)).lower()}"
-            advice = "write a path relative to the file that includes it" if at else "give the path of a topology file"
-            self._error(rule, at or str(path), f"{what}; {advice}")
+            content = text_file.read(path)
+        except text_file.NotTextError as error:
+            self._error("not-yaml", str(path), f"cannot be read: {error}")
             return
-        except UnicodeDecodeError:
-            self._error("not-yaml", str(path), "is not YAML: it is not UTF-8 text; fix it there")
+        except text_file.UnreadableError as error:
+            rule = "include-absent" if at else "file-absent"
+            advice = "write a path relative to the file that includes it" if at else "give the path of a topology file"
+            self._error(rule, at or str(path), f"{path} cannot be read: {error}; {advice}")
+            return
+        if hidden := next(yaml_traps.hidden_characters(content), None):
+            self._error("not-yaml", str(path), hidden)
             return
         try:
-            for document in yaml_reader.parse(content, _LOADERS):
+            for document in yaml_reader.parse(content, _LOADER):
                 if document.node is not None and self._is_sound(document, path):
                     yield document.value
         except yaml_reader.YamlError as error:
-            self._error("not-yaml", str(path), f"is not valid YAML: {error}; fix it there")
+            self._error("not-yaml", str(path), f"is not valid YAML: {error}")
 
     def _with_includes(self, value: object, path: Path, including: tuple[Path, ...]) -> object:
         """The value with the content of included files in the place of each `!include`."""
@@ -144,8 +167,8 @@ class _Reader:
         size = document.size
         if size is None:
             self._error("alias-bomb", str(path), "contains itself through an alias; write it out")
-        elif size > yaml_reader.LARGEST:
-            self._error("alias-bomb", str(path), f"stands for {size} values with its aliases; write them out")
+        elif size > LARGEST:
+            self._error("alias-bomb", str(path), f"stands for {size} values with its aliases; write at most {LARGEST}")
         if document.node is not None:
             walk.visit(document.node, "")
         for entry in document.twins:
@@ -153,7 +176,10 @@ class _Reader:
         self.findings.extend(walk.warnings)
         for error in walk.errors:
             self._error(*error)
-        return not walk.unsound and size is not None and size <= yaml_reader.LARGEST
+        if size is None or size > LARGEST:
+            return False
+        self.size += size
+        return not walk.unsound
 
     def _error(self, rule: str, key: str, message: str) -> None:
         self.findings.append(Finding(rule, "error", key, message))
@@ -180,6 +206,8 @@ class _Walk:
                 self.visit(child, key, listed=True)
         elif isinstance(node, yaml.MappingNode):
             for name, child in cast("list[tuple[yaml.Node, yaml.Node]]", node.value):
+                if key == "replicas" and (wrong := yaml_traps.ambiguous(child)):
+                    self.errors.append(("bad-replicas", f"{key}.{name.value}", wrong))
                 self.visit(name, key)
                 self.visit(child, f"{key}.{name.value}" if key else str(name.value))
 

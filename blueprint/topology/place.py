@@ -10,11 +10,15 @@ Nothing raises: a placement comes with all that is wrong with it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain, islice
 
 from blueprint.topology.definitions import catalogue
 from blueprint.topology.shapes import Finding, Placement, ServicePlacement, Topology
 from blueprint.topology.validate import judge
 from suggestion import did_you_mean
+
+MOST_FINDINGS = 500
+"""Of one topology: the first are enough to fix it, and each looks for a word that was meant."""
 
 _Sources = dict[str, dict[str, list[tuple[str, str]]]]
 """Service to node to every (key, role) that puts it there."""
@@ -25,15 +29,15 @@ def place(topology: Topology, nodes: Sequence[str]) -> Placement:
     matches = _matches(topology, nodes)
     sources = _sources(topology, matches)
     services = {name: _placed(topology, name, sources[name]) for name in sorted(sources) if _is_defined(topology, name)}
-    findings = [
-        *topology.findings,
-        *_judge_keys(topology, matches),
-        *_judge_roles(topology),
-        *_judge_doubles(sources),
-        *_judge_replicas(topology, services, sources),
-        *judge(topology, matches, services),
-    ]
-    return Placement(services, tuple(dict.fromkeys(findings)))
+    findings = chain(
+        topology.findings,
+        _judge_keys(topology, matches),
+        _judge_roles(topology),
+        _judge_doubles(sources),
+        _judge_replicas(topology, services, sources),
+        judge(topology, matches, services),
+    )
+    return Placement(services, tuple(dict.fromkeys(islice(findings, MOST_FINDINGS))))
 
 
 def roles_by_node(topology: Topology, nodes: Sequence[str]) -> dict[str, set[str]]:

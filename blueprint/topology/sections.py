@@ -7,14 +7,15 @@ placement. Source: 004, 1.4 Configuration key types. place.py checks the section
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeGuard
 
+from blueprint.problems import shown
 from blueprint.topology.definitions import catalogue
-from blueprint.topology.document import Section, as_section, kind, merged, read_document
+from blueprint.topology.document import Section, as_section, merged, read_document
+from blueprint.topology.node_pattern import MOST_WAYS, PatternError, compiled
 from blueprint.topology.shapes import Finding, NamedService, NodeKey, Topology, TopologyError
 from suggestion import closest, did_you_mean
 
@@ -52,6 +53,8 @@ class _Sections:
     findings: list[Finding]
     broken: bool = field(init=False)
     """Part of the file could not be read at all: what is missing then is no finding of its own."""
+    ways: int = 0
+    """Ways that the expressions under `nodes` can try so far."""
 
     def __post_init__(self) -> None:
         self.broken = any(finding.severity == "error" for finding in self.findings)
@@ -65,7 +68,7 @@ class _Sections:
         name = self.mapping("kubernetes").get("namespace", "ccp")
         if isinstance(name, str) and name:
             return name
-        self._error("bad-namespace", "kubernetes.namespace", f"is {kind(name)}; write a name such as ccp")
+        self._error("bad-namespace", "kubernetes.namespace", f"is {shown(name)}; write a name such as ccp")
         return "ccp"
 
     def nodes(self) -> dict[str, NodeKey]:
@@ -75,7 +78,7 @@ class _Sections:
             key = f"nodes.{text}"
             pattern, entry = self._pattern(text, key), as_section(value)
             if entry is None:
-                self._error("bad-node", key, f"is {kind(value)}; write roles: and the list of its roles under it")
+                self._error("bad-node", key, f"is {shown(value)}; write roles: and the list of its roles under it")
             elif pattern is not None:
                 self._check_keys(entry, key, ("roles", "configs"))
                 configs = self._configs(entry, key)
@@ -98,7 +101,7 @@ class _Sections:
             key = f"replicas.{service}"
             if isinstance(count, bool) or not isinstance(count, int) or count < 1:
                 advice = "write a whole number of 1 or more, or leave it out for 1"
-                self._error("bad-replicas", key, f"is {kind(count)}; {advice}")
+                self._error("bad-replicas", key, f"is {shown(count)}; {advice}")
             elif self._is_name(service, key):
                 replicas[service] = count
         return replicas
@@ -111,7 +114,7 @@ class _Sections:
             definition = entry.get("service_def")
             if not isinstance(definition, str) or not definition:
                 advice = "write service_def: and the definition behind it, such as galera"
-                self._error("bad-service", f"{key}.service_def", f"is {kind(definition)}; {advice}")
+                self._error("bad-service", f"{key}.service_def", f"is {shown(definition)}; {advice}")
             elif self._is_name(name, key):
                 self._check_keys(entry, key, ("service_def", "mapping", "configs"))
                 services[name] = NamedService(definition, self._mapping(entry, key), self._configs(entry, key))
@@ -122,7 +125,7 @@ class _Sections:
         value = self.content.get(section)
         found = as_section(value)
         if found is None and value is not None:
-            self._error("bad-section", section, f"is {kind(value)}; write keys and their values under it")
+            self._error("bad-section", section, f"is {shown(value)}; write keys and their values under it")
         return found or {}
 
     def _required(self, section: str, shape: str) -> Section:
@@ -133,26 +136,29 @@ class _Sections:
         return found
 
     def _pattern(self, text: object, key: str) -> re.Pattern[str] | None:
-        wrong = f"is {kind(text)}, not text" if not isinstance(text, str) else "is empty"
+        wrong = f"is {shown(text)}, not text" if not isinstance(text, str) else "is empty"
         if isinstance(text, str) and text:
             try:
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore", FutureWarning)
-                    return re.compile(text)
-            except (re.error, OverflowError, RecursionError) as error:
-                wrong = f"is no regular expression: {error}"
+                pattern, ways = compiled(text)
+            except PatternError as error:
+                wrong = str(error)
+            else:
+                self.ways += ways
+                if self.ways <= MOST_WAYS:
+                    return pattern
+                wrong = "repeats or chooses too often, and matching would take too long"
         self._error("bad-pattern", key, f"{wrong}; write a regular expression such as node[1-3]$")
         return None
 
     def _names(self, value: object, key: str, what: str) -> tuple[str, ...]:
         if not isinstance(value, list):
             advice = f"write a list of {what}s, one '- {what}' a line, [] for none"
-            self._error("bad-list", key, f"is {kind(value)}; {advice}")
+            self._error("bad-list", key, f"is {shown(value)}; {advice}")
             return ()
         items: list[object] = list(value)  # pyright: ignore[reportUnknownArgumentType]
         for item in items:
             if not isinstance(item, str) or not item:
-                self._error("bad-list", key, f"holds {kind(item)}; write the name of a {what} as plain text")
+                self._error("bad-list", key, f"holds {shown(item)}; write the name of a {what} as plain text")
         return tuple(item for item in items if isinstance(item, str) and item)
 
     def _mapping(self, entry: Section, key: str) -> dict[str, str]:
@@ -168,7 +174,7 @@ class _Sections:
         value = entry.get("configs", {})
         found = as_section(value)
         if found is None:
-            self._error("bad-configs", f"{key}.configs", f"is {kind(value)}; write keys and their values under it")
+            self._error("bad-configs", f"{key}.configs", f"is {shown(value)}; write keys and their values under it")
         return found or {}
 
     def _check_keys(self, entry: Section, key: str, known: tuple[str, ...]) -> None:
@@ -203,7 +209,7 @@ class _Sections:
     def _is_name(self, name: object, key: str) -> TypeGuard[str]:
         if isinstance(name, str) and name:
             return True
-        self._error("bad-name", key, f"has {kind(name)} for a name; write it in quotes")
+        self._error("bad-name", key, f"has {shown(name)} for a name; write it in quotes")
         return False
 
     def _has_error(self, key: str) -> bool:

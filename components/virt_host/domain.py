@@ -15,6 +15,7 @@ from xml.sax.saxutils import escape
 
 from blueprint.domain_template import PLACE
 from blueprint.plan.nodes import Node
+from files import text_file
 
 FOLDER = Path(__file__).parent
 
@@ -31,7 +32,7 @@ def files(node: Node, template: str | None) -> dict[str, str]:
     given = values(node)
     if node.machine.hypervisor == "container":
         return {name: fill(_own(name), given, str) for name in CONTAINER}
-    text = Path(template).read_text(encoding="utf-8") if template else _own(DOMAINS[node.machine.hypervisor or "kvm"])
+    text = text_file.read(Path(template)) if template else _own(DOMAINS[node.machine.hypervisor or "kvm"])
     return {"domain.xml": fill(text, given, xml)}
 
 

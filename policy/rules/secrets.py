@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from policy.facts import clear_text
+import clear_text
 from policy.facts.kubernetes.node import is_machine
 from policy.facts.kubernetes.workload import kubernetes_kind
 from policy.facts.pods import POD_TYPES, Pods, pods

@@ -195,10 +195,11 @@ def test_what_cannot_be_is_one_clear_error(name: str) -> None:
     assert len([text for text in found if "dedicates 6 nodes" not in text]) == 1, found
 
 
-def test_a_written_pool_and_a_topology_contradict_each_other(tmp_path: Path) -> None:
+def test_a_written_pool_and_a_topology_contradict_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     topology = tmp_path / "topology.yaml"
     topology.write_text("nodes: {'ctl.*': {roles: [all]}}\nroles: {all: [keystone]}\n", encoding="utf-8")
-    config = stack([{**controllers(pool={"mysqld": "ctl1"}), "roles": []}], topology=str(topology))
+    config = stack([{**controllers(pool={"mysqld": "ctl1"}), "roles": []}], topology="topology.yaml")
     said = "quorate:servers[1] (ctl[1-6]).pool: the topology gives the pools; take pool away"
     assert said in refusal(config)
 

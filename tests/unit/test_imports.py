@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-LEAVES = ("contract", "image_reference", "suggestion", "waiver", "waiver_limits")
+LEAVES = ("clear_text", "contract", "image_reference", "suggestion", "waiver", "waiver_limits")
 NOT_THE_PROJECT = {".venv", "build", "examples", "sdks", "tests"}
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -15,16 +17,23 @@ from blueprint.topology.definitions import Definition, catalogue
 from tests.stacks import ROOT, parsed, server
 from tests.topologies import BACKENDS
 
-TOPOLOGIES = ROOT / "tests" / "data" / "topologies"
+TOPOLOGIES = Path("topologies")
 BUILT = TOPOLOGIES / "stack" / "three-nodes.yaml"
 """Fuel-CCP's example without the services that a stack refuses."""
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A project with topologies: a stack file names files of its project only."""
+    shutil.copytree(ROOT / "tests" / "data" / "topologies", tmp_path / TOPOLOGIES)
+    monkeypatch.chdir(tmp_path)
 
 
 def stack(topology: Path, nodes: int = 3, **more: Any) -> dict[str, Any]:
     return {
         "profile": "lab",
         "architecture": "100",
-        "topology": str(topology),
+        "topology": os.path.relpath(topology),
         "servers": [
             server("master[1-3]", ["master"], "10.20.0.1"),
             server(f"node[1-{nodes}]", [], "10.20.1.1"),
@@ -171,7 +180,7 @@ def test_a_service_that_the_architecture_lacks_is_refused(tmp_path: Path) -> Non
     document = yaml.safe_load((ROOT / "blueprint" / "architecture" / "100.yaml").read_text(encoding="utf-8"))
     document["rows"] = [row for row in document["rows"] if row["service"] != "cinder-volume"]
     (tmp_path / "mine.yaml").write_text(yaml.safe_dump(document), encoding="utf-8")
-    found = problems_of(BUILT, architecture=str(tmp_path / "mine.yaml"))
+    found = problems_of(BUILT, architecture="mine.yaml")
     assert (
         len([text for text in found if "has no row for cinder-volume; add one, or take cinder-volume out" in text]) == 1
     )

@@ -1,5 +1,7 @@
 """Secrets in clear text, known by the names they stand under and by their own form.
 
+The blueprint looks for them in stack files, the policy pack in resources.
+
 Few false alarms before many finds: a value counts where it cannot well be anything else. References to a secret
 (`$VARIABLE`, `{{ template }}`, a path) are none, and what the engine keeps encrypted never comes here. No function here
 returns a value: a finding contains only the kind of secret.
@@ -11,21 +13,29 @@ import re
 from collections.abc import Iterator
 
 _WORDS = r"pass(?:word|wd|phrase)|secret|token|cookie|(?:secret|api|private|access)[_\-.]?key"
-_NAME = rf"[\w.\-]*(?:{_WORDS})"
+_NAME = rf"(?:[\w.\-]{{0,80}}(?:{_WORDS})|(?:[\w.\-]{{0,80}}[_.\-])?(?:pass|pwd|pw))"
+"""Every repetition has a bound, so that no text makes a search quadratic."""
 _HARMLESS = re.compile(r"initial[_\-]cluster[_\-]token|no[_\-]?pass(word)?$|continue[_\-]token", re.I)
 """Names with such an ending that are not secret, for example the token that only identifies an etcd cluster."""
 
 _UNDER_A_NAME = re.compile(
-    rf"""^[ \t\-]*(?:export +|Environment=)?["']?({_NAME})["']?[ \t]*[:=][ \t]*["']?([^\s"',;#]+)""", re.I | re.M
+    rf"""(?:^|[{{,])[ \t\-]{{0,80}}(?:export +|Environment=)?["']?({_NAME})["']?[ \t]{{0,80}}[:=][ \t]{{0,80}}"""
+    r"""["']?([^\s"',;#}]{1,500})""",
+    re.I | re.M,
 )
-_OPTION = re.compile(rf"""(?<!\S)--?({_NAME})[= ]["']?([^\s"';|&-][^\s"';|&]*)""", re.I)
+"""A line of its own, or a member of a JSON object."""
+_OPTION = re.compile(rf"""(?<!\S)--?({_NAME})[= ]["']?([^\s"';|&-][^\s"';|&]{{0,500}})""", re.I)
 _FORMS = {
-    "a private key": re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----"),
+    "a private key": re.compile(r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----"),
     "an access key": re.compile(r"\bAKIA[0-9A-Z]{16}\b|\bgh[pousr]_[A-Za-z0-9]{36}\b"),
-    "a signed token": re.compile(r"\beyJ[\w\-]{10,}\.eyJ[\w\-]{10,}\.[\w\-]+"),
-    "a password in an address": re.compile(r"\b[a-z][a-z0-9+.\-]*://[^\s:/@\"']+:([^\s@/\"'${<%]+)@", re.I),
-    "a password of sshpass": re.compile(r"\bsshpass\s+-p\s*['\"]?[^\s$'\"]"),
-    "a password of mysql": re.compile(r"\b(?:mysql|mysqladmin|mysqldump|mariadb)\b[^\n;|&]*\s-p[^\s$'\"-]\S+"),
+    "a signed token": re.compile(r"\beyJ[\w\-]{10,500}\.eyJ[\w\-]{10,500}\.[\w\-]"),
+    "a password in an address": re.compile(
+        r"\b[a-z][a-z0-9+.\-]{0,30}://[^\s:/@\"']{0,80}:([^\s@/\"'${<%]{1,200})@", re.I
+    ),
+    "a password of sshpass": re.compile(r"\bsshpass\s{1,9}-p\s{0,9}['\"]?[^\s$'\"]"),
+    "a password of mysql": re.compile(
+        r"\b(?:mysql|mysqladmin|mysqldump|mariadb)\b[^\n;|&]{0,200}\s-p[^\s$'\"-][^\s$'\"]"
+    ),
 }
 _NO_VALUE = re.compile(
     r"(?:true|false|yes|no|on|off|none|null|nil|~|\d|\*+|x+)"

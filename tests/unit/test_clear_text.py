@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
-from policy.facts import clear_text
+import clear_text
 
 HARMFUL = (
     ("password = hunter2", "a value under password"),
@@ -16,6 +18,10 @@ HARMFUL = (
     ("keystone-manage bootstrap --bootstrap-password hunter2", "a value under bootstrap-password"),
     ("curl https://admin:hunter2@vault/", "a password in an address"),
     ("transport_url=rabbit://nova:hunter2@mq1:5672,nova:hunter2@mq2:5672/", "a password in an address"),
+    ("cache = redis://:hunter2@redis:6379/0", "a password in an address"),
+    ('{"db": {"user": "nova", "password": "hunter2"}}', "a value under password"),
+    ('{"password":"hunter2"}', "a value under password"),
+    ("db_pw: hunter2", "a value under db_pw"),
     ("sshpass -p hunter2 ssh host", "a password of sshpass"),
     ("mysqldump -uroot -phunter2 nova", "a password of mysql"),
     ("-----BEGIN OPENSSH PRIVATE KEY-----", "a private key"),
@@ -74,3 +80,10 @@ def test_it_is_left_alone(line: str) -> None:
 )
 def test_a_name_of_its_own(name: str, value: str, is_secret: bool) -> None:
     assert clear_text.under_name(name, value) is is_secret
+
+
+@pytest.mark.parametrize("piece", ["-", "a", "a.", "x://", "eyJ-", "mysql ", " -p", '{"', " --a", "password"])
+def test_no_text_makes_the_search_slow(piece: str) -> None:
+    started = time.process_time()
+    list(clear_text.in_text(piece * (500_000 // len(piece))))
+    assert time.process_time() - started < 5

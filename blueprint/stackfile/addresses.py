@@ -1,0 +1,88 @@
+"""Addresses of machines and networks: what no machine can have, what overlaps, what is too small."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from ipaddress import IPv4Address, IPv4Network
+from itertools import combinations
+
+from blueprint.problems import Problem
+from blueprint.stackfile.settings import Networks, Settings
+
+POD_ADDRESSES = 256
+"""Of each node: kubeadm gives every node a /24 of the pod network (kube-controller-manager, --node-cidr-mask-size)."""
+_SERVICES = range(12, 25)
+"""Prefix lengths of the service network. The API server takes at most 2^20 addresses; Quorate's services need 100."""
+
+
+def problems(settings: Settings, addressed: Mapping[str, Sequence[str]]) -> Iterator[Problem]:
+    """Yields everything wrong with addresses and networks. `addressed` has the machines of each address."""
+    networks = settings.networks
+    named = {"pods": networks.pods, "services": networks.services}
+    if networks.management:
+        named["management"] = networks.management
+    for name, network in named.items():
+        if reason := _unusable(network.network_address) or _unusable(network.broadcast_address):
+            yield Problem(
+                f"quorate:networks.{name}", f"{network} {reason}; write a private network, such as 10.20.0.0/16"
+            )
+    for (first, left), (second, right) in combinations(named.items(), 2):
+        if left.overlaps(right):
+            yield Problem(
+                f"quorate:networks.{second}", f"{right} overlaps {first} {left}; write networks that do not overlap"
+            )
+    yield from _sizes(networks, len(addressed))
+    unusable: dict[str, list[str]] = {}
+    for address, names in addressed.items():
+        if wrong := _machine(IPv4Address(address), networks):
+            unusable.setdefault(wrong, []).append(f"{names[0]} has {address}")
+    for wrong, machines in unusable.items():
+        more = f" ({len(machines) - 1} more machines have this error)" if len(machines) > 1 else ""
+        yield Problem("quorate:servers", f"{machines[0]}, {wrong}{more}")
+
+
+def _sizes(networks: Networks, machines: int) -> Iterator[Problem]:
+    needed = machines * POD_ADDRESSES
+    if needed > networks.pods.num_addresses:
+        prefix = 32 - (needed - 1).bit_length()
+        yield Problem(
+            "quorate:networks.pods",
+            f"{networks.pods} has {networks.pods.num_addresses} addresses, and {machines} machines need {needed} "
+            f"({POD_ADDRESSES} each); write a prefix of /{prefix} or shorter",
+        )
+    if networks.services.prefixlen not in _SERVICES:
+        bounds = f"/{_SERVICES[0]} to /{_SERVICES[-1]}"
+        yield Problem(
+            "quorate:networks.services", f"{networks.services} is too large or too small; write a prefix of {bounds}"
+        )
+
+
+def _machine(address: IPv4Address, networks: Networks) -> str:
+    """What is wrong with a machine's address and what to write; "" if nothing is."""
+    if reason := _unusable(address):
+        return f"which {reason}; write an address of a host"
+    management = networks.management
+    if management and address not in management:
+        return f"outside of management {management}; write one inside"
+    if management and management.prefixlen < 31 and address in _ends(management):
+        return f"the first or last address of management {management}; write one between them"
+    for name, network in (("pods", networks.pods), ("services", networks.services)):
+        if address in network:
+            return f"inside of the {name} network {network}; write another"
+    return ""
+
+
+def _ends(network: IPv4Network) -> tuple[IPv4Address, IPv4Address]:
+    return network.network_address, network.broadcast_address
+
+
+def _unusable(address: IPv4Address) -> str:
+    if address.is_unspecified or address in IPv4Network("0.0.0.0/8"):
+        return "stands for no host"
+    if address.is_loopback:
+        return "is a loopback address"
+    if address.is_link_local:
+        return "is a link-local address"
+    if address.is_multicast:
+        return "is a multicast address"
+    return "is a reserved or broadcast address" if address.is_reserved else ""

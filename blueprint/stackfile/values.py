@@ -1,0 +1,150 @@
+"""Types of the stack file's values that end in labels, names of files, image references and addresses.
+
+Each is checked when it is read, so that nothing behind the reader has to escape it: a rack such as
+`r1,quorate.io/pool=master` would be two labels of a node.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path, PurePosixPath
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, Field, StringConstraints, ValidationError, WrapValidator
+from pydantic_core import PydanticCustomError
+
+import image_reference
+from blueprint.patterns import check_name, expand
+from blueprint.problems import quoted
+
+ERROR = "quorate"
+"""pydantic's type of an error whose text is the whole message."""
+
+_LABEL = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
+_LONGEST_PATH = 1024
+
+
+def error(message: str) -> PydanticCustomError:
+    """An error with a message of its own: what is wrong, and what to write instead."""
+    return PydanticCustomError(ERROR, "{message}", {"message": message})
+
+
+def _label(value: str) -> str:
+    if not _LABEL.fullmatch(value):
+        raise error(
+            f"{quoted(value)} is not a valid label of a node; write up to 63 letters, digits, '-', '_' and '.', the "
+            "first and the last a letter or a digit"
+        )
+    return value
+
+
+def _names(value: str) -> str:
+    for name in _expanded(value):
+        try:
+            check_name(name)
+        except ValueError as wrong:
+            raise error(str(wrong)) from None
+    return value
+
+
+def _racks(value: str) -> str:
+    for rack in _expanded(value):
+        _label(rack)
+    return value
+
+
+def _expanded(pattern: str) -> list[str]:
+    try:
+        return expand(pattern)
+    except ValueError as wrong:
+        raise error(str(wrong)) from None
+
+
+def _pools(value: Mapping[str, str | None]) -> Mapping[str, str | None]:
+    for pool in value:
+        _label(pool)
+    return value
+
+
+def _image(value: str) -> str:
+    if not image_reference.parse(value).is_valid:
+        advice = "write one such as quay.io/openstack.kolla/keystone:2026.1-debian-trixie"
+        raise error(f"{quoted(value)} is not a valid image reference; {advice}")
+    return value
+
+
+def _registry(value: str) -> str:
+    if not image_reference.parse(f"{value}/x").is_valid:
+        advice = "write a host and, where needed, a port, such as registry.example.org:5000"
+        raise error(f"{quoted(value)} is not a valid registry; {advice}")
+    return value
+
+
+def _namespace(value: str) -> str:
+    if not image_reference.parse(f"registry/{value}/x").is_valid:
+        advice = "write lower-case letters, digits and '.', '-', '_' or '/' between them"
+        raise error(f"{quoted(value)} is not a valid namespace; {advice}")
+    return value
+
+
+def _image_names(value: Mapping[str, str]) -> Mapping[str, str]:
+    for name in value:
+        if not image_reference.parse(name).is_valid or {":", "@"} & set(name):
+            raise error(f"{quoted(name)} is not the name of an image; write one such as keystone")
+    return value
+
+
+def _project_path(value: str) -> str:
+    advice = "write a path inside the project, relative to its directory, such as own/file.yaml"
+    path = PurePosixPath(value)
+    if not value.strip() or len(value) > _LONGEST_PATH or not value.isprintable():
+        raise error(f"{quoted(value)} is not a valid path; {advice}")
+    if path.is_absolute() or ".." in path.parts or value.startswith("~"):
+        raise error(f"{quoted(value)} leads out of the project; {advice}")
+    try:
+        project = Path.cwd().resolve()
+        inside = (project / path).resolve().is_relative_to(project)
+    except (OSError, RuntimeError):  # a loop of symbolic links: reading the file reports it
+        return value
+    if not inside:
+        raise error(f"{quoted(value)} is a symbolic link out of the project; {advice}")
+    return value
+
+
+def _plain_value(value: object, handler: Callable[[object], Any]) -> Any:
+    """One error for a value that is none of the types, instead of one for each."""
+    try:
+        return handler(value)
+    except ValidationError:
+        raise error("is not a plain value; write text, a finite number, true or false") from None
+
+
+Label = Annotated[str, AfterValidator(_label)]
+"""A value of a Kubernetes label (Kubernetes documentation, Labels and Selectors)."""
+Names = Annotated[str, AfterValidator(_names)]
+"""A name of a node, or a pattern of names: each a DNS label."""
+Racks = Annotated[str, AfterValidator(_racks)]
+"""A rack, or a pattern of racks: each a label value."""
+PoolsOfNames = Annotated[dict[str, str | None], AfterValidator(_pools)]
+Image = Annotated[str, AfterValidator(_image)]
+Registry = Annotated[str, AfterValidator(_registry)]
+Namespace = Annotated[str, AfterValidator(_namespace)]
+Digest = Annotated[str, StringConstraints(pattern=r"^sha256:[0-9a-f]{64}$")]
+Digests = Annotated[dict[str, Digest], AfterValidator(_image_names)]
+ProjectPath = Annotated[str, AfterValidator(_project_path)]
+"""A path inside the directory of the project, also after its symbolic links are followed."""
+PlainValue = Annotated[
+    str | int | Annotated[float, Field(allow_inf_nan=False)] | bool,
+    WrapValidator(_plain_value),
+]
+
+# Bounds against a slip of the finger: each is far above what servers have.
+Cores = Annotated[int, Field(gt=0, le=4096)]
+Gib = Annotated[int, Field(gt=0, le=65_536)]
+"""Of memory: 64 TiB is what x86 processors of today address at most."""
+DiskSize = Annotated[int, Field(gt=0, le=1_000_000)]
+"""GB or GiB: a petabyte."""
+Instances = Annotated[int, Field(gt=0, le=10_000)]
+Number = Annotated[int, Field(ge=0, le=999_999_999)]
+"""A number in a name, or of a virtual machine."""
