@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
+from pulumi import Asset
 from pulumi_policy import proxy
 
 from policy.facts.properties import SEALED_UNKNOWN, UNKNOWN, Sealed
@@ -95,8 +96,12 @@ def _struct(struct: Struct) -> object:
     fields = struct.fields
     if _SIGNATURE in fields:
         value = _value(fields["value"]) if "value" in fields else None
-        return _sealed(value) if fields[_SIGNATURE].string_value == _SECRET else value
-    return {key: _value(item) for key, item in fields.items()}
+        if fields[_SIGNATURE].string_value == _SECRET:
+            return _sealed(value)
+        if "value" in fields:
+            return value
+    # Of an asset: `text`, `path` or `uri`, and `hash`.
+    return {key: _value(item) for key, item in fields.items() if key != _SIGNATURE}
 
 
 def _sealed(value: object) -> object:
@@ -121,6 +126,8 @@ def _unwrap(touch: Callable[[], object]) -> object:
         value = touch()
     except proxy.UnknownValueError:
         return UNKNOWN
+    if isinstance(value, Asset):
+        return {key: item for key in ("text", "path", "uri") if (item := getattr(value, key, None)) is not None}
     if isinstance(value, Mapping):
         return _unwrap_mapping(cast("Mapping[str, Any]", value))
     if isinstance(value, Sequence) and not isinstance(value, str):

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from contract import NAME
+from policy.facts.commands import Command, commands
 from policy.facts.components import Cloud, Etcd, MasterTier, VirtHost
 from policy.facts.kubernetes import scheduling
 from policy.facts.kubernetes.budgets_and_services import Budget, Service, budgets, services
@@ -177,6 +178,11 @@ class Facts:
     def machines(self) -> tuple[Machine, ...]:
         """Machines and pools of machines, with their files."""
         return machines(self.resources)
+
+    @cached_property
+    def commands(self) -> tuple[Command, ...]:
+        """Commands that are run on machines."""
+        return commands(self.resources)
 
     @cached_property
     def order(self) -> Order:

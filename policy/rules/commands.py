@@ -1,15 +1,16 @@
 """Commands on machines, and the steps and restarts of Machines: quorum checks, order and backups.
 
-A Machine states which quorums its steps and restarts disrupt. What a command does is read from its shell text.
+A Machine states which quorums its steps and restarts disrupt. What a command does is read from its parsed shell text and the scripts that it runs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from policy.facts.commands import LOCAL, REMOTE, Command
 from policy.facts.kubernetes.node import MACHINE_TYPES
 from policy.facts.machine import Machine
-from policy.facts.shell import LOCAL, REMOTE, Command, commands
+from policy.facts.shell.syntax import Unreadable
 from policy.facts.stack import Facts
 from policy.findings import Severity
 from policy.rule import Problem, Source, rule
@@ -18,12 +19,8 @@ from policy.wording import join_names
 NO_COMMAND = "no command or machine of the stack stops, restarts, drains or upgrades what a quorum's member stands on"
 
 
-def _commands(facts: Facts) -> tuple[Command, ...]:
-    return commands(facts.resources)
-
-
 def _subjects(facts: Facts) -> tuple[Command | Machine, ...]:
-    return (*_commands(facts), *facts.machines)
+    return (*facts.commands, *facts.machines)
 
 
 def _done(subject: Command | Machine) -> str:
@@ -82,13 +79,21 @@ def commands_one_machine_at_a_time(facts: Facts, subject: Command | Machine) -> 
         other.resource.name
         for other in _subjects(facts)
         if other.resource is not subject.resource
-        and other.disrupts
+        and _is_disruptive(other)
         and _needs_order(subject, other)
         and not facts.order.is_before(other.resource, subject.resource)
         and not facts.order.is_before(subject.resource, other.resource)
     }
     if unordered:
         yield Problem(f"can run at the same time as {join_names(unordered)}", "an order set with depends_on")
+
+
+def _is_disruptive(other: Command | Machine) -> bool:
+    """A command that cannot be read is reported by itself, and not with every other one."""
+    try:
+        return bool(other.disrupts)
+    except Unreadable:
+        return False
 
 
 _ONE_EACH: Mapping[type, str] = {Command: "one machine per command", Machine: "one Machine for each member"}
@@ -112,13 +117,13 @@ def _needs_order(one: Command | Machine, other: Command | Machine) -> bool:
         Source("004", "5.5.10", 62),
     ),
     remediation="Run `etcdctl snapshot save` first, in the same command or in one that it depends on.",
-    subjects=_commands,
+    subjects=lambda facts: facts.commands,
     applies=lambda _facts, command: command.upgrades,
     not_applicable_reason="no command of the stack upgrades Kubernetes or etcd",
     since="0.2.0",
 )
 def upgrade_after_backup(facts: Facts, command: Command) -> Iterator[Problem]:
     """Looks in all commands that it depends on, directly or indirectly."""
-    earlier = (other for other in _commands(facts) if facts.order.is_before(other.resource, command.resource))
+    earlier = (other for other in facts.commands if facts.order.is_before(other.resource, command.resource))
     if not command.backs_up and not any(other.backs_up for other in earlier):
         yield Problem("upgrades without an earlier etcd snapshot", "one in this command or in one it depends on")

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import clear_text
+from policy.facts.commands import LOCAL, REMOTE, WORDS
 from policy.facts.kubernetes.node import is_machine
 from policy.facts.kubernetes.workload import kubernetes_kind
 from policy.facts.pods import POD_TYPES, Pods, pods
 from policy.facts.properties import Properties
 from policy.facts.resource import Resource
-from policy.facts.shell import LOCAL, REMOTE, WORDS
 from policy.facts.stack import Facts
 from policy.findings import Severity
 from policy.rule import Problem, Source, rule

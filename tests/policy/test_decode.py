@@ -93,8 +93,9 @@ def test_what_guards_and_orders_a_resource_arrives_by_both_ways() -> None:
         assert each.parent == given[0].urn
 
 
-def test_an_asset_is_nothing_that_a_rule_reads() -> None:
-    assert not read({"file": {SIGNATURE: ASSET, "text": "x"}}).props.at("file").given()
+def test_an_asset_is_its_text_or_its_path() -> None:
+    props = read({"text": {SIGNATURE: ASSET, "text": "x"}, "file": {SIGNATURE: ASSET, "path": "y"}}).props
+    assert (props.at("text", "text").text(), props.at("file", "path").text()) == ("x", "y")
 
 
 def test_properties_are_read_when_they_are_needed() -> None:

@@ -31,6 +31,9 @@ BROKEN = {
     "restart-too": {"commands-one-machine-at-a-time"},
     "upgrade": {"command-asks-quorum", "commands-one-machine-at-a-time", "upgrade-after-backup"},
     "look": set[str](),
+    **dict.fromkeys(("roll", "wipe", "cut", "fetched"), {"command-asks-quorum", "commands-one-machine-at-a-time"}),
+    "script": set[str](),
+    "note": set[str](),
     "login": {"no-clear-secrets"},
 }
 """Rules that each resource of the program breaks."""
@@ -44,4 +47,5 @@ def test_every_fault_is_found(preview: Previews) -> None:
     found = {name: {rule.rpartition(" ")[2] for rule, names in violations if name in names} for name in BROKEN}
     assert found == BROKEN, result.output
     assert "losing physical host host1 can take 2 of 2 members" in result.output
+    assert "command fetched: a shell reads a text that is not part of the stack" in result.output
     assert "hunter2" not in result.output

@@ -58,10 +58,13 @@ libvirt.Domain("vm", name="vm", memory=4096, vcpu=2, type="qemu")
 libvirt.Domain("vm-with-care", name="vm2", memory=4096, vcpu=2, opts=pulumi.ResourceOptions(protect=True))
 
 
+def at(host: str) -> command.remote.ConnectionArgs:
+    return command.remote.ConnectionArgs(host=host, user="root", password=password)
+
+
 def ssh(name: str, host: str, text: str, *after: pulumi.Resource) -> command.remote.Command:
-    connection = command.remote.ConnectionArgs(host=host, user="root", password=password)
     return command.remote.Command(
-        name, connection=connection, create=text, opts=pulumi.ResourceOptions(depends_on=list(after))
+        name, connection=at(host), create=text, opts=pulumi.ResourceOptions(depends_on=list(after))
     )
 
 
@@ -70,3 +73,11 @@ ssh("restart-too", "10.0.0.12", "etcdctl endpoint health --cluster && systemctl 
 ssh("upgrade", "10.0.0.11", "kubeadm upgrade apply -y v1.37.0")
 last = ssh("look", "10.0.0.11", "uptime")
 ssh("login", "10.0.0.11", "mysql -uroot -phunter2 -e 'select 1'", last)
+
+script = pulumi.StringAsset("#!/bin/sh\nfor unit in etcd kubelet; do systemctl stop $unit; done\n")
+copy = command.remote.CopyToRemote("script", connection=at("10.0.0.12"), source=script, remote_path="/opt/roll.sh")
+ssh("roll", "10.0.0.12", "sh /opt/roll.sh", copy)
+ssh("wipe", "10.0.0.12", "cd /var/lib/etcd && rm -rf member")
+ssh("cut", "10.0.0.12", "iptables -I INPUT -p tcp --dport 2380 -j DROP")
+ssh("fetched", "10.0.0.12", "curl -fsSL https://example.org/roll.sh | sh")
+ssh("note", "10.0.0.12", "echo 'systemctl stop etcd' >> /root/notes; rm -f /tmp/quorate.lock  # then reboot")

@@ -37,6 +37,13 @@ def stepping(name: str, disrupts: object) -> Given:
     return machine(name, "master").but(steps=[{"name": "upgrade", "disrupts": disrupts}])
 
 
+def copied(name: str, text: object, host: str, path: str = "/opt/roll.sh") -> Given:
+    """A script that is copied to a machine: its text, or a file that is not here."""
+    source = {"path": "no-such-script.sh"} if text is None else {"text": text}
+    props = {"source": source, "remotePath": path, "connection": {"host": host}}
+    return Given("command:remote:CopyToRemote", name, props)
+
+
 RESTART = "systemctl restart etcd"
 ASKED = "etcdctl endpoint health --cluster && systemctl restart etcd"
 
@@ -80,6 +87,59 @@ CASES = (
     case(asks, "a machine that is not known", member("m1", quorum=UNKNOWN), undecided="m1", message="restarts"),
     case(asks, "a check that is not known", member("m1", checks={"etcd": UNKNOWN}), undecided="m1"),
     case(asks, "no command", masters()),
+    case(
+        asks, "an earlier check whose failure is ignored", ssh("m1", f"etcdctl endpoint health; {RESTART}"), fails="m1"
+    ),
+    case(asks, "a check after it", ssh("m1", f"{RESTART} && etcdctl endpoint health"), fails="m1"),
+    case(asks, "a check in another text", ssh("m1", "etcdctl endpoint health", delete=RESTART), fails="m1"),
+    case(
+        asks,
+        "a copied script",
+        copied("script", f"#!/bin/sh\n{RESTART}\n", "m1"),
+        ssh("m1", "sh /opt/roll.sh"),
+        fails="m1",
+        message="stops or restarts a service without a quorum check; expected a check that can abort the command",
+    ),
+    case(
+        asks,
+        "a copied script that asks",
+        copied("script", f"#!/bin/sh -e\netcdctl endpoint health\n{RESTART}\n", "m1"),
+        ssh("m1", "/opt/roll.sh now"),
+        passes="m1",
+    ),
+    case(
+        asks,
+        "a script that another command writes",
+        ssh("write", f"cat > /opt/roll.sh <<EOF\n{RESTART}\nEOF", "m1"),
+        ssh("run", "bash /opt/roll.sh", "m1", "write"),
+        fails="run",
+    ),
+    case(
+        asks,
+        "a script on another machine",
+        copied("script", f"#!/bin/sh\n{RESTART}\n", "m2"),
+        ssh("m1", "sh /opt/roll.sh"),
+        undecided="m1",
+        message="command m1: script /opt/roll.sh is not part of the stack",
+    ),
+    case(asks, "a script that is not here", copied("script", None, "m1"), ssh("m1", "/opt/roll.sh"), undecided="m1"),
+    case(asks, "a script that is fetched", ssh("m1", "curl -s https://example.org/x | bash"), undecided="m1"),
+    case(
+        asks,
+        "text that is no shell",
+        ssh("m1", "uptime\nif true; then reboot"),
+        undecided="m1",
+        message="of its shell text cannot be parsed",
+    ),
+    case(
+        asks, "a variable of the resource", ssh("m1", "systemctl stop $UNIT", environment={"UNIT": "etcd"}), fails="m1"
+    ),
+    case(asks, "an unknown variable", ssh("m1", "rm -rf $D", environment={"D": UNKNOWN}), undecided="m1"),
+    case(asks, "a text on standard input", ssh("m1", "sh -s", stdin=RESTART), fails="m1"),
+    case(asks, "another language", local("x", "import os").but(interpreter=["python3", "-c"]), undecided="x"),
+    case(asks, "a member's data", ssh("m1", "cd /var/lib/etcd && rm -rf member"), fails="m1"),
+    case(asks, "a member that is cut off", ssh("m1", "iptables -A INPUT -p tcp --dport 2380 -j DROP"), fails="m1"),
+    case(asks, "one that only names it", ssh("m1", f"# {RESTART}\necho '{RESTART}' > /tmp/log; rm -f /tmp/log")),
     case(asks, "an unknown text", ssh("m1", UNKNOWN), undecided="m1", message="create of m1"),
     case(
         one,

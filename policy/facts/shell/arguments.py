@@ -1,0 +1,54 @@
+"""Arguments of programs: options, operands and the verb among them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """Options and operands, in order."""
+
+    options: tuple[str, ...]
+    """As written, each with its value: `-n name` and `--name value` become `-n=name` and `--name=value`."""
+    operands: tuple[str, ...]
+
+    @property
+    def verb(self) -> str:
+        """The first operand."""
+        return self.operands[0] if self.operands else ""
+
+    def has(self, *names: str) -> bool:
+        """Whether one of these options is given; a single letter also counts among others, as in `-rf`."""
+        return any(
+            option.partition("=")[0] == name
+            or (len(name) == 2 and option[:1] == "-" and option[:2] != "--" and name[1] in option.partition("=")[0][1:])
+            for option in self.options
+            for name in names
+        )
+
+    def value(self, *names: str) -> str | None:
+        """The value of the last of these options; None if none is given."""
+        found = [value for option in self.options for name, _, value in [option.partition("=")] if name in names]
+        return found[-1] if found else None
+
+
+def arguments(words: Sequence[str], valued: Collection[str] = ()) -> Arguments:
+    """Sorts the words after a program's name. `valued`: options whose value is the next word."""
+    options, operands = list[str](), list[str]()
+    waiting = ""
+    for index, word in enumerate(words):
+        if waiting:
+            options.append(f"{waiting}={word}")
+            waiting = ""
+        elif word == "--":
+            operands += words[index + 1 :]
+            break
+        elif word in valued:
+            waiting = word
+        elif word.startswith("-") and len(word) > 1:
+            options.append(word)
+        else:
+            operands.append(word)
+    return Arguments(tuple(options), tuple(operands))

@@ -1,0 +1,79 @@
+"""Programs that ask a quorum about its health and fail if it has none, and drains that respect disruption budgets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+from policy.facts.shell.arguments import Arguments, arguments
+
+KUBECTL_VALUED = frozenset(
+    {
+        *("-n", "--namespace", "--context", "--kubeconfig", "-s", "--server", "--cluster", "--user", "--as", "--token"),
+        *("-l", "--selector", "-o", "--output", "-f", "--filename", "-k", "--kustomize", "-p", "--patch", "--type"),
+        *("--timeout", "--request-timeout", "--grace-period", "--field-selector", "--replicas", "-c", "--container"),
+        *("--cache-dir", "--certificate-authority", "--client-key", "--client-certificate", "--pod-selector", "--for"),
+    }
+)
+ETCDCTL_VALUED = frozenset(
+    {
+        *("--endpoints", "--cacert", "--cert", "--key", "--user", "--password", "--command-timeout", "--dial-timeout"),
+        *("--data-dir", "--name", "--initial-cluster", "--initial-advertise-peer-urls", "-w", "--write-out"),
+        *("--initial-cluster-token", "--wal-dir", "--cluster-id"),
+    }
+)
+RABBIT_VALUED = frozenset({"-n", "--node", "-t", "--timeout", "-p", "--vhost", "--erlang-cookie"})
+CEPH_VALUED = frozenset(
+    {"-c", "--conf", "-k", "--keyring", "-n", "--name", "--id", "-m", "-f", "--format", "--cluster"}
+)
+
+_WSREP = re.compile(r"wsrep_(cluster_status|cluster_size|local_state\w*|ready|evs_state)", re.I)
+
+
+def is_check(words: Sequence[str]) -> bool:
+    """Whether a program's success says that a quorum can lose the member that is stopped next."""
+    name, rest = words[0].rpartition("/")[2], words[1:]
+    if name in ("mysql", "mariadb"):
+        return bool(_WSREP.search(" ".join(rest)))
+    if name not in _PROGRAMS:
+        return False
+    valued, asks = _PROGRAMS[name]
+    return asks(arguments(rest, valued))
+
+
+def is_past_budgets(drain: Arguments) -> bool:
+    """Whether a drain deletes pods in place of evicting them within the budgets."""
+    return drain.has("--disable-eviction") or (drain.has("--force") and drain.value("--grace-period") == "0")
+
+
+def _etcdctl(given: Arguments) -> bool:
+    return given.operands[:2] in (("endpoint", "health"), ("endpoint", "status"), ("member", "list")) or (
+        given.verb == "cluster-health"
+    )
+
+
+def _rabbit(given: Arguments) -> bool:
+    return given.verb == "cluster_status" or given.verb.startswith(("check_", "await_"))
+
+
+def _ceph(given: Arguments) -> bool:
+    asked = given.verb in ("quorum_status", "health", "status") or "ok-to-stop" in given.operands
+    return asked or given.operands[:2] == ("mon", "stat") or (given.has("-s") and not given.operands)
+
+
+def _kubectl(given: Arguments) -> bool:
+    if given.verb == "drain":
+        return not is_past_budgets(given)
+    return given.verb == "wait" or given.operands[:2] == ("rollout", "status")
+
+
+_PROGRAMS: Mapping[str, tuple[frozenset[str], Callable[[Arguments], bool]]] = {
+    "etcdctl": (ETCDCTL_VALUED, _etcdctl),
+    "rabbitmqctl": (RABBIT_VALUED, _rabbit),
+    "rabbitmq-diagnostics": (RABBIT_VALUED, _rabbit),
+    "rabbitmq-queues": (RABBIT_VALUED, _rabbit),
+    "rabbitmq-upgrade": (RABBIT_VALUED, _rabbit),
+    "ceph": (CEPH_VALUED, _ceph),
+    "kubectl": (KUBECTL_VALUED, _kubectl),
+    "oc": (KUBECTL_VALUED, _kubectl),
+}

@@ -1,0 +1,136 @@
+"""What a quorum's members run as on a machine: units, packages, ports, directories.
+
+Sources: the products' packages for Debian and Red Hat, and their documents on ports and data directories.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
+
+from policy.facts.shell.syntax import ASKED, UNKNOWN, Unreadable, is_known
+
+_SOFTWARE = re.compile(
+    r"(etcd|kubelet|containerd|docker|crio|cri-o|kube-(apiserver|scheduler|controller-manager|proxy)|k3s\S*|rke2\S*|"
+    r"mariadb\S*|mysqld?|mysql-server|galera\S*|percona\S*|rabbitmq(-server)?|ceph(-(mon|osd|mgr|mds|radosgw))?|"
+    r"opensearch|elasticsearch|influxdb|zookeeper|consul|vault|mongod|redis\S*|valkey\S*|patroni|postgresql\S*|"
+    r"ovn-\S+|ovsdb-server|openvswitch\S*|corosync|pacemaker|nats-server|"
+    r"libvirtd|virtqemud|nginx|haproxy|keepalived|networking|network|NetworkManager|systemd-networkd)"
+)
+_UNITS = (
+    *("etcd", "kubelet", "containerd", "docker", "crio", "mariadb", "mysql", "mysqld", "galera", "percona"),
+    *("rabbitmq-server", "ceph", "ceph-mon", "ceph-osd", "opensearch", "elasticsearch", "influxdb", "zookeeper"),
+    *("consul", "vault", "mongod", "redis", "valkey", "patroni", "postgresql", "libvirtd", "nginx", "networking"),
+    *("NetworkManager", "systemd-networkd"),
+)
+"""Examples of every unit, for patterns such as `etcd*`."""
+_SUFFIX = re.compile(r"(@[^.]*)?(\.(service|target|socket|slice|scope))?$")
+_PACKAGE = re.compile(
+    r"(etcd(-server)?|kube(let|adm|-\S+)|kubernetes-cni|containerd(\.io)?|docker(-ce|\.io|-engine)?|cri-o\S*|"
+    r"mariadb-server\S*|mysql-server\S*|galera\S*|percona-\S+|rabbitmq-server|erlang\S*|ceph(-(mon|osd|mgr|base))?|"
+    r"opensearch|elasticsearch|influxdb\d?|zookeeper\S*|consul|mongodb-org\S*|libvirt-daemon\S*|qemu-kvm)"
+)
+_KUBERNETES = re.compile(r"etcd\S*|kube(let|adm|-\S+)")
+
+PORTS = frozenset(
+    {
+        *(2379, 2380),  # etcd
+        *(6443, 10250, 179),  # API server, kubelet, BGP
+        *(3306, 4444, 4567, 4568),  # Galera
+        *(4369, 5671, 5672, 25672),  # RabbitMQ
+        *(3300, 6789),  # Ceph monitors
+        *(9200, 9300),  # OpenSearch
+        *(2181, 2888, 3888),  # ZooKeeper
+        *(8300, 8301, 8201, 27017, 6379, 26379, 6641, 6642, 6643, 6644),  # Consul, Vault, MongoDB, Sentinel, OVN
+    }
+)
+"""Ports by which members reach each other, or clients reach them."""
+
+DATA = (
+    *("/var/lib/etcd", "/var/lib/mysql", "/var/lib/mariadb", "/var/lib/rabbitmq", "/var/lib/ceph", "/var/lib/kubelet"),
+    *("/var/lib/containerd", "/var/lib/docker", "/var/lib/rancher", "/var/lib/opensearch", "/var/lib/elasticsearch"),
+    *("/var/lib/influxdb", "/var/lib/influxdb2", "/var/lib/zookeeper", "/var/lib/consul", "/var/lib/vault"),
+    *("/var/lib/mongodb", "/var/lib/mongo", "/var/lib/redis", "/var/lib/valkey", "/var/lib/postgresql"),
+    *("/var/lib/prometheus", "/var/lib/ovn", "/var/lib/openvswitch", "/etc/openvswitch", "/var/lib/libvirt"),
+    *("/etc/kubernetes", "/etc/etcd", "/etc/rabbitmq", "/etc/mysql", "/etc/ceph"),
+)
+"""Directories with the data, the identity or the static pods of members."""
+_DISK = re.compile(r"/dev/(sd|vd|xvd|nvme|hd|md|dm-|mapper/|disk/|mmcblk|loop|rbd|zvol/)\S*|/dev/[\w-]+/[\w-]+")
+
+
+def is_unit(name: str) -> bool:
+    """Whether a systemd unit, an init script or a container runs a member, or what a member needs."""
+    if not is_known(name):
+        raise Unreadable("the unit that it stops is not known")
+    bare = _SUFFIX.sub("", name)
+    if any(char in bare for char in "*?["):
+        return any(fnmatchcase(unit, bare) for unit in _UNITS)
+    return bool(_SOFTWARE.fullmatch(bare))
+
+
+def is_container(name: str) -> bool:
+    """Whether a container's or a process' name is that of a member's software, alone or among other words."""
+    if not is_known(name):
+        raise Unreadable("the container or process that it stops is not known")
+    bare = name.rpartition("/")[2]
+    return is_unit(bare) or any(is_unit(part) for part in re.split(r"[_.:]|-\d|-(?=[a-z]+\d*$)", bare) if part)
+
+
+def is_package(name: str) -> bool:
+    """Whether a package, with or without a version, holds a member's software. Clients and tools do not."""
+    return bool(_PACKAGE.fullmatch(re.split(r"[=<>]|-\d|_\d", name.rpartition("/")[2], maxsplit=1)[0]))
+
+
+def is_kubernetes(name: str) -> bool:
+    """Whether a package is of Kubernetes or etcd."""
+    return is_package(name) and bool(_KUBERNETES.match(name.rpartition("/")[2]))
+
+
+def is_disk(path: str) -> bool:
+    """Whether a path is a block device."""
+    return bool(_DISK.fullmatch(path))
+
+
+def in_data(path: str) -> bool:
+    """Whether a path is a data directory or within one. Raises Unreadable if its unknown part decides that."""
+    known = re.split(f"[{UNKNOWN}{ASKED}]", path, maxsplit=1)[0]
+    if known != path:
+        if any(_is_within(known.rstrip("/"), data) for data in DATA):
+            return True
+        if not known or any(data.startswith(known) for data in DATA):
+            raise Unreadable("a path that it deletes is not known")
+        return False
+    return any(_matches(path, data) for data in DATA)
+
+
+def holds_data(path: str) -> bool:
+    """Whether deleting a path with all below it deletes data: it is in a data directory, or above one."""
+    return in_data(path) or any(_is_above(path, data) for data in DATA)
+
+
+def _is_within(path: str, directory: str) -> bool:
+    return path == directory or path.startswith(f"{directory}/")
+
+
+def _parts(path: str) -> list[str]:
+    return [part for part in posixpath.normpath(path).split("/") if part]
+
+
+def _matches(path: str, data: str) -> bool:
+    """Whether the path, which may have wild cards, is `data` or within it."""
+    parts, wanted = _parts(path), _parts(data)
+    return path.startswith("/") and len(parts) >= len(wanted) and _agree(zip(wanted, parts, strict=False))
+
+
+def _is_above(path: str, data: str) -> bool:
+    return (
+        path.startswith("/")
+        and len(_parts(path)) < len(_parts(data))
+        and _agree(zip(_parts(data), _parts(path), strict=False))
+    )
+
+
+def _agree(pairs: Iterable[tuple[str, str]]) -> bool:
+    return all(fnmatchcase(one, pattern) for one, pattern in pairs)

@@ -1,0 +1,66 @@
+"""What a running shell knows: variables, functions, the directory, and how it is left."""
+
+from __future__ import annotations
+
+import posixpath
+from dataclasses import dataclass, field, replace
+
+from tree_sitter import Node
+
+from policy.facts.shell.calls import HERE
+from policy.facts.shell.flow import Checked, Exits
+from policy.facts.shell.syntax import DEFAULTS, UNKNOWN, Unreadable
+
+DEEPEST = 12
+"""How deeply scripts and functions may call each other. No known script comes near."""
+
+
+@dataclass
+class Scope:
+    """What a running shell knows."""
+
+    host: str = HERE
+    directory: str = ""
+    variables: dict[str, str] = field(default_factory=lambda: dict(DEFAULTS))
+    arguments: tuple[str, ...] | None = None
+    """Positional parameters; None where they are not known."""
+    functions: dict[str, Node] = field(default_factory=dict[str, Node])
+    errexit: bool = False
+    pipefail: bool = False
+    stdin: str | None = None
+    """What is handed in from outside."""
+    depth: int = 0
+    exits: list[Exits] = field(default_factory=list[Exits])
+    returns: list[Exits] = field(default_factory=list[Exits])
+    breaks: list[Checked] = field(default_factory=list[Checked])
+
+    def below(self, **changes: object) -> Scope:
+        """A subshell's: it inherits all, and changes nothing here."""
+        fresh = replace(self, variables=dict(self.variables), depth=self.depth + 1, exits=[], returns=[], breaks=[])
+        for name, value in changes.items():
+            setattr(fresh, name, value)
+        if fresh.depth > DEEPEST:
+            raise Unreadable("its scripts call each other too deeply")
+        return fresh
+
+    def absolute(self, path: str) -> str:
+        """The path as it is from the root, if the directory is known; a relative one otherwise."""
+        if path.startswith("~/"):
+            path = DEFAULTS["HOME"] + path[1:]
+        joined = posixpath.join(self.directory, path)
+        return posixpath.normpath(joined) if joined else joined
+
+    def variable(self, name: str) -> str:
+        """The value of a variable or of a positional parameter, UNKNOWN if it is not known."""
+        if name in ("@", "*"):
+            return UNKNOWN if self.arguments is None else " ".join(self.arguments)
+        if name.isdigit() and name != "0":
+            arguments = self.arguments
+            if arguments is None:
+                return UNKNOWN
+            return arguments[int(name) - 1] if int(name) <= len(arguments) else ""
+        if name == "!":
+            return "$!"  # a process of the script's own
+        if name == "PWD":
+            return self.directory or UNKNOWN
+        return self.variables.get(name, UNKNOWN)
