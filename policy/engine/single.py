@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from policy.facts.commands import PLACING
 from policy.facts.components import Cloud
 from policy.facts.resource import Resource
 from policy.facts.stack import Facts
@@ -20,23 +21,26 @@ from policy.rule import AnyRule, evaluate
 
 
 class SingleResources:
-    """Evaluates resources one at a time, with the Cloud as soon as it is known: it names profile and architecture."""
+    """Evaluates resources one at a time, with what was asked about before and decides how they are read.
+
+    The Cloud names profile and architecture; a command may run scripts that copies and commands have placed.
+    """
 
     def __init__(self, profile: str, architecture_file: str | None, waivers: Waivers) -> None:
         self._profile = profile
         self._architecture_file = architecture_file
         self._waivers = waivers
-        self._cloud: Resource | None = None
+        self._context: list[Resource] = []
 
     def blocking(self, resource: Resource, rules: Iterable[AnyRule]) -> Iterator[Finding]:
         """What stops an update, of these mandatory rules, on this resource."""
-        if resource.type == Cloud.TYPE:
-            self._cloud = resource
         read = [rule for rule in rules if rule.is_enough(resource.type)]
+        context = [*self._context, resource]
+        if resource.type in (Cloud.TYPE, *PLACING):
+            self._context.append(resource)
         if not read:
             return
-        context = [self._cloud] if self._cloud and self._cloud is not resource else []
-        facts = Facts([*context, resource], self._profile, self._architecture_file)
+        facts = Facts(context, self._profile, self._architecture_file)
         for rule in read:
             findings = evaluate(rule, facts, Enforcement.MANDATORY)
             on_it = [finding for finding in findings if finding.resource == resource.urn]

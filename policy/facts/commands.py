@@ -22,6 +22,8 @@ from policy.facts.shell.syntax import UNKNOWN, Unreadable, is_known
 
 REMOTE, LOCAL = "command:remote:Command", "command:local:Command"
 COPY_TO_REMOTE, COPY_FILE = "command:remote:CopyToRemote", "command:remote:CopyFile"
+PLACING = (COPY_TO_REMOTE, COPY_FILE, REMOTE)
+"""Types of resources that place files on machines."""
 WORDS = ("create", "update", "delete")
 """Properties with what is run, each in a shell of its own."""
 

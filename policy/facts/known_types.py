@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 import contract
+from policy.facts.commands import COPY_FILE, COPY_TO_REMOTE
 from policy.facts.resource import Resource
 
 READ: Mapping[str, str] = {
@@ -19,6 +20,8 @@ READ: Mapping[str, str] = {
     "kubernetes:core/v1:Node": "a node that workloads may run on",
     "kubernetes:core/v1:Service": "names and endpoints of the workloads that it selects",
     "kubernetes:policy/v1:PodDisruptionBudget": "evictions of the workloads that it selects",
+    COPY_TO_REMOTE: "files and scripts that commands run",
+    COPY_FILE: "files and scripts that commands run",
     contract.CLOUD: "profile, architecture and target of the stack",
     contract.MACHINE: "a node, its files and steps",
     contract.MACHINE_POOL: "nodes that are alike",

@@ -1,6 +1,7 @@
 """Commands on machines, and the steps and restarts of Machines: quorum checks, order and backups.
 
-A Machine states which quorums its steps and restarts disrupt. What a command does is read from its parsed shell text and the scripts that it runs.
+A Machine states which quorums its steps and restarts disrupt. What a command does is read from its parsed shell text
+and from the scripts that it runs.
 """
 
 from __future__ import annotations

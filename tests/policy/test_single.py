@@ -14,10 +14,12 @@ import contract
 from policy.catalogue import RULES
 from policy.engine.analyzer import Analyzer
 from policy.engine.pack import policies
+from policy.facts.commands import PLACING
 from policy.findings import Enforcement, Verdict
 from policy.rule import AnyRule, evaluate
 from tests.policy.cases import Case
 from tests.policy.tables import CASES
+from tests.policy.tables.commands import copied, ssh
 from tests.policy.test_analyzer import CONTEXT
 from tests.policy.world import Given, cloud, etcd, facts, message, quorum, stack, workload
 from waiver_limits import today
@@ -35,10 +37,12 @@ def verdicts(rule: AnyRule, given: Iterable[Given], urn: str) -> list[tuple[Verd
 
 @pytest.mark.parametrize("case", OF_SINGLE, ids=lambda case: case.title)
 def test_one_resource_is_enough(case: Case) -> None:
-    clouds = [each for each in case.given if each.type == contract.CLOUD]
+    """Alone, or with what was asked about before and is kept: the Cloud, and what places files on machines."""
+    kept = [each for each in case.given if each.type in (contract.CLOUD, *PLACING)]
     for each in case.given:
         if case.rule.is_enough(each.type):
-            alone = verdicts(case.rule, [stack(), *clouds, each], each.urn)
+            context = [other for other in kept if other is not each]
+            alone = verdicts(case.rule, [stack(), *context, each], each.urn)
             assert alone == verdicts(case.rule, case.given, each.urn), each.name
 
 
@@ -87,6 +91,13 @@ def test_the_cloud_is_kept_for_the_resources_after_it() -> None:
     agent = agent.but(spec__template__spec__hostNetwork=True)
     assert analyzed(agent) == ["host-access-where-needed"]
     assert analyzed(cloud(), agent) == []
+
+
+def test_scripts_are_kept_for_the_commands_after_them() -> None:
+    run = ssh("m1", "sh /opt/roll.sh")
+    assert analyzed(run) == ["command-asks-quorum"]
+    assert analyzed(copied("script", "systemctl stop etcd", "m1"), run) == ["command-asks-quorum"]
+    assert analyzed(copied("script", "systemctl status etcd", "m1"), run) == []
 
 
 def test_a_waiver_counts() -> None:
