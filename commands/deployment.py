@@ -17,7 +17,7 @@ from commands.passphrase import Command
 from commands.stack_check import validated_stack
 from toolchain.engine import installed
 from toolchain.install import STATE
-from toolchain.progress import UserError, duration, ending
+from toolchain.progress import UserError, duration
 
 CHANGES = {"create": "created", "update": "updated", "replace": "replaced", "delete": "deleted"}
 
@@ -57,7 +57,7 @@ def audit(root: Path, name: str) -> int:
     if result.code and not result.summary.stopped_by_policy:
         # An engine that fails before its first event explains itself only in its output.
         output = (root / log).read_text(encoding="utf-8", errors="replace").strip().splitlines()
-        causes = result.summary.phase.causes or output[-5:] or [f"Pulumi {ending(result.code)} and printed nothing."]
+        causes = result.summary.phase.causes or output[-5:] or [f"Pulumi {result.ending} and printed nothing."]
         print("\n".join(causes), file=sys.stderr)
         audit_report.write(root, operation.stack, result.summary)  # replaces the report of an earlier preview
         print(f"No audit: the preview failed (see the errors above). Full output: {log}", file=sys.stderr)
@@ -108,8 +108,8 @@ def failure(command: Command, name: str, result: Result) -> int:
             f"`make audit STACK={name}` shows each rule's source and fix.",
             file=sys.stderr,
         )
-    elif result.code < 0:
-        print(f"\n`{command}` failed for {name}: Pulumi {ending(result.code)}.", file=sys.stderr)
+    elif result.code > 128:
+        print(f"\n`{command}` failed for {name}: Pulumi {result.ending}.", file=sys.stderr)
     else:
         print(f"\n`{command}` failed for {name}; see the error above.", file=sys.stderr)
     return 1

@@ -19,6 +19,10 @@ from contextlib import suppress
 from pathlib import Path
 
 from commands.process_identity import identify
+from toolchain.system_errors import explain
+
+CANNOT_RUN = 126
+"""Exit code if the engine cannot be started, as a shell has it."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -30,11 +34,16 @@ def main(arguments: Sequence[str]) -> int:
     # A terminal sends Ctrl-C to the engine as well, and a second interrupt would stop it at once.
     signal.signal(signal.SIGINT, lambda _number, _frame: None)
     signal.signal(signal.SIGTERM, lambda _number, _frame: asked.set())
-    engine = subprocess.Popen(command, cwd=directory)
+    try:
+        engine = subprocess.Popen(command, cwd=directory)
+    except OSError as error:
+        print(explain(error), file=sys.stderr)
+        return CANNOT_RUN
     signal.signal(signal.SIGTERM, lambda _number, _frame: engine.send_signal(signal.SIGINT))
     if asked.is_set():
         engine.send_signal(signal.SIGINT)
-    Path(record).write_text(identify(engine.pid).to_json(), encoding="utf-8")
+    with suppress(OSError):  # a full disk: the engine runs and must be watched all the same
+        Path(record).write_text(identify(engine.pid).to_json(), encoding="utf-8")
     threading.Thread(target=_watch, args=(int(descriptor), engine, Path(events)), daemon=True).start()
     code = engine.wait()
     if code >= 0:

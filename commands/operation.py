@@ -24,7 +24,7 @@ from commands.event_pipe import RunSummary, listening
 from commands.passphrase import FILE, VALUE
 from commands.stack import ROOT_SECRET, Stack, Workspace
 from toolchain.engine import Engine
-from toolchain.progress import ProgramError, UserError, run
+from toolchain.progress import ProgramError, UserError, ending, run
 
 Verb = Literal["up", "preview", "destroy"]
 
@@ -40,6 +40,11 @@ class Result:
     code: int
     summary: RunSummary
     was_interrupted: bool
+
+    @property
+    def ending(self) -> str:
+        """How the engine ended: `exited with 1`, `was ended by SIGKILL`. Its guard adds 128 to a signal's number."""
+        return ending(128 - self.code if self.code > 128 else self.code)
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,12 @@ class names are part of every stack's state and must not change. It is plain fun
 What it guarantees: files appear complete or not at all; a file that is right already is left alone; files that went
 away are removed, and only those that it wrote; a file that somebody deleted or edited, or whose mode changed, is
 noticed by the next refresh. A node may move from one resource to another in one update, in either order: `.owners/`
-says whose a node's files are. Secret files are compared by their content, which the engine encrypts: there is no
-digest of them.
+says whose a node's files are, and only files of nodes that carry the owner's mark are deleted.
+
+A state can be edited: every operation first checks that its properties, old or new, lead only below
+`build/<stack>/machines` and `build/<stack>/secrets/machines` of the clone, where the engine runs.
+
+Secret files are compared by their content, which the engine encrypts: there is no digest of them.
 """
 
 from __future__ import annotations
@@ -15,6 +19,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import secrets
 from collections import Counter
 from collections.abc import Iterator
@@ -33,11 +38,15 @@ from pulumi.dynamic import (
 )
 
 from components.templates import fill, has_places
+from contract import STACK_NAME
 
 Properties = dict[str, Any]
 
 IDENTITY = ("root", "secretsRoot")
 """A tree somewhere else is another tree."""
+
+PLACES = {"root": f"build/{STACK_NAME}/machines", "secretsRoot": f"build/{STACK_NAME}/secrets/machines"}
+"""Patterns of the directories below the clone that a tree may be in."""
 
 OWNERS = ".owners"
 DRIFTED = "drifted"
@@ -63,10 +72,12 @@ class TreeProvider(ResourceProvider):
         return DiffResult(changes=changed or bool(replaces), replaces=replaces, delete_before_replace=True)
 
     def create(self, props: Properties) -> CreateResult:
+        _require_inside(props)
         owner = secrets.token_hex(8)
         return CreateResult(owner, _write(owner, props))
 
     def read(self, id_: str, props: Properties) -> ReadResult:
+        _require_inside(props)
         root = Path(props["root"])
         if not any((root / name).exists() for name in props["names"]):
             return ReadResult("", {})  # an empty id: the resource is gone
@@ -77,11 +88,14 @@ class TreeProvider(ResourceProvider):
         return ReadResult(id_, outs)
 
     def update(self, _id: str, _olds: Properties, _news: Properties) -> UpdateResult:
+        _require_inside(_olds)
+        _require_inside(_news)
         outs = _write(_id, _news)
         _remove(_id, _olds, keep=outs)
         return UpdateResult(outs)
 
     def delete(self, _id: str, _props: Properties) -> None:
+        _require_inside(_props)
         _remove(_id, _props, keep={"names": []})
 
 
@@ -113,17 +127,45 @@ def _faults(props: Properties) -> list[tuple[str, str]]:
     doubled = [name for name, count in Counter(names).items() if count > 1]
     if doubled:
         return [("nodes", f"{doubled[0]} is listed twice")]
-    outside = [name for name in names if "/" in name or name in ("", ".", "..", OWNERS)]
-    outside += [path for path in props["files"] if PurePosixPath(path).is_absolute() or ".." in path.split("/")]
-    outside += [path for path in props.get("secrets") or () if ".." in path.split("/")]
-    if outside:
-        return [("files", f"{', '.join(outside)} leads out of the machine's own directory")]
+    if outside := _outside(props):
+        return outside
     try:
         for _ in contents(props):
             pass
     except (KeyError, ValueError) as error:
         return [("files", f"a template uses a value that a node does not have: {error}")]
     return []
+
+
+def _outside(props: Properties) -> list[tuple[str, str]]:
+    """Keys of inputs or outputs that lead out of the stack's directories, each with the reason."""
+    places = [
+        (key, f"{props.get(key)!r} is not a directory of a stack; expected build/<stack>/{pattern.rpartition('}/')[2]}")
+        for key, pattern in PLACES.items()
+        if (key in props or key == "root") and not re.fullmatch(pattern, str(props.get(key)))
+    ]
+    if props.get("secrets") and "secretsRoot" not in props:
+        places.append(("secretsRoot", "is missing beside secrets"))
+    names = [node["node"] for node in props["nodes"]] if "nodes" in props else list(props.get("names", ()))
+    paths = [*props.get("files", ()), *props.get("paths", ())]
+    paths += [path.removeprefix("/") for path in props.get("secrets") or ()]
+    outside = [name for name in names if "/" in name or "\0" in name or name in ("", ".", "..", OWNERS)]
+    outside += [path for path in paths if not _is_below(path)]
+    if outside:
+        places.append(("files", f"{', '.join(map(repr, outside))} leads out of the machine's own directory"))
+    return places
+
+
+def _is_below(path: str) -> bool:
+    """Whether a path leads below the directory that it is appended to."""
+    parts = PurePosixPath(path).parts
+    return bool(parts) and parts[0] != "/" and ".." not in parts and "\0" not in path
+
+
+def _require_inside(props: Properties) -> None:
+    """Raises ValueError before anything is written or deleted outside the stack's directories."""
+    for key, reason in _outside(props):
+        raise ValueError(f"{key}: {reason}. Nothing was written or deleted; was the state edited?")
 
 
 def _digest(trees: dict[str, dict[str, Found]]) -> str:
@@ -201,11 +243,12 @@ def _write_secret(root: Path, node: str, path: str, text: str) -> None:
 
 
 def _remove(owner: str, props: Properties, keep: Properties) -> None:
-    """Removes the files of `props` but those of `keep`, of nodes that no other resource has taken over."""
+    """Removes the files of `props` but those of `keep`, of nodes that carry the mark of this resource."""
     root = Path(props["root"])
     for node in props["names"]:
         with _LOCK:
-            if (mark := _found(root / OWNERS / node)) and mark[1] != owner:
+            mark = _found(root / OWNERS / node)
+            if mark is None or mark[1] != owner:
                 continue
             kept = keep if node in keep["names"] else {}
             for path in set(props["paths"]) - set(kept.get("paths", ())):
@@ -218,6 +261,8 @@ def _remove(owner: str, props: Properties, keep: Properties) -> None:
 
 def _unlink(path: Path, root: Path) -> None:
     """Removes a file, and the directories up to the root itself that it leaves empty."""
+    if not path.parent.resolve().is_relative_to(root.resolve()):
+        return  # a link leads out of the tree
     path.unlink(missing_ok=True)
     for directory in path.parents:
         if directory == root.parent:

@@ -25,10 +25,10 @@ NO_INODES = ("no inodes left: the file system holds too many files", "Delete fil
 
 def explain(error: OSError) -> str:
     """One line for the user. An error without a known remedy names the path and the system's own words."""
-    path = error.filename if isinstance(error.filename, str | bytes) else None
-    place = os.fsdecode(path) if path else "A file"
+    path = str(error.filename) if isinstance(error.filename, str | Path) else ""
+    place = path or "A file"
     known = EXPLAINED.get(error.errno or 0)
-    if known is None or (error.errno == errno.ENOENT and path is None):
+    if known is None or (error.errno == errno.ENOENT and not path):
         return f"{place}: {error.strerror or error}." if path else f"{error.strerror or error}."
     reason, remedy = NO_INODES if error.errno == errno.ENOSPC and _has_no_inodes(Path(place)) else known
     return f"{place}: {reason}. {remedy}, then run the same command again."

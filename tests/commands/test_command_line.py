@@ -25,6 +25,7 @@ from commands import command_line
 from commands.passphrase import FILE, VALUE
 from tests.commands.test_event_pipe import diagnostic, line, summary, violation
 from tests.fakes import ROOT, script
+from toolchain import checksums
 from toolchain.engine import MANIFEST, Engine
 
 ENGINE = """\
@@ -260,6 +261,41 @@ def test_an_audit_of_a_failing_preview_is_no_verdict(world: World, capfd: pytest
     assert "ValueError: no" in captured.err
     assert "No audit: the preview failed" in captured.err
     assert (world.root / "build/dev/audit/preview.log").read_text(encoding="utf-8") == "noise\n"
+
+
+@pytest.mark.parametrize(
+    ("then", "sentence"),
+    [
+        ("exit 1", "Pulumi exited with 1 and printed nothing."),
+        ("kill -SEGV $$", "Pulumi was ended by SIGSEGV and printed nothing."),
+    ],
+)
+def test_an_engine_that_says_nothing_is_not_a_blank_message(
+    world: World, then: str, sentence: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    world.engine([], then)
+    assert command_line.main(["audit"]) == 1
+    assert sentence in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("content", [b"", b"\x7fELF half a program"])
+def test_an_engine_that_is_damaged_is_named(world: World, content: bytes, capfd: pytest.CaptureFixture[str]) -> None:
+    command_line.main(["up"])
+    capfd.readouterr()
+    (world.root / "engine" / "pulumi").write_bytes(content)
+    assert command_line.main(["up"]) == 1
+    said = capfd.readouterr().err
+    assert "engine/pulumi" in said
+    assert "Traceback" not in said
+
+
+def test_a_built_engine_whose_checksum_differs_is_not_run(world: World, capfd: pytest.CaptureFixture[str]) -> None:
+    pulumi = world.root / "engine" / "pulumi"
+    checksums.write(world.root, [pulumi])
+    pulumi.write_bytes(pulumi.read_bytes() + b"\ntouch pwned\n")
+    assert command_line.main(["up"]) == 1
+    assert "is damaged (engine/pulumi); `make setup` builds it again." in capfd.readouterr().err
+    assert world.asked == []
 
 
 def test_an_engine_that_cannot_begin_is_quoted(world: World, capfd: pytest.CaptureFixture[str]) -> None:

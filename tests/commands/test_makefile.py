@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -62,3 +63,47 @@ def test_a_value_is_passed_on_as_it_is(clone: Path) -> None:
     assert make(clone, "verify", KUBECONFIG=HOSTILE)[-1] == f"KUBECONFIG={HOSTILE}"
     assert make(clone, "review", BASE=HOSTILE)[2] == f"--base={HOSTILE}"
     assert not (clone / "pwned").exists()
+
+
+VALUES = (
+    HOSTILE,
+    "a\nb`touch pwned`\n\ttouch pwned",
+    "'; touch pwned; '",
+    '"; touch pwned; "',
+    "$(touch pwned)",
+    "|touch pwned",
+)
+TARGETS = (
+    "setup",
+    "up",
+    "preview",
+    "audit",
+    "diff",
+    "review",
+    "plan",
+    "pin",
+    "destroy",
+    "e2e",
+    "prove",
+    "verify",
+    "bench",
+    "clean",
+)
+
+
+@pytest.mark.parametrize("value", VALUES)
+@pytest.mark.parametrize("from_environment", [True, False])
+def test_no_target_runs_what_a_value_says(clone: Path, value: str, *, from_environment: bool) -> None:
+    names = ("STACK", "BASE", "ARCH", "CONFIRM", "KUBECONFIG")
+    if from_environment:
+        make(clone, *TARGETS, **dict.fromkeys(names, value))
+    else:
+        make(clone, *TARGETS, *(f"{name}={value}" for name in names))
+    assert not (clone / "pwned").exists()
+
+
+def test_the_targets_of_the_makefile_are_known_here() -> None:
+    """A new target must be tried with hostile values too; those without values are `test` and its parts."""
+    text = (ROOT / "Makefile").read_text(encoding="utf-8")
+    targets = set(re.findall(r"^([a-z0-9]+):", text, re.MULTILINE))
+    assert targets - set(TARGETS) == {"help", "environment", "cluster", "test", "lint", "browser", "format"}

@@ -6,6 +6,7 @@ import base64
 import json
 import shutil
 import tempfile
+from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,14 @@ from pulumi.dynamic.dynamic import serialize_provider  # pyright: ignore[reportU
 from components.tree import TreeProvider
 
 PROVIDER = TreeProvider()
+STACK = Path("build", "dev")
+ROOT = STACK / "machines"
+
+
+@pytest.fixture(autouse=True)
+def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The engine runs in the clone, and trees are relative to it."""
+    monkeypatch.chdir(tmp_path)
 
 
 def machine(root: Path, node: str = "ctl1", **files: str) -> dict[str, Any]:
@@ -50,73 +59,73 @@ def made(props: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     return result.id, result.outs
 
 
-def test_a_machine_is_a_directory_of_its_files(tmp_path: Path) -> None:
-    made(machine(tmp_path / "m", **{"node.yaml": "a", "api-proxy/nginx.conf": "b"}))
-    assert there(tmp_path / "m") == {"ctl1/node.yaml": "a", "ctl1/api-proxy/nginx.conf": "b"}
+def test_a_machine_is_a_directory_of_its_files() -> None:
+    made(machine(ROOT, **{"node.yaml": "a", "api-proxy/nginx.conf": "b"}))
+    assert there(ROOT) == {"ctl1/node.yaml": "a", "ctl1/api-proxy/nginx.conf": "b"}
 
 
-def test_a_pool_fills_its_templates_for_each_node(tmp_path: Path) -> None:
-    made(pool(tmp_path, "cmp1", "cmp2", **{"node.yaml": "${node} ${address} $$5"}))
-    assert there(tmp_path) == {"cmp1/node.yaml": "cmp1 10.0.0.0 $5", "cmp2/node.yaml": "cmp2 10.0.0.1 $5"}
+def test_a_pool_fills_its_templates_for_each_node() -> None:
+    made(pool(ROOT, "cmp1", "cmp2", **{"node.yaml": "${node} ${address} $$5"}))
+    assert there(ROOT) == {"cmp1/node.yaml": "cmp1 10.0.0.0 $5", "cmp2/node.yaml": "cmp2 10.0.0.1 $5"}
 
 
-def test_the_same_again_is_no_change_and_touches_no_file(tmp_path: Path) -> None:
-    props = machine(tmp_path, a="1")
+def test_the_same_again_is_no_change_and_touches_no_file() -> None:
+    props = machine(ROOT, a="1")
     owner, outs = made(props)
-    before = (tmp_path / "ctl1" / "a").stat()
+    before = (ROOT / "ctl1" / "a").stat()
     assert not PROVIDER.diff(owner, outs, props).changes
     PROVIDER.update(owner, outs, props)
-    after = (tmp_path / "ctl1" / "a").stat()
+    after = (ROOT / "ctl1" / "a").stat()
     assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
 
 
-def test_a_new_provider_alone_is_no_change(tmp_path: Path) -> None:
-    props = machine(tmp_path, a="1")
+def test_a_new_provider_alone_is_no_change() -> None:
+    props = machine(ROOT, a="1")
     owner, outs = made(props)
     assert not PROVIDER.diff(owner, outs, {**props, "__provider": "y"}).changes
 
 
-def test_a_changed_template_or_place_is_a_change(tmp_path: Path) -> None:
-    props = pool(tmp_path, "cmp1", a="1")
+def test_a_changed_template_or_place_is_a_change() -> None:
+    props = pool(ROOT, "cmp1", a="1")
     owner, outs = made(props)
-    assert PROVIDER.diff(owner, outs, pool(tmp_path, "cmp1", a="2")).changes
+    assert PROVIDER.diff(owner, outs, pool(ROOT, "cmp1", a="2")).changes
     assert PROVIDER.diff(owner, outs, {**props, "nodes": [{**props["nodes"][0], "rack": "r2"}]}).changes
 
 
-def test_scripts_can_be_run_and_other_files_cannot(tmp_path: Path) -> None:
-    made(machine(tmp_path, apply="#!/bin/sh\n", **{"root/etc/hosts": "a"}))
-    assert mode(tmp_path / "ctl1/apply") == 0o755
-    assert mode(tmp_path / "ctl1/root/etc/hosts") == 0o644
+def test_scripts_can_be_run_and_other_files_cannot() -> None:
+    made(machine(ROOT, apply="#!/bin/sh\n", **{"root/etc/hosts": "a"}))
+    assert mode(ROOT / "ctl1/apply") == 0o755
+    assert mode(ROOT / "ctl1/root/etc/hosts") == 0o644
 
 
-def test_the_state_repeats_no_file(tmp_path: Path) -> None:
+def test_the_state_repeats_no_file() -> None:
     """A thousand trees are in it once, as what the program asked for."""
-    _, outs = made(pool(tmp_path, "cmp1", "cmp2", a="a long text"))
+    _, outs = made(pool(ROOT, "cmp1", "cmp2", a="a long text"))
     assert "a long text" not in json.dumps(outs)
 
 
-def test_secrets_are_written_apart_and_for_nobody_else(tmp_path: Path) -> None:
-    made(with_secrets(tmp_path, key="abc"))
-    file = tmp_path / "secrets/machines/ctl1/etc/key"
+def test_secrets_are_written_apart_and_for_nobody_else() -> None:
+    made(with_secrets(STACK, key="abc"))
+    file = STACK / "secrets/machines/ctl1/etc/key"
     assert file.read_text() == "abc"
     assert mode(file) == 0o600
-    assert {mode(tmp_path / path) for path in ("secrets", "secrets/machines", "secrets/machines/ctl1")} == {0o700}
-    assert there(tmp_path / "machines") == {"ctl1/a": "1"}
+    assert {mode(STACK / path) for path in ("secrets", "secrets/machines", "secrets/machines/ctl1")} == {0o700}
+    assert there(ROOT) == {"ctl1/a": "1"}
 
 
-def test_no_output_but_the_secrets_themselves_depends_on_a_secret(tmp_path: Path) -> None:
+def test_no_output_but_the_secrets_themselves_depends_on_a_secret() -> None:
     """A digest gives a short secret away. The engine encrypts an output whose input of the same name is secret."""
-    _, one = made(with_secrets(tmp_path / "1", key="abc"))
-    _, other = made(with_secrets(tmp_path / "2", key="xyz"))
+    _, one = made(with_secrets(Path("build/one"), key="abc"))
+    _, other = made(with_secrets(Path("build/other"), key="xyz"))
     keys = {key for key in one if one[key] != other[key]}
     assert keys == {"root", "secretsRoot", "secrets"}
 
 
 @pytest.mark.parametrize("damage", ["edited", "removed", "readable by others"])
-def test_reading_notices_what_was_done_to_a_secret(tmp_path: Path, damage: str) -> None:
-    props = with_secrets(tmp_path, key="abc", other="d")
+def test_reading_notices_what_was_done_to_a_secret(damage: str) -> None:
+    props = with_secrets(STACK, key="abc", other="d")
     owner, outs = made(props)
-    file = tmp_path / "secrets/machines/ctl1/etc/key"
+    file = STACK / "secrets/machines/ctl1/etc/key"
     {
         "edited": lambda: file.write_text("x"),
         "removed": file.unlink,
@@ -130,83 +139,83 @@ def test_reading_notices_what_was_done_to_a_secret(tmp_path: Path, damage: str) 
     assert (file.read_text(), mode(file)) == ("abc", 0o600)
 
 
-def test_secrets_that_went_away_are_removed(tmp_path: Path) -> None:
-    owner, outs = made(with_secrets(tmp_path, key="abc", other="d"))
-    outs = PROVIDER.update(owner, outs, with_secrets(tmp_path, other="d")).outs
+def test_secrets_that_went_away_are_removed() -> None:
+    owner, outs = made(with_secrets(STACK, key="abc", other="d"))
+    outs = PROVIDER.update(owner, outs, with_secrets(STACK, other="d")).outs
     assert outs is not None
-    assert there(tmp_path / "secrets") == {"machines/ctl1/etc/other": "d"}
+    assert there(STACK / "secrets") == {"machines/ctl1/etc/other": "d"}
     PROVIDER.delete(owner, outs)
-    assert not there(tmp_path)
+    assert not there(STACK)
 
 
-def test_a_tree_elsewhere_is_another_tree(tmp_path: Path) -> None:
-    owner, outs = made(machine(tmp_path / "a", f="1"))
-    diff = PROVIDER.diff(owner, outs, machine(tmp_path / "b", f="1"))
+def test_a_tree_elsewhere_is_another_tree() -> None:
+    owner, outs = made(machine(ROOT, f="1"))
+    diff = PROVIDER.diff(owner, outs, machine(Path("build/prod/machines"), f="1"))
     assert diff.replaces == ["root"]
     assert diff.delete_before_replace
 
 
-def test_files_that_went_away_are_removed_and_strangers_stay(tmp_path: Path) -> None:
-    owner, outs = made(machine(tmp_path, **{"old/a": "1", "b": "2"}))
-    (tmp_path / "ctl1" / "mine.txt").write_text("hand-written")
-    PROVIDER.update(owner, outs, machine(tmp_path, b="2"))
-    assert there(tmp_path) == {"ctl1/b": "2", "ctl1/mine.txt": "hand-written"}
-    assert not (tmp_path / "ctl1" / "old").exists()
+def test_files_that_went_away_are_removed_and_strangers_stay() -> None:
+    owner, outs = made(machine(ROOT, **{"old/a": "1", "b": "2"}))
+    (ROOT / "ctl1" / "mine.txt").write_text("hand-written")
+    PROVIDER.update(owner, outs, machine(ROOT, b="2"))
+    assert there(ROOT) == {"ctl1/b": "2", "ctl1/mine.txt": "hand-written"}
+    assert not (ROOT / "ctl1" / "old").exists()
 
 
-def test_nodes_that_left_a_pool_lose_their_files(tmp_path: Path) -> None:
-    owner, outs = made(pool(tmp_path, "cmp1", "cmp2", a="1"))
-    PROVIDER.update(owner, outs, pool(tmp_path, "cmp2", a="1"))
-    assert there(tmp_path) == {"cmp2/a": "1"}
+def test_nodes_that_left_a_pool_lose_their_files() -> None:
+    owner, outs = made(pool(ROOT, "cmp1", "cmp2", a="1"))
+    PROVIDER.update(owner, outs, pool(ROOT, "cmp2", a="1"))
+    assert there(ROOT) == {"cmp2/a": "1"}
 
 
-def test_deleting_leaves_nothing(tmp_path: Path) -> None:
-    root = tmp_path / "build" / "machines"
+def test_deleting_leaves_nothing() -> None:
+    root = ROOT
     owner, outs = made(pool(root, "cmp1", "cmp2", **{"a": "1", "b/c": "2"}))
     PROVIDER.delete(owner, outs)
     assert not root.exists()
-    assert (tmp_path / "build").exists()
+    assert STACK.exists()
 
 
-def test_deleting_what_is_gone_already_is_done(tmp_path: Path) -> None:
-    owner, outs = made(machine(tmp_path / "m", a="1"))
-    shutil.rmtree(tmp_path / "m")
+def test_deleting_what_is_gone_already_is_done() -> None:
+    owner, outs = made(machine(ROOT, a="1"))
+    shutil.rmtree(ROOT)
     PROVIDER.delete(owner, outs)
 
 
 @pytest.mark.parametrize("new_first", [True, False])
-def test_a_node_moves_to_another_resource_in_either_order(tmp_path: Path, *, new_first: bool) -> None:
+def test_a_node_moves_to_another_resource_in_either_order(*, new_first: bool) -> None:
     """The engine updates both side by side, and deletes at the end."""
-    owner, outs = made(pool(tmp_path, "cmp1", "cmp2", a="1", b="2"))
+    owner, outs = made(pool(ROOT, "cmp1", "cmp2", a="1", b="2"))
     steps = [
-        lambda: made(machine(tmp_path, "cmp1", a="1")),
-        lambda: PROVIDER.update(owner, outs, pool(tmp_path, "cmp2", a="1", b="2")),
+        lambda: made(machine(ROOT, "cmp1", a="1")),
+        lambda: PROVIDER.update(owner, outs, pool(ROOT, "cmp2", a="1", b="2")),
     ]
     for step in steps if new_first else reversed(steps):
         step()
-    assert there(tmp_path).keys() >= {"cmp1/a", "cmp2/a", "cmp2/b"}
+    assert there(ROOT).keys() >= {"cmp1/a", "cmp2/a", "cmp2/b"}
 
 
-def test_a_renamed_resource_keeps_its_machine(tmp_path: Path) -> None:
+def test_a_renamed_resource_keeps_its_machine() -> None:
     """For the engine that is a new resource, then the end of the old one."""
-    old, outs = made(machine(tmp_path, a="1"))
-    new, _ = made(machine(tmp_path, a="1"))
+    old, outs = made(machine(ROOT, a="1"))
+    new, _ = made(machine(ROOT, a="1"))
     assert old != new
     PROVIDER.delete(old, outs)
-    assert there(tmp_path) == {"ctl1/a": "1"}
+    assert there(ROOT) == {"ctl1/a": "1"}
 
 
-def test_reading_an_untouched_tree_changes_nothing(tmp_path: Path) -> None:
-    owner, outs = made(pool(tmp_path, "cmp1", a="1"))
+def test_reading_an_untouched_tree_changes_nothing() -> None:
+    owner, outs = made(pool(ROOT, "cmp1", a="1"))
     found = PROVIDER.read(owner, outs)
     assert (found.id, found.outs) == (owner, outs)
 
 
 @pytest.mark.parametrize("damage", ["edited", "removed", "no text", "another mode"])
-def test_reading_notices_what_was_done_to_a_file(tmp_path: Path, damage: str) -> None:
-    props = machine(tmp_path, a="1", b="2")
+def test_reading_notices_what_was_done_to_a_file(damage: str) -> None:
+    props = machine(ROOT, a="1", b="2")
     owner, outs = made(props)
-    file = tmp_path / "ctl1" / "a"
+    file = ROOT / "ctl1" / "a"
     {
         "edited": lambda: file.write_text("x"),
         "removed": file.unlink,
@@ -217,26 +226,26 @@ def test_reading_notices_what_was_done_to_a_file(tmp_path: Path, damage: str) ->
     assert found.outs is not None
     assert PROVIDER.diff(owner, found.outs, props).changes
     PROVIDER.update(owner, found.outs, props)
-    assert there(tmp_path) == {"ctl1/a": "1", "ctl1/b": "2"}
+    assert there(ROOT) == {"ctl1/a": "1", "ctl1/b": "2"}
     assert mode(file) == 0o644
 
 
-def test_reading_a_tree_that_is_gone_says_so(tmp_path: Path) -> None:
-    owner, outs = made(machine(tmp_path / "m", a="1"))
-    shutil.rmtree(tmp_path / "m")
+def test_reading_a_tree_that_is_gone_says_so() -> None:
+    owner, outs = made(machine(ROOT, a="1"))
+    shutil.rmtree(ROOT)
     assert PROVIDER.read(owner, outs).id == ""
 
 
 @pytest.mark.parametrize(
     ("props", "key", "reason"),
     [
-        (pool(Path("m"), "cmp1", "cmp1"), "nodes", "cmp1 is listed twice"),
-        (pool(Path("m"), "cmp1", a="${rakc}"), "files", "'rakc'"),
-        (pool(Path("m"), "cmp1", a="$ 5"), "files", "a template uses a value"),
-        (machine(Path("m"), **{"../../etc/passwd": "x"}), "files", "../../etc/passwd leads out"),
-        (machine(Path("m"), **{"/etc/passwd": "x"}), "files", "/etc/passwd leads out"),
-        (machine(Path("m"), node="../ctl1"), "files", "../ctl1 leads out"),
-        (machine(Path("m"), node=".owners"), "files", ".owners leads out"),
+        (pool(ROOT, "cmp1", "cmp1"), "nodes", "cmp1 is listed twice"),
+        (pool(ROOT, "cmp1", a="${rakc}"), "files", "'rakc'"),
+        (pool(ROOT, "cmp1", a="$ 5"), "files", "a template uses a value"),
+        (machine(ROOT, **{"../../etc/passwd": "x"}), "files", "'../../etc/passwd' leads out"),
+        (machine(ROOT, **{"/etc/passwd": "x"}), "files", "'/etc/passwd' leads out"),
+        (machine(ROOT, node="../ctl1"), "files", "'../ctl1' leads out"),
+        (machine(ROOT, node=".owners"), "files", "'.owners' leads out"),
     ],
 )
 def test_what_cannot_be_written_is_refused_before_anything_is(props: dict[str, Any], key: str, reason: str) -> None:
@@ -245,22 +254,94 @@ def test_what_cannot_be_written_is_refused_before_anything_is(props: dict[str, A
     assert reason in failure.reason
 
 
-def test_sound_properties_pass_as_they_are(tmp_path: Path) -> None:
-    props = pool(tmp_path, "cmp1", a="${node}")
+ELSEWHERE = [
+    {"root": "/etc"},
+    {"root": "."},
+    {"root": "build"},
+    {"root": "build/../machines"},
+    {"root": "build/.state/machines"},
+    {"root": "build/dev/machines/../../prod/machines"},
+    {"root": "build/dev/machines\n"},
+    {"root": None},
+    {"secretsRoot": "/root/.ssh"},
+    {"secretsRoot": "build/dev/machines"},
+    {"names": ["../../.."]},
+    {"names": [".."]},
+    {"names": [".owners"]},
+    {"paths": ["../other/file"]},
+    {"paths": ["/etc/passwd"]},
+    {"paths": ["a\0b"]},
+    {"paths": ["."]},
+    {"secrets": {"/../../../etc/passwd": "x"}},
+    {"secrets": {"//etc/passwd": "x"}},
+]
+"""What somebody may have written into a state."""
+
+
+@pytest.mark.parametrize("edited", ELSEWHERE)
+def test_a_state_that_leads_elsewhere_deletes_and_writes_nothing(edited: dict[str, Any], tmp_path: Path) -> None:
+    props = with_secrets(STACK, key="abc")
+    owner, outs = made(props)
+    (tmp_path / "passwd").touch()
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
+    tampered = {**outs, **edited}
+    for operation in (
+        lambda: PROVIDER.delete(owner, tampered),
+        lambda: PROVIDER.update(owner, tampered, props),
+        lambda: PROVIDER.read(owner, tampered),
+    ):
+        with pytest.raises(ValueError, match=r"Nothing was written or deleted; was the state edited\?"):
+            operation()
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == before
+
+
+@pytest.mark.parametrize("edited", [{"root": "/etc"}, {"root": "build/.state/machines"}, {"secretsRoot": "../x"}])
+def test_a_program_that_leads_elsewhere_is_refused(edited: dict[str, Any]) -> None:
+    props = {**with_secrets(STACK, key="abc"), **edited}
+    (failure,) = PROVIDER.check({}, props).failures
+    assert failure.property in edited
+    assert "expected build/<stack>/" in failure.reason
+    with pytest.raises(ValueError, match="is not a directory of a stack"):
+        PROVIDER.create(props)
+    assert not STACK.exists()
+
+
+def test_a_node_without_a_mark_of_ours_is_not_deleted() -> None:
+    """A state may name any node: the mark proves that this resource wrote its files."""
+    owner, outs = made(machine(ROOT, a="1"))
+    other = ROOT / "handmade"
+    other.mkdir()
+    (other / "a").write_text("mine")
+    PROVIDER.delete(owner, {**outs, "names": ["ctl1", "handmade"]})
+    assert there(ROOT) == {"handmade/a": "mine"}
+
+
+def test_a_link_out_of_the_tree_is_not_followed_to_delete(tmp_path: Path) -> None:
+    owner, outs = made(machine(ROOT, **{"root/etc/hosts": "1"}))
+    shutil.rmtree(ROOT / "ctl1" / "root")
+    (tmp_path / "etc").mkdir()
+    (tmp_path / "etc" / "hosts").write_text("the host's own")
+    (ROOT / "ctl1" / "root").symlink_to(tmp_path)
+    PROVIDER.delete(owner, outs)
+    assert (tmp_path / "etc" / "hosts").exists()
+
+
+def test_sound_properties_pass_as_they_are() -> None:
+    props = pool(ROOT, "cmp1", a="${node}")
     result = PROVIDER.check({}, props)
     assert (result.inputs, result.failures) == (props, [])
 
 
-def test_an_interrupted_write_leaves_the_old_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    owner, outs = made(machine(tmp_path, a="old"))
+def test_an_interrupted_write_leaves_the_old_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    owner, outs = made(machine(ROOT, a="old"))
 
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Path, "replace", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        PROVIDER.update(owner, outs, machine(tmp_path, a="new"))
-    assert (tmp_path / "ctl1" / "a").read_text() == "old"
+        PROVIDER.update(owner, outs, machine(ROOT, a="new"))
+    assert (ROOT / "ctl1" / "a").read_text() == "old"
 
 
 def test_the_state_names_the_provider_and_carries_no_code() -> None:
@@ -284,8 +365,8 @@ TREES = st.dictionaries(
 @settings(deadline=None)
 @given(st.lists(TREES, min_size=1, max_size=5))
 def test_whatever_the_way_the_tree_is_what_was_last_asked(trees: list[dict[str, str]]) -> None:
-    with tempfile.TemporaryDirectory() as directory:
-        root = Path(directory) / "m"
+    with tempfile.TemporaryDirectory() as directory, chdir(directory):
+        root = ROOT
         owner, outs = made(machine(root, **trees[0]))
         for files in trees[1:]:
             props = machine(root, **files)
