@@ -54,10 +54,16 @@ def _head(audit: Audit) -> Iterator[str]:
     counts += [pluralize(len(audit.waived), "waived failure")] if audit.waived else []
     yield f"{'; '.join(counts) or 'No rule fails'}. {pluralize(len(RULES), 'rule')} in all."
     yield ""
-    against = f"the reference architecture {audit.architecture}" if audit.architecture else "no reference architecture"
+    against = f"the reference architecture {audit.architecture}" if audit.architecture else _WITHOUT
     when = f", preview of {datetime.fromtimestamp(audit.time, UTC):%Y-%m-%d %H:%M} UTC" if audit.time else ""
     yield f"Profile `{audit.profile}`, evaluated against {against}, policy pack {audit.pack or 'unknown'}{when}."
     yield from _coverage(audit)
+
+
+_WITHOUT = (
+    f"no reference architecture ({sum(each.needs_architecture for each in RULES)} rules compare with one and do not "
+    "apply)"
+)
 
 
 def _coverage(audit: Audit) -> Iterator[str]:

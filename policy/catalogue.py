@@ -19,6 +19,7 @@ from policy.rules import (
     anti_affinity,
     api,
     capacity,
+    closed_world,
     colocation,
     commands,
     control_plane,
@@ -33,6 +34,7 @@ from policy.rules import (
     masters,
     messaging,
     monitoring,
+    network,
     pinning,
     privileges,
     quorum_sizes,
@@ -55,6 +57,7 @@ FAMILIES = (
     stateful,
     pinning,
     messaging,
+    network,
     masters,
     api,
     control_plane,
@@ -71,6 +74,7 @@ FAMILIES = (
     secrets,
     images,
     privileges,
+    closed_world,
     enforcement,
     waivers,  # last: they judge what the waivers came to while all other rules were evaluated
 )

@@ -83,6 +83,8 @@ class Problem:
 
 ENFORCEMENT: Mapping[str, Enforcement] = {PRODUCTION: Enforcement.MANDATORY, LAB: Enforcement.ADVISORY}
 """What a rule does to an update, by the stack's profile, where the rule does not say otherwise."""
+NO_ARCHITECTURE = "the stack names no reference architecture"
+"""Why a rule that compares with one does not apply."""
 IN_ANY_PROFILE: Mapping[str, Enforcement] = {PRODUCTION: Enforcement.MANDATORY, LAB: Enforcement.MANDATORY}
 """For the gate's own rules, and those whose breach loses data at the first fault (docs/adr)."""
 
@@ -107,6 +109,8 @@ class Rule(Generic[S]):
     enforcement: Mapping[str, Enforcement] = field(default_factory=lambda: ENFORCEMENT)
     waivable: bool = True
     """Whether a waiver of the stack file may accept its failures."""
+    needs_architecture: bool = False
+    """Whether it compares with a reference architecture, and applies to nothing in a stack that names none."""
     single: tuple[str, ...] = ()
     """Types, or the beginnings of types, of which one resource is enough: the check reads nothing else of the stack
     but the Cloud's own facts. Such a rule also runs before that resource is created (engine/single.py)."""
@@ -142,6 +146,7 @@ def rule(  # noqa: PLR0913 - the facts of a rule, each by its name
     parameters: Mapping[str, object] | None = None,
     enforcement: Mapping[str, Enforcement] = ENFORCEMENT,
     waivable: bool = True,
+    needs_architecture: bool = False,
     single: tuple[str, ...] = (),
     since: str = "0.1.0",
 ) -> Callable[[Callable[[Facts, S], Iterator[Problem]]], Rule[S]]:
@@ -163,6 +168,7 @@ def rule(  # noqa: PLR0913 - the facts of a rule, each by its name
             parameters=parameters or {},
             enforcement=enforcement,
             waivable=waivable,
+            needs_architecture=needs_architecture,
             single=single,
         )
 
@@ -193,7 +199,11 @@ def evaluate(rule: Rule[S], facts: Facts, enforcement: Enforcement) -> list[Find
             found(Verdict.FAIL, urn, f"{subject.title}: {problem.actual}; expected {problem.expected}")
             for problem in problems
         ] or [found(Verdict.PASS, urn, subject.title)]
-    return findings or [found(Verdict.NOT_APPLICABLE, facts.stack_urn, rule.not_applicable_reason)]
+    if findings:
+        return findings
+    without = rule.needs_architecture and facts.names_no_architecture
+    reason = NO_ARCHITECTURE if without else rule.not_applicable_reason
+    return [found(Verdict.NOT_APPLICABLE, facts.stack_urn, reason)]
 
 
 def _why(reason: Exception) -> str:

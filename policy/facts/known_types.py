@@ -1,7 +1,8 @@
 """What the pack knows of a resource's type, beyond the rules that evaluate it.
 
-Two tables: types that rules read as evidence on other resources, and types that cannot cost a quorum its members or
-data. A type in neither table is unknown: if no rule evaluates a resource of it, no rule has seen the resource.
+Tables of types: those that rules evaluate, those that they read as evidence on other resources, those that cannot cost
+a quorum its members or data, and those that group other resources. A resource of any other type is unknown: no rule has
+seen it.
 """
 
 from __future__ import annotations
@@ -11,17 +12,40 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 import contract
-from policy.facts.commands import COPY_FILE, COPY_TO_REMOTE
+from policy.facts import libvirt
+from policy.facts.commands import COPY_FILE, COPY_TO_REMOTE, LOCAL, REMOTE
+from policy.facts.kubernetes import autoscalers, network_policies
+from policy.facts.operators import is_operated
 from policy.facts.resource import Resource
+
+EVALUATED = frozenset(
+    {
+        *(f"kubernetes:apps/v1:{kind}" for kind in ("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet")),
+        "kubernetes:core/v1:ReplicationController",
+        "kubernetes:core/v1:Pod",
+        "kubernetes:core/v1:Secret",
+        "kubernetes:batch/v1:Job",
+        "kubernetes:batch/v1:CronJob",
+        libvirt.TYPE,
+        libvirt.CLOUD_INIT,
+        REMOTE,
+        LOCAL,
+    }
+)
+"""Types of which rules evaluate every resource. Clusters of operators (operators.py) are evaluated as well."""
 
 READ: Mapping[str, str] = {
     "kubernetes:core/v1:ConfigMap": "settings of the workloads that mount it",
     "kubernetes:core/v1:Namespace": "labels that namespace selectors match",
     "kubernetes:core/v1:Node": "a node that workloads may run on",
     "kubernetes:core/v1:Service": "names and endpoints of the workloads that it selects",
+    "kubernetes:core/v1:PersistentVolume": "the node that its claim binds members to",
+    "kubernetes:core/v1:PersistentVolumeClaim": "the volumes of the workloads that mount it",
     "kubernetes:policy/v1:PodDisruptionBudget": "evictions of the workloads that it selects",
     COPY_TO_REMOTE: "files and scripts that commands run",
     COPY_FILE: "files and scripts that commands run",
+    **dict.fromkeys(network_policies.TYPES, "connections between the members of a quorum"),
+    **dict.fromkeys((*autoscalers.HORIZONTAL, autoscalers.KEDA), "the fewest pods of its workload"),
     contract.CLOUD: "profile, architecture and target of the stack",
     contract.MACHINE: "a node, its files and steps",
     contract.MACHINE_POOL: "nodes that are alike",
@@ -35,11 +59,6 @@ READ: Mapping[str, str] = {
 HARMLESS: Mapping[str, str] = {
     "pulumi:pulumi:Stack": "the root of the stack; it is nothing outside the engine",
     "pulumi:pulumi:StackReference": "reads outputs of another stack",
-    "pulumi:providers:kubernetes": "configuration of a provider; its resources are evaluated",
-    "pulumi:providers:command": "configuration of a provider; its resources are evaluated",
-    "pulumi:providers:libvirt": "configuration of a provider; its resources are evaluated",
-    "pulumi:providers:pulumi": "the engine's own provider",
-    "pulumi:providers:pulumi-python": "the provider of dynamic resources",
     contract.CALICO: "groups files of machines, which are evaluated with their machines",
     contract.ENVIRONMENT: "groups its children, which are evaluated",
     contract.PROJECT: "groups its children, which are evaluated",
@@ -47,10 +66,71 @@ HARMLESS: Mapping[str, str] = {
     contract.TREE: "files of a machine, which are evaluated with the machine",
     "kubernetes:core/v1:ServiceAccount": "an identity without rights; bindings of roles grant them",
     "kubernetes:scheduling.k8s.io/v1:PriorityClass": "pods of a higher priority preempt others; it starts no pod",
-    "kubernetes:core/v1:PersistentVolume": "a volume; the claims of workloads are evaluated",
     "kubernetes:storage.k8s.io/v1:StorageClass": "how volumes are made; it makes none",
+    "kubernetes:storage.k8s.io/v1:CSIDriver": "how a driver is called; it makes no volume",
+    **{
+        f"kubernetes:rbac.authorization.k8s.io/v1:{kind}": "rights of programs; it starts no pod"
+        for kind in ("Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding")
+    },
+    "kubernetes:apiextensions.k8s.io/v1:CustomResourceDefinition": "a kind; the objects of it are resources themselves",
+    "kubernetes:networking.k8s.io/v1:Ingress": "requests from outside the cluster; members do not use it",
+    "kubernetes:networking.k8s.io/v1:IngressClass": "names a controller of Ingresses",
+    "kubernetes:node.k8s.io/v1:RuntimeClass": "how containers are run; it starts none",
+    "kubernetes:core/v1:LimitRange": "default requests of containers; it removes no pod",
+    "kubernetes:autoscaling.k8s.io/v1:VerticalPodAutoscaler": "requests of pods; it evicts within disruption budgets",
+    "kubernetes:monitoring.coreos.com/v1:ServiceMonitor": "what Prometheus reads",
+    "kubernetes:monitoring.coreos.com/v1:PodMonitor": "what Prometheus reads",
+    "kubernetes:monitoring.coreos.com/v1:PrometheusRule": "alerts; they change nothing",
+    **dict.fromkeys(
+        (f"libvirt:index/{kind}" for kind in ("volume:Volume", "pool:Pool", "network:Network")),
+        "a part of virtual machines, which are evaluated",
+    ),
+    **dict.fromkeys(
+        (f"random:index/{kind}" for kind in ("randomPassword:RandomPassword", "randomId:RandomId")),
+        "a value in the state",
+    ),
+    **dict.fromkeys(
+        ("random:index/randomString:RandomString", "random:index/randomBytes:RandomBytes"), "a value in the state"
+    ),
 }
 """Type to why a resource of it cannot cost a quorum its members or data."""
+PROVIDERS = "pulumi:providers:"
+"""Beginning of the types of providers: configuration only, and their resources are evaluated or named."""
+
+RENDERING = frozenset(
+    {
+        *(f"kubernetes:helm.sh/{version}:Chart" for version in ("v2", "v3", "v4")),
+        *(f"kubernetes:{package}:{kind}" for package in ("yaml", "yaml/v2") for kind in ("ConfigFile", "ConfigGroup")),
+        *(f"kubernetes:{package}:Directory" for package in ("kustomize", "kustomize/v2")),
+    }
+)
+"""Components of the Kubernetes provider whose objects are resources of the stack, as far as they could be rendered."""
+
+
+class KnownTypes:
+    """Which resources of a stack the pack knows."""
+
+    def __init__(self, resources: Iterable[Resource]) -> None:
+        self._parents = {resource.parent for resource in resources}
+
+    def is_read(self, resource: Resource) -> bool:
+        """Whether rules on other resources read it."""
+        return resource.type in READ
+
+    def is_harmless(self, resource: Resource) -> bool:
+        """Whether it cannot cost a quorum its members or data, by its type or because it groups other resources.
+
+        A component has no provider, and is nothing outside the engine.
+        """
+        if resource.type in RENDERING:
+            return resource.urn in self._parents
+        return resource.type in HARMLESS or resource.type.startswith(PROVIDERS) or not resource.provider
+
+    def is_known(self, resource: Resource) -> bool:
+        """Whether a rule evaluates or reads it, or it is known to be harmless."""
+        if resource.type in EVALUATED or is_operated(resource.type):
+            return True
+        return self.is_read(resource) or self.is_harmless(resource)
 
 
 @dataclass
@@ -68,16 +148,18 @@ class Coverage:
 def coverage(resources: Iterable[Resource], evaluated: Collection[str]) -> dict[str, Coverage]:
     """The coverage of each type, by name; `evaluated` has the URNs that rules have a verdict on."""
     found: dict[str, Coverage] = {}
-    for resource in resources:
+    those = tuple(resources)
+    known = KnownTypes(those)
+    for resource in those:
         counts = found.setdefault(resource.type, Coverage())
-        if resource.urn in evaluated:
-            counts.evaluated += 1
-        elif resource.type in READ:
-            counts.read += 1
-        elif resource.type in HARMLESS:
-            counts.harmless += 1
-        else:
+        if not known.is_known(resource):
             counts.unknown += 1
+        elif resource.urn in evaluated:
+            counts.evaluated += 1
+        elif known.is_read(resource):
+            counts.read += 1
+        else:
+            counts.harmless += 1
     return dict(sorted(found.items()))
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from policy.facts.resource import Resource
 
 TYPE = "libvirt:index/domain:Domain"
+CLOUD_INIT = "libvirt:index/cloudInitDisk:CloudInitDisk"
 
 
 @dataclass(frozen=True)

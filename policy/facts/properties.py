@@ -105,6 +105,10 @@ class Properties:
         """Whether it is a list."""
         return isinstance(self._known(), list)
 
+    def is_mapping(self) -> bool:
+        """Whether it is a mapping."""
+        return isinstance(self._known(), dict)
+
     def is_text(self) -> bool:
         """Whether it is a text."""
         return isinstance(self._known(), str)

@@ -47,7 +47,7 @@ def quorum_of(workload: Workload) -> Quorum | None:
     several = workload.kind in REPLICATED and (workload.replicas or 0) > 1
     if not stateful and not several and workload.kind != "DaemonSet":
         return None
-    name = workload.labels.get(NAME)
+    name = workload.program or workload.labels.get(NAME)
     if stateful and name in _BY_NAME:
         return _BY_NAME[name]
     return kind_of(workload.images, several=several, stable=stateful)

@@ -15,8 +15,10 @@ from contract import NAME
 from policy.facts.commands import Command, commands
 from policy.facts.components import Cloud, Etcd, MasterTier, VirtHost
 from policy.facts.kubernetes import scheduling
+from policy.facts.kubernetes.autoscalers import Autoscaler, autoscalers, by_target
 from policy.facts.kubernetes.budgets_and_services import Budget, Service, budgets, services
 from policy.facts.kubernetes.configuration import ConfigMap, config_maps
+from policy.facts.kubernetes.network_policies import NetworkPolicy, network_policies
 from policy.facts.kubernetes.node import Node, nodes
 from policy.facts.kubernetes.selectors import Labels
 from policy.facts.kubernetes.volumes import Volumes
@@ -24,6 +26,7 @@ from policy.facts.kubernetes.workload import Workload, workloads
 from policy.facts.levels import Level
 from policy.facts.libvirt import Domain, domains
 from policy.facts.machine import Machine, machines
+from policy.facts.operators import Operated, operated
 from policy.facts.order import Order
 from policy.facts.resource import Resource
 from policy.facts.stack_waivers import Waivers, today
@@ -90,8 +93,13 @@ class Facts:
         return self._profile
 
     @property
+    def names_no_architecture(self) -> bool:
+        """Whether neither a Cloud nor the stack's configuration names a reference architecture."""
+        return not self.clouds and self._architecture_file is None
+
+    @property
     def architecture(self) -> Architecture | None:
-        """The reference architecture that the Cloud names; None in a stack without a Cloud.
+        """The reference architecture that the Cloud or the stack's configuration names; None where neither does.
 
         A built-in name always selects the built-in file. Any other name selects the stack's own file.
         """
@@ -103,9 +111,20 @@ class Facts:
     def _architecture(self) -> Architecture | Exception | None:
         """The architecture, or the error of loading it, loaded once for all rules."""
         try:
-            return self._load_architecture(self.clouds[0].architecture) if self.clouds else None
+            return self._named_architecture()
         except Exception as reason:  # a bad file, an unknown name
             return reason
+
+    def _named_architecture(self) -> Architecture | None:
+        """By the Cloud, or in a stack without one by the stack's configuration."""
+        from blueprint.architecture.loader import NAMES, load_architecture  # noqa: PLC0415 - pydantic, when it is needed
+
+        if self.clouds:
+            return self._load_architecture(self.clouds[0].architecture)
+        if self._architecture_file is None:
+            return None
+        own = self._architecture_file
+        return load_architecture(own if own in NAMES else str(_ROOT / own))
 
     def _load_architecture(self, name: str) -> Architecture:
         from blueprint.architecture.loader import NAMES, load_architecture  # noqa: PLC0415 - pydantic, when it is needed
@@ -191,23 +210,39 @@ class Facts:
 
     @cached_property
     def workloads(self) -> tuple[Workload, ...]:
-        """Everything that puts pods on nodes."""
-        return workloads(self.resources)
+        """Everything that puts pods on nodes, clusters of operators included."""
+        own = workloads(self.resources, by_target(self.autoscalers))
+        return (*own, *(each.workload for each in self.operated))
+
+    @cached_property
+    def operated(self) -> tuple[Operated, ...]:
+        """Clusters of operators, with the objects that an operator creates for each."""
+        return tuple(operated(self.resources))
+
+    @cached_property
+    def autoscalers(self) -> tuple[Autoscaler, ...]:
+        """What changes the number of a workload's pods."""
+        return autoscalers(self.resources)
+
+    @cached_property
+    def network_policies(self) -> tuple[NetworkPolicy, ...]:
+        """NetworkPolicies."""
+        return network_policies(self.resources)
 
     @cached_property
     def budgets(self) -> tuple[Budget, ...]:
         """Disruption budgets."""
-        return budgets(self.resources)
+        return (*budgets(self.resources), *(each.budget for each in self.operated if each.budget))
 
     @cached_property
     def services(self) -> tuple[Service, ...]:
         """Kubernetes Services."""
-        return services(self.resources)
+        return (*services(self.resources), *(each.service for each in self.operated))
 
     @cached_property
     def config_maps(self) -> tuple[ConfigMap, ...]:
         """ConfigMaps."""
-        return config_maps(self.resources)
+        return (*config_maps(self.resources), *(each.settings for each in self.operated))
 
     @cached_property
     def namespaces(self) -> Mapping[str, Labels]:

@@ -39,7 +39,8 @@ _TABLES = (
     remediation=f"Taint as many nodes as the row dedicates with {DEDICATED}=<service>:NoSchedule: give more servers "
     "the role controller, or name a smaller architecture.",
     subjects=lambda facts: facts.clouds,
-    not_applicable_reason="the stack has no Cloud component, so no reference architecture is named",
+    not_applicable_reason="the stack has no Cloud component",
+    needs_architecture=True,
     parameters={"taint": f"{DEDICATED}=<service>:NoSchedule"},
 )
 def dedicated_nodes_are_there(facts: Facts, _cloud: Cloud) -> Iterator[Problem]:
@@ -81,6 +82,7 @@ def dedicated_nodes_are_there(facts: Facts, _cloud: Cloud) -> Iterator[Problem]:
     subjects=lambda facts: facts.workloads,
     applies=lambda facts, workload: facts.architecture is not None and not workload.node_agent,
     not_applicable_reason="no workload that a reference architecture could exclude from a node",
+    needs_architecture=True,
     parameters={"node agents": f"DaemonSets in {', '.join(SYSTEM_NAMESPACES)} or of class system-node-critical"},
 )
 def dedicated_nodes_admit_guests(facts: Facts, workload: Workload) -> Iterator[Problem]:
@@ -138,6 +140,7 @@ def _admits_as_light(owner: Row, guest: Row) -> bool:
     subjects=lambda facts: facts.workloads,
     applies=_light_guest,
     not_applicable_reason="no light service can run on dedicated nodes that admit light services",
+    needs_architecture=True,
     parameters={"limit": "`light` of the architecture: 1 core and 4 GiB"},
     since="0.3.0",
 )
@@ -177,6 +180,7 @@ def _is_exclusive(facts: Facts, workload: Workload) -> bool:
     subjects=lambda facts: facts.workloads,
     applies=_is_exclusive,
     not_applicable_reason="no workload belongs to a row with exclusive nodes",
+    needs_architecture=True,
     since="0.2.0",
 )
 def alone_on_own_nodes(facts: Facts, workload: Workload) -> Iterator[Problem]:

@@ -102,6 +102,7 @@ def _several_instances(facts: Facts, workload: Workload) -> bool:
     subjects=lambda facts: facts.workloads,
     applies=_several_instances,
     not_applicable_reason="no service of the architecture, quorums apart, runs several instances on distinct nodes",
+    needs_architecture=True,
     parameters={"domain": SERVER},
     since="0.2.0",
 )

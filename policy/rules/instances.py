@@ -39,6 +39,7 @@ def _counted_row(facts: Facts, workload: Workload) -> bool:
     subjects=lambda facts: facts.workloads,
     applies=_counted_row,
     not_applicable_reason=_NO_ROW,
+    needs_architecture=True,
 )
 def instances_match_row(facts: Facts, workload: Workload) -> Iterator[Problem]:
     """A row with "at least" allows more. Workloads of one row (one for each member) count together.
@@ -73,6 +74,7 @@ def _counted_quorum(facts: Facts, group: Group) -> bool:
     subjects=pod_groups,
     applies=_counted_quorum,
     not_applicable_reason="no quorum of the stack has a row in its reference architecture",
+    needs_architecture=True,
     enforcement={PRODUCTION: Enforcement.ADVISORY, LAB: Enforcement.ADVISORY},
     since="0.4.0",
 )
@@ -105,6 +107,7 @@ def quorum_larger_than_row(facts: Facts, group: Group) -> Iterator[Problem]:
         workload.is_long_running and (row := facts.row(workload)) is not None and row.everywhere
     ),
     not_applicable_reason="no workload of the stack belongs to a row that runs everywhere",
+    needs_architecture=True,
 )
 def everywhere_rows_are_daemons(facts: Facts, workload: Workload) -> Iterator[Problem]:
     """The nodes of a pool are those with its label. The DaemonSets of one row together must reach all of them."""
@@ -133,7 +136,8 @@ def everywhere_rows_are_daemons(facts: Facts, workload: Workload) -> Iterator[Pr
     sources=_TABLES,
     remediation="Add the service, or annotate its workload with quorate.io/row.",
     subjects=lambda facts: facts.clouds,
-    not_applicable_reason="the stack has no Cloud component, so no reference architecture is named",
+    not_applicable_reason="the stack has no Cloud component",
+    needs_architecture=True,
 )
 def every_row_has_workload(facts: Facts, _cloud: Cloud) -> Iterator[Problem]:
     """Retired services need no workload."""

@@ -36,6 +36,7 @@ def _balanced(facts: Facts, workload: Workload) -> bool:
     subjects=lambda facts: facts.workloads,
     applies=_balanced,
     not_applicable_reason="no workload of the stack belongs to a row that requires a load balancer",
+    needs_architecture=True,
 )
 def load_balanced_row_has_service(facts: Facts, workload: Workload) -> Iterator[Problem]:
     """The selector is compared with the labels of the pods, not with names."""

@@ -87,6 +87,7 @@ def _several(facts: Facts, workload: Workload) -> bool:
     subjects=lambda facts: facts.workloads,
     applies=_replaced,
     not_applicable_reason="no workload of the architecture has several instances",
+    needs_architecture=True,
     since="0.2.0",
 )
 def rollout_keeps_service(facts: Facts, workload: Workload) -> Iterator[Problem]:

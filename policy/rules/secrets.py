@@ -9,6 +9,7 @@ import clear_text
 from policy.facts.commands import LOCAL, REMOTE, WORDS
 from policy.facts.kubernetes.node import is_machine
 from policy.facts.kubernetes.workload import kubernetes_kind
+from policy.facts.libvirt import CLOUD_INIT
 from policy.facts.pods import POD_TYPES, Pods, pods
 from policy.facts.properties import Properties
 from policy.facts.resource import Resource
@@ -16,8 +17,6 @@ from policy.facts.stack import Facts
 from policy.findings import Severity
 from policy.rule import Problem, Source, rule
 from policy.wording import join_names
-
-CLOUD_INIT = "libvirt:index/cloudInitDisk:CloudInitDisk"
 
 
 @dataclass(frozen=True)
@@ -31,14 +30,18 @@ class Holder:
 
 
 def holders(facts: Facts) -> Iterator[Holder]:
-    """Pods, ConfigMaps, Secrets, machines with their files, commands, cloud-init."""
+    """Pods, ConfigMaps, Secrets, machines with their files, commands, cloud-init, clusters of operators."""
+    custom = {each.workload for each in facts.operated}
     for each in pods(facts):
-        if each.workload is not None:
+        if each.workload is not None and each.workload not in custom:
             yield Holder(each.resource, each.title, lambda each=each: _in_pods(each))
     for resource in facts.resources:
         look = _look(resource)
         if look:
             yield Holder(resource, f"{resource.type.rpartition(':')[2]} {resource.name}", look)
+    for cluster in facts.operated:
+        spec = cluster.resource.props.at("spec")
+        yield Holder(cluster.resource, cluster.workload.title, lambda spec=spec: _in_tree(spec, "spec"))
 
 
 def _look(resource: Resource) -> Callable[[], Iterator[str]] | None:
@@ -85,6 +88,32 @@ def _in_command(props: Properties) -> Iterator[str]:
 def _in_texts(texts: Properties, what: str) -> Iterator[str]:
     for name in texts.keys():  # noqa: SIM118 - a Properties is no mapping
         yield from _named(texts.at(name), name, "its data") if not what else _in_text(texts.at(name), f"{what}{name}")
+
+
+def _in_tree(tree: Properties, where: str) -> Iterator[str]:
+    """Every text of a custom resource: passwords under their names, and settings of the product."""
+    for key in tree.keys():  # noqa: SIM118 - a Properties is no mapping
+        yield from _in_leaf(tree.at(key), key, f"{where}.{key}", where)
+
+
+def _in_leaf(value: Properties, key: str, path: str, where: str) -> Iterator[str]:
+    if value.sealed() or not value.given():
+        return
+    if value.is_mapping():
+        yield from _in_tree(value, path)
+    elif value.is_list():
+        for item in value.items():
+            yield from _in_item(item, path)
+    elif value.is_text():
+        yield from _named(value, key, where)
+
+
+def _in_item(item: Properties, path: str) -> Iterator[str]:
+    """An item of a list: an environment variable has a name and a value."""
+    if item.is_mapping() and item.at("name").given() and item.at("value").given():
+        yield from _named(item.at("value"), item.at("name").text(), path)
+    else:
+        yield from _in_leaf(item, "", path, path)
 
 
 def _named(value: Properties, name: str, where: str) -> Iterator[str]:

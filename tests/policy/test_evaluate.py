@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator
 from policy.facts.kubernetes.workload import Workload
 from policy.facts.stack import Facts
 from policy.findings import Enforcement, Severity, Verdict, resource_name
-from policy.rule import Problem, Rule, Source, evaluate, rule
-from tests.policy.world import UNKNOWN, Given, facts, stack, workload
+from policy.rule import NO_ARCHITECTURE, Problem, Rule, Source, evaluate, rule
+from policy.rules.instances import instances_match_row
+from tests.policy.world import UNKNOWN, Given, cloud, facts, stack, workload
 
 GIVEN = [stack(), workload("good"), workload("bad", replicas=1), workload("odd", replicas=0)]
 
@@ -41,6 +42,18 @@ def made(subjects: object = None) -> Rule[Workload]:
 def verdicts(given: Iterable[Given], judged: Rule[Workload]) -> dict[str, tuple[Verdict, str]]:
     findings = evaluate(judged, facts(given), Enforcement.MANDATORY)
     return {resource_name(each.resource): (each.verdict, each.message) for each in findings}
+
+
+def test_a_rule_that_compares_with_an_architecture_says_that_there_is_none() -> None:
+    for given, reason in ((GIVEN[:1], NO_ARCHITECTURE), ([stack(), cloud()], instances_match_row.not_applicable_reason)):
+        (finding,) = evaluate(instances_match_row, facts(given), Enforcement.MANDATORY)
+        assert (finding.verdict, finding.message) == (Verdict.NOT_APPLICABLE, reason)
+
+
+def test_a_stack_without_a_cloud_names_its_architecture_in_its_configuration() -> None:
+    for name in ("100", "blueprint/architecture/100.yaml"):
+        judged = Facts(facts([stack()]).resources, architecture_file=name)
+        assert judged.required_architecture.name == "100"
 
 
 def test_one_subject_does_not_hide_another() -> None:

@@ -48,8 +48,8 @@ class Given:
     """Names of what it depends on."""
     parent: str = ""
     """Name of the component that it belongs to."""
-    provider: str = ""
-    """The connection (`uri`) of its provider."""
+    provider: str = "provider"
+    """The connection (`uri`) of its provider; empty for a component, which has none."""
 
     @property
     def urn(self) -> str:
@@ -363,4 +363,5 @@ def _sdk_resource(given: Given) -> PolicyResource:
     props = proxy.unknown_checking_proxy(json_format.MessageToDict(message(given.props)))
     options = PolicyResourceOptions(given.protected, [], None, [], PolicyCustomTimeouts(0, 0, 0), [], None)
     provider = PolicyProviderResource("pulumi:providers:x", {"uri": given.provider}, "provider", "provider")
+    provider = provider if given.provider else None
     return PolicyResource(given.type, props, given.urn, given.name, options, provider, None, [], {})

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from contract import COMPANION_OF, ROW
+from policy.facts.kubernetes.autoscalers import Autoscaler, Scaled
 from policy.facts.kubernetes.quantity import Resources, resources
 from policy.facts.kubernetes.selectors import Labels, Selector, label_map, label_selector, requirement
 from policy.facts.properties import Properties
@@ -96,17 +97,27 @@ _ANY_ADDRESS = "0.0.0.0"  # noqa: S104 - read, not bound
 class Workload:
     """A Kubernetes object that makes pods."""
 
-    def __init__(self, resource: Resource, kind: str) -> None:
+    def __init__(
+        self,
+        resource: Resource,
+        kind: str,
+        *,
+        title: str = "",
+        program: str = "",
+        scaled: Scaled | None = None,
+    ) -> None:
+        """`title`: what a message calls it, if not its kind and name. `program`: what it runs, where that is certain.
+
+        `scaled`: the autoscalers of the stack.
+        """
         self.resource = resource
         self.kind = kind
+        self.title = title or f"{kind} {resource.name}"
+        self.program = program
+        self._scaled = scaled or {}
         self._object = resource.props
         self._template = self._object.at(*_TEMPLATE[kind])
         self.pod = self._template.at("spec")
-
-    @property
-    def title(self) -> str:
-        """What a message calls it."""
-        return f"{self.kind} {self.resource.name}"
 
     @cached_property
     def namespace(self) -> str:
@@ -139,9 +150,11 @@ class Workload:
 
     @cached_property
     def replicas(self) -> int | None:
-        """Pods that it keeps; None for one on every node."""
+        """Pods that it keeps, with an autoscaler the fewest; None for one on every node."""
         if self.kind == "DaemonSet":
             return None
+        if self.autoscaler:
+            return self.autoscaler.least
         if self.kind == "Job":
             return self._object.at("spec", "parallelism").number(1)
         if self.kind == "CronJob":
@@ -205,6 +218,11 @@ class Workload:
     def strategy(self) -> Properties:
         """How a Deployment or DaemonSet replaces its pods."""
         return self._object.at("spec", "strategy" if self.kind == "Deployment" else "updateStrategy")
+
+    @cached_property
+    def autoscaler(self) -> Autoscaler | None:
+        """What changes its number of pods."""
+        return self._scaled.get((self.namespace, self.kind, self.name)) if self._scaled else None
 
     @property
     def is_long_running(self) -> bool:
@@ -321,13 +339,13 @@ def _requests(container: Properties) -> Resources:
     )
 
 
-def workloads(those: Iterable[Resource]) -> tuple[Workload, ...]:
-    """Every workload among these resources."""
+def workloads(those: Iterable[Resource], scaled: Scaled | None = None) -> tuple[Workload, ...]:
+    """Every workload among these resources. `scaled`: the autoscalers of the stack."""
     found: list[Workload] = []
     for resource in those:
         kind = kubernetes_kind(resource)
         if kind in _TEMPLATE:
-            found.append(Workload(resource, kind))
+            found.append(Workload(resource, kind, scaled=scaled))
     return tuple(found)
 
 

@@ -4,6 +4,7 @@ from tests.policy.cases import Case
 from tests.policy.tables import (
     api,
     capacity,
+    closed_world,
     commands,
     control_plane,
     dedication,
@@ -18,6 +19,7 @@ from tests.policy.tables import (
     masters,
     messaging,
     monitoring,
+    network,
     pinning,
     privileges,
     quorum_sizes,
@@ -57,6 +59,8 @@ CASES: tuple[Case, ...] = (
     *privileges.CASES,
     *secrets.CASES,
     *virt.CASES,
+    *network.CASES,
+    *closed_world.CASES,
     *enforcement.CASES,
     *waivers.CASES,
 )

@@ -1,0 +1,75 @@
+"""Autoscalers: what changes the number of a workload's pods.
+
+A VerticalPodAutoscaler changes requests, not the number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from policy.facts.properties import Malformed, NotKnown
+from policy.facts.resource import Resource
+
+HORIZONTAL = tuple(
+    f"kubernetes:autoscaling/{version}:HorizontalPodAutoscaler" for version in ("v1", "v2", "v2beta1", "v2beta2")
+)
+KEDA = "kubernetes:keda.sh/v1alpha1:ScaledObject"
+
+Target = tuple[str, str, str]
+"""Namespace, kind and name of a workload."""
+
+
+@dataclass(frozen=True)
+class Autoscaler:
+    """A HorizontalPodAutoscaler, or KEDA's ScaledObject."""
+
+    resource: Resource
+
+    @property
+    def title(self) -> str:
+        """What a message calls it."""
+        return f"{self.resource.type.rpartition(':')[2]} {self.resource.name}"
+
+    @property
+    def target(self) -> Target:
+        """The workload that it scales; KEDA's default kind is Deployment."""
+        namespace = self.resource.props.at("metadata", "namespace").text("default")
+        reference = self.resource.props.at("spec", "scaleTargetRef")
+        return namespace, reference.at("kind").text("Deployment"), reference.at("name").text()
+
+    @property
+    def least(self) -> int:
+        """The fewest pods: by default 1, and 0 with KEDA."""
+        spec = self.resource.props.at("spec")
+        return spec.at("minReplicaCount").number(0) if self._is_keda else spec.at("minReplicas").number(1)
+
+    @property
+    def most(self) -> int:
+        """The most pods; KEDA's default is 100."""
+        spec = self.resource.props.at("spec")
+        return spec.at("maxReplicaCount").number(100) if self._is_keda else spec.at("maxReplicas").number(self.least)
+
+    @property
+    def _is_keda(self) -> bool:
+        return self.resource.type == KEDA
+
+
+Scaled = Mapping[Target, Autoscaler]
+"""The autoscaler of each workload that has one."""
+
+
+def autoscalers(resources: Iterable[Resource]) -> tuple[Autoscaler, ...]:
+    """Every autoscaler among these resources."""
+    return tuple(Autoscaler(each) for each in resources if each.type in (*HORIZONTAL, KEDA))
+
+
+def by_target(known: Iterable[Autoscaler]) -> Scaled:
+    """The autoscalers by their target. One whose target is unknown is left out: its own rule reports it."""
+    found: dict[Target, Autoscaler] = {}
+    for each in known:
+        try:
+            found[each.target] = each
+        except (NotKnown, Malformed):
+            continue
+    return found

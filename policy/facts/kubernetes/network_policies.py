@@ -1,0 +1,109 @@
+"""NetworkPolicies: which pods may connect to which, on which port.
+
+Kubernetes' own rules: a pod that no policy selects for a direction is open; the rules of several policies add up.
+Policies do not apply to pods on the node's network. A range of addresses is for what is outside the cluster: it admits
+pods only if it is every address.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from policy.facts.kubernetes.selectors import Labels, Selector, label_selector
+from policy.facts.kubernetes.workload import Workload
+from policy.facts.properties import Properties
+from policy.facts.resource import Resource
+
+TYPES = ("kubernetes:networking.k8s.io/v1:NetworkPolicy", "kubernetes:extensions/v1beta1:NetworkPolicy")
+Direction = Literal["Ingress", "Egress"]
+
+_PEERS: Mapping[Direction, str] = {"Ingress": "from", "Egress": "to"}
+_ALL_ADDRESSES = ("0.0.0.0/0", "::/0")
+_NAMESPACE_NAME = "kubernetes.io/metadata.name"
+
+
+@dataclass(frozen=True)
+class NetworkPolicy:
+    """A NetworkPolicy."""
+
+    resource: Resource
+
+    @property
+    def title(self) -> str:
+        """What a message calls it."""
+        return f"NetworkPolicy {self.resource.name}"
+
+    @property
+    def namespace(self) -> str:
+        return self.resource.props.at("metadata", "namespace").text("default")
+
+    @property
+    def _spec(self) -> Properties:
+        return self.resource.props.at("spec")
+
+    def limits(self, workload: Workload, direction: Direction) -> bool:
+        """Whether it limits the connections of the workload's pods in this direction."""
+        if workload.namespace != self.namespace or direction not in self._directions:
+            return False
+        selector = label_selector(self._spec.at("podSelector")) or Selector()
+        return selector.selects(workload.labels) and not workload.pod.at("hostNetwork").flag()
+
+    def admits(
+        self,
+        direction: Direction,
+        other: Workload,
+        receiver: Workload,
+        port: int | None,
+        namespaces: Mapping[str, Labels],
+    ) -> bool:
+        """Whether a rule of it admits connections with pods of the other workload on a TCP port of the receiver.
+
+        `port`: None for some port, whichever it is. `namespaces`: labels of the namespaces that the stack creates.
+        """
+        return any(
+            self._admits_pods(rule.at(_PEERS[direction]), other, namespaces)
+            and _admits_port(rule.at("ports"), receiver, port)
+            for rule in self._spec.at(direction.lower()).items()
+        )
+
+    @property
+    def _directions(self) -> tuple[str, ...]:
+        written = self._spec.at("policyTypes").words()
+        return written or (("Ingress", "Egress") if self._spec.at("egress").given() else ("Ingress",))
+
+    def _admits_pods(self, peers: Properties, other: Workload, namespaces: Mapping[str, Labels]) -> bool:
+        known = list(peers.items())
+        return not known or any(self._selects(peer, other, namespaces) for peer in known)
+
+    def _selects(self, peer: Properties, other: Workload, namespaces: Mapping[str, Labels]) -> bool:
+        if peer.at("ipBlock").given():
+            return peer.at("ipBlock", "cidr").text() in _ALL_ADDRESSES
+        there, labels = other.namespace, namespaces.get(other.namespace, {})
+        wanted = label_selector(peer.at("namespaceSelector"))
+        here = there == self.namespace if wanted is None else wanted.selects({**labels, _NAMESPACE_NAME: there})
+        return here and (label_selector(peer.at("podSelector")) or Selector()).selects(other.labels)
+
+
+def _admits_port(ports: Properties, receiver: Workload, port: int | None) -> bool:
+    written = list(ports.items())
+    if not written or port is None:
+        return True
+    return any(each.at("protocol").text("TCP") == "TCP" and _is_in(each, receiver, port) for each in written)
+
+
+def _is_in(written: Properties, receiver: Workload, port: int) -> bool:
+    """Whether a port, a range of ports or a port by its name is this one."""
+    first = written.at("port").quantity()
+    if first is None:
+        return True
+    if isinstance(first, str):
+        named = (each for container in receiver.pod.at("containers").items() for each in container.at("ports").items())
+        return any(each.at("name").text() == first and each.at("containerPort").number(0) == port for each in named)
+    return first <= port <= written.at("endPort").number(first)
+
+
+def network_policies(resources: Iterable[Resource]) -> tuple[NetworkPolicy, ...]:
+    """Every NetworkPolicy among these resources."""
+    return tuple(NetworkPolicy(each) for each in resources if each.type in TYPES)

@@ -1,0 +1,77 @@
+"""A closed world: what no rule reads is named."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from policy.facts.known_types import RENDERING, KnownTypes
+from policy.facts.properties import NotKnown
+from policy.facts.resource import Resource
+from policy.facts.stack import Facts
+from policy.findings import Severity
+from policy.rule import Problem, Source, rule
+
+LIBVIRT = "libvirt:"
+_URN = "urn:"
+HELM_RELEASE = "kubernetes:helm.sh/v3:Release"
+
+
+@dataclass(frozen=True)
+class Unread:
+    """A resource of which something is not read, or the stack, if all of it is."""
+
+    resource: Resource
+    title: str
+    problem: Problem | None = None
+
+
+def _unread(facts: Facts) -> Iterator[Unread]:
+    known = KnownTypes(facts.resources)
+    found = [
+        Unread(each, f"{each.type} {each.name}", None if known.is_known(each) else _problem(each))
+        for each in facts.resources
+        if not known.is_known(each) or _has_unknown_host(each)
+    ]
+    yield from found
+    if facts.resources and not found:
+        yield Unread(Resource("pulumi:pulumi:Stack", facts.stack_urn, "stack", dict), "the stack")
+
+
+def _has_unknown_host(resource: Resource) -> bool:
+    return resource.type.startswith(LIBVIRT) and resource.provider.startswith(_URN)
+
+
+def _problem(resource: Resource) -> Problem:
+    """Why no rule reads it, and what to write instead."""
+    if resource.type == HELM_RELEASE:
+        return Problem(
+            "the objects of a Helm release are not resources of the stack, so no rule reads them",
+            "a Chart (kubernetes:helm.sh/v4:Chart), whose objects are resources",
+        )
+    if resource.type in RENDERING:
+        return Problem("no object of it is rendered in this preview", "objects that are resources of the stack")
+    return Problem("no rule reads resources of this type", "a type that the policy pack evaluates, or a waiver")
+
+
+@rule(
+    id="resource-is-known",
+    title="Every resource is of a type that the policy pack evaluates or knows to be harmless",
+    severity=Severity.HIGH,
+    rationale="A Helm release, a custom resource or another cloud's resource can contain a quorum that no rule has "
+    "evaluated. Without this rule, a stack could pass because of what was not read.",
+    sources=(Source("project", "Scope", 1),),
+    remediation="Use resources that the pack reads: a Chart instead of a Release, a workload or a cluster of a known "
+    "operator instead of another custom resource, a libvirt provider with a uri. Otherwise review the resource, and "
+    "waive the rule for it with the reason why it cannot cost a quorum its members or data.",
+    subjects=_unread,
+    not_applicable_reason="the stack has no resource",
+    parameters={"known types": "policy/facts/known_types.py", "operators": "policy/facts/operators.py"},
+    since="0.4.0",
+)
+def resource_is_known(_facts: Facts, unread: Unread) -> Iterator[Problem]:
+    """By its type. The host of a libvirt resource is known by the uri of its provider."""
+    if unread.problem:
+        yield unread.problem
+    elif _has_unknown_host(unread.resource):
+        raise NotKnown(unread.resource.name, "the uri of the libvirt provider, which names the physical host,")

@@ -1,0 +1,110 @@
+"""Networks and numbers of a quorum: policies that separate members, autoscalers that change their number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from policy.facts.kubernetes.autoscalers import Autoscaler
+from policy.facts.kubernetes.network_policies import Direction, NetworkPolicy
+from policy.facts.kubernetes.workload import Workload
+from policy.facts.programs import Quorum
+from policy.facts.quorums import Group, is_member, is_quorum, pod_groups, pods
+from policy.facts.stack import Facts
+from policy.findings import Severity
+from policy.rule import Problem, Source, rule
+from policy.wording import join_names, pluralize
+
+PEER_PORTS: Mapping[Quorum, tuple[int, ...]] = {
+    Quorum.ETCD: (2380,),
+    Quorum.GALERA: (4567,),
+    Quorum.RABBITMQ: (4369, 25672),
+    Quorum.LOGS: (9300,),
+    Quorum.ZOOKEEPER: (2888, 3888),
+    Quorum.CONSUL: (8300, 8301),
+    Quorum.VAULT: (8201,),
+    Quorum.MONGODB: (27017,),
+    Quorum.SENTINEL: (26379,),
+    Quorum.POSTGRES: (5432,),
+}
+"""TCP ports on which members find and elect each other, by each product's default. Any port will do for other kinds."""
+_DIRECTIONS: tuple[Direction, ...] = ("Egress", "Ingress")
+
+
+def _limiting(facts: Facts, workload: Workload, direction: Direction) -> list[NetworkPolicy]:
+    return [each for each in facts.network_policies if each.limits(workload, direction)]
+
+
+def _is_limited(facts: Facts, group: Group) -> bool:
+    if not facts.network_policies or not is_quorum(facts, group):
+        return False
+    return any(_limiting(facts, each, direction) for each in group.workloads for direction in _DIRECTIONS)
+
+
+def _pairs(facts: Facts, group: Group) -> Iterator[tuple[Workload, Workload]]:
+    """Each sender and receiver; pods of one workload connect with each other as well."""
+    for one in group.workloads:
+        yield from ((one, other) for other in group.workloads if other is not one or pods(facts, one) > 1)
+
+
+@rule(
+    id="network-policy-admits-members",
+    title="NetworkPolicies admit connections between the members of a quorum",
+    severity=Severity.CRITICAL,
+    rationale="Members that a NetworkPolicy cuts off from each other form no majority, or lose it at the next restart. "
+    "A policy that selects pods rejects everything that no rule of it admits.",
+    sources=(Source("project", "Quorums", 12),),
+    remediation="Add a rule to the policy that admits the members' own pods, by their labels, on the ports on which "
+    "they find each other, for ingress and for egress.",
+    subjects=pod_groups,
+    applies=_is_limited,
+    not_applicable_reason="no NetworkPolicy selects members of a quorum",
+    parameters={str(kind): ", ".join(map(str, ports)) for kind, ports in PEER_PORTS.items()},
+    since="0.4.0",
+)
+def network_policy_admits_members(facts: Facts, group: Group) -> Iterator[Problem]:
+    """A port is admitted if any of the policies admits it. Pods on the node's network are not limited."""
+    ports: tuple[int | None, ...] = PEER_PORTS.get(group.kind, (None,)) if group.kind else (None,)
+    blocked: dict[str, set[int | None]] = {}
+    for sender, receiver in _pairs(facts, group):
+        for direction in _DIRECTIONS:
+            limited, other = (sender, receiver) if direction == "Egress" else (receiver, sender)
+            policies = _limiting(facts, limited, direction)
+            for port in ports if policies else ():
+                if not any(each.admits(direction, other, receiver, port, facts.namespaces) for each in policies):
+                    names = join_names([each.title for each in policies])
+                    blocked.setdefault(f"{names} ({direction.lower()})", set()).add(port)
+    for what, closed in blocked.items():
+        numbers = join_names([str(port) for port in closed if port is not None])
+        yield Problem(
+            f"{what} admits no connections between members{f' on port {numbers}' if numbers else ''}",
+            "a rule that admits the members' pods",
+        )
+
+
+def _scales_members(facts: Facts, autoscaler: Autoscaler) -> bool:
+    target = autoscaler.target
+    members = (each for each in facts.workloads if is_member(facts, each))
+    return any((each.namespace, each.kind, each.name) == target for each in members)
+
+
+@rule(
+    id="autoscaler-keeps-members",
+    title="No autoscaler changes the number of members of a quorum",
+    severity=Severity.HIGH,
+    rationale="A quorum that grows or shrinks with its load passes through even sizes, and loses members that nobody "
+    "has removed from its member list. Rules on sizes count the autoscaler's fewest pods.",
+    sources=(Source("project", "Quorums", 13),),
+    remediation="Remove the autoscaler, or set its minimum and maximum to the number of members.",
+    subjects=lambda facts: facts.autoscalers,
+    applies=_scales_members,
+    not_applicable_reason="no autoscaler scales a member of a quorum",
+    since="0.4.0",
+)
+def autoscaler_keeps_members(_facts: Facts, autoscaler: Autoscaler) -> Iterator[Problem]:
+    """A minimum that equals the maximum changes nothing."""
+    if autoscaler.least != autoscaler.most:
+        _, kind, name = autoscaler.target
+        yield Problem(
+            f"scales {kind} {name} between {autoscaler.least} and {pluralize(autoscaler.most, 'member')}",
+            "a fixed number of members",
+        )
