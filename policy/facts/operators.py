@@ -21,7 +21,6 @@ from policy.facts.resource import Resource
 Tree = dict[str, Any]
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
-_SETTINGS = "settings"
 
 
 @dataclass(frozen=True)
@@ -77,8 +76,9 @@ def _operated(resource: Resource, read: Callable[[str, object], _Members]) -> Op
     given = resource.plain()
     name = _at(given, "metadata", "name") or resource.name
     metadata = {"name": name, "namespace": _at(given, "metadata", "namespace")}
+    settings = f"{kubernetes_kind(resource)}:{name}"  # no ConfigMap of the stack can have a colon in its name
     members = read(name, given.get("spec"))
-    template = {"metadata": {"labels": members.labels}, "spec": _with_settings(members.pod)}
+    template = {"metadata": {"labels": members.labels}, "spec": _mounting(members.pod, settings)}
     spec: Tree = {"replicas": members.replicas, "serviceName": name, "template": template}
     if members.claims:
         spec["volumeClaimTemplates"] = [{"metadata": {"name": "data"}, "spec": {}}]
@@ -96,18 +96,16 @@ def _operated(resource: Resource, read: Callable[[str, object], _Members]) -> Op
         Workload(made(spec=spec), "StatefulSet", title=title, program=members.program),
         Service(made(spec={"clusterIP": "None", "selector": members.labels})),
         Budget(made(spec=budget)) if budget is not None else None,
-        ConfigMap(made(metadata={**metadata, "name": _SETTINGS}, data=members.files)),
+        ConfigMap(made(metadata={**metadata, "name": settings}, data=members.files)),
     )
 
 
-def _with_settings(pod: object) -> object:
+def _mounting(pod: object, settings: str) -> object:
     """The same pod, which mounts the settings that the operator writes."""
     if not isinstance(pod, dict):
         return pod
     known = cast("Tree", pod)
-    volumes = known.get("volumes") or []
-    mounted: object = [*volumes, {"name": _SETTINGS, "configMap": {"name": _SETTINGS}}]
-    return {**known, "volumes": mounted if isinstance(volumes, list) else volumes}
+    return {**known, "volumes": _with(known.get("volumes"), {"name": "settings", "configMap": {"name": settings}})}
 
 
 def _rabbitmq(name: str, spec: object) -> _Members:
@@ -184,9 +182,8 @@ def _ceph(_name: str, spec: object) -> _Members:
     )
     affinity: object = _part(placement, "nodeAffinity") | _part(placement, "podAntiAffinity")
     if not together or together is UNKNOWN:
-        written = _at(affinity, "podAntiAffinity", _REQUIRED) or []
-        one = _term(UNKNOWN if together is UNKNOWN else HOSTNAME, labels)
-        terms: object = [*cast("list[object]", written), one] if isinstance(written, list) else written
+        own = _term(UNKNOWN if together is UNKNOWN else HOSTNAME, labels)
+        terms = _with(_at(affinity, "podAntiAffinity", _REQUIRED), own)
         affinity = {**_part(placement, "nodeAffinity"), "podAntiAffinity": {_REQUIRED: terms}}
     image = _at(spec, "cephVersion", "image") or "ceph"
     pod = _pod("mon", image, placement, ("tolerations", "topologySpreadConstraints"))
@@ -260,6 +257,13 @@ def _at(tree: object, *keys: str) -> Any:
 def _first(*values: object) -> object:
     """The first value that is written."""
     return next((each for each in values if each is not None), None)
+
+
+def _with(items: object, item: object) -> object:
+    """A list, or nothing, with one more item; a value that is no list stays as it is."""
+    if items is None:
+        return [item]
+    return [*cast("list[object]", items), item] if isinstance(items, list) else items
 
 
 def _part(tree: object, key: str) -> Tree:

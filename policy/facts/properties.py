@@ -70,6 +70,10 @@ class Properties:
         for index, item in enumerate(cast("list[object]", value)):
             yield Properties(item, self._resource, f"{self._path}[{index}]")
 
+    def is_known(self) -> bool:
+        """Whether the engine has a value, or there is none."""
+        return not isinstance(self._value, _Unknown)
+
     def given(self) -> bool:
         """Whether there is a value at all."""
         return self._known() is not None

@@ -97,7 +97,8 @@ def _in_tree(tree: Properties, where: str) -> Iterator[str]:
 
 
 def _in_leaf(value: Properties, key: str, path: str, where: str) -> Iterator[str]:
-    if value.sealed() or not value.given():
+    """An unknown value counts only under the name of a secret: most of a custom resource is no secret."""
+    if value.sealed() or not (value.is_known() or clear_text.under_name(key, "unknown")) or not value.given():
         return
     if value.is_mapping():
         yield from _in_tree(value, path)

@@ -45,7 +45,10 @@ def verdicts(given: Iterable[Given], judged: Rule[Workload]) -> dict[str, tuple[
 
 
 def test_a_rule_that_compares_with_an_architecture_says_that_there_is_none() -> None:
-    for given, reason in ((GIVEN[:1], NO_ARCHITECTURE), ([stack(), cloud()], instances_match_row.not_applicable_reason)):
+    for given, reason in (
+        (GIVEN[:1], NO_ARCHITECTURE),
+        ([stack(), cloud()], instances_match_row.not_applicable_reason),
+    ):
         (finding,) = evaluate(instances_match_row, facts(given), Enforcement.MANDATORY)
         assert (finding.verdict, finding.message) == (Verdict.NOT_APPLICABLE, reason)
 

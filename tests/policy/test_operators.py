@@ -11,7 +11,7 @@ from policy.facts.operators import OPERATORS
 from policy.facts.stack import PRODUCTION
 from policy.findings import Enforcement, Finding, Verdict, resource_name
 from policy.rule import evaluate
-from tests.policy.world import UNKNOWN, Given, Props, facts, stack
+from tests.policy.world import UNKNOWN, Given, Props, config_map, facts, stack
 from tests.sound.cases.operators import BUDGET, ceph, etcd, mariadb, percona, postgres, rabbitmq
 from tests.sound.sound import node, nodes
 
@@ -142,3 +142,9 @@ def test_any_specification_is_read_without_an_error(kind: str, spec: object) -> 
     found = reported(given, Verdict.NOT_EVALUATED)
     assert not [each.message for each in found if "the rule failed with" in each.message]
     assert "resource-is-known" not in {each.rule for each in (*found, *reported(given))}
+
+
+def test_a_config_map_of_the_stack_is_not_taken_for_the_operators_settings() -> None:
+    for name in ("settings", "broker"):
+        other = config_map(name, {"other.conf": "size = small\n"})
+        assert broken_rules("broker", *nodes(4), rabbitmq(rabbitmq={}), BUDGET, other) == {"rabbitmq-quorum-queues"}

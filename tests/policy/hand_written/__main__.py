@@ -1,18 +1,21 @@
 """A stack that somebody wrote by hand: plain Kubernetes, libvirt and SSH, and nothing of Quorate's.
 
 A database and a queue as Deployments of two, all on one server; a virtual machine, and one that is made with care;
-commands on hosts over SSH; a password in the environment, and one where it belongs.
+commands on hosts over SSH; a password in the environment, and one where it belongs. Clusters of operators, one of them
+of an operator that no rule reads, an autoscaler, a NetworkPolicy and a component of its own.
 """
 
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import pulumi
 import pulumi_command as command
 import pulumi_kubernetes as kubernetes
 import pulumi_libvirt as libvirt
 from pulumi_kubernetes.apps import v1 as apps
+from pulumi_kubernetes.batch import v1 as batch
 from pulumi_kubernetes.core import v1 as core
 from pulumi_kubernetes.meta import v1 as meta
 
@@ -56,6 +59,49 @@ core.Pod("debug", metadata=meta.ObjectMetaArgs(name="debug"), spec=core.PodSpecA
 
 libvirt.Domain("vm", name="vm", memory=4096, vcpu=2, type="qemu")
 libvirt.Domain("vm-with-care", name="vm2", memory=4096, vcpu=2, opts=pulumi.ResourceOptions(protect=True))
+
+
+class App(pulumi.ComponentResource):
+    """A component: it groups resources and is nothing by itself."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__("hand:written:App", name)
+        opts = pulumi.ResourceOptions(provider=rendered, parent=self)
+        core.ConfigMap("settings", metadata=meta.ObjectMetaArgs(name="settings"), data={"size": "small"}, opts=opts)
+
+
+def custom(name: str, version: str, kind: str, spec: dict[str, Any]) -> None:
+    metadata = meta.ObjectMetaArgs(name=name)
+    kubernetes.apiextensions.CustomResource(
+        name, api_version=version, kind=kind, metadata=metadata, spec=spec, opts=opts
+    )
+
+
+App("app")
+custom("broker", "rabbitmq.com/v1beta1", "RabbitmqCluster", {"replicas": 2, "image": "rabbitmq:4.1"})
+custom("kafka", "kafka.strimzi.io/v1beta2", "Kafka", {"kafka": {"replicas": 2}})
+kubernetes.autoscaling.v2.HorizontalPodAutoscaler(
+    "scaler",
+    metadata=meta.ObjectMetaArgs(name="scaler"),
+    spec={"scale_target_ref": {"kind": "Deployment", "name": "queue"}, "min_replicas": 2, "max_replicas": 5},
+    opts=opts,
+)
+kubernetes.networking.v1.NetworkPolicy(
+    "closed",
+    metadata=meta.ObjectMetaArgs(name="closed"),
+    spec={"pod_selector": {"match_labels": {"app": "db"}}, "policy_types": ["Ingress"]},
+    opts=opts,
+)
+kubernetes.yaml.v2.ConfigGroup("empty", objs=[], opts=pulumi.ResourceOptions(provider=rendered))
+mirror = core.ContainerArgs(name="mirror", image="docker.io/library/busybox")
+nightly = core.PodTemplateSpecArgs(spec=core.PodSpecArgs(containers=[mirror], restart_policy="Never"))
+job = batch.JobTemplateSpecArgs(spec=batch.JobSpecArgs(template=nightly))
+batch.CronJob(
+    "mirror",
+    metadata=meta.ObjectMetaArgs(name="mirror"),
+    spec=batch.CronJobSpecArgs(schedule="@daily", job_template=job),
+    opts=opts,
+)
 
 
 def at(host: str) -> command.remote.ConnectionArgs:

@@ -9,12 +9,12 @@ known = resource_is_known
 URN = "urn:pulumi:test::quorate::pulumi:providers:libvirt::default"
 
 
-def of_type(type_: str, name: str = "it", **more: str) -> Given:
-    return Given(type_, name, {}, **more)
+def of_type(type_: str, name: str = "it", provider: str = "provider") -> Given:
+    return Given(type_, name, {}, provider=provider)
 
 
 def component(type_: str, name: str = "group") -> Given:
-    return replace(of_type(type_, name), provider="")
+    return of_type(type_, name, provider="")
 
 
 UNREAD = (
