@@ -108,5 +108,6 @@ def test_the_trees_difference_names_files_and_lines() -> None:
     after = replaced(CLOUD, machine_pool("compute", 5, files={"/etc/kubelet.yaml": "a: 1\n"}))
     text = patch(facts(CLOUD).resources, facts(after).resources)
     assert text == (
-        "--- /dev/null\n+++ head/machines/compute-1 and the rest of its pool/root/etc/kubelet.yaml\n@@ -0,0 +1 @@\n+a: 1\n"
+        "--- /dev/null\n+++ head/machines/compute-1 and the rest of its pool/root/etc/kubelet.yaml\n"
+        "@@ -0,0 +1 @@\n+a: 1\n"
     )
