@@ -13,7 +13,7 @@ from policy.wording import join_names
 
 
 def _applies(facts: Facts, workload: Workload) -> bool:
-    if facts.profile != PRODUCTION or not is_member(facts, workload):
+    if facts.profile != PRODUCTION or not facts.nodes or not is_member(facts, workload):
         return False
     return any(node.is_pinned is not None for node in facts.eligible(workload))
 

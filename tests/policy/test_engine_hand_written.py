@@ -39,6 +39,8 @@ BROKEN = {
     "kafka": {"resource-is-known"},
     "scaler": {"autoscaler-keeps-members"},
     "closed": set[str](),
+    "group": set[str](),
+    "group:default/inside": {"images-pinned", "no-floating-tag"},
     "empty": {"resource-is-known"},
     "mirror": {"images-pinned", "no-floating-tag"},
     "vm": {"resource-is-known", "hypervisor-known"},

@@ -11,9 +11,11 @@ from policy.facts.operators import OPERATORS
 from policy.facts.stack import PRODUCTION
 from policy.findings import Enforcement, Finding, Verdict, resource_name
 from policy.rule import evaluate
+from tests.policy.tables.network import autoscaler
 from tests.policy.world import UNKNOWN, Given, Props, config_map, facts, stack
 from tests.sound.cases.operators import BUDGET, ceph, etcd, mariadb, percona, postgres, rabbitmq
 from tests.sound.sound import node, nodes
+from tests.sound.sound import quorum as sound_quorum
 
 NOT_APART = {"one-instance-per-node", "one-member-per-server", "quorum-survives-host"}
 
@@ -148,3 +150,18 @@ def test_a_config_map_of_the_stack_is_not_taken_for_the_operators_settings() -> 
     for name in ("settings", "broker"):
         other = config_map(name, {"other.conf": "size = small\n"})
         assert broken_rules("broker", *nodes(4), rabbitmq(rabbitmq={}), BUDGET, other) == {"rabbitmq-quorum-queues"}
+
+
+def test_an_autoscaled_quorum_has_its_fewest_members() -> None:
+    given = [*nodes(3), *sound_quorum("rabbitmq", "rabbitmq"), autoscaler(least=2, most=3)]
+    assert {each.rule for each in reported(given)} == {
+        "rabbitmq-size",
+        "budget-keeps-majority",
+        "autoscaler-keeps-members",
+    }
+
+
+def test_an_unknown_value_of_a_custom_resource_is_a_secret_only_under_the_name_of_one() -> None:
+    for spec, undecided in (({"storageClassName": UNKNOWN}, False), ({"password": UNKNOWN}, True)):
+        found = reported([*nodes(4), rabbitmq(persistence=spec), BUDGET], Verdict.NOT_EVALUATED)
+        assert ("no-clear-secrets" in {each.rule for each in found}) == undecided

@@ -92,6 +92,13 @@ kubernetes.networking.v1.NetworkPolicy(
     spec={"pod_selector": {"match_labels": {"app": "db"}}, "policy_types": ["Ingress"]},
     opts=opts,
 )
+inside: dict[str, Any] = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "inside"},
+    "spec": {"containers": [{"name": "inside", "image": "docker.io/library/busybox"}]},
+}
+kubernetes.yaml.v2.ConfigGroup("group", objs=[inside], opts=pulumi.ResourceOptions(provider=rendered))
 kubernetes.yaml.v2.ConfigGroup("empty", objs=[], opts=pulumi.ResourceOptions(provider=rendered))
 mirror = core.ContainerArgs(name="mirror", image="docker.io/library/busybox")
 nightly = core.PodTemplateSpecArgs(spec=core.PodSpecArgs(containers=[mirror], restart_policy="Never"))

@@ -33,6 +33,7 @@ CASES = (
     case(pinned, "a lab", cloud(profile="lab"), quorum(), nodes(False, False, False)),
     case(pinned, "no quorum", cloud(), workload("keystone", "keystone"), nodes(False)),
     case(pinned, "machines that do not tell", cloud(), quorum(), machines("rabbitmq")),
+    case(pinned, "no machine at all", cloud(), quorum()),
     case(pinned, "unknown", cloud(), quorum(), nodes(True, UNKNOWN, True), undecided="rabbitmq"),
     case(pinned, "unknown profile", cloud(profile=UNKNOWN), quorum(), nodes(True), undecided="rabbitmq"),
 )
