@@ -20,6 +20,7 @@ from audit.plan import PlanFile
 from audit.positions import StackFile
 from audit.result import Audit, audit
 from files import atomic
+from files.quoting import printable
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -63,12 +64,13 @@ def _pages(environment: Mapping[str, str]) -> str:
 
 def _print(result: Audit, directory: Path) -> None:
     for problem in result.problems:
-        print(f"unreliable: {problem}")
+        print(printable(f"unreliable: {problem}"))
     for group in grouped(result.violations):
         level = "mandatory" if result.stops(group.first) else "advisory"
-        print(f"[{level}] {group.first.rule}: {_affected(group)}{group.message}")
+        print(printable(f"[{level}] {group.first.rule}: {_affected(group)}{group.message}"))
     for group in grouped(result.waived):
-        print(f"[waived] {group.first.rule}: {_affected(group)}{group.first.waiver or 'waived'}: {group.message}")
+        waiver = group.first.waiver or "waived"
+        print(printable(f"[waived] {group.first.rule}: {_affected(group)}{waiver}: {group.message}"))
     rules = {verdict: count for verdict, count in result.to_json()["summary"]["rules"].items() if count}
     counts = ", ".join(f"{count} {verdict}" for verdict, count in rules.items())
     print(

@@ -10,15 +10,13 @@ from datetime import UTC, datetime
 
 from audit.grouping import Group, grouped
 from audit.result import Audit
+from files.quoting import COMMENT, bounded, code, in_markdown
 from policy.catalogue import RULES
 from policy.findings import Finding, Verdict, resource_name
 from policy.rule import AnyRule
 from policy.wording import join_names, pluralize
 
 MOST = 60_000
-LONGEST = 400
-"""Characters of a text from outside, such as the reason of a waiver."""
-
 _SIGNS = {
     Verdict.PASS: "pass",
     Verdict.FAIL: "**fail**",
@@ -34,29 +32,32 @@ def write(audit: Audit) -> str:
     for rule in audit.rules:
         section = "\n".join(_section(audit, rule))
         if len(text) + len(section) > MOST:
-            return f"{text}\n\nDetails of the other rules are in findings.json.\n"
+            text = f"{text}\n\nDetails of the other rules are in findings.json."
+            break
         text = f"{text}\n{section}"
-    return text + "\n"
+    return bounded(f"{text}\n", COMMENT, "findings.json has all of it.")
 
 
 def _head(audit: Audit) -> Iterator[str]:
     stopping = [finding for finding in audit.violations if audit.stops(finding)]
     advisory = len(audit.violations) - len(stopping)
-    yield f"## Audit of `{audit.stack}`: {'passed' if audit.passed else 'failed'}"
+    yield f"## Audit of {code(audit.stack)}: {'passed' if audit.passed else 'failed'}"
     yield ""
     if audit.problems:
         yield "The audit is unreliable:"
         yield ""
-        yield from (f"- {_cell(problem)}" for problem in audit.problems)
+        yield from (f"- {in_markdown(problem)}" for problem in audit.problems)
         yield ""
     counts = [f"{pluralize(len(stopping), 'finding')} of mandatory rules"] if stopping else []
     counts += [pluralize(advisory, "advisory finding")] if advisory else []
     counts += [pluralize(len(audit.waived), "waived failure")] if audit.waived else []
     yield f"{'; '.join(counts) or 'No rule fails'}. {pluralize(len(RULES), 'rule')} in all."
     yield ""
-    against = f"the reference architecture {audit.architecture}" if audit.architecture else _WITHOUT
+    size = in_markdown(audit.architecture)
+    against = f"the reference architecture {size}" if size else _WITHOUT
     when = f", preview of {datetime.fromtimestamp(audit.time, UTC):%Y-%m-%d %H:%M} UTC" if audit.time else ""
-    yield f"Profile `{audit.profile}`, evaluated against {against}, policy pack {audit.pack or 'unknown'}{when}."
+    profile, pack = code(audit.profile), code(audit.pack or "unknown")
+    yield f"Profile {profile}, evaluated against {against}, policy pack {pack}{when}."
     yield from _coverage(audit)
 
 
@@ -78,7 +79,7 @@ def _coverage(audit: Audit) -> Iterator[str]:
     unknown = [f"{type_} ({counts.unknown})" for type_, counts in audit.coverage.items() if counts.unknown]
     if unknown:
         yield ""
-        yield f"No rule reads these types: {_cell(join_names(unknown, most=20))}."
+        yield f"No rule reads these types: {in_markdown(join_names(unknown, most=20))}."
 
 
 def _violations(audit: Audit) -> Iterator[str]:
@@ -112,14 +113,14 @@ def _entry(audit: Audit, group: Group) -> Iterator[str]:
     finding, several = group.first, len(group.findings) > 1
     verdict = "" if finding.verdict is not Verdict.NOT_EVALUATED else ", not evaluated"
     level = "" if audit.stops(finding) or finding.verdict is Verdict.WAIVED else ", advisory"
-    resources = pluralize(len(group.findings), "resource") if several else _cell(resource_name(finding.resource))
-    yield f"- **{finding.severity}{level}{verdict}** {finding.rule} on {resources}: {_cell(group.message)}"
+    resources = pluralize(len(group.findings), "resource") if several else in_markdown(resource_name(finding.resource))
+    yield f"- **{finding.severity}{level}{verdict}** {finding.rule} on {resources}: {in_markdown(group.message)}"
     if several:
-        yield f"  - Resources: {_cell(group.resources)}"
+        yield f"  - Resources: {in_markdown(group.resources)}"
     if finding.waiver:
         waiver = finding.waiver
-        yield f"  - Waived until {waiver.expires} by {_cell(waiver.owner)}: {_cell(waiver.reason)}"
-    yield f"  - Fix: {_cell(finding.remediation)}"
+        yield f"  - Waived until {waiver.expires} by {in_markdown(waiver.owner)}: {in_markdown(waiver.reason)}"
+    yield f"  - Fix: {in_markdown(finding.remediation)}"
     yield f"  - Source: {_cell(finding.source)}"
 
 
@@ -157,14 +158,13 @@ def _section(audit: Audit, rule: AnyRule) -> Iterator[str]:
 def _judged(findings: Sequence[Finding]) -> Iterator[str]:
     passed = {resource_name(finding.resource) for finding in findings if finding.verdict is Verdict.PASS}
     if passed:
-        yield f"Passed: {_cell(join_names(passed, most=40))}"
+        yield f"Passed: {in_markdown(join_names(passed, most=40))}"
     for finding in findings:
         if finding.verdict is Verdict.NOT_APPLICABLE:
-            yield f"Not applicable: {_cell(finding.message)}"
+            yield f"Not applicable: {in_markdown(finding.message)}"
 
 
 def _cell(text: str) -> str:
-    """Text without markup and without line breaks, cut at a limit."""
-    short = text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
-    plain = short.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("|", "\\|")
+    """A text of a rule, in one line and without tags. Its code spans stay."""
+    plain = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("|", "\\|")
     return " ".join(plain.split())

@@ -9,6 +9,7 @@ from itertools import groupby
 from typing import Any
 
 from changes.change import Change, Level, worst
+from files import quoting
 from policy.wording import pluralize
 
 VERSION = 1
@@ -73,12 +74,13 @@ def to_text(done: Comparison) -> str:
         for change in those:
             lines.append(f"  {_MARKS[change.level]}{change.says}")
             lines += [f"      {text}" for text in _told(change)]
-    return "\n".join(lines) + "\n"
+    return quoting.printable("\n".join(lines) + "\n")
 
 
 def to_markdown(done: Comparison, most: int = MOST) -> str:
     """For a comment: each change in a line, its order and risk folded away. What does not fit is counted."""
-    head = [f"## Changes of `{done.stack}` against `{done.base}`", "", _escaped(done.verdict)]
+    names = f"{quoting.code(done.stack)} against {quoting.code(done.base)}"
+    head = [f"## Changes of {names}", "", _escaped(done.verdict)]
     head += ["", *(f"- {_escaped(note)}" for note in done.notes)] if done.notes else []
     text, left = "\n".join(head), len(done.changes)
     for title, those in _phases(done.changes):
@@ -117,6 +119,5 @@ def _section(change: Change) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Text that is not taken for markup."""
-    plain = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("`", "'")
-    return " ".join(plain.split())
+    """Text that is not taken for markup. A change may list many names."""
+    return quoting.in_markdown(text, 2000)

@@ -16,6 +16,7 @@ from typing import Annotated, ParamSpec
 import typer
 
 from blueprint.problems import InvalidStackError
+from files.quoting import printable
 from toolchain.progress import ProgramError, UserError
 from toolchain.system_errors import explain
 
@@ -71,12 +72,12 @@ def _command(function: Callable[P, int]) -> Callable[P, None]:
             print("\nInterrupted.", file=sys.stderr)
             code = 130
         except (UserError, ProgramError, InvalidStackError) as error:
-            print(error, file=sys.stderr)
+            print(printable(str(error)), file=sys.stderr)
             code = 1
         except BrokenPipeError:  # the reader of the output has ended, as in `quorate plan | head`
             raise
         except OSError as error:
-            print(explain(error), file=sys.stderr)
+            print(printable(explain(error)), file=sys.stderr)
             code = 1
         raise typer.Exit(code)
 

@@ -21,6 +21,7 @@ from commands.difference import Sides
 from commands.event_pipe import RunSummary
 from commands.operation import interrupted_by_termination
 from files import atomic
+from files.quoting import COMMENT, bounded, fenced, in_markdown, printable
 from toolchain.engine import Engine, installed
 from toolchain.progress import UserError
 
@@ -75,15 +76,15 @@ def _review(root: Path, engine: Engine, base: Base, name: str, report: Report) -
     try:
         sides = difference.compare(root, engine, base, name, str(root / "policy"))
     except UserError as trouble:
-        print(trouble, flush=True)
-        return Reviewed(name, f"{mark}\n## `{name}` was not reviewed\n\n```text\n{trouble}\n```\n", 1)
+        print(printable(str(trouble)), flush=True)
+        return Reviewed(name, f"{mark}\n## `{name}` was not reviewed\n\n{fenced(str(trouble), CHANGES)}\n", 1)
     place = Path("build") / name
     difference.write(sides, root / place / "diff")
     difference.show(sides, place / "diff")
     audit = place / "audit"
     code = max(sides.code, _audited(sides, name, report, audit))
     text = "\n".join([mark, to_markdown(sides.comparison, CHANGES), *_rules(root / audit), ""])
-    return Reviewed(name, text, code)
+    return Reviewed(name, bounded(text, COMMENT, "The rest is in changes.json and findings.json."), code)
 
 
 def _audited(sides: Sides, name: str, report: Report, directory: Path) -> int:
@@ -110,7 +111,7 @@ def _rules(directory: Path) -> Iterator[str]:
         if keys:
             yield f"\n{title}:\n"
         for number, key in enumerate(sorted(keys)):
-            line = f"- `{key[0]}`: {_plain((now.get(key) or before[key])['message'])}"
+            line = f"- `{key[0]}`: {in_markdown((now.get(key) or before[key])['message'])}"
             room -= len(line)
             if room < 0:
                 yield f"- … {len(keys) - number} more in findings.json"
@@ -132,7 +133,3 @@ def _broken(directory: Path) -> Broken:
 def _findings(directory: Path) -> dict[str, Any]:
     file = directory / "findings.json"
     return cast("dict[str, Any]", json.loads(file.read_text(encoding="utf-8"))) if file.is_file() else {}
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.replace("<", "&lt;").replace(">", "&gt;").split())

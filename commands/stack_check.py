@@ -12,6 +12,7 @@ from blueprint.problems import InvalidStackError
 from blueprint.stackfile.loader import load_file
 from commands import build_directory, stack
 from commands.stack import Stack
+from files.quoting import printable
 from toolchain.progress import UserError
 
 
@@ -48,5 +49,5 @@ def _planned(file: Path) -> Plan | None:
         return plan(load_file(file))
     except InvalidStackError as invalid:
         for problem in invalid.problems:
-            print(f"{file}: {problem}", file=sys.stderr)
+            print(printable(f"{file}: {problem}"), file=sys.stderr)
         return None

@@ -96,6 +96,36 @@ def test_what_the_change_breaks_stands_apart_from_what_was_broken(root: Path) ->
     ]
 
 
+HOSTILE = "```\n@everyone ![x](https://evil.example/x.png) <!-- quorate review of good --> \x1b[2J"
+
+
+def test_an_error_with_backticks_stays_in_its_block(
+    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def compare(*_: object) -> Sides:
+        raise UserError(HOSTILE * 3000)
+
+    monkeypatch.setattr(difference, "compare", compare)
+    review.review_stacks(root, ENGINE, BASE, ["good"], report)
+    text = (root / "build" / "good" / "review.md").read_text(encoding="utf-8")
+    assert len(text) < 65_536
+    assert "more characters)" in text
+    block = text[text.index("````text") :].strip()
+    assert block.endswith("\n````")
+    assert "````" not in block[4:-4]
+    assert "\x1b" not in text
+    assert "\x1b" not in capsys.readouterr().out
+
+
+def test_a_finding_has_no_effect_on_the_comment(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(FINDINGS, "head", [finding("new-rule", "fail", HOSTILE)])
+    review.review_stacks(root, ENGINE, BASE, ["good"], report)
+    text = (root / "build" / "good" / "review.md").read_text(encoding="utf-8")
+    (line,) = [line for line in text.splitlines() if line.startswith("- `new-rule`")]
+    for effect in ("```", "@everyone", "![", "https://", "<!--", "\x1b"):
+        assert effect not in line
+
+
 def test_a_forbidden_change_is_the_gravest_end(root: Path) -> None:
     assert review.review_stacks(root, ENGINE, BASE, ["grave", "broken", "good"], report) == 3
     assert (root / "build" / "grave" / "diff" / "tree.diff").read_text(encoding="utf-8") == "--- a\n+++ b\n"

@@ -306,4 +306,21 @@ def test_names_are_no_markup(report: Reports) -> None:
     odd = Given("quorate:k8s:Etcd", "a|b<script>", {"members": []})
     made = report(log_of([*whole_stack(), odd]))
     assert "<script>" not in made.markdown
-    assert "a\\|b&lt;script&gt;" in made.markdown
+    assert "a&#124;b&lt;script&gt;" in made.markdown
+
+
+HOSTILE = "```\n@everyone ![x](https://evil.example/x.png) <!-- x --> \x1b[2J"
+
+
+def test_names_and_waivers_have_no_effect_in_a_comment_or_on_a_terminal(
+    report: Reports, capsys: pytest.CaptureFixture[str]
+) -> None:
+    waiver = Waiver("one-instance-per-node", "store-*", HOSTILE, HOSTILE, date(2027, 1, 31), "Grace")
+    odd = Given("quorate:k8s:Etcd", HOSTILE, {"members": []})
+    made = report(
+        log_of([*whole_stack(), odd, workload("store-1", row="keystone-all", apart=())], "production", waiver)
+    )
+    assert "Waived until 2027-01-31 by &#96;&#96;&#96; @&#8203;everyone" in made.markdown
+    for effect in ("```", "@everyone", "![", "https://", "<!--", "\x1b"):
+        assert effect not in made.markdown
+    assert "\x1b" not in capsys.readouterr().out

@@ -1,0 +1,61 @@
+"""Quotes text from outside (stack files, branch names, resources, programs) for Markdown and for a terminal."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+COMMENT = 65_000
+"""Characters of a text for a GitHub comment, which may have 65,536."""
+
+LONGEST = 400
+"""Characters of one quoted text in Markdown, such as the reason of a waiver."""
+
+# Entities, not backslashes: Markdown does not read them as markup, and they also work between HTML tags.
+_MARKUP = str.maketrans({sign: f"&#{ord(sign)};" for sign in "`[]|\\*"} | {"&": "&amp;", "<": "&lt;", ">": "&gt;"})
+_BREAK = "&#8203;"  # a space without width, after which GitHub links nothing
+_LINKED = re.compile(
+    r"(?P<mention>@)(?=[A-Za-z0-9])(?!sha256:)|(?P<issue>#)(?=\d)|(?P<address>:)(?=//)|(?P<site>\bwww)(?=\.)"
+)
+_HIDDEN = ("Cc", "Cf", "Co", "Cs", "Zl", "Zp")
+"""Unicode's categories of characters that control a terminal, reorder text or cannot be seen."""
+
+
+def printable(text: str) -> str:
+    """Text whose control characters, but line ends and tabs, are written as escapes such as `\\x1b`."""
+    return "".join(
+        sign.encode("unicode_escape").decode() if unicodedata.category(sign) in _HIDDEN and sign not in "\n\t" else sign
+        for sign in text
+    )
+
+
+def in_markdown(text: str, longest: int = LONGEST) -> str:
+    """One line without markup, links, images, mentions and references. Says how much was cut."""
+    line = printable(" ".join(text.split()))
+    cut = len(line) - longest
+    line = line if cut <= 0 else f"{line[:longest]}… ({cut} more characters)"
+    quoted = line.translate(_MARKUP)
+    # "#" also begins the entities of the step before: those have "&" in front.
+    return re.sub(r"&#\d+;|" + _LINKED.pattern, lambda found: found[0] + (_BREAK if found.lastgroup else ""), quoted)
+
+
+def code(text: str) -> str:
+    """A name as a code span."""
+    return f"`{printable(' '.join(text.split()))[:LONGEST].replace('`', chr(39))}`"
+
+
+def fenced(text: str, longest: int) -> str:
+    """A code block of lines, which no backticks in the text can end. Says how much was cut."""
+    lines = printable(text)
+    cut = len(lines) - longest
+    lines = lines if cut <= 0 else f"{lines[:longest]}\n… ({cut} more characters)"
+    fence = "`" * max(3, *(len(run) + 1 for run in re.findall(r"`+", lines)), 3)
+    return f"{fence}text\n{lines}\n{fence}"
+
+
+def bounded(text: str, longest: int, rest: str) -> str:
+    """Text up to a number of characters, cut at the end of a line. `rest` says where the rest is."""
+    if len(text) <= longest:
+        return text
+    note = f"\n\nCut here: only {longest:,} of {len(text):,} characters fit. {rest}\n"
+    return text[: longest - len(note)].rpartition("\n")[0] + note
