@@ -33,12 +33,16 @@ def read(path: Path, largest: int = LARGEST) -> str:
     """Returns the text of a file of at most `largest` bytes. Raises UnreadableError; the reason never has content."""
     try:
         # Without O_NONBLOCK, opening a named pipe waits for a writer.
-        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:  # noqa: PTH123 - a descriptor
-            mode = os.fstat(file.fileno()).st_mode
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            mode = os.fstat(descriptor).st_mode
             if not S_ISREG(mode):
                 reason = next((reason for is_kind, reason in _KINDS if is_kind(mode)), "it is not a regular file")
                 raise UnreadableError(reason)
-            content = file.read(largest + 1)
+            with os.fdopen(descriptor, "rb", closefd=False) as file:
+                content = file.read(largest + 1)
+        finally:
+            os.close(descriptor)
     except OSError as error:
         raise UnreadableError(_reason(error)) from None
     except ValueError:  # a null character, or half of a surrogate pair

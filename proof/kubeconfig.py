@@ -167,7 +167,7 @@ def _from_plugin(user: Document) -> Document:
         raise _Invalid(f"credential plugin {quoted(command[0])} gave no answer in 60 s") from None
     except OSError as error:
         raise _Invalid(
-            f"credential plugin {quoted(command[0])} cannot be run: {os.strerror(error.errno or 0)}"
+            f"credential plugin {quoted(command[0])} cannot be run: {os.strerror(error.errno or 0).lower()}"
         ) from None
     except (ValueError, RecursionError):
         raise _Invalid(f"credential plugin {quoted(command[0])} printed no ExecCredential in JSON") from None

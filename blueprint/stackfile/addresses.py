@@ -21,24 +21,31 @@ def problems(settings: Settings, addressed: Mapping[str, Sequence[str]]) -> Iter
     named = {"pods": networks.pods, "services": networks.services}
     if networks.management:
         named["management"] = networks.management
-    for name, network in named.items():
-        if reason := _unusable(network.network_address) or _unusable(network.broadcast_address):
-            yield Problem(
-                f"quorate:networks.{name}", f"{network} {reason}; write a private network, such as 10.20.0.0/16"
-            )
+    unusable = list(_unusable_networks(named))
+    yield from unusable
+    if unusable:
+        return  # what is in such a network is checked once it is right
     for (first, left), (second, right) in combinations(named.items(), 2):
         if left.overlaps(right):
             yield Problem(
                 f"quorate:networks.{second}", f"{right} overlaps {first} {left}; write networks that do not overlap"
             )
     yield from _sizes(networks, len(addressed))
-    unusable: dict[str, list[str]] = {}
+    wrongs: dict[str, list[str]] = {}
     for address, names in addressed.items():
         if wrong := _machine(IPv4Address(address), networks):
-            unusable.setdefault(wrong, []).append(f"{names[0]} has {address}")
-    for wrong, machines in unusable.items():
+            wrongs.setdefault(wrong, []).append(f"{names[0]} has {address}")
+    for wrong, machines in wrongs.items():
         more = f" ({len(machines) - 1} more machines have this error)" if len(machines) > 1 else ""
         yield Problem("quorate:servers", f"{machines[0]}, {wrong}{more}")
+
+
+def _unusable_networks(named: Mapping[str, IPv4Network]) -> Iterator[Problem]:
+    for name, network in named.items():
+        if reason := _unusable(network.network_address) or _unusable(network.broadcast_address):
+            yield Problem(
+                f"quorate:networks.{name}", f"{network} {reason}; write a private network, such as 10.20.0.0/16"
+            )
 
 
 def _sizes(networks: Networks, machines: int) -> Iterator[Problem]:

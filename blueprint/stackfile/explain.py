@@ -13,7 +13,7 @@ from blueprint.problems import Problem, shown
 from blueprint.stackfile import values
 from blueprint.stackfile.reader import NAMESPACE
 from blueprint.stackfile.settings import Settings
-from suggestion import did_you_mean, look_alike
+from suggestion import closest, did_you_mean, look_alike
 
 _PATTERNS = {
     r"^20[0-9][0-9]\.[12]$": 'an OpenStack release such as "2026.1"',
@@ -28,6 +28,24 @@ _PATTERNS = {
 def path(error: ErrorDetails) -> str:
     """Where the error is, such as `quorate:servers[2].vms[0].ram`."""
     return key_of(location(error), {})
+
+
+def causes(errors: Sequence[ErrorDetails]) -> list[ErrorDetails]:
+    """The errors without those that follow from another.
+
+    A list whose only entry is wrong counts as empty, and the key that was meant by an unknown one as missing.
+    """
+    unknown = [location(error) for error in errors if error["type"] == "extra_forbidden"]
+    wrong = {location(error)[:end] for error in errors for end in range(len(location(error)))}
+
+    def follows(error: ErrorDetails) -> bool:
+        loc = location(error)
+        if error["type"] == "missing":
+            near = [str(other[-1]) for other in unknown if other[:-1] == loc[:-1]]
+            return any(closest(word, _fields_at(loc[:-1])) == loc[-1] for word in near)
+        return error["type"] == "too_short" and loc in wrong
+
+    return [error for error in errors if not follows(error)]
 
 
 def problem(error: ErrorDetails, raw: Mapping[str, Any]) -> Problem:

@@ -42,9 +42,8 @@ def _validate(configuration: reader.Configuration) -> Settings:
     plain = {key: value for key, value in configuration.raw.items() if key not in reader.SECRETS}
     settings, errors = _parse(plain)
     # A value that must not be there at all needs no second message, which might repeat it.
-    problems += [
-        explain.problem(error, plain) for error in errors[:_MOST_ERRORS] if not explain.path(error).startswith(secret)
-    ]
+    told = explain.causes(errors[:_MOST_ERRORS])
+    problems += [explain.problem(error, plain) for error in told if not explain.path(error).startswith(secret)]
     if settings is None:
         # What stands beside a broken entry is judged as well: one run, all problems.
         settings, _ = _parse(without_broken(plain, errors))

@@ -6,13 +6,14 @@ virtual machines on their hosts), the planner whether they suffice for the archi
 
 from __future__ import annotations
 
-from ipaddress import IPv4Address, IPv4Network
+from ipaddress import IPv4Network
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, WithJsonSchema
 from pydantic.alias_generators import to_camel
 
 from blueprint.stackfile.values import (
+    Address,
     Cores,
     Digests,
     DiskSize,
@@ -21,6 +22,7 @@ from blueprint.stackfile.values import (
     Instances,
     Names,
     Namespace,
+    Network,
     Number,
     PlainValue,
     PoolsOfNames,
@@ -96,7 +98,7 @@ class VirtualMachine(Strict):
     cpu: Annotated[Cores, Field(description="virtual CPUs")]
     ram: Annotated[Gib, Field(description="GiB")]
     disk: Annotated[DiskSize, Field(description="GiB")] = 100
-    address: Annotated[IPv4Address, Field(description="counts up with the number of its server, as the server's does")]
+    address: Annotated[Address, Field(description="counts up with the number of its server, as the server's does")]
     roles: Annotated[tuple[Role, ...], Field(min_length=1)]
     pool: Pools = {}
     host_key: HostKeys = {}
@@ -111,7 +113,7 @@ class Server(Strict):
 
     name: Names
     address: Annotated[
-        IPv4Address,
+        Address,
         Field(
             description="address of number 1 of a pattern (see countFrom); number n has the address n - 1 further on"
         ),
@@ -150,9 +152,9 @@ class Images(Strict):
 class Networks(Strict):
     """Networks of the cloud. The defaults carry 2,000 nodes with 256 pod addresses each."""
 
-    management: Annotated[IPv4Network | None, Field(description="every address of the stack lies in it")] = None
-    pods: IPv4Network = IPv4Network("172.16.0.0/13")
-    services: IPv4Network = IPv4Network("172.24.0.0/16")
+    management: Annotated[Network | None, Field(description="every address of the stack lies in it")] = None
+    pods: Network = IPv4Network("172.16.0.0/13")
+    services: Network = IPv4Network("172.24.0.0/16")
 
 
 class JumpHost(Strict):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any
 
@@ -16,7 +17,7 @@ from pydantic_core import PydanticCustomError
 
 import image_reference
 from blueprint.patterns import check_name, expand
-from blueprint.problems import quoted
+from blueprint.problems import quoted, shown
 
 ERROR = "quorate"
 """pydantic's type of an error whose text is the whole message."""
@@ -112,6 +113,21 @@ def _project_path(value: str) -> str:
     return value
 
 
+def _network(value: object, handler: Callable[[object], IPv4Network]) -> IPv4Network:
+    """Python's reasons, such as host bits that are set, are not the words of a stack file."""
+    try:
+        return handler(value)
+    except ValidationError:
+        raise error(f"{shown(value)} does not fit; write an IPv4 network such as 10.20.0.0/16") from None
+
+
+def _address(value: object, handler: Callable[[object], IPv4Address]) -> IPv4Address:
+    try:
+        return handler(value)
+    except ValidationError:
+        raise error(f"{shown(value)} does not fit; write an IPv4 address such as 10.20.0.11") from None
+
+
 def _plain_value(value: object, handler: Callable[[object], Any]) -> Any:
     """One error for a value that is none of the types, instead of one for each."""
     try:
@@ -134,6 +150,8 @@ Digest = Annotated[str, StringConstraints(pattern=r"^sha256:[0-9a-f]{64}$")]
 Digests = Annotated[dict[str, Digest], AfterValidator(_image_names)]
 ProjectPath = Annotated[str, AfterValidator(_project_path)]
 """A path inside the directory of the project, also after its symbolic links are followed."""
+Address = Annotated[IPv4Address, WrapValidator(_address)]
+Network = Annotated[IPv4Network, WrapValidator(_network)]
 PlainValue = Annotated[
     str | int | Annotated[float, Field(allow_inf_nan=False)] | bool,
     WrapValidator(_plain_value),

@@ -1,0 +1,22 @@
+"""Bad inputs as data: each has the one message that it must get. test_bad_inputs.py runs them."""
+
+from __future__ import annotations
+
+from tests.unit.bad_inputs import (
+    addresses,
+    architectures,
+    kubeconfigs,
+    numbers,
+    paths,
+    secrets,
+    text,
+    topologies,
+    values,
+)
+from tests.unit.bad_inputs.case import Bad
+
+CASES: dict[str, Bad] = {
+    f"{module.__name__.rpartition('.')[2]}: {name}": bad
+    for module in (addresses, architectures, kubeconfigs, numbers, paths, secrets, text, topologies, values)
+    for name, bad in module.CASES.items()
+}

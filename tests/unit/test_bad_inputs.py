@@ -1,0 +1,48 @@
+"""Every bad input gets its one message; none ends in a traceback, waits, fills the memory or repeats a secret."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.stacks import ROOT
+from tests.unit.bad_inputs import CASES
+from tests.unit.bad_inputs.case import Bad, messages
+
+PYTHON = re.compile(r"Value error|Traceback|\[Errno|Error\b|<class|\('|\bNone\b|\bTrue\b|\bFalse\b|[a-z]_[a-z]+_error")
+MEGABYTES, SECONDS = 500, 5
+
+
+@pytest.mark.parametrize("bad", CASES.values(), ids=list(CASES))
+def test_it_gets_its_one_message(bad: Bad, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = messages(bad, tmp_path)
+    assert found[:1], "accepted"
+    assert found[0].startswith(bad.said)
+    assert len(found) == bad.messages, found
+    for message in found:
+        assert not PYTHON.search(message)
+        assert "hunter2" not in message
+        assert message.isprintable()
+        assert len(message) < 1400
+
+
+def test_none_takes_long_or_fills_the_memory(tmp_path: Path) -> None:
+    """All of them in one process, with limits that the operating system enforces."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.unit.bad_inputs.sweep", str(tmp_path), str(MEGABYTES), str(SECONDS)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    slow = [line for line in done.stdout.splitlines() if line.startswith("slow")]
+    assert not slow
+    assert len(done.stdout.splitlines()) == len(CASES) + 1, done.stdout[-500:]
+    assert int(done.stdout.splitlines()[-1].removeprefix("peak ")) < MEGABYTES
