@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from itertools import islice
 from pathlib import Path
 from typing import Any, cast
@@ -21,15 +21,12 @@ def read(path: Path, form: str, dates: Collection[str] = ()) -> dict[str, Any]:
     try:
         text = text_file.read(path)
         document = yaml_reader.read(text)
+        wrong = _misleading(text, document, dates)
         value: object = document.value
     except text_file.UnreadableError as error:
         raise InvalidStackError([Problem(str(path), f"cannot be read: {error}; write {form}")]) from None
     except yaml_reader.YamlError as error:
         raise InvalidStackError([Problem(str(path), f"is not valid YAML: {error}")]) from None
-    wrong = [*yaml_traps.hidden_characters(text)]
-    if not wrong and document.node is not None:
-        wrong += islice(yaml_traps.traps(document.node, dates=dates), _MOST_TRAPS)
-    wrong += _twice(document)
     if wrong:
         raise InvalidStackError([Problem(str(path), message) for message in wrong])
     if not isinstance(value, dict):
@@ -37,6 +34,13 @@ def read(path: Path, form: str, dates: Collection[str] = ()) -> dict[str, Any]:
     return cast("dict[str, Any]", value)
 
 
-def _twice(document: yaml_reader.Document) -> Iterator[str]:
-    for twin in document.twins:
-        yield f"line {twin.line}: the key '{twin.path.removeprefix('config.')}' is there twice; keep one"
+def _misleading(text: str, document: yaml_reader.Document, dates: Collection[str]) -> list[str]:
+    """What the file says otherwise than it seems to."""
+    hidden = list(yaml_traps.hidden_characters(text))
+    if hidden or document.node is None:
+        return hidden
+    twice = (
+        f"line {twin.line}: the key '{twin.path.removeprefix('config.')}' is there twice; keep one"
+        for twin in document.twins
+    )
+    return [*islice(yaml_traps.traps(document.node, dates=dates), _MOST_TRAPS), *twice]

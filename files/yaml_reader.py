@@ -118,6 +118,7 @@ class Document:
         if self.node is None:
             return None
         self.check_size()
+        _ = self.twins  # constructing writes merged keys (<<) into the nodes, where they would count as twins
         try:
             return self._loader.construct_document(self.node)
         except yaml.YAMLError as error:

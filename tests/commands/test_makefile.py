@@ -18,9 +18,10 @@ HOSTILE = "a`touch pwned`$(touch pwned)$(shell touch pwned)$${x} 'b' \"c\""
 
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
-    """A Makefile whose set-up does nothing and whose `quorate` prints its arguments, one a line."""
+    """A Makefile whose set-up and tests do nothing and whose `quorate` prints its arguments, one a line."""
     shutil.copyfile(ROOT / "Makefile", tmp_path / "Makefile")
     script(tmp_path / ".venv" / "bin", "quorate", 'printf "%s\\n" "$@" "KUBECONFIG=$KUBECONFIG"')
+    script(tmp_path / ".venv" / "bin", "python", "exit 0")
     return tmp_path
 
 

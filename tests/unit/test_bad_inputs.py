@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from blueprint.plan.planner import plan
+from blueprint.stackfile.loader import load_file
 from tests.stacks import ROOT
 from tests.unit.bad_inputs import CASES
 from tests.unit.bad_inputs.case import Bad, messages
@@ -29,6 +31,29 @@ def test_it_gets_its_one_message(bad: Bad, tmp_path: Path, monkeypatch: pytest.M
         assert "hunter2" not in message
         assert message.isprintable()
         assert len(message) < 1400
+
+
+def test_what_seems_odd_is_accepted(tmp_path: Path) -> None:
+    """Merge keys, anchors, a byte order mark, CRLF, comments in any alphabet, dates where a date belongs."""
+    text = """﻿sizes: &size {cpu: 24, memory: 256}  # größe, 大小
+config:
+  quorate:profile: production
+  quorate:architecture: 100
+  quorate:waivers: [{rule: galera-size, resource: x-mysqld, reason: "déménagement 🚚", owner: Ada, expires: 2027-01-31}]
+  quorate:servers:
+    - {<<: *size, name: "master[1-3]", address: 10.20.0.11, roles: [master], rack: "r[1-3]"}
+    - <<: *size
+      name: ctl[01-06]
+      address: 10.20.0.31
+      roles: [controller]
+      rack: r[1-3]
+    - {<<: *size, name: "stor[1-3]", address: 10.20.1.1, roles: [storage]}
+    - {<<: *size, name: "cmp[1-3]", address: 10.20.4.1, roles: [compute], cpu: 48}
+"""
+    path = tmp_path / "Pulumi.test.yaml"
+    path.write_bytes(text.replace("\n", "\r\n").encode())
+    result = plan(load_file(path))
+    assert {node.machine.cpu for node in result.nodes} == {24, 48}
 
 
 def test_none_takes_long_or_fills_the_memory(tmp_path: Path) -> None:

@@ -25,8 +25,8 @@ def test_every_key_that_is_written_twice_is_found() -> None:
 
 def test_a_merge_is_not_a_key() -> None:
     document = read("x: &x {a: 1}\ny: &y {b: 2}\nz:\n  <<: *x\n  <<: *y\n  a: 3\n")
-    assert document.twins == ()
     assert document.value["z"] == {"a": 3, "b": 2}
+    assert document.twins == ()
 
 
 @pytest.mark.parametrize(
