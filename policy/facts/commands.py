@@ -162,11 +162,9 @@ class Command:
         return scope
 
 
-def commands(resources: Iterable[Resource]) -> tuple[Command, ...]:
-    """Every command among these resources."""
-    given = tuple(resources)
-    hosts = Hosts(given)
-    return tuple(Command(resource, hosts) for resource in given if resource.type in (REMOTE, LOCAL))
+def commands(resources: Iterable[Resource], hosts: Hosts) -> tuple[Command, ...]:
+    """Every command among these resources; `hosts` has the files that they find."""
+    return tuple(Command(resource, hosts) for resource in resources if resource.type in (REMOTE, LOCAL))
 
 
 def _host(props: Properties) -> str:

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from contract import NAME
-from policy.facts.commands import Command, commands
+from policy.facts.commands import Command, Hosts, commands
 from policy.facts.components import Cloud, Etcd, MasterTier, VirtHost
+from policy.facts.etcd_files import EtcdConfiguration, etcd_configuration
 from policy.facts.kubernetes import scheduling
 from policy.facts.kubernetes.autoscalers import Autoscaler, autoscalers, by_target
 from policy.facts.kubernetes.budgets_and_services import Budget, Service, budgets, services
@@ -28,6 +29,7 @@ from policy.facts.libvirt import Domain, domains
 from policy.facts.machine import Machine, machines
 from policy.facts.operators import Operated, operated
 from policy.facts.order import Order
+from policy.facts.placed_etcd import placed_configurations, placed_etcds
 from policy.facts.resource import Resource
 from policy.facts.stack_waivers import Waivers, today
 
@@ -201,7 +203,7 @@ class Facts:
     @cached_property
     def commands(self) -> tuple[Command, ...]:
         """Commands that are run on machines."""
-        return commands(self.resources)
+        return commands(self.resources, self.hosts)
 
     @cached_property
     def order(self) -> Order:
@@ -252,8 +254,20 @@ class Facts:
 
     @cached_property
     def etcds(self) -> tuple[Etcd, ...]:
-        """etcd clusters on machines."""
-        return tuple(Etcd(each) for each in self.resources if each.type == Etcd.TYPE)
+        """etcd clusters on machines: components, and what commands place on hosts."""
+        declared = tuple(Etcd(each) for each in self.resources if each.type == Etcd.TYPE)
+        return declared + placed_etcds(self.hosts, declared, domains(self.resources))
+
+    @cached_property
+    def etcd_configurations(self) -> Mapping[str, EtcdConfiguration | None]:
+        """How files configure members of etcd, by node; None for a machine whose files do not."""
+        found = {each.node: etcd_configuration(each.files) for each in self.machines if each.single}
+        return {**found, **placed_configurations(self.hosts)}
+
+    @cached_property
+    def hosts(self) -> Hosts:
+        """Files that commands and copies place on hosts."""
+        return Hosts(self.resources)
 
     @cached_property
     def master_tiers(self) -> tuple[MasterTier, ...]:

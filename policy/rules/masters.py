@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from policy.facts.components import Component, Etcd, MasterTier, Member
-from policy.facts.kubernetes.node import is_machine
+from policy.facts.etcd_files import EtcdConfiguration
 from policy.facts.stack import PRODUCTION, Facts
 from policy.findings import Severity
 from policy.rule import Problem, Source, rule
 from policy.wording import join_names, pluralize
 
 LEAST_MASTERS = 3
-_INITIAL_CLUSTER = re.compile(r"^\s*(?:ETCD_INITIAL_CLUSTER=|(?:initial-cluster|--initial-cluster)[:=]\s*)(\S+)", re.M)
 
 
 def _tiers(facts: Facts) -> Iterator[Component]:
@@ -92,18 +90,10 @@ def masters_apart(facts: Facts, component: Component) -> Iterator[Problem]:
             yield Problem(f"{join_names(names)} share physical host {server}", "one member per physical host")
 
 
-def _clusters(facts: Facts, etcd: Etcd) -> dict[str, set[str]]:
-    """The members that each machine's own configuration names, by machine."""
+def _configurations(facts: Facts, etcd: Etcd) -> dict[str, EtcdConfiguration | None]:
+    """How each member's machine configures it; None for a machine whose files do not."""
     names = {member.node for member in etcd.members}
-    found: dict[str, set[str]] = {}
-    for machine in facts.resources:
-        if not is_machine(machine) or machine.props.at("node").text() not in names:
-            continue
-        files = machine.props.at("files").texts()
-        for path in files:
-            if "etcd" in path and (line := _INITIAL_CLUSTER.search(files[path])):
-                found[machine.props.at("node").text()] = {each.partition("=")[0] for each in line[1].split(",")}
-    return found
+    return {name: found for name, found in facts.etcd_configurations.items() if name in names}
 
 
 @rule(
@@ -115,17 +105,23 @@ def _clusters(facts: Facts, etcd: Etcd) -> dict[str, set[str]]:
         Source("004", "5.5.9", 5),
         Source("project", "Quorums", 8),
     ),
-    remediation="Write the same ETCD_INITIAL_CLUSTER on every master, with each member once.",
+    remediation="Write the same ETCD_INITIAL_CLUSTER on every member, with each member once and at its address.",
     subjects=lambda facts: facts.etcds,
-    applies=lambda facts, etcd: bool(_clusters(facts, etcd)),
-    not_applicable_reason="no machine of the stack carries a configuration of etcd",
+    applies=lambda facts, etcd: bool(_configurations(facts, etcd)),
+    not_applicable_reason="no member of etcd is on a machine of the stack",
 )
 def etcd_members_agree(facts: Facts, etcd: Etcd) -> Iterator[Problem]:
-    """Reads the files that are rendered for the machines."""
-    names = {member.node for member in etcd.members}
-    clusters = _clusters(facts, etcd)
-    for machine, listed in clusters.items():
-        if listed != names:
-            yield Problem(f"{machine} is configured with {join_names(listed)}", f"the members {join_names(names)}")
-    if missing := names - clusters.keys():
+    """Reads the files of machines, and those that commands place on hosts."""
+    addresses = {member.node: member.address for member in etcd.members}
+    found = {node: each for node, each in _configurations(facts, etcd).items() if each}
+    for node, configuration in found.items():
+        if configuration.members.keys() != addresses.keys():
+            listed, expected = join_names(configuration.members), join_names(addresses)
+            yield Problem(f"{node} is configured with {listed}", f"the members {expected}")
+        if configuration.name not in ("", node):
+            yield Problem(f"{node} is configured as {configuration.name}", f"the name {node}")
+        for name, host in configuration.members.items():
+            if addresses.get(name) and host not in (name, addresses[name]):
+                yield Problem(f"{node} reaches {name} at {host}", f"its address {addresses[name]}")
+    if missing := addresses.keys() - found.keys():
         yield Problem(f"no etcd configuration on {join_names(missing)}", "one on every member")

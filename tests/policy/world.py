@@ -7,6 +7,7 @@ the policy SDK's own proxies, and tests/policy/engine runs it through the real e
 from __future__ import annotations
 
 import copy
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -132,6 +133,53 @@ def machine_pool(pool: str, count: int = 3, **changes: object) -> Given:
 
 def masters(count: int = 3, **each: Any) -> list[Given]:
     return machines("master", count, roles=["master"], **each)
+
+
+def with_files(given: Given) -> Given:
+    """The same machine with the files that its properties stand for.
+
+    A master's also run etcd and copy its data; any other's run a proxy to the API servers.
+    """
+    props = given.props
+    pool = given.type == contract.MACHINE_POOL
+    labels = {**props["labels"], **({SERVER: "${server}"} if pool else {})}
+    if pool and any(each["rack"] for each in props["nodes"]):
+        labels |= {"quorate.io/rack": "${rack}", "topology.kubernetes.io/zone": "${rack}"}
+    taints = [
+        {"key": pair.partition("=")[0], "value": pair.partition("=")[2], "effect": effect}
+        for text in props["taints"]
+        for pair, _, effect in [text.rpartition(":")]
+    ]
+    pairs = ",".join(f"{key}={value}" for key, value in labels.items())
+    joining = {
+        "kind": "JoinConfiguration",
+        "nodeRegistration": {
+            "name": "${node}" if pool else props["node"],
+            "taints": taints,
+            "kubeletExtraArgs": [{"name": "node-labels", "value": pairs}],
+        },
+        **({"controlPlane": {}} if "master" in props["roles"] else {}),
+    }
+    files = {
+        "/etc/kubernetes/kubeadm.yaml": json.dumps(joining),
+        "/etc/kubernetes/patches/kubelet.yaml": json.dumps(
+            {"kind": "KubeletConfiguration", "registerWithTaints": taints}
+        ),
+    }
+    if "master" in props["roles"]:
+        peers = ",".join(f"{name}=https://10.0.0.{number}:2380" for number, name in enumerate(MASTERS, start=1))
+        files["/etc/systemd/system/etcd.service"] = "[Service]\nExecStart=/usr/bin/etcd\n"
+        files["/etc/systemd/system/backup.service"] = "[Service]\nExecStart=/usr/bin/etcdctl snapshot save /b.db\n"
+        files["/etc/systemd/system/backup.timer"] = "[Timer]\nOnCalendar=hourly\n"
+        files["/etc/etcd/etcd.env"] = f"ETCD_NAME={props['node']}\nETCD_INITIAL_CLUSTER={peers}\n"
+    else:
+        servers = " ".join(f"server 10.0.0.{number}:6443;" for number in (1, 2, 3))
+        files["/etc/nginx/nginx.conf"] = f"upstream api {{ {servers} }}\nserver {{\n  proxy_timeout 10m;\n}}\n"
+        container = {"name": "nginx", "image": "registry/nginx:1"}
+        metadata = {"name": "api-proxy", "namespace": "kube-system"}
+        proxy = {"kind": "Pod", "metadata": metadata, "spec": {"containers": [container]}}
+        files["/etc/kubernetes/manifests/api-proxy.yaml"] = json.dumps(proxy)
+    return given.but(files={**files, **props["files"]})
 
 
 def _members(names: Iterable[str], servers: Mapping[str, str]) -> list[dict[str, str]]:
@@ -315,7 +363,8 @@ def whole_stack(architecture: str = "100", profile: str = "production") -> list[
             given.append(service(row.service))
     # A budget of one replica would keep a drain from ending.
     single = {f"{row.service}-budget" for row in norm.rows if row.instances == 1}
-    return [each for each in given if each.name not in single]
+    given = [each for each in given if each.name not in single]
+    return [with_files(each) if each.type in (contract.MACHINE, contract.MACHINE_POOL) else each for each in given]
 
 
 def facts(

@@ -14,6 +14,12 @@ def configured(name: str, peers: object = PEERS) -> Given:
     return machine(name, "master", roles=["master"], files=files)
 
 
+def placed(name: str, host: str, peers: str = PEERS) -> Given:
+    """A member on a host, by a command that writes its settings."""
+    text = f"cat > /etc/etcd/etcd.env <<EOF\nETCD_NAME={name}\nETCD_INITIAL_CLUSTER={peers}\nEOF\nsystemctl start etcd"
+    return Given("command:remote:Command", f"place-{name}", {"create": text, "connection": {"host": host}})
+
+
 CASES = (
     case(three, "three of them", cloud(), master_tier(), masters(), passes="masters"),
     case(
@@ -113,7 +119,51 @@ CASES = (
         fails="etcd",
         message="no etcd configuration on master-3; expected one on every member",
     ),
-    case(agree, "machines without any", etcd(), masters()),
+    case(
+        agree,
+        "machines without any",
+        etcd(),
+        masters(),
+        fails="etcd",
+        message="no etcd configuration on master-1, master-2, master-3; expected one on every member",
+    ),
+    case(
+        agree,
+        "one looks for another at a wrong address",
+        etcd(),
+        configured("master-1"),
+        configured("master-2"),
+        configured("master-3", PEERS.replace("10.0.0.2", "10.0.0.9")),
+        fails="etcd",
+        message="master-3 reaches master-2 at 10.0.0.9; expected its address 10.0.0.2",
+    ),
+    case(agree, "no machine of a member", etcd()),
+    case(
+        agree,
+        "members on hosts, by commands",
+        [placed(f"master-{number}", f"10.0.0.{number}") for number in (1, 2, 3)],
+        passes="place-master-1",
+    ),
+    case(
+        agree,
+        "members on hosts, one with a list of its own",
+        placed("master-1", "10.0.0.1"),
+        placed("master-2", "10.0.0.2"),
+        placed("master-3", "10.0.0.3", PEERS.replace("master-1", "master-9")),
+        fails="place-master-1",
+        message="no etcd configuration on master-9",
+    ),
+    case(
+        apart,
+        "members on hosts, two of them domains of one hypervisor",
+        [placed(f"master-{number}", f"10.0.0.{number}") for number in (1, 2, 3)],
+        [
+            Given("libvirt:index/domain:Domain", name, {"name": name}, provider="qemu+ssh://virt1/system")
+            for name in ("master-1", "master-2")
+        ],
+        fails="place-master-1",
+        message="share physical host",
+    ),
     case(agree, "no etcd", masters()),
     case(
         agree,

@@ -1,6 +1,6 @@
 """Members kept apart by other means than the usual anti-affinity over nodes and physical hosts, or by stricter ones."""
 
-from tests.policy.world import Given, machine, whole_stack
+from tests.policy.world import Given, machine, whole_stack, with_files
 from tests.sound.sound import HOST, RACK, SERVER, Sound, around, member, node, nodes, quorum, spread
 
 SHARED_HOSTS = [node("n1", "s1"), node("n2", "s1"), node("n3", "s2"), node("n4", "s2"), node("n5", "s3")]
@@ -28,7 +28,7 @@ CASES = [
         "a Galera of five over the table's three",
         [
             each.but(spec__replicas=5) if each.name == "mysqld" else each
-            for each in (*whole_stack("100"), machine("mysqld-4", "mysqld"), machine("mysqld-5", "mysqld"))
+            for each in (*whole_stack("100"), *(with_files(machine(f"mysqld-{each}", "mysqld")) for each in (4, 5)))
         ],
         notes=frozenset({"quorum-larger-than-row"}),
     ),

@@ -1,0 +1,57 @@
+"""How a machine's files configure its member of etcd: environment file, flags of a unit or a static pod, or YAML."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from policy.facts.shell.syntax import UNKNOWN
+
+_SETTING = r"^[ \t\"'-]*(?:export\s+)?(?:ETCD_{env}[ \t]*=|(?:.*?--)?{flag}(?:=|[ \t]+|:[ \t]*))[\"']?([^\s\"'\\]+)"
+_RUNS = re.compile(r"^\s*ExecStart=.*(^|/|\s|=)etcd(\s|$)|image:\s*[\"']?\S*/?etcd[:@\"'\s]", re.M)
+_UNIT = re.compile(r".*/(systemd/system|systemd/system/etcd\.service\.d)/[^/]+\.(service|conf)|.*/manifests/[^/]+")
+
+
+@dataclass(frozen=True)
+class EtcdConfiguration:
+    """A member as its files configure it."""
+
+    name: str
+    """Empty if the files do not say."""
+    members: Mapping[str, str]
+    """Hosts of the peers' URLs, by the members' names."""
+
+
+def etcd_configuration(files: Mapping[str, str]) -> EtcdConfiguration | None:
+    """The configuration in these files, by path; None if they have none."""
+    for path in files:
+        if "etcd" not in path.lower():
+            continue
+        text = files[path]
+        if cluster := _setting(text, "INITIAL_CLUSTER", "initial-cluster"):
+            members = {
+                name: _host(url) for member in cluster.split(",") if member for name, _, url in [member.partition("=")]
+            }
+            return EtcdConfiguration(_setting(text, "NAME", "name"), members)
+    return None
+
+
+def runs_etcd(files: Mapping[str, str]) -> bool:
+    """Whether a systemd unit or a static pod among these files runs etcd, or kubeadm makes one."""
+    return any(
+        (_UNIT.fullmatch(path) and _RUNS.search(files[path]))
+        or (path.endswith((".yaml", ".yml")) and re.search(r"^etcd:\s*\n\s+local:", files[path], re.M))
+        for path in files
+    )
+
+
+def _setting(text: str, env: str, flag: str) -> str:
+    found = re.search(_SETTING.format(env=env, flag=flag), text, re.M)
+    return found[1] if found else ""
+
+
+def _host(url: str) -> str:
+    if UNKNOWN in url:
+        return UNKNOWN
+    return re.sub(r"^\w+://|:\d+$", "", url).strip("[]")

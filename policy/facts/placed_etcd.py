@@ -1,0 +1,73 @@
+"""Clusters of etcd that commands configure on hosts: units, environment files and manifests that they place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import contract
+from policy.facts.commands import Hosts
+from policy.facts.components import Etcd
+from policy.facts.etcd_files import EtcdConfiguration, etcd_configuration
+from policy.facts.libvirt import Domain
+from policy.facts.resource import Resource
+from policy.facts.shell.syntax import is_known
+
+
+@dataclass(frozen=True)
+class _PlacedMember:
+    host: str
+    configuration: EtcdConfiguration
+    resource: Resource
+    """The command or copy that places the member's configuration."""
+
+    @property
+    def node(self) -> str:
+        """Its name in the cluster: as configured, else the one whose peer URL has its host's address."""
+        named = [name for name, host in self.configuration.members.items() if host == self.host]
+        return self.configuration.name or next(iter(named), self.host)
+
+
+def placed_configurations(hosts: Hosts) -> Mapping[str, EtcdConfiguration]:
+    """Configurations by the name of the member."""
+    return {each.node: each.configuration for each in _placed(hosts)}
+
+
+def placed_etcds(hosts: Hosts, declared: Iterable[Etcd], domains: Iterable[Domain]) -> tuple[Etcd, ...]:
+    """Clusters whose members no component declares. Members belong together if one of them lists the other."""
+    every = _placed(hosts)
+    if not every:  # a component's members may not be known yet
+        return ()
+    known = {member.node for etcd in declared for member in etcd.members}
+    carriers = {domain.name: domain.host for domain in domains}
+    clusters: list[list[_PlacedMember]] = []
+    for placed in every:
+        names = {placed.node, *placed.configuration.members}
+        if names & known:
+            continue
+        joined = [each for each in clusters if any({one.node, *one.configuration.members} & names for one in each)]
+        clusters = [each for each in clusters if each not in joined]
+        clusters.append([placed, *(one for each in joined for one in each)])
+    return tuple(_cluster(members, carriers) for members in clusters)
+
+
+def _placed(hosts: Hosts) -> list[_PlacedMember]:
+    found: list[_PlacedMember] = []
+    for host, files in hosts.placed.items():
+        configuration = etcd_configuration({file.path: file.text for file in files})
+        if configuration and is_known(host):
+            first = next(file for file in files if "etcd" in file.path.lower())
+            found.append(_PlacedMember(host, configuration, first.resource))
+    return found
+
+
+def _cluster(placed: list[_PlacedMember], carriers: Mapping[str, str]) -> Etcd:
+    """The cluster as a component would state it, in the place of the first command that configures a member."""
+    addresses = {name: host for each in placed for name, host in each.configuration.members.items()}
+    addresses |= {each.node: each.host for each in placed}
+    members = [
+        {"node": name, "server": carriers.get(name) or name, "address": address}
+        for name, address in sorted(addresses.items())
+    ]
+    first = min(placed, key=lambda each: each.node).resource
+    return Etcd(Resource(contract.ETCD, first.urn, first.name, lambda: {"members": members}))

@@ -1,0 +1,87 @@
+"""What a machine's files tell kubelet to register its node with: the settings that count once the machine is there.
+
+Read are kubeadm's InitConfiguration and JoinConfiguration, KubeletConfiguration, and kubelet's flags in units and
+environment files. Files of a pool are templates, in which `${node}` and the like stand for a node's own values.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from policy.facts.machine import Machine
+from policy.facts.properties import Properties
+
+JOINING = ("InitConfiguration", "JoinConfiguration")
+KUBELET = "KubeletConfiguration"
+_FLAG = re.compile(r"--(node-labels|register-with-taints)[= ]([^\s\"'\\]+)")
+_UNIT = re.compile(r"/etc/(systemd/system|default|sysconfig)/\S*kubelet\S*|\S*kubelet\S*\.(service|conf|env)")
+
+
+@dataclass(frozen=True)
+class Registration:
+    """One source of a node's settings; None where it says nothing of them."""
+
+    source: str
+    """A kind of document, or a path."""
+    name: str | None = None
+    address: str | None = None
+    labels: Mapping[str, str] | None = None
+    taints: frozenset[str] | None = None
+    """As key=value:effect."""
+
+
+def registrations(machine: Machine) -> Iterator[Registration]:
+    """Every source in the files of a machine. Raises NotKnown for a file whose text is not known."""
+    for document in machine.documents:
+        kind = document.get("kind")
+        if kind in JOINING:
+            yield _joining(str(kind), document)
+        elif kind == KUBELET and document.get("registerWithTaints") is not None:
+            written = Properties(document, kind).at("registerWithTaints")
+            yield Registration(kind, taints=frozenset(map(_taint, written.items())))
+    for path in machine.files:
+        if _UNIT.fullmatch(path):
+            yield from _flags(path, machine.files[path])
+
+
+def joins_as_master(machine: Machine) -> bool:
+    """Whether kubeadm makes the machine a master."""
+    joining = list(machine.of_kind("JoinConfiguration"))
+    return any(machine.of_kind("InitConfiguration")) or any(each.get("controlPlane") is not None for each in joining)
+
+
+def _joining(kind: str, document: Mapping[str, Any]) -> Registration:
+    node = Properties(document, kind).at("nodeRegistration")
+    given = node.at("kubeletExtraArgs")
+    arguments = (
+        {each.at("name").text(): each.at("value").text() for each in given.items()}
+        if given.is_list()
+        else dict(given.texts())
+    )
+    labels = arguments.get("node-labels")
+    return Registration(
+        kind,
+        name=node.at("name").text() or None,
+        address=arguments.get("node-ip"),
+        labels=None if labels is None else _pairs(labels),
+        taints=frozenset(map(_taint, node.at("taints").items())) if node.at("taints").given() else None,
+    )
+
+
+def _flags(path: str, text: str) -> Iterator[Registration]:
+    for name, value in _FLAG.findall(text):
+        if name == "node-labels":
+            yield Registration(path, labels=_pairs(value))
+        else:
+            yield Registration(path, taints=frozenset(value.split(",")))
+
+
+def _pairs(text: str) -> dict[str, str]:
+    return {key: value for pair in text.split(",") if pair for key, _, value in [pair.partition("=")]}
+
+
+def _taint(tree: Properties) -> str:
+    return f"{tree.at('key').text()}={tree.at('value').text()}:{tree.at('effect').text()}"

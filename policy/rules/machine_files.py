@@ -1,0 +1,124 @@
+"""What a machine gets: its files must be there, and must say what the machine's own properties say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import contract
+from contract import RACK, SERVER, ZONE
+from policy.facts.etcd_files import runs_etcd
+from policy.facts.kubernetes.node import MACHINE_TYPES
+from policy.facts.machine import Machine
+from policy.facts.registration import JOINING, KUBELET, joins_as_master, registrations
+from policy.facts.stack import Facts
+from policy.findings import Severity
+from policy.rule import Problem, Source, rule
+from policy.wording import join_names
+
+
+def _is_node(_facts: Facts, machine: Machine) -> bool:
+    return bool(machine.resource.props.at("pool").text())
+
+
+@rule(
+    id="machine-has-its-files",
+    title="Every machine has the files that make it a node, a master or an etcd member",
+    severity=Severity.CRITICAL,
+    rationale="A machine without kubeadm's and kubelet's configuration does not join the cluster, and a member without "
+    "etcd's unit does not start. Rules on the contents of a file have nothing to read if the file is gone.",
+    sources=(
+        Source("project", "Machines", 1),
+        Source("004", "5.5.9", 4),
+    ),
+    remediation="Give the machine a kubeadm configuration and a KubeletConfiguration, and every etcd member a unit or "
+    "a static pod that runs etcd.",
+    subjects=lambda facts: facts.machines,
+    applies=_is_node,
+    not_applicable_reason="the stack has no machine that is a node",
+    since="0.2.0",
+)
+def machine_has_its_files(facts: Facts, machine: Machine) -> Iterator[Problem]:
+    """A member of etcd is a machine that an Etcd component lists."""
+    kinds = {each.get("kind") for each in machine.documents}
+    if not kinds & set(JOINING):
+        yield Problem("no kubeadm configuration", f"a document of kind {' or '.join(JOINING)}")
+    if KUBELET not in kinds:
+        yield Problem("no kubelet configuration", f"a document of kind {KUBELET}")
+    members = {member.node for etcd in facts.etcds for member in etcd.members}
+    if machine.single and machine.node in members and not runs_etcd(machine.files):
+        yield Problem("nothing runs etcd", "a systemd unit or a static pod for the member")
+
+
+@rule(
+    id="machine-facts-match-files",
+    title="Labels, taints, name, address and role of a machine agree with its files",
+    severity=Severity.CRITICAL,
+    rationale="kubelet registers the node with the labels and taints of the files. Rules on placement would evaluate "
+    "another cluster if the machine's properties said something else.",
+    sources=(Source("project", "Machines", 2),),
+    remediation="Write the same labels, taints, name and address in the machine's properties, in kubeadm's "
+    "nodeRegistration and in kubelet's configuration.",
+    subjects=lambda facts: facts.machines,
+    applies=lambda _facts, machine: bool(machine.files),
+    not_applicable_reason="no machine of the stack has files",
+    since="0.2.0",
+    single=MACHINE_TYPES,
+)
+def machine_facts_match_files(_facts: Facts, machine: Machine) -> Iterator[Problem]:
+    """Files of a pool are templates: what differs within the pool must be a place in them."""
+    labels, taints = _labels(machine), _taints(machine)
+    name = machine.node if machine.single else "${node}"
+    for found in registrations(machine):
+        if found.labels is not None:
+            yield from _different_labels(found.source, found.labels, labels)
+        if found.taints is not None and found.taints != taints:
+            yield Problem(
+                f"taints are {join_names(found.taints) or 'none'} in {found.source} and "
+                f"{join_names(taints) or 'none'} in the properties",
+                "the same in both",
+            )
+        if found.name is not None and found.name != name:
+            yield Problem(f"name is {found.name} in {found.source} and {name} in the properties", "the same in both")
+        if machine.single and machine.address and found.address not in (None, machine.address):
+            yield Problem(
+                f"address is {found.address} in {found.source} and {machine.address} in the properties",
+                "the same in both",
+            )
+    joins = any(machine.of_kind("JoinConfiguration")) or any(machine.of_kind("InitConfiguration"))
+    if joins and joins_as_master(machine) is not machine.is_master:
+        roles = join_names(machine.roles) or "none"
+        made = "a master" if joins_as_master(machine) else "a worker"
+        yield Problem(f"kubeadm makes it {made}, and its roles are {roles}", "the role master for masters only")
+
+
+def _different_labels(source: str, written: Mapping[str, str], labels: Mapping[str, str]) -> Iterator[Problem]:
+    for key in sorted({*written, *labels}):
+        one, other = written.get(key), labels.get(key)
+        if one != other:
+            yield Problem(
+                f"label {key} is {_value(one)} in {source} and {_value(other)} in the properties", "the same in both"
+            )
+
+
+def _value(value: str | None) -> str:
+    return "missing" if value is None else value or "empty"
+
+
+def _labels(machine: Machine) -> dict[str, str]:
+    """Labels by the properties; a place for each that differs within a pool."""
+    props = machine.resource.props
+    labels = dict(props.at("labels").texts())
+    if machine.resource.type == contract.MACHINE_POOL:
+        labels[SERVER] = "${server}"
+        if any(each.at("rack").text() for each in props.at("nodes").items()):
+            labels |= {RACK: "${rack}", ZONE: "${rack}"}
+    return labels
+
+
+def _taints(machine: Machine) -> frozenset[str]:
+    """Taints by the properties, each as key=value:effect."""
+    return frozenset(
+        f"{pair if '=' in pair else f'{pair}='}:{effect}"
+        for text in machine.resource.props.at("taints").words()
+        for pair, _, effect in [text.rpartition(":")]
+    )
