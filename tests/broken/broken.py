@@ -69,10 +69,14 @@ def requesting(cpu: str, memory: str) -> Callable[[Props], None]:
 
 
 def on_server(server: str) -> Callable[[Props], None]:
-    """A machine on another physical host, which its label says too."""
+    """A machine on another physical host, which its label and its files say too."""
 
     def break_(props: Props) -> None:
+        own = props["server"]
         props["server"] = server
         props["labels"]["quorate.io/server"] = server
+        path = "/etc/kubernetes/kubeadm.yaml"
+        said = f"quorate.io/server={own}"
+        props["files"][path] = props["files"][path].replace(said, f"quorate.io/server={server}")
 
     return break_

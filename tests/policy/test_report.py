@@ -63,18 +63,13 @@ Reports = Callable[[list[Event]], Report]
 
 NOT_APPLICABLE = {
     "alone-on-own-nodes",
-    "api-proxy-knows-all-masters",
-    "api-proxy-timeout",
     "api-requests-in-flight",
     "certificates-read-only",
     "command-asks-quorum",
     "commands-one-machine-at-a-time",
-    "control-plane-namespace",
     "controllers-on-different-servers",
     "dns-scale",
     "domain-gives-what-is-said",
-    "etcd-is-backed-up",
-    "etcd-members-agree",
     "host-access-where-needed",
     "hypervisor-known",
     "images-pinned",

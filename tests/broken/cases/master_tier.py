@@ -117,4 +117,69 @@ CASES = [
         {"route-reflectors": {MASTER1}},
         stack="ra1000",
     ),
+    Broken(
+        "a master that hides its host's name from its own files",
+        (
+            (
+                "Machine",
+                "cloud-masters-master2",
+                in_file("/etc/kubernetes/kubeadm.yaml", "quorate.io/server=master2", "quorate.io/server=master1"),
+            ),
+        ),
+        {"machine-facts-match-files": {"cloud-masters-master2"}},
+    ),
+    Broken(
+        "a node whose taint is only a property",
+        (
+            (
+                "Machine",
+                CONTROLLER,
+                in_file("/etc/kubernetes/patches/kubeletconfiguration.yaml", "NoSchedule", "PreferNoSchedule"),
+            ),
+        ),
+        {"machine-facts-match-files": {CONTROLLER}},
+    ),
+    Broken(
+        "computes without kubelet's configuration",
+        (
+            (
+                "MachinePool",
+                "cloud-compute-24c-256g",
+                without_file("/etc/kubernetes/patches/kubeletconfiguration.yaml"),
+            ),
+        ),
+        {"machine-has-its-files": {"cloud-compute-24c-256g"}},
+    ),
+    Broken(
+        "a member without etcd's unit",
+        (("Machine", "cloud-masters-master3", without_file("/etc/systemd/system/etcd.service")),),
+        {"machine-has-its-files": {"cloud-masters-master3"}},
+    ),
+    Broken(
+        "masters without etcd's settings",
+        tuple(("Machine", f"cloud-masters-master{each}", without_file("/etc/etcd/etcd.env")) for each in (1, 2, 3)),
+        {"etcd-members-agree": {"cloud-masters-etcd"}},
+    ),
+    Broken(
+        "a member that looks for another at a wrong address",
+        (
+            (
+                "Machine",
+                "cloud-masters-master3",
+                in_file("/etc/etcd/etcd.env", "master1=https://10", "master1=https://11"),
+            ),
+        ),
+        {"etcd-members-agree": {"cloud-masters-etcd"}},
+    ),
+    Broken(
+        "a master that joins as a worker",
+        (
+            (
+                "Machine",
+                "cloud-masters-master2",
+                in_file("/etc/kubernetes/kubeadm.yaml", "controlPlane:", "workerPlane:"),
+            ),
+        ),
+        {"machine-facts-match-files": {"cloud-masters-master2"}},
+    ),
 ]

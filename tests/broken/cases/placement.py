@@ -73,7 +73,7 @@ CASES = [
     Broken(
         "a dedicated node that lets everybody in",
         (("Machine", "cloud-ctl04", _no_taint),),
-        {"dedicated-nodes-are-there": {"cloud"}},
+        {"machine-facts-match-files": {"cloud-ctl04"}, "dedicated-nodes-are-there": {"cloud"}},
     ),
     Broken(
         "schedulers away from Nova",

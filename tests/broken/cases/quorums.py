@@ -266,6 +266,7 @@ CASES = [
         "half of a quorum in one rack",
         (("Machine", "cloud-ctl05", _in_rack("r4")),),
         {
+            "machine-facts-match-files": {"cloud-ctl05"},
             "quorum-survives-rack": {
                 "cloud-openstack-mariadb-mysqld",
                 "cloud-openstack-ceph-mon",
