@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from policy.facts.commands import PLACING
 from policy.facts.components import Cloud
+from policy.facts.host_commands import PLACING
 from policy.facts.resource import Resource
 from policy.facts.stack import Facts
 from policy.facts.stack_waivers import Waivers

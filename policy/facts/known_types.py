@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import contract
 from policy.facts import libvirt
-from policy.facts.commands import COPY_FILE, COPY_TO_REMOTE, LOCAL, REMOTE
+from policy.facts.host_commands import COPY_FILE, COPY_TO_REMOTE, LOCAL, REMOTE
 from policy.facts.kubernetes import autoscalers, network_policies
 from policy.facts.operators import is_operated
 from policy.facts.resource import Resource

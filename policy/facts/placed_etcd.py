@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import contract
-from policy.facts.commands import Hosts
 from policy.facts.components import Etcd
 from policy.facts.etcd_files import EtcdConfiguration, etcd_configuration
+from policy.facts.host_commands import Hosts
 from policy.facts.libvirt import Domain
 from policy.facts.resource import Resource
 from policy.facts.shell.syntax import is_known

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from contract import NAME
-from policy.facts.commands import Command, Hosts, commands
 from policy.facts.components import Cloud, Etcd, MasterTier, VirtHost
 from policy.facts.etcd_files import EtcdConfiguration, etcd_configuration
+from policy.facts.host_commands import Command, Hosts, commands
 from policy.facts.kubernetes import scheduling
 from policy.facts.kubernetes.autoscalers import Autoscaler, autoscalers, by_target
 from policy.facts.kubernetes.budgets_and_services import Budget, Service, budgets, services

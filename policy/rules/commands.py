@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from policy.facts.commands import LOCAL, REMOTE, Command
+from policy.facts.host_commands import LOCAL, REMOTE, Command
 from policy.facts.kubernetes.node import MACHINE_TYPES
 from policy.facts.machine import Machine
 from policy.facts.shell.syntax import Unreadable

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import clear_text
-from policy.facts.commands import LOCAL, REMOTE, WORDS
+from policy.facts.host_commands import LOCAL, REMOTE, WORDS
 from policy.facts.kubernetes.node import is_machine
 from policy.facts.kubernetes.workload import kubernetes_kind
 from policy.facts.libvirt import CLOUD_INIT

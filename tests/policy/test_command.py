@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from policy.facts.commands import Command
+from policy.facts.host_commands import Command
 from policy.facts.shell.effects_cluster import (
     DELETES,
     DELETES_WORKLOAD,

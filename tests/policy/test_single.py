@@ -14,7 +14,7 @@ import contract
 from policy.catalogue import RULES
 from policy.engine.analyzer import Analyzer
 from policy.engine.pack import policies
-from policy.facts.commands import PLACING
+from policy.facts.host_commands import PLACING
 from policy.findings import Enforcement, Verdict
 from policy.rule import AnyRule, evaluate
 from tests.policy.cases import Case
