@@ -9,7 +9,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-from commands import audit_report, build_directory, passphrase, stack, state_check
+from commands import audit_report, build_directory, passphrase, stack, state_check, tree_check
 from commands.build_directory import MARKER
 from commands.event_pipe import RunSummary
 from commands.operation import Operation, Result
@@ -26,7 +26,10 @@ def up(root: Path, name: str) -> int:
     """Deploys a stack if its preview passes the policy pack."""
     started = time.monotonic()
     with prepared("up", root, name) as operation:
+        tree_check.write_again(operation)
         result = operation.run("up")
+        if not result.code and not result.was_interrupted:
+            tree_check.remember(operation)
     if result.code or result.was_interrupted:
         return failure("up", name, result)
     tree = Path("build") / name
@@ -41,6 +44,7 @@ def up(root: Path, name: str) -> int:
 def preview(root: Path, name: str) -> int:
     """Shows what `up` would change and which rules it would break."""
     with prepared("preview", root, name) as operation:
+        tree_check.warn(operation)
         result = operation.run("preview")
     return failure("preview", name, result) if result.code or result.was_interrupted else 0
 

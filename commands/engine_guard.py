@@ -24,9 +24,12 @@ from toolchain.system_errors import explain
 CANNOT_RUN = 126
 """Exit code if the engine cannot be started, as a shell has it."""
 
+SIGNALLED = 128
+"""Added to the number of a signal that ended the engine, as shells do."""
+
 
 def main(arguments: Sequence[str]) -> int:
-    """Runs the engine to its end and returns its exit code; 128 plus the number of a signal that ended it."""
+    """Runs the engine to its end and returns its exit code, or SIGNALLED and the number of a signal that ended it."""
     descriptor, events, record, directory, *command = arguments
     asked = threading.Event()
     # The engine inherits this one: a closed terminal must not end it before its state is written.
@@ -49,7 +52,7 @@ def main(arguments: Sequence[str]) -> int:
     if code >= 0:
         Path(record).unlink(missing_ok=True)  # after a signal, the lock may be left: the record proves that it is stale
         return code
-    return 128 - code
+    return SIGNALLED - code
 
 
 def _watch(descriptor: int, engine: subprocess.Popen[bytes], events: Path) -> None:

@@ -8,6 +8,7 @@ file beside Pulumi.yaml run in the workspace's project directory.
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -17,9 +18,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import Literal
+from typing import Any, Literal
 
 from commands import locks
+from commands.engine_guard import SIGNALLED
 from commands.event_pipe import RunSummary, listening
 from commands.passphrase import FILE, VALUE
 from commands.stack import ROOT_SECRET, Stack, Workspace
@@ -35,7 +37,7 @@ TERMINATION = (signal.SIGTERM, signal.SIGHUP)
 
 @dataclass(frozen=True)
 class Result:
-    """The exit code of an operation and what its events say."""
+    """The exit code of an operation (negative: the signal that ended the engine) and what its events say."""
 
     code: int
     summary: RunSummary
@@ -124,6 +126,28 @@ class Operation:
                     code, was_interrupted = self._wait(command, pipe, environment, file.fileno())
         return Result(code, summary, was_interrupted)
 
+    def deployment(self) -> dict[str, Any]:
+        """The stack's state as the engine exports it, with secrets encrypted."""
+        return json.loads(self._state("export"))
+
+    def give_deployment(self, deployment: Mapping[str, Any]) -> None:
+        """Replaces the stack's state. The backend keeps the state before it in the stack's history."""
+        self._state("import", json.dumps(deployment))
+
+    def _state(self, verb: str, document: str | None = None) -> str:
+        command = [self.engine.pulumi, "-C", self.workspace.project, "--non-interactive", "stack", verb]
+        done = subprocess.run(
+            [*command, "--stack", self.stack.name],
+            input=document,
+            env=self.environment(),
+            text=True,
+            check=False,
+            capture_output=True,
+        )
+        if done.returncode:
+            raise UserError(f"`pulumi stack {verb}` failed for {self.stack.name}: {done.stderr.strip()}")
+        return done.stdout
+
     def remove_stack(self) -> None:
         """Removes the stack from its backend; it must have no resources."""
         self._manage("stack", "rm", self.stack.name, "--yes")
@@ -162,7 +186,8 @@ class Operation:
                 stderr=output,
                 pass_fds=[theirs],
             )
-            return guard.wait(), was_interrupted
+            code = guard.wait()
+            return (SIGNALLED - code if SIGNALLED < code < SIGNALLED + 65 else code), was_interrupted
         finally:
             os.close(theirs)
             os.close(ours)

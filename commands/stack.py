@@ -6,6 +6,7 @@ so that they never change a stack file of the repository.
 
 from __future__ import annotations
 
+import os
 import re
 import tempfile
 from collections.abc import Generator, Mapping
@@ -17,7 +18,7 @@ from urllib.parse import unquote, urlsplit
 
 import yaml
 
-from blueprint.stackfile.loader import load_file
+from blueprint.stackfile.loader import SETTINGS_FILE, load_file
 from commands import build_directory
 from contract import STACK_NAME
 from files import atomic, text_file, yaml_reader
@@ -25,6 +26,10 @@ from toolchain.install import STATE
 from toolchain.progress import UserError
 
 ROOT_SECRET = "quorate:rootSecret"  # noqa: S105 - a key, not a value
+
+LARGEST_CONFIGURATION = 32_000
+"""Bytes. Pulumi gives a stack's configuration to every process as one environment variable, of at most 128 KiB on Linux
+and with quotation marks escaped. A larger configuration reaches the program by file."""
 
 
 @dataclass(frozen=True)
@@ -143,6 +148,11 @@ class Workspace:
         return self.directory / ".engine.json"
 
     @property
+    def tree_index(self) -> Path:
+        """What the last completed `up` rendered (commands/tree_index.py)."""
+        return self.directory / ".tree-index.json"
+
+    @property
     def state_directory(self) -> Path | None:
         """The backend, if it is a directory of this machine."""
         parts = urlsplit(self.backend)
@@ -173,7 +183,24 @@ class Workspace:
             document = without_secrets(document)
         elif not any(is_encrypted(value) for value in config_of(document).values()):
             document.pop("encryptionsalt", None)
-        atomic.write(self.stack_file, yaml.safe_dump(document, sort_keys=False, allow_unicode=True))
+        text = _to_yaml(document)
+        if len(text.encode()) > LARGEST_CONFIGURATION:
+            text = _to_yaml(self._with_settings_file(document))
+        atomic.write(self.stack_file, text)
+
+    def _with_settings_file(self, document: Mapping[str, Any]) -> dict[str, Any]:
+        """Moves the settings into a file of their own, without those that the engine decrypts."""
+        config = config_of(document)
+        moved = {key for key, value in config.items() if key.startswith("quorate:") and not is_encrypted(value)}
+        file = self.project / "settings.yaml"
+        atomic.write(file, _to_yaml({"config": {key: config[key] for key in moved}}))
+        kept = {key: value for key, value in config.items() if key not in moved}
+        # Relative to the program's directory.
+        return {**document, "config": {**kept, f"quorate:{SETTINGS_FILE}": os.path.relpath(file, self.root)}}
+
+
+def _to_yaml(document: Mapping[str, Any]) -> str:
+    return yaml.safe_dump(dict(document), sort_keys=False, allow_unicode=True)
 
 
 def main_workspace(root: Path, stack: str, environment: Mapping[str, str]) -> Workspace:

@@ -8,6 +8,7 @@ encrypted" or not.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,10 @@ from files import yaml_reader
 _MOST_ERRORS = 500
 """Errors that are explained: the first are enough to fix a file, and each looks for a word that was meant."""
 
-__all__ = ["Settings", "from_pulumi", "load_file"]
+SETTINGS_FILE = "settingsFile"
+"""Written by the commands into a stack's working copy, never by a user: `load_file` does not know it."""
+
+__all__ = ["SETTINGS_FILE", "Settings", "from_pulumi", "load_file"]
 
 
 def load_file(path: Path) -> Settings:
@@ -32,8 +36,16 @@ def load_file(path: Path) -> Settings:
 
 
 def from_pulumi(config: Mapping[str, str], secret_keys: Collection[str]) -> Settings:
-    """The settings as the engine hands them over: `quorate:key` to text, JSON where it is more than text."""
-    return _validate(reader.from_engine(config, secret_keys))
+    """The settings as the engine hands them over: `quorate:key` to text, JSON where it is more than text.
+
+    A configuration that is too large for the environment of a process is in a file, which `quorate:settingsFile` names.
+    """
+    configuration = reader.from_engine(config, secret_keys)
+    file = configuration.raw.get(SETTINGS_FILE)
+    if file is not None:
+        rest = {key: value for key, value in configuration.raw.items() if key != SETTINGS_FILE}
+        configuration = replace(configuration, raw={**reader.read(Path(str(file))).raw, **rest})
+    return _validate(configuration)
 
 
 def _validate(configuration: reader.Configuration) -> Settings:

@@ -1,0 +1,55 @@
+"""Compares a stack's rendered tree with its index before `up` and `preview`, and writes the index after `up`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from commands import tree_drift, tree_index
+from commands.operation import Operation
+
+
+def write_again(operation: Operation) -> None:
+    """Reports files of the rendered tree that are missing or changed, and has the following `up` write them again."""
+    deployment, drift = _drift(operation)
+    if drift and drift.files:
+        operation.give_deployment(deployment)
+        print(f"{_count(drift)} and written again:\n{drift.report(_place(operation))}", flush=True)
+
+
+def warn(operation: Operation) -> None:
+    """Reports files of the rendered tree that are missing or changed. Changes nothing."""
+    _, drift = _drift(operation)
+    if drift and drift.files:
+        command = f"make up STACK={operation.stack.name}"
+        print(f"{_count(drift)}; `{command}` writes them again:\n{drift.report(_place(operation))}", flush=True)
+
+
+def remember(operation: Operation) -> None:
+    """Writes the index of the tree that an `up` has completed."""
+    if operation.stack.target == "render":
+        workspace = operation.workspace
+        found = tree_index.scan(workspace.directory, tree_index.read(workspace.tree_index) or {})
+        tree_index.write(workspace.tree_index, found)
+
+
+def _drift(operation: Operation) -> tuple[dict[str, Any], tree_drift.Drift | None]:
+    """The state with the drifted files' resources marked, and those files; asks the engine only if a file differs."""
+    workspace = operation.workspace
+    if operation.stack.target != "render" or (workspace.state_file and not workspace.has_state):
+        return {}, None
+    known = tree_index.read(workspace.tree_index)
+    found = tree_index.scan(workspace.directory, known or {})
+    if not tree_drift.is_suspected(known, found):
+        return {}, None
+    deployment = operation.deployment()
+    resources: list[tree_drift.Resource] = deployment["deployment"].get("resources") or []
+    return deployment, tree_drift.mark(resources, operation.stack.name, known, found)
+
+
+def _count(drift: tree_drift.Drift) -> str:
+    count = len(drift.files)
+    return f"{count} rendered {'file is' if count == 1 else 'files are'} missing or changed since the last `up`"
+
+
+def _place(operation: Operation) -> str:
+    return str(operation.workspace.directory.relative_to(operation.workspace.root))

@@ -1,0 +1,122 @@
+"""Finds files of a rendered tree that are missing or changed since the last completed `up`, and has them written again.
+
+The engine writes a file only for a resource that differs from its state. The resources of drifted files therefore get a
+mark in the state, by the engine's own export and import: the next `up` shows it as a difference, removes it, and writes
+the file. Nothing is replaced or deleted. An interrupted `up` leaves its marks, so that the next one continues.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any, Literal, cast
+
+from commands.tree_index import Index
+
+MARK = "quorate.io/rendered-file"
+"""Annotation in the state of a Kubernetes object whose file drifted; never in a manifest."""
+
+TREE = "pulumi-python:dynamic/quorate:Tree"
+TREE_MARK = "drifted"
+"""What the provider of machine trees itself reports as `written` after a refresh (components/tree.py)."""
+
+SHOWN = 10
+
+Resource = dict[str, Any]
+State = Literal["missing", "changed"]
+
+
+@dataclass(frozen=True)
+class Drift:
+    """Files that differ from the index, by path relative to the stack's build directory."""
+
+    files: Mapping[str, State]
+
+    def report(self, directory: str) -> str:
+        """The files in lines of text, missing ones first."""
+        ordered = sorted(self.files.items(), key=lambda item: (item[1] != "missing", item[0]))
+        lines = [f"  {state}: {directory}/{path}" for path, state in ordered[:SHOWN]]
+        if len(ordered) > SHOWN:
+            lines.append(f"  … and {len(ordered) - SHOWN} more")
+        return "\n".join(lines)
+
+
+def is_suspected(known: Index | None, found: Index) -> bool:
+    """Whether a file of the index is missing or changed, or whether there is no index."""
+    return known is None or any(path not in found or entry.differs(found[path]) for path, entry in known.items())
+
+
+def mark(resources: Sequence[Resource], stack: str, known: Index | None, found: Index) -> Drift:
+    """Marks the resources whose files are missing or changed, in place. Returns their files.
+
+    Without an index, every file counts as changed. Files that no resource writes are not Quorate's, and are left out.
+    """
+    drifted: dict[str, State] = {}
+    for resource in resources:
+        states: dict[str, State] = {}
+        for path in _paths(resource, stack, known or {}):
+            if state := _state(path, known, found):
+                states[path] = state
+        if states:
+            drifted |= states
+            _mark(resource, next(iter(states.values())))
+    return Drift(drifted)
+
+
+def _state(path: str, known: Index | None, found: Index) -> State | None:
+    if path not in found:
+        return "missing"
+    if known is None or path not in known or known[path].differs(found[path]):
+        return "changed"
+    return None
+
+
+def _paths(resource: Resource, stack: str, known: Index) -> Iterator[str]:
+    """Paths of the files that a resource writes, relative to the stack's build directory."""
+    if resource.get("delete") or not resource.get("custom"):
+        return
+    if str(resource["type"]).startswith("kubernetes:"):
+        if path := _manifest(resource.get("inputs") or {}):
+            yield path
+    elif resource["type"] == TREE:
+        yield from _tree(resource["outputs"], stack, known)
+
+
+def _manifest(inputs: Mapping[str, Any]) -> str | None:
+    """Path of an object's manifest, as the Kubernetes provider names it (renderPathForResource); None for no object."""
+    metadata = inputs.get("metadata")
+    if not isinstance(metadata, dict) or not inputs.get("kind"):
+        return None
+    meta = cast("dict[str, Any]", metadata)
+    version = str(inputs["apiVersion"]).replace("/", "_").replace(":", "_")
+    kind = str(inputs["kind"])
+    place = "0-crd" if kind == "CustomResourceDefinition" else "1-manifest"
+    return f"manifests/{place}/{version}-{kind.lower()}-{meta.get('namespace') or 'default'}-{meta['name']}.yaml"
+
+
+def _tree(outputs: Mapping[str, Any], stack: str, known: Index) -> Iterator[str]:
+    base = PurePosixPath("build") / stack
+    root = PurePosixPath(str(outputs["root"])).relative_to(base)
+    nodes = [str(name) for name in outputs["names"]]
+    for node in nodes:
+        yield from (f"{root}/{node}/{path!s}" for path in outputs["paths"])
+    if "secretsRoot" in outputs:
+        # The state has the paths of secret files only encrypted.
+        secrets = PurePosixPath(str(outputs["secretsRoot"])).relative_to(base)
+        depth = len(secrets.parts)
+        for path in known:
+            parts = PurePosixPath(path).parts
+            if parts[:depth] == secrets.parts and parts[depth] in nodes:
+                yield path
+
+
+def _mark(resource: Resource, state: State) -> None:
+    if resource["type"] == TREE:
+        resource["outputs"]["written"] = TREE_MARK
+        return
+    outputs = cast("Resource", resource.get("outputs") or {})
+    for place in (resource["inputs"], outputs, outputs.get("__inputs")):
+        if isinstance(place, dict) and isinstance(cast("Resource", place).get("metadata"), dict):
+            metadata = cast("Resource", place["metadata"])
+            metadata["annotations"] = {**(metadata.get("annotations") or {}), MARK: state}

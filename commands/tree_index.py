@@ -1,0 +1,84 @@
+"""The index of a stack's rendered tree: what the last completed `up` left on disk.
+
+The engine compares the program with its state and never reads the tree, so it does not notice a file that was deleted
+or edited. The index has every file's size, time of modification, mode and SHA-256; a file is read again only if one of
+the first three differs. Secret files have no digest, because a digest of a short secret discloses it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from files import atomic
+
+AREAS = ("manifests", "machines", "secrets")
+"""Directories of a stack's build directory that the engine's providers write."""
+
+SECRETS = "secrets"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A file as it was found."""
+
+    size: int
+    modified: int
+    """Nanoseconds since the epoch."""
+    mode: int
+    digest: str
+    """SHA-256 in hexadecimal digits; empty for secret files."""
+
+    def differs(self, other: Entry) -> bool:
+        """Whether two entries of one path show different files."""
+        if self.digest:
+            return (self.digest, self.mode) != (other.digest, other.mode)
+        return self != other
+
+
+Index = Mapping[str, Entry]
+"""Entries by path, relative to the stack's build directory."""
+
+
+def scan(directory: Path, known: Index) -> dict[str, Entry]:
+    """Returns every file of the tree. Files that `known` has with the same size, time and mode are not read."""
+    found: dict[str, Entry] = {}
+    for area in AREAS:
+        for path in _files(directory / area):
+            status = path.lstat()
+            name = path.relative_to(directory).as_posix()
+            entry = Entry(status.st_size, status.st_mtime_ns, status.st_mode, "")
+            before = known.get(name)
+            if before and entry == Entry(before.size, before.modified, before.mode, ""):
+                found[name] = before
+            elif area == SECRETS or path.is_symlink():
+                found[name] = entry
+            else:
+                digest = hashlib.sha256(path.read_bytes()).hexdigest()
+                found[name] = Entry(entry.size, entry.modified, entry.mode, digest)
+    return found
+
+
+def read(file: Path) -> dict[str, Entry] | None:
+    """Reads an index; None if it is missing or damaged."""
+    try:
+        document = cast("dict[str, dict[str, Any]]", json.loads(file.read_text(encoding="utf-8")))
+        return {path: Entry(**entry) for path, entry in document.items()}
+    except (OSError, ValueError, TypeError, AttributeError):
+        return None
+
+
+def write(file: Path, index: Index) -> None:
+    """Writes an index."""
+    atomic.write(file, json.dumps({path: asdict(entry) for path, entry in sorted(index.items())}))
+
+
+def _files(directory: Path) -> Iterator[Path]:
+    for place, _directories, names in os.walk(directory):
+        for name in names:
+            yield Path(place) / name
