@@ -66,7 +66,8 @@ destroy: setup ## Destroy STACK (anything but a rendered lab also needs CONFIRM=
 test: lint cluster browser ## Check style and types, then run all tests, including the proof of architecture 100
 	@$(ACTIVE) python -m pytest -n 2 --dist worksteal
 
-e2e: setup ## Fuzz the readers of files, then prove all four architectures, up to 1000 computes
+e2e: setup ## Run the heavy tests (kills, damaged files), fuzz the readers of files, prove all four architectures
+	@.venv/bin/python -m pytest -n 2 --dist worksteal -m heavy
 	@QUORATE_FUZZ_EXAMPLES=1000 .venv/bin/python -m pytest -n 2 tests/fuzz
 	@$(QUORATE) prove --arch=all
 

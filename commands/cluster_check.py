@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from blueprint.stackfile.loader import load_file
@@ -14,13 +15,13 @@ from proof.kubeconfig import read_kubeconfig
 from toolchain.progress import UserError
 
 
-def verify_cluster(root: Path, name: str, kubeconfig: Path | None) -> int:
+def verify_cluster(root: Path, name: str, kubeconfigs: Sequence[Path]) -> int:
     """Prints the differences and writes build/<stack>/verify/verify.json. Returns 1 if there are any."""
-    if kubeconfig is None:
+    if not kubeconfigs:
         raise UserError("No cluster is given. Set --kubeconfig FILE, or KUBECONFIG.")
     settings = load_file(stack.find(root, name))
     try:
-        cluster = from_api(Api(read_kubeconfig(kubeconfig)))
+        cluster = from_api(Api(read_kubeconfig(*kubeconfigs)))
     except (ApiError, Unreachable) as error:
         raise UserError(str(error)) from None
     state = expected_state(settings)

@@ -209,13 +209,15 @@ def prove(
 def verify(
     stack: StackOption = "dev",
     kubeconfig: Annotated[
-        Path | None, typer.Option(help="Its current context is used.", envvar="KUBECONFIG", resolve_path=True)
-    ] = None,
+        str,
+        typer.Option(help="A file, or several with colons between them.", envvar="KUBECONFIG", metavar="FILE[:FILE]…"),
+    ] = "",
 ) -> int:
     """Compare a running cluster with a stack, read-only."""
     from commands import cluster_check
 
-    return cluster_check.verify_cluster(_clone(), stack, kubeconfig)
+    files = [Path(name).absolute() for name in kubeconfig.split(os.pathsep) if name]
+    return cluster_check.verify_cluster(_clone(), stack, files)
 
 
 @_command

@@ -1,6 +1,7 @@
 """Reads the current context of a kubeconfig: address, TLS context and credentials.
 
-Client certificates, tokens, passwords and credential plugins (`exec`) are supported.
+Client certificates, tokens, passwords and credential plugins (`exec`) are supported, and lists of
+files as in KUBECONFIG.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import ssl
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
@@ -22,6 +24,9 @@ from files import text_file, yaml_reader
 from proof.objects import Object as Document
 from proof.objects import listed, mapping, text, words
 from toolchain.progress import UserError
+
+FILES = ("certificate-authority", "client-certificate", "client-key", "tokenFile")
+"""Keys of clusters and users that name files, relative to the kubeconfig's own directory."""
 
 
 @dataclass(frozen=True)
@@ -40,25 +45,50 @@ class _Invalid(Exception):
     """What is wrong with the kubeconfig, without its path."""
 
 
-def read_kubeconfig(path: Path) -> Access:
-    """Reads the current context of a kubeconfig. Raises UserError if it is missing or invalid."""
-    if os.pathsep in str(path) and not path.exists():
-        raise UserError(f"{path} names several files; name one kubeconfig, such as a merged one")
+def read_kubeconfig(*paths: Path) -> Access:
+    """Reads the current context of one kubeconfig, or of several, merged as kubectl merges them.
+
+    The first file that has an entry of a name, or a current context, decides; of several files, missing ones are left
+    out. Raises UserError if none exists or one is invalid.
+    """
+    shown = os.pathsep.join(str(path) for path in paths)
+    files = [path for path in paths if path.exists()] if len(paths) > 1 else paths
+    if not files:
+        raise UserError(f"{shown} cannot be read: none of the files exists")
     try:
-        return _access(path)
+        return _access(_merged([_document(path) for path in files]))
+    except _Invalid as error:
+        raise UserError(f"{shown} is not a kubeconfig with a current context: {error}") from None
+
+
+def _document(path: Path) -> Document:
+    """The content of a file, with paths relative to it."""
+    try:
+        value: object = yaml_reader.load(text_file.read(path))
     except text_file.UnreadableError as error:
         raise UserError(f"{path} cannot be read: {error}") from None
     except yaml_reader.YamlError as error:
         raise UserError(f"{path} is not valid YAML: {error}") from None
-    except _Invalid as error:
-        raise UserError(f"{path} is not a kubeconfig with a current context: {error}") from None
-
-
-def _access(path: Path) -> Access:
-    value: object = yaml_reader.load(text_file.read(path))
     if not isinstance(value, dict):
-        raise _Invalid("it is not a mapping; name a file that kubectl can use")
+        raise UserError(f"{path} is not a kubeconfig: it is not a mapping; name a file that kubectl can use")
     document = cast("Document", value)
+    for kind, part in (("clusters", "cluster"), ("users", "user")):
+        for entry in listed(document, kind):
+            content = mapping(entry, part)
+            content |= {key: str(path.parent / text(content, key)) for key in FILES if content.get(key)}
+    return document
+
+
+def _merged(documents: Sequence[Document]) -> Document:
+    merged: Document = {
+        kind: [entry for document in documents for entry in listed(document, kind)]
+        for kind in ("clusters", "contexts", "users")  # of entries with one name, the first is used
+    }
+    current = next((found for each in documents if (found := text(each, "current-context"))), "")
+    return {**merged, "current-context": current}
+
+
+def _access(document: Document) -> Access:
     current = text(document, "current-context")
     if not current:
         raise _Invalid("current-context is missing; run 'kubectl config use-context NAME'")
@@ -67,9 +97,7 @@ def _access(path: Path) -> Access:
     user = mapping(_named(document, "users", text(context, "user")), "user")
     host, port, prefix = _server(text(cluster, "server"))
     user = {**user, **_from_plugin(user)}
-    return Access(
-        host=host, port=port, prefix=prefix, tls=_tls(cluster, user, path.parent), headers=_headers(user, path.parent)
-    )
+    return Access(host=host, port=port, prefix=prefix, tls=_tls(cluster, user), headers=_headers(user))
 
 
 def _named(document: Document, kind: str, name: str) -> Document:
@@ -91,8 +119,8 @@ def _server(address: str) -> tuple[str, int, str]:
     return host, port or 443, server.path.rstrip("/")
 
 
-def _tls(cluster: Document, user: Document, base: Path) -> ssl.SSLContext:
-    authority = _bytes(cluster, "certificate-authority", base)
+def _tls(cluster: Document, user: Document) -> ssl.SSLContext:
+    authority = _bytes(cluster, "certificate-authority")
     try:
         context = ssl.create_default_context(cadata=authority.decode("ascii") if authority else None)
     except (ssl.SSLError, ValueError):
@@ -101,7 +129,7 @@ def _tls(cluster: Document, user: Document, base: Path) -> ssl.SSLContext:
         print("warning: insecure-skip-tls-verify is set, so the API server is not authenticated", file=sys.stderr)
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
-    certificate, key = _bytes(user, "client-certificate", base), _bytes(user, "client-key", base)
+    certificate, key = _bytes(user, "client-certificate"), _bytes(user, "client-key")
     if certificate and key:
         # The ssl module reads them from a file only. This file is private and deleted at once.
         with tempfile.NamedTemporaryFile() as file:
@@ -115,10 +143,10 @@ def _tls(cluster: Document, user: Document, base: Path) -> ssl.SSLContext:
     return context
 
 
-def _headers(user: Document, base: Path) -> dict[str, str]:
+def _headers(user: Document) -> dict[str, str]:
     token = text(user, "token")
     if not token and user.get("tokenFile"):
-        token = _file(user, "tokenFile", base).strip()
+        token = _file(user, "tokenFile").strip()
     name, password = text(user, "username"), text(user, "password")
     if any(not (each.isascii() and each.isprintable()) for each in (token, name)):
         raise _Invalid("the token or username has a character that no HTTP header can have; copy it again")
@@ -129,9 +157,9 @@ def _headers(user: Document, base: Path) -> dict[str, str]:
     return {}
 
 
-def _bytes(entry: Document, key: str, base: Path) -> bytes | None:
+def _bytes(entry: Document, key: str) -> bytes | None:
     if f"{key}-data" not in entry:
-        return _file(entry, key, base).encode() if entry.get(key) else None
+        return _file(entry, key).encode() if entry.get(key) else None
     try:
         content = base64.b64decode(text(entry, f"{key}-data"), validate=True)
     except ValueError:
@@ -141,9 +169,9 @@ def _bytes(entry: Document, key: str, base: Path) -> bytes | None:
     return content
 
 
-def _file(entry: Document, key: str, base: Path) -> str:
+def _file(entry: Document, key: str) -> str:
     try:
-        return text_file.read(base / text(entry, key))
+        return text_file.read(Path(text(entry, key)))
     except text_file.UnreadableError as error:
         raise _Invalid(f"the file of {key} cannot be read: {error}") from None
 

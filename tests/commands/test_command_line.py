@@ -29,6 +29,7 @@ from toolchain import checksums
 from toolchain.engine import MANIFEST, Engine
 
 ENGINE = """\
+case "$*" in *"stack export"*) echo '{"deployment": {}}'; exit ;; esac
 secrets="${PULUMI_CONFIG_PASSPHRASE-unset}|${PULUMI_CONFIG_PASSPHRASE_FILE-unset}"
 echo "$*|$secrets|$PULUMI_BACKEND_URL|${PULUMI_SKIP_CHECKPOINTS-}" >> "%(log)s"
 case "$*" in

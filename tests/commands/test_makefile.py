@@ -48,11 +48,16 @@ def make(clone: Path, *words: str, **variables: str) -> list[str]:
         (["review", "STACK=all", "BASE=HEAD^1"], ["review", "--stack=all", "--base=HEAD^1"]),
         (["destroy", "STACK=prod", "CONFIRM=prod"], ["destroy", "--stack=prod", "--confirm=prod"]),
         (["prove", "ARCH=all"], ["prove", "--stack=dev", "--arch=all"]),
-        (["e2e"], ["prove", "--arch=all"]),
     ],
 )
 def test_a_target_runs_its_command(clone: Path, words: list[str], arguments: list[str]) -> None:
     assert make(clone, *words)[:-1] == arguments
+
+
+def test_e2e_runs_the_heavy_tests_and_every_proof(clone: Path) -> None:
+    recipe = "\n".join(make(clone, "-n", "e2e"))
+    assert "pytest -m heavy" in recipe
+    assert "prove --arch=all" in recipe
 
 
 def test_a_value_is_passed_on_as_it_is(clone: Path) -> None:

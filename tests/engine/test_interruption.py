@@ -1,0 +1,89 @@
+"""`up` after an `up` that was killed, on the real engine; and after faults of the rendered tree."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.engine.clones import Clone
+from tests.engine.conftest import Projects
+from tests.stacks import STACKS
+
+STACK = "one-server"
+HISTORY = ("Previous", "StackReference")
+"""Parts of the types of resources that tell one `up` from the next."""
+
+
+def lasting(inputs: dict[str, Any]) -> dict[str, Any]:
+    return {urn: value for urn, value in inputs.items() if not any(each in urn for each in HISTORY)}
+
+
+@pytest.fixture
+def clone(tmp_path: Path, engine: dict[str, str]) -> Clone:
+    return Clone.make(tmp_path / "clone", STACK, STACKS[STACK])
+
+
+def test_a_killed_up_leaves_no_engine_and_no_lock_and_loses_nothing(clone: Clone, rendered: Projects) -> None:
+    clone.disturbed_up(40, signal.SIGKILL)
+    assert clone.locks() == []
+    clone.up()
+    expected = rendered(STACK)
+    assert clone.files() == {path: text for path, text in expected.files().items() if path != "plan.json"}
+
+    before, manifests = clone.files(), clone.build / "manifests" / "1-manifest"
+    shutil.rmtree(clone.build / "machines")
+    (service, other, *_) = sorted(manifests.glob("v1-service-*.yaml"))
+    service.write_text(service.read_text() + "# edited\n")
+    other.unlink()
+    told = clone.run("preview").output
+    assert f"missing: build/{STACK}/machines/" in told
+    assert "`make up STACK=one-server` writes them again" in told
+    done = clone.up()
+    assert "missing or changed since the last `up` and written again" in done.output
+    assert "No changes" not in done.output
+    assert clone.files() == before
+
+
+def damage(clone: Clone, chance: random.Random) -> None:
+    """Deletes, cuts or edits some files of the tree."""
+    files = sorted(path for area in ("manifests", "machines") for path in (clone.build / area).rglob("*"))
+    files = [path for path in files if path.is_file()]
+    for path in chance.sample(files, min(5, len(files))):
+        match chance.choice(("delete", "cut", "edit", "empty")):
+            case "delete":
+                path.unlink()
+            case "cut":
+                path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+            case "edit":
+                path.write_bytes(path.read_bytes() + b"# edited\n")
+            case _:
+                path.write_bytes(b"")
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("seed", range(6))
+def test_any_disturbed_up_is_completed_by_the_next(seed: int, clone: Clone, tmp_path: Path) -> None:
+    """Kills the command at random moments, damages the tree, changes the stack: the next `up` completes it."""
+    chance = random.Random(seed)  # noqa: S311 - a repeatable choice, not a secret
+    for memory in (64, 96, 80):
+        document = yaml.safe_load(clone.stack_file.read_text())
+        document["config"]["quorate:servers"][0]["memory"] = memory
+        clone.stack_file.write_text(yaml.safe_dump(document, sort_keys=False))
+        number = chance.choice((signal.SIGKILL, signal.SIGHUP, signal.SIGTERM, signal.SIGINT))
+        everything = number == signal.SIGINT or chance.random() < 0.3
+        clone.disturbed_up(chance.choice((1, 5, 50, 150, 250)), number, everything=everything)
+        damage(clone, chance)
+    clone.up()
+    undisturbed = Clone.make(tmp_path / "undisturbed", STACK, clone.stack_file)
+    undisturbed.up()
+    assert clone.files() == undisturbed.files()
+    assert lasting(clone.inputs()).keys() == lasting(undisturbed.inputs()).keys()
+    again = clone.up().output
+    assert "No changes: all" in again
+    assert "missing or changed" not in again
