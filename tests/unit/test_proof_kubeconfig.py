@@ -42,7 +42,7 @@ def test_of_several_files_the_first_decides_and_paths_are_relative_to_their_file
 def test_a_malformed_authority_does_not_mean_those_of_the_system(tmp_path: Path, data: str) -> None:
     cluster = {"certificate-authority-data": data}
     path = write(tmp_path / "config", current="mine", server="https://c:6443", cluster=cluster, token="t")  # noqa: S106
-    with pytest.raises(UserError, match="certificate-authority(-data)? is not .*copy it again"):
+    with pytest.raises(UserError, match=r"certificate-authority(-data)? is not .*copy it again"):
         read_kubeconfig(path)
 
 
