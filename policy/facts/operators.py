@@ -108,10 +108,21 @@ def _mounting(pod: object, settings: str) -> object:
     return {**known, "volumes": _with(known.get("volumes"), {"name": "settings", "configMap": {"name": settings}})}
 
 
+_RABBITMQ_RESOURCES = {"requests": {"cpu": "1", "memory": "2Gi"}}
+"""Of a RabbitmqCluster without resources (https://www.rabbitmq.com/kubernetes/operator/using-operator#resource-reqs)."""
+
+
+def _galera_file(name: str, written: object) -> object:
+    """An option file behind the settings that an operator makes by itself: one cluster of the members."""
+    own = f"[mysqld]\nwsrep_on = ON\nwsrep_cluster_address = gcomm://{name}\n"
+    return own + written if isinstance(written, str) else written
+
+
 def _rabbitmq(name: str, spec: object) -> _Members:
     """RabbitMQ Cluster Operator 2: no budget, no anti-affinity of its own, and pause_minority."""
     override = _at(spec, "override", "statefulSet", "spec")
-    pod = _pod("rabbitmq", _at(spec, "image") or "rabbitmq", spec, ("affinity", "tolerations"))
+    sized = spec if _at(spec, "resources") is not None else _over(spec or {}, {"resources": _RABBITMQ_RESOURCES})
+    pod = _pod("rabbitmq", _at(spec, "image") or "rabbitmq", sized, ("affinity", "tolerations"))
     config = _at(spec, "rabbitmq", "additionalConfig") or ""
     defaults = "cluster_partition_handling = pause_minority\n"
     return _Members(
@@ -148,7 +159,7 @@ def _percona(name: str, spec: object) -> _Members:
         pod=_over(pod, {"affinity": affinity}),
         claims=_at(pxc, "volumeSpec", "emptyDir") is None,
         budget=_first(_at(pxc, "podDisruptionBudget"), {"maxUnavailable": 1}),
-        files={"mysqld.cnf": _first(_at(pxc, "configuration"), "")},
+        files={"mysqld.cnf": _galera_file(name, _first(_at(pxc, "configuration"), ""))},
     )
 
 
@@ -169,7 +180,7 @@ def _mariadb(name: str, spec: object) -> _Members:
         pod=_over(pod, {"affinity": UNKNOWN if apart is UNKNOWN else affinity}),
         claims=_at(spec, "storage", "ephemeral") is not True,
         budget=_first(_at(spec, "podDisruptionBudget"), None if replicas == 1 else {"minAvailable": "50%"}),
-        files={"my.cnf": _first(_at(spec, "myCnf"), "")},
+        files={"my.cnf": _galera_file(name, _first(_at(spec, "myCnf"), ""))},
     )
 
 
@@ -186,7 +197,8 @@ def _ceph(_name: str, spec: object) -> _Members:
         terms = _with(_at(affinity, "podAntiAffinity", _REQUIRED), own)
         affinity = {**_part(placement, "nodeAffinity"), "podAntiAffinity": {_REQUIRED: terms}}
     image = _at(spec, "cephVersion", "image") or "ceph"
-    pod = _pod("mon", image, placement, ("tolerations", "topologySpreadConstraints"))
+    sized = _over(placement, _part(_at(spec, "resources"), "mon") and {"resources": _at(spec, "resources", "mon")})
+    pod = _pod("mon", image, sized, ("tolerations", "topologySpreadConstraints"))
     count = _first(_at(spec, "mon", "count"), 3)
     evictable = 2 if isinstance(count, float | int) and count >= 5 else 1
     managed = _at(spec, "disruptionManagement", "managePodBudgets")

@@ -33,6 +33,12 @@ class Pods:
         yield from self.spec.at("initContainers").items()
         yield from self.spec.at("containers").items()
 
+    def lasting_containers(self) -> Iterator[Properties]:
+        """Its containers that run as long as the pod: sidecars among the init containers with them."""
+        starting = self.spec.at("initContainers").items()
+        yield from (each for each in starting if each.at("restartPolicy").text() == "Always")
+        yield from self.spec.at("containers").items()
+
     @property
     def images(self) -> tuple[str, ...]:
         """Images of all its containers."""

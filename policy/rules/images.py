@@ -46,17 +46,16 @@ def no_floating_tag(_facts: Facts, each: Pods) -> Iterator[Problem]:
         yield Problem(f"{join_names(floating)} can be any version", "a version tag or a digest")
 
 
-def _will_pull(facts: Facts, _each: Pods) -> bool:
-    """A stack that pulls images itself, or has begun to pin them; a rendered one that pins none only shows objects."""
+def _rendered(facts: Facts) -> bool:
+    """Whether the stack only writes its objects as files. A program without a Cloud creates them."""
+    return any(cloud.target != "live" for cloud in facts.clouds)
+
+
+def _evaluated(facts: Facts, each: Pods) -> bool:
+    """All pods of a stack that creates them; of a rendered stack those whose images are pinned."""
     if facts.profile != PRODUCTION:
         return False
-    rendered = any(cloud.target != "live" for cloud in facts.clouds)
-    return not rendered or _pins_images(facts)
-
-
-@lru_cache(maxsize=2)
-def _pins_images(facts: Facts) -> bool:
-    return any(is_pinned(image) for each in pods(facts) for image in each.images)
+    return not _rendered(facts) or all(is_pinned(image) for image in each.images)
 
 
 @rule(
@@ -71,8 +70,8 @@ def _pins_images(facts: Facts) -> bool:
     remediation="Write the digests under quorate:images.digests, by the image's name (`skopeo inspect --format "
     "'{{.Digest}}' docker://<image>` prints it), or a whole reference under quorate:services.<name>.image.",
     subjects=pods,
-    applies=_will_pull,
-    not_applicable_reason="the stack is a lab, makes no pod, or is only rendered and pins no image at all "
+    applies=_evaluated,
+    not_applicable_reason="the stack is a lab, makes no pod, or is only rendered and pins no image "
     "(public-images-flagged covers such a stack)",
     since="0.2.0",
 )
@@ -81,6 +80,37 @@ def images_pinned(_facts: Facts, each: Pods) -> Iterator[Problem]:
     loose = {image for image in each.images if not is_pinned(image)}
     if loose:
         yield Problem(f"{join_names(loose)} not pinned", "a digest (@sha256:…)")
+
+
+def _pinned_in_part(facts: Facts, _cloud: Cloud) -> bool:
+    return facts.profile == PRODUCTION and _rendered(facts) and any(map(is_pinned, _images(facts)))
+
+
+@lru_cache(maxsize=2)
+def _images(facts: Facts) -> frozenset[str]:
+    return frozenset(image for each in pods(facts) for image in each.images)
+
+
+@rule(
+    id="rendered-images-pinned",
+    title="A rendered stack that pins images pins all of them",
+    severity=Severity.LOW,
+    rationale="Members of one service can run different builds if only some images are pinned. A rendered stack pulls "
+    "none of them, so that the first pinned image does not have to stop its update.",
+    sources=(Source("project", "Images", 3),),
+    remediation="Write the missing digests under quorate:images.digests, by the image's name.",
+    subjects=lambda facts: facts.clouds,
+    applies=_pinned_in_part,
+    not_applicable_reason="the stack is a lab, is not rendered, or pins no image",
+    # Advisory: images are pinned one after another, and images-pinned is mandatory before anything is pulled.
+    enforcement={PRODUCTION: Enforcement.ADVISORY, LAB: Enforcement.ADVISORY},
+    since="0.4.0",
+)
+def rendered_images_pinned(facts: Facts, _cloud: Cloud) -> Iterator[Problem]:
+    """One finding for the whole stack."""
+    loose = {image for image in _images(facts) if not is_pinned(image)}
+    if loose:
+        yield Problem(f"{join_names(loose, 2)} not pinned, other images are", "a digest (@sha256:…) for each image")
 
 
 def _using(facts: Facts) -> Iterator[Cloud | Pods]:

@@ -3,37 +3,62 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
-from policy.facts.kubernetes.configuration import ConfigMap, flat, read_by, sections
+from policy.facts.kubernetes.configuration import ConfigMap, environment, flat, read_by, sections
 from policy.facts.kubernetes.workload import Workload
+from policy.facts.product_defaults import CLIENT_QUORUM_QUEUE, PARTITION_HANDLING, QUEUE_TYPE, Default
 from policy.facts.programs import Quorum
-from policy.facts.quorums import quorum_of
+from policy.facts.quorums import group_of, quorum_of
 from policy.facts.stack import Facts
 from policy.findings import Severity
 from policy.rule import IN_ANY_PROFILE, Problem, Source, rule
+from policy.wording import join_names
 
-MAIN, ADVANCED = "rabbitmq.conf", "advanced.config"
 MODE = "pause_minority"
-_IN_ERLANG = re.compile(r"\{\s*cluster_partition_handling\s*,\s*(\w+)")
+_ERLANG_COMMENT = re.compile(r"%.*$", re.MULTILINE)
+_ERLANG_VARIABLES = ("RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS", "RABBITMQ_SERVER_ERL_ARGS")
 _MIRRORED = re.compile(r"\bha[-_]mode\b")
 _CLIENT = "oslo_messaging_rabbit"
 
 
-def _files(facts: Facts, workload: Workload) -> Mapping[str, str]:
-    """RabbitMQ's own files among those that its pods mount."""
-    return {
-        name: config.files[name]
-        for config in read_by(workload, facts.config_maps)
-        for name in config.files
-        if name.endswith((".conf", ".config"))
-    }
+def _is_rabbitmq(workload: Workload) -> bool:
+    return quorum_of(workload) is Quorum.RABBITMQ
 
 
-def _configured(facts: Facts, workload: Workload) -> bool:
-    if quorum_of(workload) is not Quorum.RABBITMQ or workload.replicas == 1:
+def _is_to_pause(facts: Facts, workload: Workload) -> bool:
+    """A RabbitMQ of several members, and one that is configured to pause whatever its size."""
+    if not _is_rabbitmq(workload):
         return False
-    return bool(read_by(workload, facts.config_maps))
+    return _written(facts, workload, PARTITION_HANDLING) == {MODE} or group_of(facts, workload).size(facts) > 1
+
+
+def _written(facts: Facts, workload: Workload, default: Default) -> set[str]:
+    """What its files in ConfigMaps, and Erlang's arguments in its environment, say of a setting."""
+    said: set[str] = set()
+    for config in read_by(workload, facts.config_maps):
+        for name in config.files:
+            if name.endswith(".conf"):
+                said |= {value for value in (flat(config.files[name]).get(default.setting),) if value}
+            elif name.endswith(".config"):
+                said |= _in_erlang(_ERLANG_COMMENT.sub("", config.files[name]), default)
+    for container in workload.pod.at("containers").items():
+        variables = environment(container)
+        for name in _ERLANG_VARIABLES:
+            said |= _in_erlang(variables.get(name, ""), default)
+    return said
+
+
+def _in_erlang(text: str, default: Default) -> set[str]:
+    """Values in Erlang's terms ({name, value}) or arguments (-rabbit name value)."""
+    return set(re.findall(rf"\b{default.setting}\s*(?:,\s*|\s)[\"'<]*(\w+)", text))
+
+
+def _elsewhere(facts: Facts, workload: Workload) -> str:
+    """ConfigMaps that its pods mount and that are not in the stack, for a message."""
+    known = {config.resource.props.at("metadata", "name").text() for config in read_by(workload, facts.config_maps)}
+    missing = workload.config_maps - known
+    return f" in the stack, and ConfigMap {join_names(missing)} is not part of it" if missing else ""
 
 
 @rule(
@@ -47,33 +72,34 @@ def _configured(facts: Facts, workload: Workload) -> bool:
         Source("004", "5.4.12", 11),
     ),
     remediation="Write cluster_partition_handling = pause_minority into rabbitmq.conf "
-    "(quorate:services.rabbitmq.config).",
+    "(quorate:services.rabbitmq.config), and mount it from a ConfigMap of the stack.",
     subjects=lambda facts: facts.workloads,
-    applies=_configured,
-    not_applicable_reason="no RabbitMQ of several members reads a ConfigMap of the stack",
-    parameters={"cluster_partition_handling": MODE},
-    since="0.2.0",
+    applies=_is_to_pause,
+    not_applicable_reason="the stack has no RabbitMQ of several members",
+    parameters={PARTITION_HANDLING.setting: MODE},
     enforcement=IN_ANY_PROFILE,
+    since="0.2.0",
 )
 def rabbitmq_pauses_minority(facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """Reads the files that its pods mount; files inside an image are not visible."""
-    said: set[str] = set()
-    for text in _files(facts, workload).values():
-        said |= {mode for mode in (flat(text).get("cluster_partition_handling"),) if mode}
-        said |= set(_IN_ERLANG.findall(text))
+    """Reads files of ConfigMaps and variables. Files inside an image are not visible: RabbitMQ's default counts."""
+    said = _written(facts, workload, PARTITION_HANDLING)
     if not said:
-        yield Problem("cluster_partition_handling is not set (default: ignore)", MODE)
+        yield Problem(f"{PARTITION_HANDLING.unset}{_elsewhere(facts, workload)}", MODE)
     elif said != {MODE}:
-        yield Problem(f"cluster_partition_handling is {', '.join(sorted(said))}", MODE)
+        yield Problem(PARTITION_HANDLING.actual(", ".join(sorted(said))), MODE)
 
 
-def _of_rabbitmq(facts: Facts, config: ConfigMap) -> bool:
-    return any(quorum_of(each) is Quorum.RABBITMQ for each in facts.workloads if config.is_read_by(each))
+def _users_of_queues(facts: Facts) -> Iterator[Workload | ConfigMap]:
+    """Every RabbitMQ, and every ConfigMap that configures one or a client."""
+    servers = [each for each in facts.workloads if _is_rabbitmq(each)]
+    yield from servers
+    for config in facts.config_maps:
+        if any(config.is_read_by(each) for each in servers) or _configures_client(config):
+            yield config
 
 
-def _speaks_of_queues(facts: Facts, config: ConfigMap) -> bool:
-    files = config.files
-    return any(f"[{_CLIENT}]" in files[name] for name in files) or _of_rabbitmq(facts, config)
+def _configures_client(config: ConfigMap) -> bool:
+    return any(f"[{_CLIENT}]" in config.files[name] for name in config.files)
 
 
 @rule(
@@ -88,26 +114,26 @@ def _speaks_of_queues(facts: Facts, config: ConfigMap) -> bool:
     ),
     remediation="Set default_queue_type = quorum in rabbitmq.conf and rabbit_quorum_queue = true in section "
     "[oslo_messaging_rabbit] of every service, and remove policies with ha-mode.",
-    subjects=lambda facts: facts.config_maps,
-    applies=_speaks_of_queues,
-    not_applicable_reason="no ConfigMap of the stack configures RabbitMQ or its clients",
-    parameters={"default_queue_type": "quorum", "rabbit_quorum_queue": True},
+    subjects=_users_of_queues,
+    not_applicable_reason="the stack has no RabbitMQ, and no ConfigMap that configures its clients",
+    parameters={QUEUE_TYPE.setting: "quorum", CLIENT_QUORUM_QUEUE.setting: True},
     since="0.2.0",
 )
-def rabbitmq_quorum_queues(facts: Facts, config: ConfigMap) -> Iterator[Problem]:
-    """Checks the server's default, its policies, and the queue type that clients declare."""
-    files = config.files
-    if _of_rabbitmq(facts, config):
-        kind = flat(files[MAIN]).get("default_queue_type") if MAIN in files else None
-        if kind != "quorum":
-            actual = (
-                f"sets default_queue_type = {kind}" if kind else "does not set default_queue_type (default: classic)"
-            )
-            yield Problem(f"{MAIN} {actual}", "quorum")
-    for name in files:
-        if _MIRRORED.search(files[name]):
+def rabbitmq_quorum_queues(facts: Facts, user: Workload | ConfigMap) -> Iterator[Problem]:
+    """Checks the default of each RabbitMQ; in ConfigMaps its policies, and the queue type that clients declare."""
+    if isinstance(user, Workload):
+        kinds = _written(facts, user, QUEUE_TYPE)
+        if not kinds:
+            yield Problem(f"{QUEUE_TYPE.unset}{_elsewhere(facts, user)}", "quorum")
+        elif kinds != {"quorum"}:
+            yield Problem(QUEUE_TYPE.actual(", ".join(sorted(kinds))), "quorum")
+        return
+    for name in user.files:
+        text = user.files[name]
+        if _MIRRORED.search(text):
             yield Problem(f"{name} mirrors queues (ha-mode)", "no mirrored queues")
-        if f"[{_CLIENT}]" in files[name]:
-            client = sections(files[name])
-            if client.get(_CLIENT, "rabbit_quorum_queue", fallback="false").strip().lower() not in ("true", "1", "yes"):
-                yield Problem(f"{name} does not set rabbit_quorum_queue = true", f"it in [{_CLIENT}]")
+        if f"[{_CLIENT}]" in text:
+            default = CLIENT_QUORUM_QUEUE
+            written = sections(text).get(_CLIENT, default.setting, fallback=default.value)
+            if (written or "").strip().lower() not in ("true", "1", "yes", "on"):
+                yield Problem(f"{name} does not set {default.setting} = true", f"it in [{_CLIENT}]")

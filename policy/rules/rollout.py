@@ -8,15 +8,13 @@ from collections.abc import Iterator
 from policy.facts.kubernetes.workload import Workload
 from policy.facts.placement_counts import counts
 from policy.facts.placement_map import apart_keys
+from policy.facts.product_defaults import DEPLOYMENT_SURGE, DEPLOYMENT_UNAVAILABLE, MEMBERS_UNAVAILABLE, Default
 from policy.facts.properties import Malformed
 from policy.facts.quorums import is_member, majority
 from policy.facts.stack import Facts
 from policy.findings import Severity
 from policy.rule import Problem, Source, rule
 from policy.wording import pluralize
-
-_DEFAULT = "25%"
-"""Kubernetes' own maxSurge and maxUnavailable."""
 
 
 def _exclusive_deployment(facts: Facts, workload: Workload) -> bool:
@@ -48,8 +46,8 @@ def rollout_can_finish(facts: Facts, workload: Workload) -> Iterator[Problem]:
     """Percentages as the Deployment controller rounds them: surge up, unavailable down."""
     replicas = workload.replicas or 0
     rolling = workload.strategy.at("rollingUpdate")
-    surge = _pods(rolling.at("maxSurge").quantity(), replicas, up=True)
-    unavailable = _pods(rolling.at("maxUnavailable").quantity(), replicas, up=False)
+    surge = _pods(rolling.at("maxSurge").quantity(), DEPLOYMENT_SURGE, replicas, up=True)
+    unavailable = _pods(rolling.at("maxUnavailable").quantity(), DEPLOYMENT_UNAVAILABLE, replicas, up=False)
     nodes = len(facts.eligible(workload))
     if surge > 0 and counts(facts).room(workload, replicas + 1) <= replicas:
         then = "the rollout stalls" if unavailable == 0 else "surge pods stay Pending until old pods stop"
@@ -98,7 +96,7 @@ def rollout_keeps_service(facts: Facts, workload: Workload) -> Iterator[Problem]
     instances = len(facts.eligible(workload)) if workload.replicas is None else workload.replicas
     limit = workload.strategy.at("rollingUpdate", "maxUnavailable").quantity()
     others = workload.kind != "Deployment"
-    gone = _pods(1 if others and limit is None else limit, instances, up=others)
+    gone = _pods(limit, MEMBERS_UNAVAILABLE if others else DEPLOYMENT_UNAVAILABLE, instances, up=others)
     # Two members are not a quorum; the size rules report that.
     left = majority(instances) if instances > 2 and is_member(facts, workload) else 1
     if instances - gone < left:
@@ -135,8 +133,10 @@ def rollout_reaches_all(_facts: Facts, workload: Workload) -> Iterator[Problem]:
         yield Problem(f"partition {partition} keeps pods below that ordinal on the old revision", "no partition")
 
 
-def _pods(quantity: int | str | None, replicas: int, *, up: bool) -> int:
-    written = _DEFAULT if quantity is None else quantity
+def _pods(quantity: int | str | None, default: Default, replicas: int, *, up: bool) -> int:
+    if quantity is None and default.value.isdecimal():
+        return int(default.value)
+    written = default.value if quantity is None else quantity
     if isinstance(written, int):
         return written
     digits = written.removesuffix("%")

@@ -16,12 +16,19 @@ SEVERAL_TOGETHER = {
     "quorum-has-budget",
     "members-find-each-other",
     "stateful-keeps-data",
+    "members-request-resources",
 }
 """What two replicas of a database or a queue break that may share a server."""
 
 BROKEN = {
-    "db": {*SEVERAL_TOGETHER, "galera-size", "images-pinned", "network-policy-admits-members"},
-    "queue": {*SEVERAL_TOGETHER, "rabbitmq-size", "images-pinned"},
+    "db": {*SEVERAL_TOGETHER, "galera-size", "galera-keeps-quorum", "images-pinned", "network-policy-admits-members"},
+    "queue": {
+        *SEVERAL_TOGETHER,
+        "rabbitmq-size",
+        "rabbitmq-pauses-minority",
+        "rabbitmq-quorum-queues",
+        "images-pinned",
+    },
     "website": {"images-pinned"},
     "debug": {"images-pinned", "no-clear-secrets", "host-access-where-needed"},
     "creds": set[str](),

@@ -251,9 +251,17 @@ def apart_term(topology: str, labels: Mapping[str, object], **more: object) -> P
 
 
 def quorum(name: str = "rabbitmq", row: object = "rabbitmq-server", **changes: Any) -> Given:
-    """A quorum of three, apart over nodes and physical hosts."""
+    """A quorum of three, apart over nodes and physical hosts; it reads the ConfigMap of its name in a whole stack."""
     given: dict[str, Any] = {"pools": [name], "apart": (HOST, SERVER), **changes}
-    return workload(name, "StatefulSet", row=row, **given)
+    built = workload(name, "StatefulSet", row=row, **given)
+    return _as_member(reading(built, name) if name in CONFIGURED else built)
+
+
+def _as_member(given: Given) -> Given:
+    """The same workload, whose containers request a little, as those of a quorum's members must."""
+    containers = given.props["spec"]["template"]["spec"]["containers"]
+    little = {"requests": {"cpu": "1m", "memory": "1Mi"}}
+    return given.but(spec__template__spec__containers=[{**each, "resources": little} for each in containers])
 
 
 def of_cluster(given: Given, cluster: str = "rabbit") -> Given:
@@ -333,6 +341,15 @@ def behind_proxysql(given: Given) -> Given:
     return given.but(spec__template__spec__containers=containers)
 
 
+CONFIGURED: Mapping[str, Mapping[str, object]] = {
+    "rabbitmq": {
+        "rabbitmq.conf": "cluster_partition_handling = pause_minority\ndefault_queue_type = quorum\n",
+    },
+    "mysqld": {"my.cnf": "[mysqld]\nwsrep_on = ON\nwsrep_cluster_address = gcomm://mysqld-0.m,mysqld-1.m\n"},
+}
+"""What quorums need that do not work by their product's defaults."""
+
+
 def whole_stack(architecture: str = "100", profile: str = "production") -> list[Given]:
     """A whole cloud that breaks no rule, made from the reference architecture's own table."""
     norm = load_architecture(architecture)
@@ -353,6 +370,11 @@ def whole_stack(architecture: str = "100", profile: str = "production") -> list[
         kind = "StatefulSet" if row.service in stateful else "Deployment"
         apart = (HOST, SERVER) if row.quorum else (HOST,)
         built = workload(row.service, kind, pools=row.runs_on, row=row.row, replicas=row.instances, apart=apart)
+        if row.service in CONFIGURED:
+            built = reading(built, row.service)
+            given.append(config_map(row.service, CONFIGURED[row.service]))
+        if row.quorum:
+            built = _as_member(built)
         given += [built, budget(row.service)]
         if kind == "StatefulSet":
             given.append(names(row.service))

@@ -227,6 +227,13 @@ def test_rabbitmq_keeps_its_majority_whoever_configures_it() -> None:
     assert own["rabbitmq.conf"] == "log.console = true\n"
 
 
+def test_galera_forms_one_cluster() -> None:
+    found = kolla.data(PROCESSES["mysqld"], {})["my.cnf"].splitlines()
+    assert "wsrep_on = ON" in found
+    members = "mysqld-0.mysqld-members,mysqld-1.mysqld-members,mysqld-2.mysqld-members"
+    assert f"wsrep_cluster_address = gcomm://{members}" in found
+
+
 def test_services_own_their_data_and_logs() -> None:
     permissions = json.loads(kolla.data(PROCESSES["rabbitmq"], {})["config.json"])["permissions"]
     assert permissions == [

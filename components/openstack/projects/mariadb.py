@@ -4,6 +4,7 @@ Clients connect to the Service `proxysql`, members to each other by their own na
 changing its configuration restarts no member of the database.
 """
 
+from components.openstack.config.layers import ConfigFile, Layer, Level
 from components.openstack.definition import (
     MYSQL,
     Claim,
@@ -18,12 +19,52 @@ from components.openstack.definition import (
 
 HEALTHCHECK = "/etc/mysql/healthcheck.cnf"
 
+_MANUAL = "https://mariadb.com/docs/galera-cluster/galera-management/configuration/configuring-mariadb-galera-cluster"
+_FIRST_MEMBERS = ",".join(f"mysqld-{ordinal}.mysqld-members" for ordinal in range(3))
+"""Later members join through one of them. The list does not follow the size, so that a new member restarts no other."""
+
+CONFIGURATION = ConfigFile(
+    "my.cnf",
+    "ini",
+    (
+        # Mandatory for Galera. By default wsrep_on is OFF, and each member would be a database by itself.
+        Layer(
+            Level.PROJECT,
+            _MANUAL,
+            {
+                "mysqld": {
+                    "binlog_format": "ROW",
+                    "default_storage_engine": "InnoDB",
+                    "innodb_autoinc_lock_mode": 2,
+                    "wsrep_on": "ON",
+                    "wsrep_cluster_name": "openstack",
+                    # Never gcomm:// alone: a member that starts with it begins a cluster of its own.
+                    "wsrep_cluster_address": f"gcomm://{_FIRST_MEMBERS}",
+                }
+            },
+        ),
+        # The directory of Debian's package galera-4, which Kolla's image contains.
+        Layer(
+            Level.PROJECT,
+            "https://packages.debian.org/trixie/amd64/galera-4/filelist",
+            {"mysqld": {"wsrep_provider": "/usr/lib/galera/libgalera_smm.so"}},
+        ),
+        # Only a majority of the members serves (004, 2.2.5). These are Galera's defaults, written to be seen.
+        Layer(
+            Level.PROJECT,
+            "https://galeracluster.com/library/documentation/galera-parameters.html",
+            {"mysqld": {"wsrep_provider_options": "pc.ignore_quorum=false;pc.ignore_sb=false"}},
+        ),
+    ),
+)
+
 MYSQLD = ProcessDefinition(
     name="mysqld",
     project="mariadb",
     kind="StatefulSet",
     uid=42434,
     claim=Claim(production=200, lab=10),
+    written=(CONFIGURATION,),
     grace=300,
     containers=(
         Container(

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from policy.facts.kubernetes.workload import Workload
-from policy.facts.properties import Malformed
+from policy.facts.properties import Malformed, Properties
 from policy.facts.resource import Resource
 
 
@@ -42,6 +42,17 @@ def config_maps(resources: Iterable[Resource]) -> tuple[ConfigMap, ...]:
 def read_by(workload: Workload, known: Iterable[ConfigMap]) -> tuple[ConfigMap, ...]:
     """Those that the workload's pods mount."""
     return tuple(each for each in known if each.is_read_by(workload))
+
+
+def command_line(container: Properties) -> tuple[str, ...]:
+    """The words that a container runs: its command and its arguments."""
+    return (*container.at("command").words(), *container.at("args").words())
+
+
+def environment(container: Properties) -> Mapping[str, str]:
+    """A container's variables that are written as text; others come from objects of the cluster."""
+    variables = (each for each in container.at("env").items() if not each.at("valueFrom").given())
+    return {each.at("name").text(): each.at("value").text() for each in variables}
 
 
 def flat(text: str) -> Mapping[str, str]:

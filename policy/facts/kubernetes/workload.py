@@ -172,8 +172,8 @@ class Workload:
 
         A container with a limit and no request requests its limit.
         """
-        running = [_requests(each) for each in self.pod.at("containers").items()]
-        starting = [_requests(each) for each in self.pod.at("initContainers").items()]
+        running = [container_requests(each) for each in self.pod.at("containers").items()]
+        starting = [container_requests(each) for each in self.pod.at("initContainers").items()]
         total = sum(running, Resources())
         for each in starting:
             total = total.most(each)
@@ -330,7 +330,8 @@ def node_terms(required: Properties) -> tuple[NodeTerm, ...]:
     )
 
 
-def _requests(container: Properties) -> Resources:
+def container_requests(container: Properties) -> Resources:
+    """What one container requests; a limit without a request is its request."""
     written, limits = container.at("resources", "requests"), container.at("resources", "limits")
     asked, most = resources(written), resources(limits)
     return Resources(

@@ -76,11 +76,42 @@ def _without_claims(props: Props) -> None:
     del props["spec"]["volumeClaimTemplates"]
 
 
-def _configured(text: str) -> Callable[[Props], None]:
+def _configured(text: str, file: str = "rabbitmq.conf") -> Callable[[Props], None]:
     def break_(props: Props) -> None:
-        props["data"]["rabbitmq.conf"] = text
+        props["data"][file] = text
 
     return break_
+
+
+def _without_files(props: Props) -> None:
+    pod(props)["volumes"] = [each for each in pod(props)["volumes"] if "configMap" not in each]
+    for container in pod(props)["containers"]:
+        container["volumeMounts"] = [each for each in container["volumeMounts"] if "kolla" not in each["name"]]
+
+
+def _alive_by(*command: str) -> Callable[[Props], None]:
+    def break_(props: Props) -> None:
+        pod(props)["containers"][0]["livenessProbe"] = {"exec": {"command": list(command)}}
+
+    return break_
+
+
+def _without_requests(props: Props) -> None:
+    del pod(props)["containers"][0]["resources"]
+
+
+SPLIT_BRAIN = """\
+[mysqld]
+wsrep_on = ON
+wsrep_cluster_address = gcomm://mysqld-0.mysqld-members,mysqld-1.mysqld-members,mysqld-2.mysqld-members
+wsrep_provider_options = "gcache.size=1G;pc.ignore_sb=true"
+"""
+WRITERS = """\
+mysql_galera_hostgroups =
+(
+  { writer_hostgroup=10, backup_writer_hostgroup=20, reader_hostgroup=30, offline_hostgroup=40, max_writers=3 }
+)
+"""
 
 
 def _in_rack(rack: str) -> Callable[[Props], None]:
@@ -212,7 +243,35 @@ CASES = [
                 _configured("cluster_partition_handling = pause_minority\n"),
             ),
         ),
-        {"rabbitmq-quorum-queues": {"cloud-openstack-rabbitmq-kolla"}},
+        {"rabbitmq-quorum-queues": {"cloud-openstack-rabbitmq"}},
+    ),
+    Broken(
+        "RabbitMQ without a configuration",
+        (("StatefulSet", "cloud-openstack-rabbitmq", _without_files),),
+        {
+            "rabbitmq-pauses-minority": {"cloud-openstack-rabbitmq"},
+            "rabbitmq-quorum-queues": {"cloud-openstack-rabbitmq"},
+        },
+    ),
+    Broken(
+        "a database that ignores split brain",
+        (("ConfigMap", "cloud-openstack-mariadb-mysqld-kolla", _configured(SPLIT_BRAIN, "my.cnf")),),
+        {"galera-keeps-quorum": {"cloud-openstack-mariadb-mysqld"}},
+    ),
+    Broken(
+        "writes on every member of the database",
+        (("ConfigMap", "cloud-openstack-mariadb-proxysql-kolla", _configured(WRITERS, "proxysql.cnf")),),
+        {"proxysql-single-writer": {"cloud-openstack-mariadb-proxysql-kolla"}},
+    ),
+    Broken(
+        "a minority that is restarted again and again",
+        (("StatefulSet", "cloud-openstack-rabbitmq", _alive_by("rabbitmq-diagnostics", "-q", "check_running")),),
+        {"liveness-asks-the-member": {"cloud-openstack-rabbitmq"}},
+    ),
+    Broken(
+        "a member without requests",
+        (("StatefulSet", "cloud-openstack-mariadb-mysqld", _without_requests),),
+        {"members-request-resources": {"cloud-openstack-mariadb-mysqld"}},
     ),
     Broken(
         "a database that forgets",

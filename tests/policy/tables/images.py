@@ -1,8 +1,8 @@
-from policy.rules.images import images_pinned, no_floating_tag, public_images_flagged
+from policy.rules.images import images_pinned, no_floating_tag, public_images_flagged, rendered_images_pinned
 from tests.policy.cases import case
 from tests.policy.world import UNKNOWN, Given, cloud, machine, stack, workload
 
-floating, pinned, public = no_floating_tag, images_pinned, public_images_flagged
+floating, pinned, public, alike = no_floating_tag, images_pinned, public_images_flagged, rendered_images_pinned
 
 DIGEST = "@sha256:" + "0123456789abcdef" * 4
 KOLLA = "quay.io/openstack.kolla/keystone:2026.1-debian-trixie"
@@ -58,12 +58,25 @@ CASES = (
         workload("app", image=f"r/app:1{DIGEST}"),
         workload("other", image="r/other:1"),
         passes="app",
-        fails="other",
     ),
     case(pinned, "a program of its own, without a Cloud", workload("app", image="r/app:1"), fails="app"),
     case(pinned, "rendered, and none is pinned", cloud(target="render"), workload("app", image="r/app:1")),
     case(pinned, "a lab", cloud(profile="lab", target="live"), workload("app", image="r/app:1")),
     case(pinned, "an unknown image", cloud(target="live"), workload("app", image=UNKNOWN), undecided="app"),
+    case(
+        alike,
+        "one of three is pinned",
+        cloud(target="render"),
+        workload("app", image=f"r/app:1{DIGEST}"),
+        workload("other", image="r/other:1"),
+        workload("third", image="r/third:1"),
+        fails="cloud",
+        message="r/other:1, r/third:1 not pinned, other images are; expected a digest (@sha256:…) for each image",
+    ),
+    case(alike, "all are pinned", cloud(target="render"), workload("app", image=f"r/app:1{DIGEST}"), passes="cloud"),
+    case(alike, "none is pinned", cloud(target="render"), workload("app", image="r/app:1")),
+    case(alike, "a live stack", cloud(target="live"), workload("app", image=f"r/app:1{DIGEST}"), workload("other")),
+    case(alike, "an unknown image", cloud(target="render"), workload("app", image=UNKNOWN), undecided="cloud"),
     case(public, "a mirror", cloud(), workload("app", image="mirror.example/kolla/keystone:1"), passes="cloud"),
     case(public, "pinned", cloud(), workload("app", image=f"{KOLLA}{DIGEST}"), passes="cloud"),
     case(

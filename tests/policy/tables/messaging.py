@@ -1,6 +1,6 @@
 from policy.rules.messaging import rabbitmq_pauses_minority, rabbitmq_quorum_queues
 from tests.policy.cases import case
-from tests.policy.world import UNKNOWN, Given, config_map, quorum, reading, workload
+from tests.policy.world import UNKNOWN, Given, config_map, of_cluster, quorum, reading, workload
 
 pauses, queues = rabbitmq_pauses_minority, rabbitmq_quorum_queues
 
@@ -54,14 +54,62 @@ CASES = (
     ),
     case(
         pauses,
-        "configured from elsewhere, one member, or no RabbitMQ",
+        "without any configuration, the default counts",
+        quorum().but(spec__template__spec__volumes=None),
+        fails="rabbitmq",
+        message="cluster_partition_handling is not set (default: ignore); expected pause_minority",
+    ),
+    case(
+        pauses,
+        "a ConfigMap from elsewhere",
         RABBIT,
-        reading(quorum("other", replicas=1), "other"),
+        fails="rabbitmq",
+        message="(default: ignore) in the stack, and ConfigMap rabbit is not part of it; expected pause_minority",
+    ),
+    case(
+        pauses,
+        "in the arguments of Erlang",
+        quorum().but(
+            spec__template__spec__containers=[
+                {
+                    "name": "rabbitmq",
+                    "image": "rabbitmq:4",
+                    "env": [
+                        {
+                            "name": "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS",
+                            "value": "-rabbit cluster_partition_handling pause_minority",
+                        }
+                    ],
+                }
+            ]
+        ),
+        passes="rabbitmq",
+    ),
+    case(
+        pauses,
+        "a comment in Erlang's form is none",
+        RABBIT,
+        configured(
+            "% {cluster_partition_handling, ignore}\n[{rabbit, [{cluster_partition_handling, pause_minority}]}].",
+            "advanced.config",
+        ),
+        passes="rabbitmq",
+    ),
+    case(
+        pauses,
+        "members in a workload each",
+        [of_cluster(quorum(f"rabbit-{each}", replicas=1)) for each in "abc"],
+        fails="rabbit-a rabbit-b rabbit-c",
+    ),
+    case(
+        pauses,
+        "one member, or no RabbitMQ",
+        quorum("other", replicas=1),
         reading(workload("keystone"), "other"),
         config_map("other", {"x.conf": ""}),
     ),
     case(pauses, "unknown configuration", RABBIT, configured(UNKNOWN), undecided="rabbitmq"),
-    case(queues, "quorum queues", RABBIT, configured(GOOD), passes="rabbit-config"),
+    case(queues, "quorum queues", RABBIT, configured(GOOD), passes="rabbitmq rabbit-config"),
     case(
         queues,
         "clients that ask for them",
@@ -73,8 +121,27 @@ CASES = (
         "classic by default",
         RABBIT,
         configured("cluster_partition_handling = pause_minority\n"),
-        fails="rabbit-config",
-        message="rabbitmq.conf does not set default_queue_type (default: classic); expected quorum",
+        fails="rabbitmq",
+        passes="rabbit-config",
+        message="default_queue_type is not set (default: classic); expected quorum",
+    ),
+    case(
+        queues,
+        "classic queues",
+        RABBIT,
+        configured("default_queue_type = classic"),
+        fails="rabbitmq",
+        passes="rabbit-config",
+        message="default_queue_type is classic; expected quorum",
+    ),
+    case(queues, "without any configuration", quorum().but(spec__template__spec__volumes=None), fails="rabbitmq"),
+    case(
+        queues,
+        "in one of two ConfigMaps",
+        reading(quorum(), "rabbit", "plugins"),
+        configured(GOOD),
+        config_map("plugins", {"enabled_plugins": "[rabbitmq_management]."}),
+        passes="rabbitmq rabbit-config plugins-config",
     ),
     case(
         queues,
@@ -82,6 +149,7 @@ CASES = (
         RABBIT,
         config_map("rabbit", {"rabbitmq.conf": GOOD, "definitions.json": '{"policies": [{"ha-mode": "all"}]}'}),
         fails="rabbit-config",
+        passes="rabbitmq",
         message="definitions.json mirrors queues",
     ),
     case(
@@ -91,8 +159,8 @@ CASES = (
         fails="nova-config",
         message="nova.conf does not set rabbit_quorum_queue = true; expected it in [oslo_messaging_rabbit]",
     ),
-    case(queues, "no word of queues", config_map("nova", {"nova.conf": "[DEFAULT]\n"}), quorum()),
-    case(queues, "unknown configuration", RABBIT, configured(UNKNOWN), undecided="rabbit-config"),
+    case(queues, "no word of queues", config_map("nova", {"nova.conf": "[DEFAULT]\n"}), workload("keystone")),
+    case(queues, "unknown configuration", RABBIT, configured(UNKNOWN), undecided="rabbitmq rabbit-config"),
     case(
         queues,
         "a configuration that nobody can read",

@@ -67,6 +67,7 @@ def ceph(**changes: object) -> Given:
     spec: Props = {
         "cephVersion": {"image": f"registry.example/ceph:v19.2.3{DIGEST}"},
         "mon": {"count": 3},
+        "resources": {"mon": {"requests": {"cpu": "1", "memory": "2Gi"}}},
         "disruptionManagement": {"managePodBudgets": True},
         **changes,
     }

@@ -1,0 +1,102 @@
+"""Galera's own settings, from option files in ConfigMaps, and from arguments and variables of its containers.
+
+Arguments override option files, as in mariadbd. What an image has inside is not visible, so that the product's default
+counts (product_defaults.py).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from policy.facts.kubernetes.configuration import command_line, environment, read_by, sections
+from policy.facts.kubernetes.workload import Workload
+from policy.facts.product_defaults import CLUSTER_ADDRESS, WSREP_ON, Default
+from policy.facts.stack import Facts
+
+ADDRESS, ON = CLUSTER_ADDRESS.setting, WSREP_ON.setting
+NEW_CLUSTER = "wsrep_new_cluster"
+TRUE = ("1", "on", "yes", "true")
+
+_ADDRESS_VARIABLES = ("MARIADB_GALERA_CLUSTER_ADDRESS", "WSREP_CLUSTER_ADDRESS", "CLUSTER_JOIN")
+"""Variables from which images write wsrep_cluster_address: Bitnami's, the official one's, Percona's."""
+_ARGUMENT = re.compile(r"--(wsrep[-_][\w-]+)(?:=(.*))?", re.DOTALL)
+_IN_SCRIPT = re.compile(r"""--(wsrep[-_][\w-]+)=("[^"]*"|'[^']*'|\S+)""")
+_COMMENT = re.compile(r"\s#.*$", re.MULTILINE)
+_INCLUDE = re.compile(r"^\s*!include.*$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Galera:
+    """The settings that are written for the members of one workload."""
+
+    options: Mapping[str, str]
+    """Options of mariadbd that begin with wsrep, by name with underscores."""
+
+    def option(self, default: Default) -> str | None:
+        """An option of mariadbd; None if it is not written."""
+        return self.options.get(default.setting)
+
+    def provider(self, default: Default) -> str | None:
+        """An option of wsrep_provider_options; None if it is not written."""
+        pairs = (each.partition("=") for each in self.options.get("wsrep_provider_options", "").split(";"))
+        return {name.strip(): value.strip() for name, _, value in pairs}.get(default.setting)
+
+    @property
+    def peers(self) -> tuple[str, ...] | None:
+        """The members that wsrep_cluster_address names; None if it is not written."""
+        address = self.options.get(ADDRESS)
+        if address is None:
+            return None
+        names = address.removeprefix("gcomm://").partition("?")[0]
+        return tuple(name for each in names.split(",") if (name := each.strip()))
+
+
+def galera(facts: Facts, workload: Workload) -> Galera:
+    """The settings of the workload's members. Raises NotKnown or Malformed if one of the texts cannot be read."""
+    options: dict[str, str] = {}
+    for config in read_by(workload, facts.config_maps):
+        for name in config.files:
+            if name.endswith((".cnf", ".ini")):
+                options |= _of_file(config.files[name])
+    for container in workload.pod.at("containers").items():
+        options |= _of_environment(environment(container))
+        options |= dict(_of_arguments(command_line(container)))
+    return Galera(options)
+
+
+def is_true(value: str) -> bool:
+    """Whether mariadbd reads a value as true."""
+    return value.lower() in TRUE
+
+
+def _of_file(text: str) -> dict[str, str]:
+    """The options of every group: only mariadbd has options of these names."""
+    parser = sections(_COMMENT.sub("", _INCLUDE.sub("", text)))
+    options = (option for group in parser.sections() for option in parser.items(group))
+    return {
+        _name(name): (value or "").strip().strip("\"'") for name, value in options if _name(name).startswith("wsrep")
+    }
+
+
+def _of_environment(variables: Mapping[str, str]) -> dict[str, str]:
+    """An image that reads the address from its environment also switches replication on."""
+    found = [variables[name] for name in _ADDRESS_VARIABLES if name in variables]
+    return {ADDRESS: found[0], ON: "ON"} if found else {}
+
+
+def _of_arguments(words: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    for word in words:
+        if match := _ARGUMENT.fullmatch(word):
+            yield _name(match[1]), (match[2] or "").strip().strip("\"'")
+            continue
+        for name, value in _IN_SCRIPT.findall(word):
+            text = value.strip("\"'")
+            # A script may bootstrap under a condition; what it runs without one is not known.
+            if _name(name) != ADDRESS or text != "gcomm://":
+                yield _name(name), text
+
+
+def _name(written: str) -> str:
+    return written.strip().lower().replace("-", "_")

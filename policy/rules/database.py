@@ -1,0 +1,122 @@
+"""Galera's and ProxySQL's configuration."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from policy.facts import proxysql
+from policy.facts.galera import NEW_CLUSTER, Galera, galera, is_true
+from policy.facts.kubernetes.configuration import ConfigMap, command_line, read_by
+from policy.facts.kubernetes.workload import Workload
+from policy.facts.product_defaults import (
+    BOOTSTRAP,
+    CLUSTER_ADDRESS,
+    IGNORE_QUORUM,
+    IGNORE_SPLIT_BRAIN,
+    MAX_WRITERS,
+    WEIGHT,
+    WSREP_ON,
+)
+from policy.facts.programs import Quorum
+from policy.facts.properties import Malformed
+from policy.facts.quorums import Group, groups, pods
+from policy.facts.stack import Facts
+from policy.findings import Severity
+from policy.rule import Problem, Source, rule
+from policy.wording import pluralize
+
+_OTHER_REPLICATION = re.compile(r"\bgroup[-_]replication[-_]group[-_]name\b")
+
+
+def _is_galera(facts: Facts, group: Group) -> bool:
+    if group.kind is not Quorum.GALERA or group.size(facts) < 2:
+        return False
+    return not any(_replicates_otherwise(facts, each) for each in group.workloads)
+
+
+def _replicates_otherwise(facts: Facts, workload: Workload) -> bool:
+    """Whether MySQL's own group replication is configured."""
+    texts = [config.files[name] for config in read_by(workload, facts.config_maps) for name in config.files]
+    texts += [word for container in workload.pod.at("containers").items() for word in command_line(container)]
+    return any(_OTHER_REPLICATION.search(text) for text in texts)
+
+
+@rule(
+    id="galera-keeps-quorum",
+    title="Galera forms one cluster and serves only with a majority",
+    severity=Severity.CRITICAL,
+    rationale="With `gcomm://` a member starts a cluster of its own. With pc.ignore_sb or pc.ignore_quorum both sides "
+    "of a partition accept writes, and the data of one side is lost. A member whose weight is half of all weights "
+    "takes the majority along when it fails.",
+    sources=(Source("project", "Database", 2),),
+    remediation="Write wsrep_on = ON and wsrep_cluster_address = gcomm://<names of members> into a .cnf file of a "
+    "ConfigMap that the members mount (quorate:services.mysqld.config), and remove pc.ignore_sb, pc.ignore_quorum, "
+    "pc.bootstrap and pc.weight from wsrep_provider_options. Bootstrap by hand, once.",
+    subjects=groups,
+    applies=_is_galera,
+    not_applicable_reason="the stack has no Galera of several members",
+    parameters={each.setting: each.value for each in (IGNORE_SPLIT_BRAIN, IGNORE_QUORUM, BOOTSTRAP)},
+    since="0.4.0",
+)
+def galera_keeps_quorum(facts: Facts, group: Group) -> Iterator[Problem]:
+    """Reads option files, arguments and variables. Files inside an image are not visible: the defaults count."""
+    settings = {workload: galera(facts, workload) for workload in group.workloads}
+    # Workloads with the same mistake make one finding.
+    yield from dict.fromkeys(problem for each in settings.values() for problem in _mistakes(each))
+    weights = {workload: _weight(each) for workload, each in settings.items()}
+    total = sum(weight * pods(facts, workload) for workload, weight in weights.items())
+    heaviest = max(weights.values())
+    if heaviest * 2 >= total:
+        yield Problem(f"a member has weight {heaviest} of {total} in all", "less than half (default: 1 each)")
+
+
+def _mistakes(settings: Galera) -> Iterator[Problem]:
+    if not is_true(settings.option(WSREP_ON) or WSREP_ON.value):
+        yield Problem(WSREP_ON.actual(settings.option(WSREP_ON)), "ON: without it each member is a separate database")
+    if settings.peers is None:
+        yield Problem(CLUSTER_ADDRESS.unset, "gcomm:// with the names of members")
+    elif not settings.peers:
+        address = settings.option(CLUSTER_ADDRESS)
+        yield Problem(
+            f"{CLUSTER_ADDRESS.actual(address)}, which starts a new cluster", "gcomm:// with the names of members"
+        )
+    if NEW_CLUSTER in settings.options:
+        yield Problem("an argument is --wsrep-new-cluster, which starts a new cluster at each start", "none")
+    for default in (IGNORE_SPLIT_BRAIN, IGNORE_QUORUM, BOOTSTRAP):
+        written = settings.provider(default)
+        if is_true(written or default.value):
+            yield Problem(default.actual(written), default.value)
+
+
+def _weight(settings: Galera) -> int:
+    written = settings.provider(WEIGHT) or WEIGHT.value
+    if not written.isdecimal():
+        raise Malformed(f"{WEIGHT.setting} is '{written}', not a whole number")
+    return int(written)
+
+
+@rule(
+    id="proxysql-single-writer",
+    title="ProxySQL sends writes to one Galera member at a time",
+    severity=Severity.HIGH,
+    rationale="Galera accepts writes on every member and rejects one of two conflicting transactions. OpenStack's "
+    "transactions then end in deadlocks.",
+    sources=(Source("project", "Database", 3),),
+    remediation="List the members in mysql_servers, and their hostgroups in mysql_galera_hostgroups with "
+    "max_writers = 1.",
+    subjects=lambda facts: facts.config_maps,
+    applies=lambda _facts, config: any(each.groups for each in proxysql.configurations(config)),
+    not_applicable_reason="no ConfigMap of the stack configures servers of a ProxySQL, which then forwards no writes",
+    parameters={MAX_WRITERS.setting: 1},
+    since="0.4.0",
+)
+def proxysql_single_writer(_facts: Facts, config: ConfigMap) -> Iterator[Problem]:
+    """Without Galera's hostgroups, ProxySQL balances writes over all servers of a hostgroup."""
+    for each in proxysql.configurations(config):
+        for group in each.groups:
+            if not group.galera:
+                members = pluralize(group.servers, "server")
+                yield Problem(f"{each.file}: hostgroup {group.number} balances over {members}", "one writer at a time")
+            elif (group.max_writers or MAX_WRITERS.value) != "1":
+                yield Problem(f"{each.file}: {MAX_WRITERS.actual(group.max_writers)}", "1")
