@@ -55,6 +55,13 @@ IGNORE_QUORUM = Default(*_GALERA, "pc.ignore_quorum", "false", f"{_PROVIDER}#pc-
 BOOTSTRAP = Default(*_GALERA, "pc.bootstrap", "false", f"{_PROVIDER}#pc-bootstrap")
 WEIGHT = Default(*_GALERA, "pc.weight", "1", f"{_PROVIDER}#pc-weight")
 
+_ETCD, _FLAGS = ("etcd", "3.6"), "https://etcd.io/docs/v3.6/op-guide/configuration/"
+HEARTBEAT = Default(*_ETCD, "heartbeat-interval", "100", _FLAGS)
+ELECTION = Default(*_ETCD, "election-timeout", "1000", _FLAGS)
+FORCE_NEW_CLUSTER = Default(*_ETCD, "force-new-cluster", "false", _FLAGS)
+NO_FSYNC = Default(*_ETCD, "unsafe-no-fsync", "false", _FLAGS)
+STRICT_RECONFIGURATION = Default(*_ETCD, "strict-reconfig-check", "true", _FLAGS)
+
 _PROXYSQL = ("ProxySQL", "2.7")
 MAX_WRITERS = Default(*_PROXYSQL, "max_writers", "1", "https://proxysql.com/documentation/galera-configuration/")
 HOSTGROUP_ACTIVE = Default(*_PROXYSQL, "active", "1", "https://proxysql.com/documentation/galera-configuration/")

@@ -40,6 +40,17 @@ CASES = [
         {"etcd-members-agree": {"cloud-masters-etcd"}},
     ),
     Broken(
+        "a member of etcd that starts a cluster of its own",
+        (
+            (
+                "Machine",
+                "cloud-masters-master1",
+                in_file("/etc/etcd/etcd.env", "ETCD_NAME=", "ETCD_FORCE_NEW_CLUSTER=true\nETCD_NAME="),
+            ),
+        ),
+        {"etcd-settings-keep-quorum": {"cloud-masters-etcd"}},
+    ),
+    Broken(
         "a member of etcd without a backup",
         (("Machine", "cloud-masters-master2", without_file("/etc/systemd/system/etcd-backup.timer")),),
         {"etcd-is-backed-up": {"cloud-masters-etcd"}},

@@ -1,0 +1,80 @@
+"""etcd's own settings: from environment files, units and static pods of machines, and from containers.
+
+A flag `--election-timeout`, a variable ETCD_ELECTION_TIMEOUT and a key of its configuration file are one setting.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from policy.facts.kubernetes.configuration import command_line, environment, read_by
+from policy.facts.kubernetes.workload import Workload
+from policy.facts.product_defaults import Default
+from policy.facts.properties import Malformed
+from policy.facts.quorums import Group
+from policy.facts.stack import Facts
+
+_COMMENT = re.compile(r"^\s*#.*$", re.MULTILINE)
+_VARIABLE = re.compile(r"""\bETCD_([A-Z0-9_]+)=["']?([^"'\n]*)""")
+_KEY = re.compile(r"""^([a-z][a-z0-9-]+):[ \t]*["']?([^\s"'#]*)""", re.MULTILINE)
+_FLAG = re.compile(r"""--([a-z][a-z0-9-]+)(?:=["']?([^\s"'\\]*))?""")
+
+
+@dataclass(frozen=True)
+class EtcdSettings:
+    """The settings of one member, or of the pods of one workload."""
+
+    member: str
+    """The machine's name, or the workload's title."""
+    written: Mapping[str, str]
+    """By the name of the flag; a flag without a value is empty."""
+
+    def flag(self, default: Default) -> bool:
+        """A setting that is true or false."""
+        written = self.written.get(default.setting, default.value)
+        return written.strip().lower() in ("", "1", "t", "true")
+
+    def number(self, default: Default) -> int:
+        """A whole number. Raises Malformed for any other text."""
+        written = self.written.get(default.setting, default.value).strip()
+        if not written.isdecimal():
+            raise Malformed(f"{default.setting} of {self.member} is '{written}', not a whole number")
+        return int(written)
+
+
+def etcd_settings(facts: Facts, group: Group) -> tuple[EtcdSettings, ...]:
+    """The settings of every member whose files or pods are in the stack. Raises NotKnown for a text that is unknown."""
+    if group.etcd is None:
+        return tuple(EtcdSettings(each.title, _of_workload(facts, each)) for each in group.workloads)
+    names = {member.node for member in group.etcd.members}
+    machines = (each for each in facts.machines if each.single and each.node in names)
+    return tuple(EtcdSettings(each.node, _of_files(each.files)) for each in machines if each.files)
+
+
+def _of_files(files: Mapping[str, str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for path in files:
+        if "etcd" in path:
+            found |= _of_text(files[path])
+    return found
+
+
+def _of_workload(facts: Facts, workload: Workload) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for config in read_by(workload, facts.config_maps):
+        for name in config.files:
+            found |= _of_text(config.files[name])
+    for container in workload.pod.at("containers").items():
+        variables = environment(container)
+        found |= _of_text("\n".join(f"{name}={value}" for name, value in variables.items()))
+        found |= _of_text(" ".join(command_line(container)))
+    return found
+
+
+def _of_text(text: str) -> dict[str, str]:
+    plain = _COMMENT.sub("", text)
+    found = dict(_KEY.findall(plain))
+    found |= {name.lower().replace("_", "-"): value for name, value in _VARIABLE.findall(plain)}
+    return found | dict(_FLAG.findall(plain))

@@ -1,0 +1,56 @@
+"""etcd's own settings, as far as they decide whether it keeps its quorum and its data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policy.facts.etcd_settings import EtcdSettings, etcd_settings
+from policy.facts.product_defaults import ELECTION, FORCE_NEW_CLUSTER, HEARTBEAT, NO_FSYNC, STRICT_RECONFIGURATION
+from policy.facts.programs import Quorum
+from policy.facts.quorums import Group, groups
+from policy.facts.stack import Facts
+from policy.findings import Severity
+from policy.rule import Problem, Source, rule
+
+LEAST_RATIO = 5
+"""Of election timeout and heartbeat; etcd does not start with less (https://etcd.io/docs/v3.6/tuning/)."""
+_FIXED = ((FORCE_NEW_CLUSTER, False), (NO_FSYNC, False), (STRICT_RECONFIGURATION, True))
+
+
+@rule(
+    id="etcd-settings-keep-quorum",
+    title="etcd's settings keep its quorum and its data",
+    severity=Severity.CRITICAL,
+    rationale="With force-new-cluster a member forgets all others at each start. With unsafe-no-fsync a power failure "
+    "loses entries that a majority has acknowledged. Without strict-reconfig-check a member can be removed although "
+    "the others are no majority. Members with different timeouts elect leaders over and over.",
+    sources=(Source("project", "Quorums", 16),),
+    remediation="Remove force-new-cluster, unsafe-no-fsync and strict-reconfig-check from etcd's flags, variables and "
+    "files. Give all members the same election-timeout, at least five times the heartbeat-interval.",
+    subjects=groups,
+    applies=lambda facts, group: group.kind is Quorum.ETCD and bool(etcd_settings(facts, group)),
+    not_applicable_reason="the stack has no etcd, or only its members' names and no files of their machines",
+    parameters={each.setting: str(wanted).lower() for each, wanted in _FIXED},
+    since="0.4.0",
+)
+def etcd_settings_keep_quorum(facts: Facts, group: Group) -> Iterator[Problem]:
+    """Settings that are not written have etcd's defaults."""
+    members = etcd_settings(facts, group)
+    for each in members:
+        yield from _mistakes(each)
+    timings = sorted({(each.number(HEARTBEAT), each.number(ELECTION)) for each in members})
+    if len(timings) > 1:
+        written = ", ".join(f"{heartbeat} and {election} ms" for heartbeat, election in timings)
+        yield Problem(f"members have different heartbeat intervals and election timeouts ({written})", "the same")
+
+
+def _mistakes(member: EtcdSettings) -> Iterator[Problem]:
+    for default, wanted in _FIXED:
+        if member.flag(default) is not wanted:
+            yield Problem(f"{member.member} has {default.setting}={str(not wanted).lower()}", str(wanted).lower())
+    heartbeat, election = member.number(HEARTBEAT), member.number(ELECTION)
+    if election < LEAST_RATIO * heartbeat:
+        yield Problem(
+            f"{member.member} has election timeout {election} ms and heartbeat interval {heartbeat} ms",
+            f"an election timeout of at least {LEAST_RATIO} heartbeats",
+        )
