@@ -70,7 +70,8 @@ def _document(path: Path) -> Document:
     except yaml_reader.YamlError as error:
         raise UserError(f"{path} is not valid YAML: {error}") from None
     if not isinstance(value, dict):
-        raise UserError(f"{path} is not a kubeconfig with a current context: it is not a mapping; name a file that kubectl can use")
+        advice = "it is not a mapping; name a file that kubectl can use"
+        raise UserError(f"{path} is not a kubeconfig with a current context: {advice}")
     document = cast("Document", value)
     for kind, part in (("clusters", "cluster"), ("users", "user")):
         for entry in listed(document, kind):
