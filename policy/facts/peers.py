@@ -1,17 +1,19 @@
 """Which workloads find each other, as members of one cluster do.
 
 They do if one Service selects both, if they have the same cluster name, or if the configuration of each names the
-other: environment, command, arguments and mounted ConfigMaps. Values that are not known yet name nobody.
+other: environment, command, arguments and mounted ConfigMaps. If one names the other, whose configuration or image is
+not known yet, the answer is not known either.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache, partial
+from typing import TypeVar
 
 import image_reference
-from policy.facts.kubernetes.configuration import read_by
+from policy.facts.kubernetes.configuration import ConfigMap, read_by
 from policy.facts.kubernetes.workload import REPLICATED, Workload
 from policy.facts.properties import NotKnown, Properties
 from policy.facts.stack import Facts
@@ -21,6 +23,8 @@ _CLUSTER_NAME = re.compile(
     r"""(?:wsrep_cluster_name|cluster[._-]?name|initial-cluster-token)["']?\s*[=:\s]\s*["']?([\w.-]+)""", re.IGNORECASE
 )
 
+T = TypeVar("T")
+
 
 class Peers:
     """Workloads of a stack by whom they find."""
@@ -29,19 +33,23 @@ class Peers:
         self._facts = facts
         self._names: dict[Workload, frozenset[str]] = {}
         self._texts: dict[Workload, tuple[str, ...]] = {}
+        self._unknown: dict[Workload, NotKnown] = {}
         self._words: dict[Workload, frozenset[str]] = {}
-        self._alike: dict[tuple[str, frozenset[str]], list[Workload]] = {}
+        self._alike: dict[tuple[str, frozenset[str] | None], list[Workload]] = {}
         for each in facts.workloads:
-            if each.kind in (*REPLICATED, "Pod") and (program := _program(each)):
-                self._alike.setdefault((each.namespace, program), []).append(each)
+            if each.kind in (*REPLICATED, "Pod"):
+                self._alike.setdefault((each.namespace, _program(each)), []).append(each)
 
     def has_peer(self, workload: Workload) -> bool:
-        """Whether another workload of the same program and the workload find each other without a balancer."""
+        """Whether another workload of the same program and the workload find each other without a balancer.
+
+        Raises NotKnown if this depends on a value that is not known.
+        """
         program = _program(workload)
-        alike = self._alike.get((workload.namespace, program), []) if program else []
         return any(
             self._share_service(workload, other, headless=True) or self._name_each_other(workload, other)
-            for other in alike
+            for known in dict.fromkeys((program, None))
+            for other in self._alike.get((workload.namespace, known), ())
             if other is not workload
         )
 
@@ -65,9 +73,13 @@ class Peers:
         )
 
     def _name_each_other(self, one: Workload, other: Workload) -> bool:
-        return not self._names_of(other).isdisjoint(self._words_of(one)) and not self._names_of(one).isdisjoint(
-            self._words_of(other)
-        )
+        there, back = self._knows(one, other), self._knows(other, one)
+        if there != back and (unknown := self._unknown.get(other if there else one)):
+            raise unknown
+        return there and back
+
+    def _knows(self, one: Workload, other: Workload) -> bool:
+        return not self._names_of(other).isdisjoint(self._words_of(one))
 
     def _names_of(self, workload: Workload) -> frozenset[str]:
         """Names that lead to the workload's pods: its own, its first pod's, those of its Services."""
@@ -87,8 +99,27 @@ class Peers:
 
     def _texts_of(self, workload: Workload) -> tuple[str, ...]:
         if workload not in self._texts:
-            self._texts[workload] = tuple(_texts(self._facts, workload))
+            self._texts[workload] = tuple(self._read(workload))
         return self._texts[workload]
+
+    def _read(self, workload: Workload) -> Iterator[str]:
+        """Every text of the workload's configuration that is known."""
+        for container in self._known(workload, workload.pod.at("containers").items):
+            for key in ("command", "args"):
+                yield from self._known(workload, partial(_words, container.at(key)))
+            for variable in self._known(workload, container.at("env").items):
+                yield from self._known(workload, partial(_assignment, variable))
+        for each in read_by(workload, self._facts.config_maps):
+            for name in each.files:
+                yield from self._known(workload, partial(_file, each, name))
+
+    def _known(self, workload: Workload, read: Callable[[], Iterable[T]]) -> list[T]:
+        """What it reads, or nothing and a note that something of the workload is not known."""
+        try:
+            return list(read())
+        except NotKnown as reason:
+            self._unknown[workload] = reason
+            return []
 
 
 @lru_cache(maxsize=2)  # a comparison has two sides
@@ -104,24 +135,13 @@ def _program(workload: Workload) -> frozenset[str] | None:
         return None
 
 
-def _texts(facts: Facts, workload: Workload) -> Iterator[str]:
-    for container in workload.pod.at("containers").items():
-        for key in ("command", "args"):
-            yield from _known(container.at(key))
-        for variable in container.at("env").items():
-            value = " ".join(_known(variable.at("value")))
-            yield f"{variable.at('name').text()}={value}"
-    for each in read_by(workload, facts.config_maps):
-        for name in each.files:
-            try:
-                yield each.files[name]
-            except NotKnown:
-                continue
+def _words(tree: Properties) -> Iterable[str]:
+    return tree.words() if tree.is_list() else (tree.text(),)
 
 
-def _known(tree: Properties) -> Iterator[str]:
-    """A text or the texts of a list, as far as they are known."""
-    try:
-        yield from tree.words() if tree.is_list() else (tree.text(),)
-    except NotKnown:
-        return
+def _assignment(variable: Properties) -> Iterable[str]:
+    return (f"{variable.at('name').text()}={variable.at('value').text()}",)
+
+
+def _file(config: ConfigMap, name: str) -> Iterable[str]:
+    return (config.files[name],)
