@@ -35,10 +35,10 @@ class Peers:
         self._texts: dict[Workload, tuple[str, ...]] = {}
         self._unknown: dict[Workload, NotKnown] = {}
         self._words: dict[Workload, frozenset[str]] = {}
-        self._alike: dict[tuple[str, frozenset[str] | None], list[Workload]] = {}
+        self._programs: dict[str, list[tuple[Workload, frozenset[str] | None]]] = {}
         for each in facts.workloads:
             if each.kind in (*REPLICATED, "Pod"):
-                self._alike.setdefault((each.namespace, _program(each)), []).append(each)
+                self._programs.setdefault(each.namespace, []).append((each, _program(each)))
 
     def has_peer(self, workload: Workload) -> bool:
         """Whether another workload of the same program and the workload find each other without a balancer.
@@ -48,24 +48,30 @@ class Peers:
         program = _program(workload)
         return any(
             self._share_service(workload, other, headless=True) or self._name_each_other(workload, other)
-            for known in dict.fromkeys((program, None))
-            for other in self._alike.get((workload.namespace, known), ())
-            if other is not workload
+            for other, its in self._programs.get(workload.namespace, ())
+            if other is not workload and (its == program or its is None or program is None)
         )
 
     def find_each_other(self, one: Workload, other: Workload) -> bool:
-        """Whether members of the same kind are members of the same cluster."""
+        """Whether members of the same kind are members of the same cluster. Raises NotKnown as `has_peer` does."""
         if one.namespace != other.namespace:
             return False
         mine, others = self._cluster_names(one), self._cluster_names(other)
         if mine and others:
             return bool(mine & others)
+        if (mine or others) and (unknown := self._unknown.get(other if mine else one)):
+            raise unknown
         return self._share_service(one, other, headless=False) or self._name_each_other(one, other)
 
     def alike(self, one: Workload, other: Workload) -> bool:
-        """Whether both run the same program, by the names of their images."""
-        program = _program(one)
-        return program is not None and program == _program(other)
+        """Whether both run the same program, by the names of their images.
+
+        Raises NotKnown if an image is not known and they find each other.
+        """
+        known = (_program(one), _program(other))
+        if None in known and self.find_each_other(one, other):
+            _ = (one.images, other.images)  # raises for the one that is not known
+        return known[0] is not None and known[0] == known[1]
 
     def _share_service(self, one: Workload, other: Workload, *, headless: bool) -> bool:
         return any(

@@ -201,6 +201,5 @@ def _joined(groups: list[Group]) -> Group:
 def _same_quorum(facts: Facts, one: Workload, other: Workload) -> bool:
     """Whether two members vote together: of one kind, or of one program, and finding each other."""
     kind = quorum_of(one)
-    if (kind is None or kind is not quorum_of(other)) and not peers(facts).alike(one, other):
-        return False
-    return peers(facts).find_each_other(one, other)
+    same = (kind is not None and kind is quorum_of(other)) or peers(facts).alike(one, other)
+    return same and peers(facts).find_each_other(one, other)

@@ -37,7 +37,10 @@ def stateful_keeps_data(facts: Facts, workload: Workload) -> Iterator[Problem]:
         yield Problem("no volume outlives the pod", "a volumeClaimTemplate, a claim or a hostPath")
     if workload.claim_names and (workload.replicas is None or workload.replicas > 1):
         yield Problem(f"all its pods mount the same claim {join_names(workload.claim_names)}", "a volumeClaimTemplate")
-    for mate in group_of(facts, workload).workloads:
+    group = group_of(facts, workload)
+    if group.error:
+        raise group.error
+    for mate in group.workloads:
         if mate is not workload and (shared := mate.claim_names & workload.claim_names):
             yield Problem(f"shares claim {join_names(shared)} with {mate.title}", "a claim for each member")
 
