@@ -127,7 +127,7 @@ def pods(facts: Facts, workload: Workload) -> int:
 
 @lru_cache(maxsize=2)  # a comparison has two sides
 def groups(facts: Facts) -> tuple[Group, ...]:
-    """Everything that may be a quorum; lasting workloads that are none, or that nobody can tell of, each by itself."""
+    """Everything that may be a quorum. A long-running workload that is none, or may be one, is a group by itself."""
     machines = tuple(Group(etcd.resource, etcd.title, etcd=etcd) for etcd in facts.etcds)
     return (*machines, *_together(facts))
 
@@ -172,7 +172,7 @@ def _together(facts: Facts) -> list[Group]:
         alone = Group(workload.resource, workload.title, (workload,))
         try:
             mates = _mates(facts, found, workload) if is_member(facts, workload) else []
-        except Exception as reason:  # whatever cannot be told of it: it is judged by itself, and the rule says why
+        except Exception as reason:  # rules report the reason for this group
             found.append(replace(alone, error=reason))
             continue
         found = [group for group in found if group not in mates]
