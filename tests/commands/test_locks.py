@@ -6,6 +6,7 @@ import json
 import os
 import socket
 import subprocess
+import time
 from collections.abc import Generator
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from commands import locks, stack
-from commands.process_identity import identify, is_alive
+from commands.process_identity import identify, is_alive, program_name
 from commands.stack import Workspace
 from tests.fakes import script
 
@@ -44,6 +45,8 @@ def pulumi(tmp_path: Path) -> Generator[int]:
     """A process whose program is called pulumi."""
     program = script(tmp_path / "bin", "pulumi", "read -r _")
     with subprocess.Popen([program], stdin=subprocess.PIPE) as process:
+        while program_name(process.pid) != "pulumi":  # the kernel sets it a little after the start
+            time.sleep(0.01)
         yield process.pid
 
 
