@@ -34,7 +34,7 @@ def test_a_single_finding_keeps_its_whole_message() -> None:
 
 
 def test_another_cause_verdict_rule_or_waiver_is_another_group() -> None:
-    waiver = Waiver(RULE.id, "*", "a move", "Ada", date(2027, 1, 31))
+    waiver = Waiver(RULE.id, "*", "a move", "Ada", date(2027, 1, 31), "Grace")
     findings = [
         finding("a"),
         finding("b", "can share a node"),
@@ -72,7 +72,7 @@ def test_the_views_show_a_cause_once_with_its_count(tmp_path: Path) -> None:
 
 def test_rules_that_need_attention_come_first(tmp_path: Path) -> None:
     broken = [quorum(apart=()) if each.name == "rabbitmq" else each for each in whole_stack()]
-    waiver = Waiver("one-instance-per-node", "rabbitmq", "a move", "Ada", date(2027, 1, 31))
+    waiver = Waiver("one-instance-per-node", "rabbitmq", "a move", "Ada", date(2027, 1, 31), "Grace")
     events = written(log_of(broken, "production", waiver), tmp_path / "events.jsonl")
     main(["--events", str(events), "--stack", "prod", "--out", str(tmp_path)])
     html, markdown = ((tmp_path / form).read_text(encoding="utf-8") for form in ("audit.html", "audit.md"))

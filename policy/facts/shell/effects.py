@@ -10,7 +10,7 @@ from policy.facts.shell import effects_cluster, effects_data, effects_machine, e
 from policy.facts.shell.arguments import arguments
 from policy.facts.shell.calls import Call, Write
 from policy.facts.shell.checks import ETCDCTL_VALUED, KUBECTL_VALUED, is_past_budgets
-from policy.facts.shell.members import in_data, is_disk, is_kubernetes
+from policy.facts.shell.member_traces import in_data, is_disk, is_kubernetes
 from policy.facts.shell.script import Script
 from policy.facts.shell.syntax import Unreadable
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from policy.facts.shell.arguments import Arguments, arguments
 from policy.facts.shell.checks import CEPH_VALUED, ETCDCTL_VALUED, KUBECTL_VALUED, RABBIT_VALUED
 from policy.facts.shell.effects_machine import LEAVES, STOPS, UPGRADES
-from policy.facts.shell.members import in_data, is_container
+from policy.facts.shell.member_traces import in_data, is_container
 from policy.facts.shell.syntax import Unreadable, is_known
 
 DRAINS = "drains or deletes a node"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from policy.facts.shell.arguments import arguments
 from policy.facts.shell.effects_cluster import DELETES
-from policy.facts.shell.members import holds_data, in_data, is_disk
+from policy.facts.shell.member_traces import holds_data, in_data, is_disk
 from policy.facts.shell.syntax import Unreadable, is_known
 
 ERASES = "erases a disk"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from policy.facts.shell.arguments import arguments
-from policy.facts.shell.members import is_container, is_package, is_unit
+from policy.facts.shell.member_traces import is_container, is_package, is_unit
 from policy.facts.shell.syntax import Unreadable, is_known
 
 STOPS = "stops or restarts a service"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from policy.facts.shell.arguments import arguments
-from policy.facts.shell.members import PORTS
+from policy.facts.shell.member_traces import PORTS
 
 CUTS = "cuts members off from the network"
 
