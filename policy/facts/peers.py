@@ -57,7 +57,7 @@ class Peers:
         if one.namespace != other.namespace:
             return False
         mine, others = self._cluster_names(one), self._cluster_names(other)
-        if mine and others:
+        if mine and others and not self._share_service(one, other, headless=True):
             return bool(mine & others)
         if (mine or others) and (unknown := self._unknown.get(other if mine else one)):
             raise unknown

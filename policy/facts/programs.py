@@ -59,6 +59,23 @@ _VOTERS_OF_SEVERAL = _forms(
     }
 )
 """Often run alone, with nothing to lose a majority of: members only where there are several."""
+_STARTED = _forms(
+    {
+        r"etcd": Quorum.ETCD,
+        r"rabbitmq-server": Quorum.RABBITMQ,
+        r"ceph-mon": Quorum.CEPH_MON,
+        r"zkServer\.sh": Quorum.ZOOKEEPER,
+    }
+)
+_STARTED_BY_SEVERAL = _forms(
+    {
+        r"(mariadb|mysql)d(-safe|_safe)?": Quorum.GALERA,
+        r"consul": Quorum.CONSUL,
+        r"vault|bao": Quorum.VAULT,
+        r"mongod": Quorum.MONGODB,
+    }
+)
+"""Programs that vote, by the name of the file that a command starts, whatever the image is called."""
 _AGENTS = frozenset({Quorum.CONSUL, Quorum.VAULT, Quorum.MONGODB})
 """Their images run routers, agents and injectors too, which do not vote: members only with data or stable names."""
 _BESIDE = re.compile(r"exporter|backup|clustercheck|operator|proxy|toolkit|dashboards|agent|client|router|browser")
@@ -76,16 +93,26 @@ WITHOUT_VOTES: Mapping[str, str] = {
     r"keycloak|keycloak-x": "instances share a cache and keep their data in a database",
     r"ceph-osd|ceph-mgr|ceph-mds|ceph-radosgw": "the monitors vote for them",
     r"registry|harbor-.+": "instances share their storage",
+    r"minio": "data is coded over drives; an even number of servers is as good",
+    r"cassandra|scylla|scylladb": "each request counts the replicas of its own key; a ring may have any size",
+    r"clickhouse(-server)?": "the keepers vote for it",
 }
 """Programs that keep replicas with volumes or stable names and do not vote, each with the reason."""
 _WITHOUT_VOTES = re.compile("|".join(WITHOUT_VOTES))
 
 
-def kind_of(images: Iterable[str], *, several: bool, stable: bool) -> Quorum | None:
+def kind_of(
+    images: Iterable[str], *, several: bool, stable: bool, started: Iterable[str] = ()
+) -> Quorum | None:
     """The kind of quorum that a pod with these images is a member of, if a program in it is known to vote.
 
-    `several`: there are several such pods. `stable`: they keep data or stable names.
+    `several`: there are several such pods. `stable`: they keep data or stable names. `started`: files of the programs
+    that its commands start, which count before the images' names.
     """
+    for name in started:
+        for form, kind in (*_STARTED, *(_STARTED_BY_SEVERAL if several else ())):
+            if form.fullmatch(name) and (stable or kind not in _AGENTS):
+                return kind
     for name in _names(images):
         if _BESIDE.search(name):
             continue

@@ -50,7 +50,7 @@ def quorum_of(workload: Workload) -> Quorum | None:
     name = workload.program or workload.labels.get(NAME)
     if stateful and name in _BY_NAME:
         return _BY_NAME[name]
-    return kind_of(workload.images, several=several, stable=stateful)
+    return kind_of(workload.images, several=several, stable=stateful, started=workload.started)
 
 
 def is_metrics_store(workload: Workload) -> bool:
@@ -105,7 +105,9 @@ class Group:
         known = (quorum_of(each) for each in self.workloads)
         if not self.several:
             return next(known)
-        programs = (kind_of(each.images, several=True, stable=True) for each in self.workloads)
+        programs = (
+            kind_of(each.images, several=True, stable=True, started=each.started) for each in self.workloads
+        )
         return next((kind for kind in (*known, *programs) if kind), None)
 
     @property

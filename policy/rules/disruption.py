@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from policy.facts.kubernetes.budgets_and_services import Budget
 from policy.facts.kubernetes.workload import Workload
+from policy.facts.programs import Quorum
 from policy.facts.quorums import Group, group_of, is_quorum, majority, pod_groups, pods
 from policy.facts.stack import Facts
 from policy.findings import Severity
@@ -77,10 +78,12 @@ def budget_keeps_majority(facts: Facts, group: Group) -> Iterator[Problem]:
     for budget in facts.budgets:
         selected = sum(pods(facts, each) for each in group.workloads if budget.selects(each))
         left = members - budget.allowed(selected)
-        if selected and left < majority(members):
+        # Instances of PostgreSQL do not vote: one that is left can be promoted.
+        needed, why = (1, "to promote") if group.kind is Quorum.POSTGRES else (majority(members), "majority")
+        if selected and left < needed:
             yield Problem(
                 f"{budget.title} ({budget.written}) leaves {left} of {members} members",
-                f"at least {majority(members)} (majority)",
+                f"at least {needed} ({why})",
             )
 
 

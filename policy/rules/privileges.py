@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterator, Mapping
 
 from policy.facts.pods import POD_TYPES, Pods, pods
+from policy.facts.quorums import quorum_of
 from policy.facts.stack import Facts
 from policy.findings import Severity
 from policy.rule import Problem, Source, rule
@@ -34,6 +36,12 @@ NEEDED: Mapping[str, frozenset[str]] = {
 }
 """By the name of the service, of the pod's label, or of what its containers run."""
 
+_OF_MEMBERS = "/var/lib/"
+_OF_AGENTS = ("/var/lib/kubelet", "/var/lib/containerd", "/var/lib/docker", "/var/lib/containers")
+"""Below these, other pods' files are: no member's own data."""
+_WHOLE_HOST = frozenset({"/", "/boot", "/dev", "/etc", "/proc", "/root", "/run", "/sys", "/usr", "/var", "/var/run"})
+"""Directories with which a container can do what a privileged one can."""
+
 STRONG = frozenset({"ALL", "SYS_ADMIN", "SYS_MODULE", "SYS_PTRACE", "SYS_RAWIO", "BPF"})
 """Capabilities with which a container can do what a privileged one can."""
 
@@ -42,15 +50,27 @@ def _taken(each: Pods) -> dict[str, str]:
     """What of the host the pods take, and who takes it."""
     spec = each.spec
     found = {field: "the pod" for field in (NETWORK, PIDS, IPC) if spec.at(field).flag()}
-    paths = [volume.at("hostPath", "path").text() for volume in spec.at("volumes").items()]
-    if any(paths):
-        found[PATHS] = join_names([path for path in paths if path])
+    paths = [path for volume in spec.at("volumes").items() if (path := volume.at("hostPath", "path").text())]
+    whole = [path for path in paths if posixpath.normpath(path) in _WHOLE_HOST]
+    own = [path for path in paths if _is_own_data(each, path)]
+    if whole:
+        found[PRIVILEGED] = f"the host's directory {join_names(whole)}"
+    if rest := [path for path in paths if path not in (*whole, *own)]:
+        found[PATHS] = join_names(rest)
     for container in each.containers():
         security = container.at("securityContext")
         strong = STRONG & {word.removeprefix("CAP_") for word in security.at("capabilities", "add").words()}
         if security.at("privileged").flag() or strong:
             found[PRIVILEGED] = f"container {container.at('name').text()}"
     return found
+
+
+def _is_own_data(each: Pods, path: str) -> bool:
+    """Whether a directory of the node is where a member of a known quorum keeps its data (004, 5.1.2 and 5.3.13)."""
+    if each.workload is None or quorum_of(each.workload) is None:
+        return False
+    clean = posixpath.normpath(path)
+    return clean.startswith(_OF_MEMBERS) and not clean.startswith(_OF_AGENTS)
 
 
 def _names(facts: Facts, each: Pods) -> set[str]:

@@ -37,6 +37,10 @@ def stateful_keeps_data(facts: Facts, workload: Workload) -> Iterator[Problem]:
         yield Problem("no volume outlives the pod", "a volumeClaimTemplate, a claim or a hostPath")
     if workload.claim_names and (workload.replicas is None or workload.replicas > 1):
         yield Problem(f"all its pods mount the same claim {join_names(workload.claim_names)}", "a volumeClaimTemplate")
+    retention = workload.spec.at("persistentVolumeClaimRetentionPolicy")
+    for event in ("whenScaled", "whenDeleted"):
+        if retention.at(event).text() == "Delete":
+            yield Problem(f"persistentVolumeClaimRetentionPolicy.{event} is Delete", "Retain (the default)")
     group = group_of(facts, workload)
     if group.error:
         raise group.error

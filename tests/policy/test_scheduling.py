@@ -142,6 +142,12 @@ def test_hand_written_nodes() -> None:
     assert node.labels["kubernetes.io/hostname"] == "n1"
 
 
+def test_cordoned_nodes_take_only_daemons() -> None:
+    written = Given("kubernetes:core/v1:Node", "n1", {"metadata": {"name": "n1"}, "spec": {"unschedulable": True}})
+    judged = facts([written, workload("once"), workload("each", "DaemonSet")])
+    assert [[node.name for node in judged.eligible(each)] for each in judged.workloads] == [[], ["n1"]]
+
+
 def test_a_pool_gives_each_of_its_nodes_what_is_its_own() -> None:
     nodes = facts([machine_pool("compute", 2)]).nodes
     assert [(node.name, node.server, node.labels["quorate.io/rack"]) for node in nodes] == [

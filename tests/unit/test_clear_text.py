@@ -23,6 +23,7 @@ HARMFUL = (
     ('{"password":"hunter2"}', "a value under password"),
     ("db_pw: hunter2", "a value under db_pw"),
     ("sshpass -p hunter2 ssh host", "a password of sshpass"),
+    ("wsrep_sst_auth = sst:hunter2", "the user and password of a state transfer"),
     ("mysqldump -uroot -phunter2 nova", "a password of mysql"),
     ("-----BEGIN OPENSSH PRIVATE KEY-----", "a private key"),
     ("key: AKIAABCDEFGHIJKLMNOP", "an access key"),

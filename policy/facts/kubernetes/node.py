@@ -32,6 +32,9 @@ class Taint:
     effect: str
 
 
+_CORDONED = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
+
+
 @dataclass(frozen=True)
 class Node:
     """A machine as Kubernetes will know it."""
@@ -57,8 +60,9 @@ class Node:
 
     @cached_property
     def taints(self) -> tuple[Taint, ...]:
-        """Taints that it registers with."""
-        return tuple(_taint(each) for each in self.written_taints.items())
+        """Taints that it registers with; of a cordoned Node also the one that Kubernetes adds."""
+        cordoned = self.resource.props.at("spec", "unschedulable").flag()
+        return (*(_taint(each) for each in self.written_taints.items()), *((_CORDONED,) if cordoned else ()))
 
     @cached_property
     def barriers(self) -> frozenset[Taint]:

@@ -14,7 +14,7 @@ from policy.facts.shell.syntax import ASKED, UNKNOWN, Unreadable, is_known
 
 _SOFTWARE = re.compile(
     r"(etcd|kubelet|containerd|docker|crio|cri-o|kube-(apiserver|scheduler|controller-manager|proxy)|k3s\S*|rke2\S*|"
-    r"mariadb\S*|mysqld?|mysql-server|galera\S*|percona\S*|rabbitmq(-server)?|ceph(-(mon|osd|mgr|mds|radosgw))?|"
+    r"mariadb\S*|mysqld?|mysql-server|galera\S*|percona\S*|rabbitmq(-server)?|beam(\.smp)?|ceph(-(mon|osd|mgr|mds|radosgw))?|"
     r"opensearch|elasticsearch|influxdb|zookeeper|consul|vault|mongod|redis\S*|valkey\S*|patroni|postgresql\S*|"
     r"ovn-\S+|ovsdb-server|openvswitch\S*|corosync|pacemaker|nats-server|"
     r"libvirtd|virtqemud|nginx|haproxy|keepalived|networking|network|NetworkManager|systemd-networkd)"

@@ -52,6 +52,21 @@ CASES = (
     case(majority, "a third of three stays", RABBIT, allowing(minAvailable="33%"), fails="rabbitmq"),
     case(majority, "half of three, rounded up, may go", RABBIT, allowing(maxUnavailable="50%"), fails="rabbitmq"),
     case(majority, "three of five may go", FIVE, allowing(minAvailable=2), fails="rabbitmq"),
+    case(
+        majority,
+        "one of two instances of PostgreSQL, of which one can be promoted",
+        workload("pg", "StatefulSet", image="postgres:17", replicas=2),
+        budget("pg"),
+        passes="pg",
+    ),
+    case(
+        majority,
+        "both instances of PostgreSQL",
+        workload("pg", "StatefulSet", image="postgres:17", replicas=2),
+        budget("pg", limit={"maxUnavailable": 2}),
+        fails="pg",
+        message="leaves 0 of 2 members; expected at least 1 (to promote)",
+    ),
     case(majority, "no budget", RABBIT),
     case(
         majority,

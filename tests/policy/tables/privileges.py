@@ -1,7 +1,7 @@
 from policy.rules.privileges import host_access_where_needed
 from tests.policy.cases import case
 from tests.policy.tables.control_plane import static_pod
-from tests.policy.world import UNKNOWN, Given, cloud, daemons, workload
+from tests.policy.world import UNKNOWN, Given, cloud, daemons, quorum, workload
 
 access = host_access_where_needed
 
@@ -9,6 +9,11 @@ access = host_access_where_needed
 def privileged(given: Given, flag: object = True, **security: object) -> Given:
     container = {"name": "main", "image": "app:1", "securityContext": {"privileged": flag, **security}}
     return given.but(spec__template__spec__containers=[container])
+
+
+def on_host(given: Given, path: str) -> Given:
+    """The same workload with a directory of its node."""
+    return given.but(spec__template__spec__volumes=[{"name": "data", "hostPath": {"path": path}}])
 
 
 CASES = (
@@ -53,6 +58,26 @@ CASES = (
         fails="db",
         message="hostPath (/var/lib/mysql)",
     ),
+    case(
+        access,
+        "a member's own data in a directory of its node",
+        on_host(quorum(), "/var/lib/rabbitmq"),
+    ),
+    case(
+        access,
+        "a member with other pods' files",
+        on_host(quorum(), "/var/lib/kubelet/pods"),
+        fails="rabbitmq",
+        message="hostPath (/var/lib/kubelet/pods)",
+    ),
+    case(
+        access,
+        "the whole host, for a service that may use some of its files",
+        on_host(daemons("etcd"), "/etc/../"),
+        fails="etcd",
+        message="uses privileged (the host's directory /etc/../)",
+    ),
+    case(access, "an unknown directory", on_host(quorum(), UNKNOWN), undecided="rabbitmq"),
     case(
         access,
         "a capability that is as good as all",

@@ -56,6 +56,14 @@ def store(rule: Rule[S], name: str, row: str, image: str) -> list[Case]:
     ]
 
 
+def started(image: str, command: object, name: str = "store") -> Given:
+    """Two members whose image is named like a program without votes."""
+    container = {"name": "main", "image": image, "command": command}
+    return workload(name, "StatefulSet", labels={"app": name}, replicas=2).but(
+        spec__template__spec__containers=[container]
+    )
+
+
 CASES = (
     case(etcd_size, "three, five, seven on machines", sized(3), passes="etcd"),
     case(
@@ -198,6 +206,25 @@ CASES = (
         members("rabbitmq", "rabbitmq-server", 2),
         by_image("postgres:17", 2),
     ),
+    case(
+        galera_size,
+        "a database under the name of a cache",
+        started("memcached:1.6", ["mariadbd", "--wsrep-on=ON"]),
+        fails="store",
+        message="2 members tolerate 0 failures",
+    ),
+    case(
+        etcd_size,
+        "an etcd that a shell starts under the name of a web server",
+        started("nginx:1.29", ["/bin/sh", "-c", "sleep 1; exec /usr/local/bin/etcd --name a"]),
+        fails="store",
+    ),
+    case(
+        etcd_size,
+        "a shell that only names it, and a command that is not known",
+        started("nginx:1.29", ["sh", "-c", "until nc -z etcd 2379; do sleep 1; done; exec nginx"]),
+        started("nginx:1.29", UNKNOWN, "other"),
+    ),
     case(quorum_size, "unknown replicas", members("ledger", replicas=UNKNOWN), undecided="ledger"),
     case(
         etcd_size,
@@ -209,6 +236,19 @@ CASES = (
         names("etcd", {"app": "etcd"}),
         fails="e1",
         message="StatefulSets e1, e2, e3, e4: 4 members",
+    ),
+    case(
+        etcd_size,
+        "members of one headless Service that claim clusters of their own",
+        *(
+            of_cluster(
+                workload(name, "StatefulSet", image="etcd:3.6", labels={"app": "etcd", "member": name}, replicas=1), name
+            )
+            for name in ("e1", "e2")
+        ),
+        names("etcd", {"app": "etcd"}),
+        fails="e1",
+        message="StatefulSets e1, e2: 2 members",
     ),
     case(
         galera_size,
