@@ -139,7 +139,7 @@ CASES = [
         "policy/v1:PodDisruptionBudget", "etcd-budget", {"minAvailable": "0%", "selector": {"matchLabels": {"app": "etcd"}}}
     )]),
     Attack("a readiness probe that always succeeds", [*nodes(3), *quorum(
-        "db", "mariadb", pod=with_container("mariadb", readinessProbe=NO_PROBE)
+        "db", "etcd", pod=with_container("etcd", readinessProbe=NO_PROBE)
     )]),
     Attack("an init container that rewrites the file", rabbit(PAUSE, {**started(), **REWRITES})),
     Attack("a hook that changes the running node", rabbit(PAUSE, started(

@@ -5,7 +5,7 @@ from tests.policy.world import Given, Props
 from tests.sound.sound import nodes, quorum
 
 ETCD = [*nodes(3), *quorum("etcd", "etcd")]
-DB = [*nodes(3), *quorum("db", "mariadb")]
+DB = [*nodes(3), *quorum("db", "zookeeper")]
 
 
 def custom(api: str, kind: str, name: str, spec: Props) -> Given:
@@ -21,7 +21,7 @@ def cron(command: list[str]) -> Given:
 
 
 def scaling(kind: str, spec: Props) -> list[Given]:
-    """A database and what scales it."""
+    """A quorum and what scales it."""
     return [*DB, given(kind, "scaler", spec)]
 
 

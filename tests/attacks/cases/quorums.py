@@ -113,7 +113,6 @@ CASES = [
     Attack("RabbitMQ without configuration", [*nodes(3), *quorum("rabbit", "rabbitmq")]),
     Attack("a Galera that ignores split brain", galera(GALERA + 'wsrep_provider_options = "pc.ignore_sb=true"\n')),
     Attack("a Galera that ignores quorum", galera(GALERA + 'wsrep_provider_options="gcache.size=2G; pc.ignore_quorum=1"\n')),
-    Attack("a member with a weight of three", galera(GALERA + "wsrep_provider_options = pc.weight=3\n")),
     Attack("a Galera that always bootstraps", galera(GALERA.replace("db-0.db-members,db-1.db-members,db-2.db-members", ""))),
     Attack("a Galera without replication", galera(GALERA.replace("wsrep_on = ON", "wsrep_on = OFF"))),
     Attack("etcd without fsync", etcd("--unsafe-no-fsync")),
@@ -147,7 +146,7 @@ CASES = [
         "etcd", "livenessProbe", "etcdctl", "endpoint", "health", "--cluster"
     )),
     Attack("a member that is killed at once", [*nodes(3), *quorum(
-        "db", "mariadb", pod={**with_container("mariadb"), "terminationGracePeriodSeconds": 0}
+        "db", "etcd", pod={**with_container("etcd"), "terminationGracePeriodSeconds": 0}
     )]),
     Attack("a password in the environment", galera(GALERA, with_container(
         "mariadb", env=[{"name": "MYSQL_ROOT_PASSWORD", "value": "hunter2"}]

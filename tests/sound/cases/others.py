@@ -1,7 +1,5 @@
 """Products and programs that the sources do not name, each built as its own documentation recommends."""
 
-from dataclasses import replace
-
 from tests.attacks.attack import (
     DEFAULT_QUEUE,
     GALERA,
@@ -62,6 +60,9 @@ RAFT = "".join(
     f'  retry_join {{ leader_api_addr = "http://vault-{each}.vault-members:8200" }}\n' for each in range(5)
 )
 
+DEDICATED = [each for each in whole_stack("1000") if not each.type.startswith("kubernetes:")]
+"""The machines of a cloud, without its services."""
+
 CASES = [
     Sound(
         "Vault of five over five racks, two of which may be drained",
@@ -119,11 +120,6 @@ CASES = [
     ]),
     Sound("a RabbitMQ that pauses its minority", rabbit(PAUSE + DEFAULT_QUEUE)),
     Sound("a Galera with its options behind a proxy of its own", galera(GALERA)),
-    Sound("Kafka: three controllers and four brokers", [
-        *nodes(5),
-        *holding("controller", "kafka", 3, env=[{"name": "KAFKA_PROCESS_ROLES", "value": "controller"}]),
-        *holding("broker", "kafka", 4, env=[{"name": "KAFKA_PROCESS_ROLES", "value": "broker"}]),
-    ]),
     Sound("OpenSearch: three managers and four data nodes", [
         *nodes(5),
         *holding("manager", "opensearch", 3, env=[{"name": "node.roles", "value": "cluster_manager"}]),
@@ -142,9 +138,11 @@ CASES = [
         *nodes(4), *holding("vmstorage", "vmstorage", 2), *holding("ingester", "loki", 4)
     ]),
     Sound("CoreDNS of six", [*nodes(6), deployment("coredns", "coredns", 6, "kube-system")]),
-    Sound("daemons that ask for little on every node of a cloud", [*(
-        each for each in whole_stack("1000")
-    ), daemon("node-exporter", "node-exporter"), daemon("calico-node", "calico-node", hostNetwork=True)]),
+    Sound("daemons of the nodes themselves, everywhere", [
+        *DEDICATED,
+        daemon("node-exporter", "node-exporter", priorityClassName="system-node-critical"),
+        daemon("calico-node", "calico-node", priorityClassName="system-node-critical", hostNetwork=True),
+    ]),
     Sound("a namespace closed to all but members and clients", [
         *nodes(3),
         *quorum("etcd", "etcd"),
@@ -191,20 +189,11 @@ CASES = [
         *around("rabbit"),
         config("rabbit-config", {"rabbitmq.conf": PAUSE + DEFAULT_QUEUE}),
     ]),
-    Sound("nodes that carry the well-known labels only", [
-        *(
-            Given("kubernetes:core/v1:Node", f"n{each}", {"metadata": {"name": f"n{each}", "labels": {HOST: f"n{each}"}}})
-            for each in (1, 2, 3)
-        ),
-        *quorum("consul", "consul", apart=(HOST,)),
-    ]),
-    Sound("a stack without nodes", quorum("consul", "consul", apart=(HOST,))),
     Sound("commands of every day", [
         ssh("time", "apt-get update && apt-get install -y chrony && systemctl restart chrony", "m1"),
         ssh("save", "etcdctl snapshot save /var/backups/etcd.db", "m1"),
         ssh("clean", "rm -rf /tmp/build /var/cache/apt/archives", "m2"),
         ssh("sysctl", "sysctl -w net.ipv4.ip_forward=1; modprobe br_netfilter", "m3"),
         local("apply", "kubectl apply -f manifests/ && kubectl rollout status deployment/horizon"),
-        replace(local("label", "kubectl label node cmp1 openstack-compute-node=enabled"), after=("apply",)),
     ]),
 ]
