@@ -44,6 +44,13 @@ def copied(name: str, text: object, host: str, path: str = "/opt/roll.sh") -> Gi
     return Given("command:remote:CopyToRemote", name, props)
 
 
+def nightly(name: str, command: object) -> Given:
+    """A CronJob with a command."""
+    pod = {"containers": [{"name": "main", "image": "registry/kubectl:1", "command": command}]}
+    spec = {"schedule": "0 3 * * *", "jobTemplate": {"spec": {"template": {"spec": pod}}}}
+    return Given("kubernetes:batch/v1:CronJob", name, {"metadata": {"name": name}, "spec": spec})
+
+
 RESTART = "systemctl restart etcd"
 ASKED = "etcdctl endpoint health --cluster && systemctl restart etcd"
 
@@ -57,6 +64,17 @@ CASES = (
         message="stops or restarts a service without a quorum check; expected a check that can abort the command",
     ),
     case(asks, "in what it does at the end", ssh("m1", "true", delete="reboot"), fails="m1"),
+    case(
+        asks,
+        "a job at night",
+        nightly("wipe", ["kubectl", "delete", "pvc", "-l", "app=rabbitmq"]),
+        nightly("saves", ["etcdctl", "snapshot", "save", "/backup/etcd.db"]),
+        nightly("by-image", []),
+        fails="wipe",
+        message="CronJob wipe: deletes pods, workloads or their volumes without a quorum check",
+    ),
+    case(asks, "a job that asks", nightly("roll", ["sh", "-ec", ASKED])),
+    case(asks, "a job whose command is not known", nightly("roll", UNKNOWN), undecided="roll"),
     case(asks, "a drain keeps to the budgets", local("d", "kubectl drain master1 && ssh master1 reboot"), passes="d"),
     case(
         asks,

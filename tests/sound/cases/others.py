@@ -60,8 +60,18 @@ RAFT = "".join(
     f'  retry_join {{ leader_api_addr = "http://vault-{each}.vault-members:8200" }}\n' for each in range(5)
 )
 
-DEDICATED = [each for each in whole_stack("1000") if not each.type.startswith("kubernetes:")]
-"""The machines of a cloud, without its services."""
+PINNED = f"registry.example/app:1.0.0@sha256:{'0' * 64}"
+"""The image of every service of the cloud below, in which daemons of the nodes have pinned ones."""
+
+
+def pinned(each: Given) -> Given:
+    """The same workload with an image that is pinned."""
+    if not each.type.startswith("kubernetes:apps/"):
+        return each
+    (first, *_others) = each.props["spec"]["template"]["spec"]["containers"]
+    requests = {"requests": {"cpu": "100m", "memory": "256Mi"}}
+    return each.but(spec__template__spec__containers=[{**first, "image": PINNED, "resources": requests}])
+
 
 CASES = [
     Sound(
@@ -139,7 +149,7 @@ CASES = [
     ]),
     Sound("CoreDNS of six", [*nodes(6), deployment("coredns", "coredns", 6, "kube-system")]),
     Sound("daemons of the nodes themselves, everywhere", [
-        *DEDICATED,
+        *(pinned(each) for each in whole_stack("1000")),
         daemon("node-exporter", "node-exporter", priorityClassName="system-node-critical"),
         daemon("calico-node", "calico-node", priorityClassName="system-node-critical", hostNetwork=True),
     ]),
