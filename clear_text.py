@@ -32,7 +32,9 @@ _FORMS = {
     "a password in an address": re.compile(
         r"\b[a-z][a-z0-9+.\-]{0,30}://[^\s:/@\"']{0,80}:([^\s@/\"'${<%]{1,200})@", re.I
     ),
-    "the user and password of a state transfer": re.compile(r"\bwsrep[_-]sst[_-]auth\s{0,9}=\s{0,9}[\"']?[^\s:$<{\"']{1,80}:[^\s$<{]"),
+    "the user and password of a state transfer": re.compile(
+        r"\bwsrep[_-]sst[_-]auth\s{0,9}=\s{0,9}[\"']?[^\s:$<{\"']{1,80}:[^\s$<{]"
+    ),
     "a password of sshpass": re.compile(r"\bsshpass\s{1,9}-p\s{0,9}['\"]?[^\s$'\"]"),
     "a password of mysql": re.compile(
         r"\b(?:mysql|mysqladmin|mysqldump|mariadb)\b[^\n;|&]{0,200}\s-p[^\s$'\"-][^\s$'\"]"

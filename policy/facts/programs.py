@@ -101,9 +101,7 @@ WITHOUT_VOTES: Mapping[str, str] = {
 _WITHOUT_VOTES = re.compile("|".join(WITHOUT_VOTES))
 
 
-def kind_of(
-    images: Iterable[str], *, several: bool, stable: bool, started: Iterable[str] = ()
-) -> Quorum | None:
+def kind_of(images: Iterable[str], *, several: bool, stable: bool, started: Iterable[str] = ()) -> Quorum | None:
     """The kind of quorum that a pod with these images is a member of, if a program in it is known to vote.
 
     `several`: there are several such pods. `stable`: they keep data or stable names. `started`: files of the programs

@@ -105,9 +105,7 @@ class Group:
         known = (quorum_of(each) for each in self.workloads)
         if not self.several:
             return next(known)
-        programs = (
-            kind_of(each.images, several=True, stable=True, started=each.started) for each in self.workloads
-        )
+        programs = (kind_of(each.images, several=True, stable=True, started=each.started) for each in self.workloads)
         return next((kind for kind in (*known, *programs) if kind), None)
 
     @property

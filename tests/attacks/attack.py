@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from tests.policy.world import Given, Props
 from tests.sound.sound import NAMESPACE, member, nodes, quorum
@@ -37,7 +38,7 @@ def container(program: str, *, image: str = "", **more: object) -> Props:
     }
 
 
-def with_container(program: str, **more: object) -> Props:
+def with_container(program: str, **more: Any) -> Props:
     """A pod of one container."""
     return {"containers": [container(program, **more)]}
 
@@ -54,12 +55,12 @@ def without(stack: Sequence[Given], *names: str) -> list[Given]:
     return [each for each in stack if each.name not in names]
 
 
-def config(name: str, files: Mapping[str, object], **more: object) -> Given:
+def config(name: str, files: Mapping[str, object], **more: Any) -> Given:
     """A ConfigMap."""
     return given("core/v1:ConfigMap", name, data=dict(files), **more)
 
 
-def mounting(program: str, name: str, path: str, **more: object) -> Props:
+def mounting(program: str, name: str, path: str, **more: Any) -> Props:
     """A pod whose container mounts a ConfigMap at a path."""
     mount = {"name": "config", "mountPath": path}
     pod = with_container(program, volumeMounts=[mount], **more)
@@ -69,7 +70,12 @@ def mounting(program: str, name: str, path: str, **more: object) -> Props:
 def rabbit(text: str, pod: Props | None = None, *more: Given) -> list[Given]:
     """A RabbitMQ of three with a rabbitmq.conf."""
     inside = {**mounting("rabbitmq", "rabbit-config", "/etc/rabbitmq"), **(pod or {})}
-    return [*nodes(3), *quorum("rabbit", "rabbitmq", pod=inside), config("rabbit-config", {"rabbitmq.conf": text + DEFAULT_QUEUE}), *more]
+    return [
+        *nodes(3),
+        *quorum("rabbit", "rabbitmq", pod=inside),
+        config("rabbit-config", {"rabbitmq.conf": text + DEFAULT_QUEUE}),
+        *more,
+    ]
 
 
 def galera(text: str, pod: Props | None = None, *more: Given) -> list[Given]:

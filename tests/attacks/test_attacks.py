@@ -17,9 +17,7 @@ def stopped_by(attack: Attack) -> set[str]:
     """Mandatory rules that fail or cannot be evaluated, so that an update ends."""
     judged = facts([stack(), *attack.given])
     found = (each for rule in RULES for each in evaluate(rule, judged, rule.enforced(PRODUCTION)))
-    return {
-        each.rule for each in found if each.verdict.is_violation and each.enforcement is Enforcement.MANDATORY
-    }
+    return {each.rule for each in found if each.verdict.is_violation and each.enforcement is Enforcement.MANDATORY}
 
 
 @pytest.mark.parametrize("attack", BY_NAME.values(), ids=lambda attack: attack.name)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,16 +10,14 @@ from contract import COMPANION_OF, ROW
 from policy.facts.kubernetes.autoscalers import Autoscaler, Scaled
 from policy.facts.kubernetes.quantity import Resources, resources
 from policy.facts.kubernetes.selectors import Labels, Selector, label_map, label_selector, requirement
-from policy.facts.properties import NotKnown, Properties
+from policy.facts.kubernetes.started import started
+from policy.facts.properties import Properties
 from policy.facts.resource import Resource
 
 SYSTEM_NAMESPACES = ("kube-system", "calico-system", "calico-apiserver", "tigera-operator")
 NODE_CRITICAL = "system-node-critical"
 
 REPLICATED = ("Deployment", "StatefulSet", "ReplicaSet", "ReplicationController")
-_SHELLS = frozenset({"sh", "bash", "ash", "dash"})
-_STARTS = re.compile(r"(?:^|[;&|\n])\s*(?:exec\s+)?([\w./-]+)")
-"""Words of a script that are in the place of a program."""
 _TEMPLATE = {
     **dict.fromkeys((*REPLICATED, "DaemonSet", "Job"), ("spec", "template")),
     "CronJob": ("spec", "jobTemplate", "spec", "template"),
@@ -173,7 +170,7 @@ class Workload:
     @cached_property
     def started(self) -> tuple[str, ...]:
         """File names of the programs that the commands of its containers start, as far as they are known."""
-        return tuple(name for each in self.pod.at("containers").items() for name in _started(each))
+        return tuple(started(self.pod))
 
     @cached_property
     def requests(self) -> Resources:
@@ -337,20 +334,6 @@ def node_terms(required: Properties) -> tuple[NodeTerm, ...]:
         )
         for term in required.at("nodeSelectorTerms").items()
     )
-
-
-def _started(container: Properties) -> Iterator[str]:
-    """The program of a command, and those that a shell's script starts."""
-    try:
-        words = [*container.at("command").words(), *container.at("args").words()]
-    except NotKnown:
-        return
-    first = words[0].rpartition("/")[2] if words else ""
-    if first not in _SHELLS:
-        yield first
-        return
-    for word in words[1:]:
-        yield from (name.rpartition("/")[2] for name in _STARTS.findall(word))
 
 
 def container_requests(container: Properties) -> Resources:

@@ -10,7 +10,7 @@ from policy.facts.shell.syntax import UNKNOWN
 
 HERE = ""
 """The machine that the script itself is run on."""
-_INTERPRETERS = re.compile(r"(python|perl|ruby|node|lua|php)[\d.]*|ansible-playbook|expect|pwsh")
+_INTERPRETERS = re.compile(r"(python|perl|ruby|node|lua|php)[\d.]*|ansible-playbook|terraform|tofu|expect|pwsh")
 _SCRIPT_NAME = re.compile(r"\S+\.(sh|bash|py|pl|rb)")
 _PRINTS = frozenset({"echo", "printf"})
 _PID = re.compile(r"/[\w./-]*?([\w-]+)\.pid")

@@ -1,10 +1,10 @@
-"""The attacks, by the name that each is known by."""
+"""The attacks, a subject in a file, by the name that each is known by."""
 
 from tests.attacks.attack import Attack
-from tests.attacks.cases import clouds, commands, evasions, operators, placement, quorums
+from tests.attacks.cases import clouds, commands, evasions, operators, placement, quorums, settings
 
-ALL = (*clouds.CASES, *commands.CASES, *evasions.CASES, *operators.CASES, *placement.CASES, *quorums.CASES)
 BY_NAME: dict[str, Attack] = {}
-for _each in ALL:
-    assert _each.name not in BY_NAME, _each.name
-    BY_NAME[_each.name] = _each
+for _subject in (clouds, commands, evasions, operators, placement, quorums, settings):
+    for _each in _subject.CASES:
+        assert _each.name not in BY_NAME, _each.name
+        BY_NAME[_each.name] = _each

@@ -1,16 +1,22 @@
 """A whole cloud that is sound, changed in one place; and machines that are not what they say."""
 
 from tests.attacks.attack import Attack, changed, given, with_container, without
-from tests.policy.world import Given, daemons, machine, machine_pool, whole_stack, workload
-from tests.sound.sound import nodes, node, quorum
+from tests.policy.world import Given, daemons, machine_pool, whole_stack, workload
+from tests.sound.sound import node, nodes, quorum
 
 SMALL, LARGE = whole_stack("100"), whole_stack("1000")
-HEAVY = {"containers": [{**with_container("spark")["containers"][0], "resources": {"requests": {"cpu": "20", "memory": "200Gi"}}}]}
+HEAVY = {
+    "containers": [
+        {**with_container("spark")["containers"][0], "resources": {"requests": {"cpu": "20", "memory": "200Gi"}}}
+    ]
+}
 
 
 def domain(name: str, provider: str, **more: object) -> Given:
     """A libvirt domain of four cores."""
-    return Given("libvirt:index/domain:Domain", name, {"name": name, "memory": 8192, "vcpu": 4, **more}, provider=provider)
+    return Given(
+        "libvirt:index/domain:Domain", name, {"name": name, "memory": 8192, "vcpu": 4, **more}, provider=provider
+    )
 
 
 def on_pools(stack: list[Given], name: str, *pools: str) -> list[Given]:
@@ -29,60 +35,129 @@ def on_pools(stack: list[Given], name: str, *pools: str) -> list[Given]:
 
 ROWS = {each.name for each in LARGE}
 CASES = [
-    Attack("two databases on one server", changed(SMALL, "mysqld-2", server="mysqld-1", labels={
-        "quorate.io/pool": "mysqld", "quorate.io/server": "mysqld-1"
-    })),
-    Attack("two masters", without(SMALL, "master-3")),
-    Attack("one keystone", changed(SMALL, "keystone", spec__replicas=1)),
-    Attack("horizon on keystone's nodes", on_pools(LARGE, "horizon", "keystone")),
-    Attack("neutron-server beside the conductor", on_pools(LARGE, "neutron-server", "nova-conductor")),
-    Attack("glance on storage nodes", on_pools(LARGE, "glance-api", "storage")),
-    Attack("RabbitMQ and Galera on the same nodes of 1000", on_pools(LARGE, "rabbitmq", "mysqld")),
-    Attack("radosgw away from the monitors", on_pools(LARGE, "radosgw", "horizon")),
-    Attack("no balancer for glance", without(LARGE, "glance-api-service")),
-    Attack("five schedulers at 1000", changed(LARGE, "nova-scheduler", spec__replicas=5)),
-    Attack("a foreign daemon on each node that asks for much", [*SMALL, daemons("spark").but(
-        spec__template__spec__tolerations=[{"operator": "Exists"}],
-        spec__template__spec__containers=HEAVY["containers"],
-    )]),
-    Attack("a foreign workload that tolerates everything", [*LARGE, workload("spark", apart=()).but(
-        spec__template__spec__tolerations=[{"operator": "Exists"}],
-        spec__template__spec__containers=HEAVY["containers"],
-    )]),
-    Attack("a foreign workload on the conductor's nodes", [*LARGE, workload("spark", apart=()).but(
-        spec__template__spec__tolerations=[{"key": "quorate.io/dedicated", "operator": "Exists"}],
-        spec__template__spec__nodeSelector={"quorate.io/pool": "nova-conductor"},
-    )]),
-    Attack("three masters as domains of one hypervisor", [
-        *(domain(f"master-{each}", "qemu+ssh://host1/system") for each in (1, 2, 3)),
-        *without(SMALL, "cloud"),
-    ]),
-    Attack("nodes that say three servers, domains that say one", [
-        *(node(f"n{each}", f"s{each}") for each in (1, 2, 3)),
-        *(domain(f"n{each}", "qemu+ssh://host1/system") for each in (1, 2, 3)),
-        *quorum("etcd", "etcd"),
-    ]),
-    Attack("emulated masters", [
-        *(domain(f"n{each}", f"qemu+ssh://h{each}/system", type="qemu") for each in (1, 2, 3)),
-        *(node(f"n{each}", f"h{each}") for each in (1, 2, 3)),
-        *quorum("etcd", "etcd"),
-    ]),
-    Attack("kubelet labels that disagree with the machine", changed(SMALL, "mysqld-2", files={
-        "/etc/default/kubelet": "KUBELET_EXTRA_ARGS=--node-labels=quorate.io/server=mysqld-1,quorate.io/pool=mysqld\n"
-    })),
-    Attack("a compute pool that is a controller", [*without(SMALL, "computes"), machine_pool(
-        "compute", 5, roles=["compute", "controller"]
-    )]),
-    Attack("two machines with one address", [*nodes(1), machine("a", "mysqld").but(address="10.0.0.1"), machine(
-        "b", "mysqld"
-    ).but(address="10.0.0.1")]),
-    Attack("CoreDNS of one", [*nodes(3), given("apps/v1:Deployment", "coredns", {
-        "replicas": 1,
-        "selector": {"matchLabels": {"k8s-app": "kube-dns"}},
-        "template": {"metadata": {"labels": {"k8s-app": "kube-dns"}}, "spec": with_container("coredns")},
-    }, "kube-system")]),
-    Attack("one keystone in three namespaces of its own", [
-        *without(SMALL, "keystone"),
-        *(each.but(spec__replicas=1).but(metadata__namespace="other") for each in SMALL if each.name == "keystone"),
-    ]),
+    Attack(
+        "two databases on one server",
+        changed(
+            SMALL, "mysqld-2", server="mysqld-1", labels={"quorate.io/pool": "mysqld", "quorate.io/server": "mysqld-1"}
+        ),
+        caught_by="one-member-per-server",
+    ),
+    Attack("two masters", without(SMALL, "master-3"), caught_by="three-masters"),
+    Attack("one keystone", changed(SMALL, "keystone", spec__replicas=1), caught_by="instances-match-row"),
+    Attack("horizon on keystone's nodes", on_pools(LARGE, "horizon", "keystone"), caught_by="services-apart"),
+    Attack(
+        "neutron-server beside the conductor",
+        on_pools(LARGE, "neutron-server", "nova-conductor"),
+        caught_by="dedicated-nodes-admit-guests",
+    ),
+    Attack("glance on storage nodes", on_pools(LARGE, "glance-api", "storage"), caught_by="nothing-beside-osd"),
+    Attack(
+        "RabbitMQ and Galera on the same nodes of 1000",
+        on_pools(LARGE, "rabbitmq", "mysqld"),
+        caught_by="dedicated-nodes-admit-guests",
+    ),
+    Attack(
+        "radosgw away from the monitors", on_pools(LARGE, "radosgw", "horizon"), caught_by="radosgw-beside-monitors"
+    ),
+    Attack("no balancer for glance", without(LARGE, "glance-api-service"), caught_by="load-balanced-row-has-service"),
+    Attack(
+        "five schedulers at 1000", changed(LARGE, "nova-scheduler", spec__replicas=5), caught_by="instances-match-row"
+    ),
+    Attack(
+        "a foreign daemon on each node that asks for much",
+        [
+            *SMALL,
+            daemons("spark").but(
+                spec__template__spec__tolerations=[{"operator": "Exists"}],
+                spec__template__spec__containers=HEAVY["containers"],
+            ),
+        ],
+        caught_by="dedicated-nodes-admit-guests",
+    ),
+    Attack(
+        "a foreign workload that tolerates everything",
+        [
+            *LARGE,
+            workload("spark", apart=()).but(
+                spec__template__spec__tolerations=[{"operator": "Exists"}],
+                spec__template__spec__containers=HEAVY["containers"],
+            ),
+        ],
+        caught_by="dedicated-nodes-admit-guests",
+    ),
+    Attack(
+        "a foreign workload on the conductor's nodes",
+        [
+            *LARGE,
+            workload("spark", apart=()).but(
+                spec__template__spec__tolerations=[{"key": "quorate.io/dedicated", "operator": "Exists"}],
+                spec__template__spec__nodeSelector={"quorate.io/pool": "nova-conductor"},
+            ),
+        ],
+        caught_by="dedicated-nodes-admit-guests",
+    ),
+    Attack(
+        "three masters as domains of one hypervisor",
+        [
+            *(domain(f"master-{each}", "qemu+ssh://host1/system") for each in (1, 2, 3)),
+            *without(SMALL, "cloud"),
+        ],
+        caught_by="server-label-is-true",
+    ),
+    Attack(
+        "nodes that say three servers, domains that say one",
+        [
+            *(node(f"n{each}", f"s{each}") for each in (1, 2, 3)),
+            *(domain(f"n{each}", "qemu+ssh://host1/system") for each in (1, 2, 3)),
+            *quorum("etcd", "etcd"),
+        ],
+        caught_by="server-label-is-true",
+    ),
+    Attack(
+        "emulated masters",
+        [
+            *(domain(f"n{each}", f"qemu+ssh://h{each}/system", type="qemu") for each in (1, 2, 3)),
+            *(node(f"n{each}", f"h{each}") for each in (1, 2, 3)),
+            *quorum("etcd", "etcd"),
+        ],
+        caught_by="hypervisor-known",
+    ),
+    Attack(
+        "kubelet labels that disagree with the machine",
+        changed(
+            SMALL,
+            "mysqld-2",
+            files={"/etc/default/kubelet": "KUBELET_EXTRA_ARGS=--node-labels=quorate.io/server=mysqld-1\n"},
+        ),
+        caught_by="machine-facts-match-files",
+    ),
+    Attack(
+        "a compute pool that is a controller",
+        [*without(SMALL, "computes"), machine_pool("compute", 5, roles=["compute", "controller"])],
+        caught_by="one-role-per-machine",
+    ),
+    Attack(
+        "CoreDNS of one",
+        [
+            *nodes(3),
+            given(
+                "apps/v1:Deployment",
+                "coredns",
+                {
+                    "replicas": 1,
+                    "selector": {"matchLabels": {"k8s-app": "kube-dns"}},
+                    "template": {"metadata": {"labels": {"k8s-app": "kube-dns"}}, "spec": with_container("coredns")},
+                },
+                "kube-system",
+            ),
+        ],
+    ),
+    Attack(
+        "one keystone in three namespaces of its own",
+        [
+            *without(SMALL, "keystone"),
+            *(each.but(spec__replicas=1).but(metadata__namespace="other") for each in SMALL if each.name == "keystone"),
+        ],
+        caught_by="instances-match-row",
+    ),
 ]

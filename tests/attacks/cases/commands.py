@@ -29,7 +29,7 @@ TEXTS = {
     "kubeadm reset": "kubeadm reset -f",
     "a heredoc for another shell": HEREDOC,
     "base64": "echo c3lzdGVtY3RsIHN0b3AgZXRjZAo= | base64 -d | sh",
-    "eval": "s=systemctl; eval \"$s stop etcd\"",
+    "eval": 's=systemctl; eval "$s stop etcd"',
     "python": "python3 -c \"import shutil; shutil.rmtree('/var/lib/etcd')\"",
     "a loop over all masters": "for h in m1 m2 m3; do ssh $h systemctl restart etcd; done",
     "xargs": "printf 'm1\\nm2\\nm3\\n' | xargs -n1 -P3 -I{} ssh {} reboot",
@@ -54,7 +54,7 @@ LOCALS = {
     "all keys of etcd": 'etcdctl del "" --prefix',
     "claims": "kubectl -n openstack delete pvc -l app=rabbitmq",
     "scaled to zero": "kubectl -n openstack scale sts/mariadb --replicas=0",
-    "a patch of replicas": "kubectl -n openstack patch sts mariadb -p '{\"spec\":{\"replicas\":1}}'",
+    "a patch of replicas": 'kubectl -n openstack patch sts mariadb -p \'{"spec":{"replicas":1}}\'',
     "taints for all": "kubectl taint nodes --all maintenance=yes:NoExecute",
     "a label taken away": "kubectl label node n1 quorate.io/server-",
     "a label that lies": "kubectl label --overwrite node n1 quorate.io/server=s9",
@@ -66,23 +66,35 @@ LOCALS = {
     "replaced by force": "kubectl replace --force -f mariadb.yaml",
     "edited by a file": "kubectl apply --prune -l app=db -f empty.yaml",
     "drained without eviction": "kubectl drain n1 --disable-eviction --force",
-    "through an environment": "sh -c \"$WHAT\"",
+    "through an environment": 'sh -c "$WHAT"',
     "another tool's run": "terraform destroy -auto-approve",
 }
-ENVIRONMENT = local("work", "sh -c \"$WHAT\"").but(environment={"WHAT": "systemctl stop etcd"})
+ENVIRONMENT = local("work", 'sh -c "$WHAT"').but(environment={"WHAT": "systemctl stop etcd"})
 AT_ONCE = [ssh(each, "etcdctl endpoint health --cluster && systemctl restart etcd") for each in ("m1", "m2", "m3")]
 
 
+UNREAD = ("crontab", "galera safe_to_bootstrap")
+"""docs/auditing.md lists them."""
+
+
 def _alone(name: str, given: Given) -> Attack:
-    return Attack(f"command: {name}", [given])
+    return Attack(f"command: {name}", [given], caught_by="" if name in UNREAD else "command-asks-quorum")
 
 
 CASES = [
     *(_alone(name, ssh("work", text, "m1")) for name, text in TEXTS.items()),
     *(_alone(name, local("work", text)) for name, text in LOCALS.items()),
-    Attack("three masters that ask at the same time", AT_ONCE),
-    Attack("a command in the environment", [ENVIRONMENT]),
-    Attack("a command at the end of a stack", [ssh("work", "true", "m1", delete="rm -rf /var/lib/etcd")]),
-    Attack("a unit that is copied", [copied("unit", UNIT, "m1", "/etc/systemd/system/etcd.service")]),
-    Attack("a hook for each start", [copied("hook", "#!/bin/sh\nrm -rf /var/lib/etcd/member\n", "m1", "/etc/rc.local")]),
+    Attack("three masters that ask at the same time", AT_ONCE, caught_by="commands-one-machine-at-a-time"),
+    Attack("a command in the environment", [ENVIRONMENT], caught_by="command-asks-quorum"),
+    Attack(
+        "a command at the end of a stack",
+        [ssh("work", "true", "m1", delete="rm -rf /var/lib/etcd")],
+        caught_by="command-asks-quorum",
+    ),
+    Attack(
+        "a unit that is copied", [copied("unit", UNIT, "m1", "/etc/systemd/system/etcd.service")], caught_by="etcd-size"
+    ),
+    Attack(
+        "a hook for each start", [copied("hook", "#!/bin/sh\nrm -rf /var/lib/etcd/member\n", "m1", "/etc/rc.local")]
+    ),
 ]

@@ -39,19 +39,45 @@ def mongo(number: int, host: str) -> Given:
 
 
 CASES = [
-    Attack("Galera that only prefers to be apart", [*nodes(5), *with_affinity("db", "mariadb", SOFT)]),
-    Attack("anti-affinity with a typo in its labels", [*nodes(5), *with_affinity("zk", "zookeeper", WRONG_LABELS)]),
-    Attack("anti-affinity in another namespace", [*nodes(5), *with_affinity("consul", "consul", WRONG_NAMESPACE)]),
-    Attack("anti-affinity with other pods only", [*nodes(5), *with_affinity("ovn-sb", "ovn-sb-db", AWAY_FROM_OTHERS)]),
-    Attack("members drawn to the node of another pod", [*nodes(5), *with_affinity("db", "mariadb", TOGETHER)]),
-    Attack("apart over nodes, two nodes on one server", [*ONE_SERVER, *quorum("etcd", "etcd", apart=(HOST,))]),
+    Attack(
+        "Galera that only prefers to be apart",
+        [*nodes(5), *with_affinity("db", "mariadb", SOFT)],
+        caught_by="one-instance-per-node",
+    ),
+    Attack(
+        "anti-affinity with a typo in its labels",
+        [*nodes(5), *with_affinity("zk", "zookeeper", WRONG_LABELS)],
+        caught_by="one-instance-per-node",
+    ),
+    Attack(
+        "anti-affinity in another namespace",
+        [*nodes(5), *with_affinity("consul", "consul", WRONG_NAMESPACE)],
+        caught_by="one-instance-per-node",
+    ),
+    Attack(
+        "anti-affinity with other pods only",
+        [*nodes(5), *with_affinity("ovn-sb", "ovn-sb-db", AWAY_FROM_OTHERS)],
+        caught_by="one-instance-per-node",
+    ),
+    Attack(
+        "members drawn to the node of another pod",
+        [*nodes(5), *with_affinity("db", "mariadb", TOGETHER)],
+        caught_by="one-instance-per-node",
+    ),
+    Attack(
+        "apart over nodes, two nodes on one server",
+        [*ONE_SERVER, *quorum("etcd", "etcd", apart=(HOST,))],
+        caught_by="one-member-per-server",
+    ),
     Attack(
         "apart over a label that the nodes do not have",
         [*nodes(5), *quorum("etcd", "etcd", apart=(ZONE,))],
+        caught_by="one-instance-per-node",
     ),
     Attack(
         "spread over two racks and over nothing else",
         [*nodes(6, 2), *quorum("vault", "vault", apart=(), spread=[spread(RACK, "vault")])],
+        caught_by="quorum-survives-host",
     ),
     Attack(
         "a spread that is only a wish",
@@ -59,13 +85,23 @@ CASES = [
             *nodes(3),
             *quorum("nats", "nats", apart=(), spread=[spread(HOST, "nats", whenUnsatisfiable="ScheduleAnyway")]),
         ],
+        caught_by="one-instance-per-node",
     ),
     Attack(
         "a spread over the pods of another program",
         [*nodes(3), *quorum("nats", "nats", apart=(), spread=[spread(SERVER, "gnats")])],
+        caught_by="one-instance-per-node",
     ),
-    Attack("all members on a node by its name", [*nodes(3), *quorum("etcd", "etcd", apart=(), pod=ONLY_N1)]),
-    Attack("anti-affinity of three on one selected node", [*nodes(3), *quorum("etcd", "etcd", pod=ONLY_N1)]),
+    Attack(
+        "all members on a node by its name",
+        [*nodes(3), *quorum("etcd", "etcd", apart=(), pod=ONLY_N1)],
+        caught_by="one-instance-per-node",
+    ),
+    Attack(
+        "anti-affinity of three on one selected node",
+        [*nodes(3), *quorum("etcd", "etcd", pod=ONLY_N1)],
+        caught_by="replicas-fit-nodes",
+    ),
     Attack(
         "three replicas, two nodes with the label",
         [
@@ -74,19 +110,29 @@ CASES = [
             node("n3", disk="hdd"),
             *quorum("db", "mariadb", pod={"nodeSelector": {"disk": "ssd"}}),
         ],
+        caught_by="replicas-fit-nodes",
     ),
     Attack(
         "three replicas, one of three nodes tainted",
         [*changed(nodes(3), "n3", spec__taints=[{"key": "gpu", "effect": "NoSchedule"}]), *quorum("db", "mariadb")],
+        caught_by="replicas-fit-nodes",
     ),
     Attack(
         "three replicas, one of three nodes cordoned",
         [*changed(nodes(3), "n3", spec__unschedulable=True), *quorum("db", "mariadb")],
+        caught_by="replicas-fit-nodes",
     ),
-    Attack("one volume for three members of etcd", [*nodes(3), *(
-        each.but(spec__volumeClaimTemplates=None) if each.name == "etcd" else each
-        for each in quorum("etcd", "etcd", pod={"volumes": [CLAIM]})
-    )]),
+    Attack(
+        "one volume for three members of etcd",
+        [
+            *nodes(3),
+            *(
+                each.but(spec__volumeClaimTemplates=None) if each.name == "etcd" else each
+                for each in quorum("etcd", "etcd", pod={"volumes": [CLAIM]})
+            ),
+        ],
+        caught_by="stateful-keeps-data",
+    ),
     Attack(
         "local volumes that are all on one node",
         [
@@ -96,11 +142,17 @@ CASES = [
             *local_volumes("c", "n1"),
             *changed(quorum("ledger", "ledger", apart=()), "ledger", spec__volumeClaimTemplates=[LOCAL]),
         ],
+        caught_by="quorum-survives-host",
     ),
-    Attack("a replica set in three workloads on one node", [*nodes(3), *(mongo(each, "n1") for each in (0, 1, 2))]),
+    Attack(
+        "a replica set in three workloads on one node",
+        [*nodes(3), *(mongo(each, "n1") for each in (0, 1, 2))],
+        caught_by="quorum-survives-host",
+    ),
     Attack(
         "a replica set in three workloads on two servers",
         [*ONE_SERVER, mongo(0, "n1"), mongo(1, "n2"), mongo(2, "n3")],
+        caught_by="quorum-survives-host",
     ),
     Attack(
         "bare pods of etcd on one node",
@@ -128,6 +180,7 @@ CASES = [
                 for each in (0, 1, 2)
             ),
         ],
+        caught_by="quorum-survives-host",
     ),
     Attack(
         "five members over two racks",
@@ -154,6 +207,7 @@ CASES = [
                 },
             ),
         ],
+        caught_by="rollout-can-finish",
     ),
     Attack(
         "requests that fit no node",
@@ -165,6 +219,7 @@ CASES = [
                 pod={"containers": [container("mariadb", resources={"requests": {"cpu": "16", "memory": "64Gi"}})]},
             ),
         ],
+        caught_by="pod-fits-node",
     ),
     Attack(
         "a Galera of two with an arbitrator beside one of them",
@@ -183,5 +238,6 @@ CASES = [
             ),
             *around("garbd"),
         ],
+        caught_by="galera-size",
     ),
 ]

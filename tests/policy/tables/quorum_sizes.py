@@ -242,7 +242,8 @@ CASES = (
         "members of one headless Service that claim clusters of their own",
         *(
             of_cluster(
-                workload(name, "StatefulSet", image="etcd:3.6", labels={"app": "etcd", "member": name}, replicas=1), name
+                workload(name, "StatefulSet", image="etcd:3.6", labels={"app": "etcd", "member": name}, replicas=1),
+                name,
             )
             for name in ("e1", "e2")
         ),

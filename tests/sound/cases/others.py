@@ -15,7 +15,7 @@ from tests.attacks.attack import (
     without,
 )
 from tests.policy.tables.commands import local, ssh
-from tests.policy.world import REQUIRED, Given, Props, apart_term, daemons, service, whole_stack
+from tests.policy.world import REQUIRED, Given, Props, service, whole_stack
 from tests.sound.sound import HOST, RACK, SERVER, Sound, around, node, nodes, quorum, spread
 
 
@@ -50,27 +50,27 @@ def daemon(name: str, program: str, **pod: object) -> Given:
 
 
 NOT_IN = {"matchExpressions": [{"key": "app", "operator": "In", "values": ["nats"]}]}
-BY_EXPRESSION = {"podAntiAffinity": {REQUIRED: [{"topologyKey": key, "labelSelector": NOT_IN} for key in (HOST, SERVER)]}}
+BY_EXPRESSION = {
+    "podAntiAffinity": {REQUIRED: [{"topologyKey": key, "labelSelector": NOT_IN} for key in (HOST, SERVER)]}
+}
 SENTINEL = "sentinel monitor primary valkey-0.valkey-members 6379 2\nsentinel failover-timeout primary 60000\n"
 ZOO = " ".join(f"server.{each + 1}=zk-{each}.zk-members:2888:3888;2181" for each in range(3))
 ETCD = ",".join(f"etcd-{each}=http://etcd-{each}.etcd-members:2380" for each in range(5))
 PEERS = {"from": [{"podSelector": {"matchLabels": {"app": "etcd"}}}], "ports": [{"port": 2380, "protocol": "TCP"}]}
 CLIENTS = {"ports": [{"port": 2379, "protocol": "TCP"}]}
-RAFT = "".join(
-    f'  retry_join {{ leader_api_addr = "http://vault-{each}.vault-members:8200" }}\n' for each in range(5)
-)
-
-PINNED = f"registry.example/app:1.0.0@sha256:{'0' * 64}"
-"""The image of every service of the cloud below, in which daemons of the nodes have pinned ones."""
+RAFT = "".join(f'  retry_join {{ leader_api_addr = "http://vault-{each}.vault-members:8200" }}\n' for each in range(5))
 
 
 def pinned(each: Given) -> Given:
-    """The same workload with an image that is pinned."""
+    """The same workload with images that are pinned, and with requests."""
     if not each.type.startswith("kubernetes:apps/"):
         return each
-    (first, *_others) = each.props["spec"]["template"]["spec"]["containers"]
-    requests = {"requests": {"cpu": "100m", "memory": "256Mi"}}
-    return each.but(spec__template__spec__containers=[{**first, "image": PINNED, "resources": requests}])
+    small = {"requests": {"cpu": "100m", "memory": "256Mi"}}
+    containers = [
+        {**one, "image": f"{one['image']}@sha256:{'0' * 64}", "resources": small}
+        for one in each.props["spec"]["template"]["spec"]["containers"]
+    ]
+    return each.but(spec__template__spec__containers=containers)
 
 
 CASES = [
@@ -79,7 +79,9 @@ CASES = [
         [
             *nodes(10, 5),
             *without(
-                quorum("vault", "vault", replicas=5, apart=(RACK,), pod=mounting("vault", "vault-config", "/vault/config")),
+                quorum(
+                    "vault", "vault", replicas=5, apart=(RACK,), pod=mounting("vault", "vault-config", "/vault/config")
+                ),
                 "vault-budget",
             ),
             budget("vault", maxUnavailable=2),
@@ -111,99 +113,169 @@ CASES = [
             ),
         ],
     ),
-    Sound("NATS kept apart by an expression", [
-        *nodes(3),
-        *changed(quorum("nats", "nats", apart=()), "nats", spec__template__spec__affinity=BY_EXPRESSION),
-    ]),
-    Sound("Valkey of three with three sentinels, two of which decide", [
-        *nodes(3),
-        *quorum("valkey", "valkey"),
-        *quorum("sentinel", "valkey-sentinel", pod=mounting("valkey-sentinel", "sentinel-config", "/etc/valkey")),
-        config("sentinel-config", {"sentinel.conf": SENTINEL}),
-    ]),
-    Sound("OVN: two databases of three, northd of two, relays of three", [
-        *nodes(3),
-        *quorum("ovn-nb", "ovn-nb-db-server"),
-        *quorum("ovn-sb", "ovn-sb-db-server"),
-        deployment("ovn-northd", "ovn-northd", 2),
-        deployment("ovn-sb-relay", "ovn-sb-db-relay", 3),
-    ]),
+    Sound(
+        "NATS kept apart by an expression",
+        [
+            *nodes(3),
+            *changed(quorum("nats", "nats", apart=()), "nats", spec__template__spec__affinity=BY_EXPRESSION),
+        ],
+    ),
+    Sound(
+        "Valkey of three with three sentinels, two of which decide",
+        [
+            *nodes(3),
+            *quorum("valkey", "valkey"),
+            *quorum("sentinel", "valkey-sentinel", pod=mounting("valkey-sentinel", "sentinel-config", "/etc/valkey")),
+            config("sentinel-config", {"sentinel.conf": SENTINEL}),
+        ],
+    ),
+    Sound(
+        "OVN: two databases of three, northd of two, relays of three",
+        [
+            *nodes(3),
+            *quorum("ovn-nb", "ovn-nb-db-server"),
+            *quorum("ovn-sb", "ovn-sb-db-server"),
+            deployment("ovn-northd", "ovn-northd", 2),
+            deployment("ovn-sb-relay", "ovn-sb-db-relay", 3),
+        ],
+    ),
     Sound("a RabbitMQ that pauses its minority", rabbit(PAUSE + DEFAULT_QUEUE)),
     Sound("a Galera with its options behind a proxy of its own", galera(GALERA)),
-    Sound("OpenSearch: three managers and four data nodes", [
-        *nodes(5),
-        *holding("manager", "opensearch", 3, env=[{"name": "node.roles", "value": "cluster_manager"}]),
-        *holding("data", "opensearch", 4, env=[{"name": "node.roles", "value": "data"}]),
-    ]),
+    Sound(
+        "OpenSearch: three managers and four data nodes",
+        [
+            *nodes(5),
+            *holding("manager", "opensearch", 3, env=[{"name": "node.roles", "value": "cluster_manager"}]),
+            *holding("data", "opensearch", 4, env=[{"name": "node.roles", "value": "data"}]),
+        ],
+    ),
     Sound("two Alertmanagers", [*nodes(3), *holding("alerts", "alertmanager", 2)]),
     Sound("MinIO of four, which needs parity and no majority", [*nodes(4), *holding("minio", "minio", 4)]),
     Sound("Cassandra of six", [*nodes(6), *holding("ring", "cassandra", 6)]),
-    Sound("PostgreSQL of two under Patroni, whose votes are in etcd", [
-        *nodes(3), *holding("pg", "patroni", 2), *quorum("etcd", "etcd")
-    ]),
-    Sound("ClickHouse of two with three keepers", [
-        *nodes(3), *holding("clickhouse", "clickhouse-server", 2), *holding("keeper", "clickhouse-keeper", 3)
-    ]),
-    Sound("storage of VictoriaMetrics and ingesters of Loki", [
-        *nodes(4), *holding("vmstorage", "vmstorage", 2), *holding("ingester", "loki", 4)
-    ]),
+    Sound(
+        "PostgreSQL of two under Patroni, whose votes are in etcd",
+        [*nodes(3), *holding("pg", "patroni", 2), *quorum("etcd", "etcd")],
+    ),
+    Sound(
+        "ClickHouse of two with three keepers",
+        [*nodes(3), *holding("clickhouse", "clickhouse-server", 2), *holding("keeper", "clickhouse-keeper", 3)],
+    ),
+    Sound(
+        "storage of VictoriaMetrics and ingesters of Loki",
+        [*nodes(4), *holding("vmstorage", "vmstorage", 2), *holding("ingester", "loki", 4)],
+    ),
     Sound("CoreDNS of six", [*nodes(6), deployment("coredns", "coredns", 6, "kube-system")]),
-    Sound("daemons of the nodes themselves, everywhere", [
-        *(pinned(each) for each in whole_stack("1000")),
-        daemon("node-exporter", "node-exporter", priorityClassName="system-node-critical"),
-        daemon("calico-node", "calico-node", priorityClassName="system-node-critical", hostNetwork=True),
-    ]),
-    Sound("a namespace closed to all but members and clients", [
-        *nodes(3),
-        *quorum("etcd", "etcd"),
-        given("networking.k8s.io/v1:NetworkPolicy", "etcd", {
-            "podSelector": {"matchLabels": {"app": "etcd"}},
-            "policyTypes": ["Ingress"],
-            "ingress": [PEERS, CLIENTS],
-        }),
-    ]),
-    Sound("an autoscaler of a stateless API", [
-        *nodes(6),
-        deployment("api", "placement-api", 3),
-        service("api", {"app": "api"}),
-        given("autoscaling/v2:HorizontalPodAutoscaler", "api", {
-            "minReplicas": 3,
-            "maxReplicas": 5,
-            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "api"},
-        }),
-    ]),
-    Sound("a backup of etcd at night", [
-        *nodes(3),
-        *quorum("etcd", "etcd"),
-        given("batch/v1:CronJob", "backup", {"schedule": "0 3 * * *", "jobTemplate": {"spec": {"template": {"spec": {
-            **with_container("etcdctl", command=["etcdctl", "snapshot", "save", "/backup/etcd.db"]),
-            "restartPolicy": "Never",
-        }}}}}),
-    ]),
-    Sound("RabbitMQ on each of three labelled nodes, as the documents propose", [
-        *(node(f"n{each}", **{"messaging": "yes"}) for each in (1, 2, 3)),
-        node("n4"),
-        given("apps/v1:DaemonSet", "rabbit", {
-            "selector": {"matchLabels": {"app": "rabbit"}},
-            "template": {"metadata": {"labels": {"app": "rabbit"}}, "spec": {
-                "containers": [container("rabbitmq", volumeMounts=[
-                    {"name": "config", "mountPath": "/etc/rabbitmq"}, {"name": "data", "mountPath": "/var/lib/rabbitmq"}
-                ])],
-                "nodeSelector": {"messaging": "yes"},
-                "volumes": [
-                    {"name": "config", "configMap": {"name": "rabbit-config"}},
-                    {"name": "data", "hostPath": {"path": "/var/lib/rabbitmq"}},
-                ],
-            }},
-        }),
-        *around("rabbit"),
-        config("rabbit-config", {"rabbitmq.conf": PAUSE + DEFAULT_QUEUE}),
-    ]),
-    Sound("commands of every day", [
-        ssh("time", "apt-get update && apt-get install -y chrony && systemctl restart chrony", "m1"),
-        ssh("save", "etcdctl snapshot save /var/backups/etcd.db", "m1"),
-        ssh("clean", "rm -rf /tmp/build /var/cache/apt/archives", "m2"),
-        ssh("sysctl", "sysctl -w net.ipv4.ip_forward=1; modprobe br_netfilter", "m3"),
-        local("apply", "kubectl apply -f manifests/ && kubectl rollout status deployment/horizon"),
-    ]),
+    Sound(
+        "daemons of the nodes themselves, everywhere",
+        [
+            *(pinned(each) for each in whole_stack("1000")),
+            daemon("node-exporter", "node-exporter", priorityClassName="system-node-critical"),
+            daemon("calico-node", "calico-node", priorityClassName="system-node-critical", hostNetwork=True),
+        ],
+        notes=frozenset({"rendered-images-pinned"}),
+    ),
+    Sound(
+        "a namespace closed to all but members and clients",
+        [
+            *nodes(3),
+            *quorum("etcd", "etcd"),
+            given(
+                "networking.k8s.io/v1:NetworkPolicy",
+                "etcd",
+                {
+                    "podSelector": {"matchLabels": {"app": "etcd"}},
+                    "policyTypes": ["Ingress"],
+                    "ingress": [PEERS, CLIENTS],
+                },
+            ),
+        ],
+    ),
+    Sound(
+        "an autoscaler of a stateless API",
+        [
+            *nodes(6),
+            deployment("api", "placement-api", 3),
+            service("api", {"app": "api"}),
+            given(
+                "autoscaling/v2:HorizontalPodAutoscaler",
+                "api",
+                {
+                    "minReplicas": 3,
+                    "maxReplicas": 5,
+                    "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "api"},
+                },
+            ),
+        ],
+    ),
+    Sound(
+        "a backup of etcd at night",
+        [
+            *nodes(3),
+            *quorum("etcd", "etcd"),
+            given(
+                "batch/v1:CronJob",
+                "backup",
+                {
+                    "schedule": "0 3 * * *",
+                    "jobTemplate": {
+                        "spec": {
+                            "template": {
+                                "spec": {
+                                    **with_container(
+                                        "etcdctl", command=["etcdctl", "snapshot", "save", "/backup/etcd.db"]
+                                    ),
+                                    "restartPolicy": "Never",
+                                }
+                            }
+                        }
+                    },
+                },
+            ),
+        ],
+    ),
+    Sound(
+        "RabbitMQ on each of three labelled nodes, as the documents propose",
+        [
+            *(node(f"n{each}", messaging="yes") for each in (1, 2, 3)),
+            node("n4"),
+            given(
+                "apps/v1:DaemonSet",
+                "rabbit",
+                {
+                    "selector": {"matchLabels": {"app": "rabbit"}},
+                    "template": {
+                        "metadata": {"labels": {"app": "rabbit"}},
+                        "spec": {
+                            "containers": [
+                                container(
+                                    "rabbitmq",
+                                    volumeMounts=[
+                                        {"name": "config", "mountPath": "/etc/rabbitmq"},
+                                        {"name": "data", "mountPath": "/var/lib/rabbitmq"},
+                                    ],
+                                )
+                            ],
+                            "nodeSelector": {"messaging": "yes"},
+                            "volumes": [
+                                {"name": "config", "configMap": {"name": "rabbit-config"}},
+                                {"name": "data", "hostPath": {"path": "/var/lib/rabbitmq"}},
+                            ],
+                        },
+                    },
+                },
+            ),
+            *around("rabbit"),
+            config("rabbit-config", {"rabbitmq.conf": PAUSE + DEFAULT_QUEUE}),
+        ],
+    ),
+    Sound(
+        "commands of every day",
+        [
+            ssh("time", "apt-get update && apt-get install -y chrony && systemctl restart chrony", "m1"),
+            ssh("save", "etcdctl snapshot save /var/backups/etcd.db", "m1"),
+            ssh("clean", "rm -rf /tmp/build /var/cache/apt/archives", "m2"),
+            ssh("sysctl", "sysctl -w net.ipv4.ip_forward=1; modprobe br_netfilter", "m3"),
+            local("apply", "kubectl apply -f manifests/ && kubectl rollout status deployment/horizon"),
+        ],
+    ),
 ]
