@@ -66,8 +66,8 @@ def _taken(each: Pods) -> dict[str, str]:
 
 
 def _is_own_data(each: Pods, path: str) -> bool:
-    """Whether a directory of the node is where a member of a known quorum keeps its data (004, 5.1.2 and 5.3.13)."""
-    if each.workload is None or quorum_of(each.workload) is None:
+    """Whether a directory of the node has the data of a DaemonSet's member: it cannot have a claim (004, 5.1.1)."""
+    if each.workload is None or each.workload.kind != "DaemonSet" or quorum_of(each.workload) is None:
         return False
     clean = posixpath.normpath(path)
     return clean.startswith(_OF_MEMBERS) and not clean.startswith(_OF_AGENTS)

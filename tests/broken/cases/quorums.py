@@ -76,6 +76,10 @@ def _without_claims(props: Props) -> None:
     del props["spec"]["volumeClaimTemplates"]
 
 
+def _claims_end(props: Props) -> None:
+    props["spec"]["persistentVolumeClaimRetentionPolicy"] = {"whenScaled": "Delete", "whenDeleted": "Retain"}
+
+
 def _configured(text: str, file: str = "rabbitmq.conf") -> Callable[[Props], None]:
     def break_(props: Props) -> None:
         props["data"][file] = text
@@ -276,6 +280,11 @@ CASES = [
     Broken(
         "a database that forgets",
         (("StatefulSet", "cloud-openstack-mariadb-mysqld", _without_claims),),
+        {"stateful-keeps-data": {"cloud-openstack-mariadb-mysqld"}},
+    ),
+    Broken(
+        "claims of Galera that end with the replica",
+        (("StatefulSet", "cloud-openstack-mariadb-mysqld", _claims_end),),
         {"stateful-keeps-data": {"cloud-openstack-mariadb-mysqld"}},
     ),
     Broken(

@@ -21,6 +21,11 @@ def with_host_path(props: Props) -> None:
     pod(props).setdefault("volumes", []).append({"name": "host", "hostPath": {"path": "/var/lib/mysql"}})
 
 
+def with_host_root(props: Props) -> None:
+    """The whole host among the volumes."""
+    pod(props).setdefault("volumes", []).append({"name": "host", "hostPath": {"path": "/etc/.."}})
+
+
 def with_host_pids(props: Props) -> None:
     """The host's processes."""
     pod(props)["hostPID"] = True
@@ -66,6 +71,11 @@ CASES = [
         "a database on a directory of the host",
         (("StatefulSet", "cloud-openstack-mariadb-mysqld", with_host_path),),
         {"host-access-where-needed": {"cloud-openstack-mariadb-mysqld"}},
+    ),
+    Broken(
+        "a dashboard that sees the whole host",
+        (("Deployment", "cloud-openstack-horizon", with_host_root),),
+        {"host-access-where-needed": {"cloud-openstack-horizon"}},
     ),
     Broken(
         "an agent that sees all processes of its host",

@@ -1,7 +1,7 @@
 from policy.rules.privileges import host_access_where_needed
 from tests.policy.cases import case
 from tests.policy.tables.control_plane import static_pod
-from tests.policy.world import UNKNOWN, Given, cloud, daemons, quorum, workload
+from tests.policy.world import UNKNOWN, Given, cloud, daemons, workload
 
 access = host_access_where_needed
 
@@ -60,14 +60,14 @@ CASES = (
     ),
     case(
         access,
-        "a member's own data in a directory of its node",
-        on_host(quorum(), "/var/lib/rabbitmq"),
+        "a DaemonSet's members with their data in a directory of the node",
+        on_host(daemons("queues", image="rabbitmq:4"), "/var/lib/rabbitmq"),
     ),
     case(
         access,
         "a member with other pods' files",
-        on_host(quorum(), "/var/lib/kubelet/pods"),
-        fails="rabbitmq",
+        on_host(daemons("queues", image="rabbitmq:4"), "/var/lib/kubelet/pods"),
+        fails="queues",
         message="hostPath (/var/lib/kubelet/pods)",
     ),
     case(
@@ -77,7 +77,7 @@ CASES = (
         fails="etcd",
         message="uses privileged (the host's directory /etc/../)",
     ),
-    case(access, "an unknown directory", on_host(quorum(), UNKNOWN), undecided="rabbitmq"),
+    case(access, "an unknown directory", on_host(daemons("queues", image="rabbitmq:4"), UNKNOWN), undecided="queues"),
     case(
         access,
         "a capability that is as good as all",
