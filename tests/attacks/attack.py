@@ -102,3 +102,15 @@ def single(name: str, program: str, cluster: str, **pod: object) -> Given:
     """One member of a quorum in a workload of its own."""
     inside: Props = {"containers": [container(program)], **pod}
     return member(name, program, replicas=1, apart=(), labels={"app": name, "cluster": cluster}, pod=inside)
+
+
+def pinned(each: Given) -> Given:
+    """The same workload with images that are pinned, and with requests."""
+    if not each.type.startswith("kubernetes:apps/"):
+        return each
+    small = {"requests": {"cpu": "100m", "memory": "256Mi"}}
+    containers = [
+        {**one, "image": f"{one['image']}@sha256:{'0' * 64}", "resources": small}
+        for one in each.props["spec"]["template"]["spec"]["containers"]
+    ]
+    return each.but(spec__template__spec__containers=containers)

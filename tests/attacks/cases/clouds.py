@@ -1,6 +1,6 @@
 """A whole cloud that is sound, changed in one place; and machines that are not what they say."""
 
-from tests.attacks.attack import Attack, changed, given, with_container, without
+from tests.attacks.attack import Attack, changed, given, pinned, with_container, without
 from tests.policy.world import Given, daemons, machine_pool, whole_stack, workload
 from tests.sound.sound import node, nodes, quorum
 
@@ -73,6 +73,17 @@ CASES = [
             ),
         ],
         caught_by="dedicated-nodes-admit-guests",
+    ),
+    Attack(
+        "a foreign daemon that asks for much and claims to belong to the nodes",
+        [
+            *(pinned(each) for each in LARGE),
+            daemons("spark").but(
+                spec__template__spec__tolerations=[{"operator": "Exists"}],
+                spec__template__spec__priorityClassName="system-node-critical",
+                spec__template__spec__containers=HEAVY["containers"],
+            ),
+        ],
     ),
     Attack(
         "a foreign workload that tolerates everything",

@@ -10,6 +10,7 @@ from tests.attacks.attack import (
     galera,
     given,
     mounting,
+    pinned,
     rabbit,
     with_container,
     without,
@@ -59,18 +60,6 @@ ETCD = ",".join(f"etcd-{each}=http://etcd-{each}.etcd-members:2380" for each in 
 PEERS = {"from": [{"podSelector": {"matchLabels": {"app": "etcd"}}}], "ports": [{"port": 2380, "protocol": "TCP"}]}
 CLIENTS = {"ports": [{"port": 2379, "protocol": "TCP"}]}
 RAFT = "".join(f'  retry_join {{ leader_api_addr = "http://vault-{each}.vault-members:8200" }}\n' for each in range(5))
-
-
-def pinned(each: Given) -> Given:
-    """The same workload with images that are pinned, and with requests."""
-    if not each.type.startswith("kubernetes:apps/"):
-        return each
-    small = {"requests": {"cpu": "100m", "memory": "256Mi"}}
-    containers = [
-        {**one, "image": f"{one['image']}@sha256:{'0' * 64}", "resources": small}
-        for one in each.props["spec"]["template"]["spec"]["containers"]
-    ]
-    return each.but(spec__template__spec__containers=containers)
 
 
 CASES = [
