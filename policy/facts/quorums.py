@@ -137,6 +137,14 @@ def group_of(facts: Facts, workload: Workload) -> Group:
     return next(group for group in groups(facts) if workload in group.workloads)
 
 
+def cluster_of(facts: Facts, workload: Workload) -> Group:
+    """The group that a long-running workload belongs to. Raises what keeps its other members unknown."""
+    group = group_of(facts, workload)
+    if group.error:
+        raise group.error
+    return group
+
+
 def pod_groups(facts: Facts) -> Iterator[Group]:
     """Groups of pods: whatever may be a quorum on Kubernetes."""
     return (group for group in groups(facts) if group.workloads)

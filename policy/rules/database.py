@@ -30,7 +30,11 @@ _OTHER_REPLICATION = re.compile(r"\bgroup[-_]replication[-_]group[-_]name\b")
 
 
 def _is_galera(facts: Facts, group: Group) -> bool:
-    if group.kind is not Quorum.GALERA or group.size(facts) < 2:
+    if group.kind is not Quorum.GALERA:
+        return False
+    if group.error:
+        raise group.error
+    if group.size(facts) < 2:
         return False
     return not any(_replicates_otherwise(facts, each) for each in group.workloads)
 
@@ -67,7 +71,7 @@ def galera_keeps_quorum(facts: Facts, group: Group) -> Iterator[Problem]:
     weights = {workload: _weight(each) for workload, each in settings.items()}
     total = sum(weight * pods(facts, workload) for workload, weight in weights.items())
     heaviest = max(weights.values())
-    if heaviest * 2 >= total:
+    if len(set(weights.values())) > 1 and heaviest * 2 >= total:
         yield Problem(f"a member has weight {heaviest} of {total} in all", "less than half (default: 1 each)")
 
 

@@ -9,7 +9,7 @@ from policy.facts.kubernetes.configuration import ConfigMap, environment, flat, 
 from policy.facts.kubernetes.workload import Workload
 from policy.facts.product_defaults import CLIENT_QUORUM_QUEUE, PARTITION_HANDLING, QUEUE_TYPE, Default
 from policy.facts.programs import Quorum
-from policy.facts.quorums import group_of, quorum_of
+from policy.facts.quorums import cluster_of, quorum_of
 from policy.facts.stack import Facts
 from policy.findings import Severity
 from policy.rule import IN_ANY_PROFILE, Problem, Source, rule
@@ -30,7 +30,7 @@ def _is_to_pause(facts: Facts, workload: Workload) -> bool:
     """A RabbitMQ of several members, and one that is configured to pause whatever its size."""
     if not _is_rabbitmq(workload):
         return False
-    return _written(facts, workload, PARTITION_HANDLING) == {MODE} or group_of(facts, workload).size(facts) > 1
+    return _written(facts, workload, PARTITION_HANDLING) == {MODE} or cluster_of(facts, workload).size(facts) > 1
 
 
 def _written(facts: Facts, workload: Workload, default: Default) -> set[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from policy.facts.kubernetes.workload import Workload
-from policy.facts.quorums import group_of, is_member
+from policy.facts.quorums import cluster_of, is_member
 from policy.facts.stack import Facts
 from policy.findings import Severity
 from policy.rule import IN_ANY_PROFILE, Problem, Source, rule
@@ -41,10 +41,7 @@ def stateful_keeps_data(facts: Facts, workload: Workload) -> Iterator[Problem]:
     for event in ("whenScaled", "whenDeleted"):
         if retention.at(event).text() == "Delete":
             yield Problem(f"persistentVolumeClaimRetentionPolicy.{event} is Delete", "Retain (the default)")
-    group = group_of(facts, workload)
-    if group.error:
-        raise group.error
-    for mate in group.workloads:
+    for mate in cluster_of(facts, workload).workloads:
         if mate is not workload and (shared := mate.claim_names & workload.claim_names):
             yield Problem(f"shares claim {join_names(shared)} with {mate.title}", "a claim for each member")
 
@@ -52,7 +49,7 @@ def stateful_keeps_data(facts: Facts, workload: Workload) -> Iterator[Problem]:
 def _finds_others(facts: Facts, workload: Workload) -> bool:
     if not is_member(facts, workload) or workload.replicas is None:
         return False
-    return workload.replicas > 1 or len(group_of(facts, workload).workloads) > 1
+    return workload.replicas > 1 or len(cluster_of(facts, workload).workloads) > 1
 
 
 @rule(

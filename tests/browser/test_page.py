@@ -207,7 +207,7 @@ def test_on_paper_every_rule_is_open_and_controls_are_gone(show: Open) -> None:
     rule = shown.page.locator("#rabbitmq-size")
     shown.page.evaluate("dispatchEvent(new Event('beforeprint'))")
     shown.page.emulate_media(media="print")
-    assert rule.get_by_text("exclude split brain conditions and preserve a quorum").is_visible()
+    assert rule.get_by_text("the side of a partition without a majority pauses").is_visible()
     for gone in (".filter", ".contents", ".loss", "#tip"):
         assert shown.page.locator(gone).first.is_hidden()
     assert shown.page.pdf(format="A4").startswith(b"%PDF")

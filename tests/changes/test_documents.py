@@ -14,7 +14,7 @@ from changes.rendered import files, patch
 from changes.summary import MOST, Comparison, to_json, to_markdown, to_text
 from tests.changes.test_changes import CASES, Case
 from tests.changes.worlds import CLOUD, compared, replaced
-from tests.policy.world import UNKNOWN, Given, facts, machine_pool
+from tests.policy.world import UNKNOWN, Given, facts
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "schemas" / "changes.schema.json").read_text(encoding="utf-8"))
 SEALED = {"4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270", "ciphertext": "[secret]"}
@@ -99,13 +99,15 @@ def test_secret_objects_are_in_no_tree() -> None:
 
     before, after = [*CLOUD, secret("one-clear")], [*CLOUD, secret("two-clear")]
     assert patch(facts(before).resources, facts(after).resources) == ""
-    assert not [path for path in files(facts(after).resources) if "root" in path]
+    assert not [path for path in files(facts(after).resources) if path.startswith("manifests/") and "root" in path]
     (change,) = compared(before, after)
     assert "clear" not in to_text(comparison(change)) + to_json(comparison(change))
 
 
 def test_the_trees_difference_names_files_and_lines() -> None:
-    after = replaced(CLOUD, machine_pool("compute", 5, files={"/etc/kubelet.yaml": "a: 1\n"}))
+    computes = next(given for given in CLOUD if given.name == "computes")
+    files = {**computes.props["files"], "/etc/kubelet.yaml": "a: 1\n"}
+    after = replaced(CLOUD, Given(computes.type, computes.name, {**computes.props, "files": files}))
     text = patch(facts(CLOUD).resources, facts(after).resources)
     assert text == (
         "--- /dev/null\n+++ head/machines/compute-1 and the rest of its pool/root/etc/kubelet.yaml\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Generator
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +16,8 @@ from proof.verify import verify
 from tests.cluster.conftest import rendered_subject
 from tests.stacks import ROOT, server, write
 
-TOPOLOGY = ROOT / "tests" / "data" / "topologies" / "stack" / "three-nodes.yaml"
+TOPOLOGY = Path("tests/data/topologies/stack/three-nodes.yaml")
+"""Relative to the project: the repository, and a copy of it."""
 
 
 @pytest.fixture
@@ -23,6 +25,8 @@ def subject(tmp_path: Path) -> Generator[Subject]:
     """Three masters and the three nodes of a topology, rendered by the engine."""
     servers = [server("master[1-3]", ["master"], "10.20.0.1"), server("node[1-3]", [], "10.20.1.1")]
     config = {"profile": "lab", "architecture": "100", "topology": str(TOPOLOGY), "servers": servers}
+    (tmp_path / TOPOLOGY.parent).mkdir(parents=True)
+    shutil.copy(ROOT / TOPOLOGY, tmp_path / TOPOLOGY)
     with rendered_subject(tmp_path, write(tmp_path, config, "Pulumi.topology.yaml")) as made:
         yield made
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 from audit import log
@@ -18,8 +19,9 @@ TOPOLOGY = ROOT / "tests" / "data" / "topologies" / "stack" / "three-nodes.yaml"
 def test_the_audit_evaluates_a_topology(tmp_path: Path, engine: dict[str, str]) -> None:
     """Every rule gives a verdict. Rules that need the table compare the topology's counts and pools with it."""
     servers = [server("master[1-3]", ["master"], "10.20.0.1"), server("node[1-3]", [], "10.20.1.1")]
-    config = {"profile": "lab", "architecture": "100", "topology": str(TOPOLOGY), "servers": servers}
+    config = {"profile": "lab", "architecture": "100", "topology": TOPOLOGY.name, "servers": servers}
     project = open_project(tmp_path / "project", "test", engine, write(tmp_path, config))
+    shutil.copy(TOPOLOGY, project.directory)
     done = project.run("preview", *PACK)
     assert done.code == 0, done.output
     found = audit("test", log.read(project.directory / "events.jsonl"))

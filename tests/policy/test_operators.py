@@ -105,9 +105,9 @@ def test_external_ceph_has_no_monitor() -> None:
 
 
 def test_etcd_and_postgres() -> None:
-    images = {"images-pinned", "no-floating-tag"}
-    assert broken_rules("kv", *nodes(3), etcd()) == {"quorum-has-budget", *images}
-    assert broken_rules("kv", *nodes(4), etcd(size=4)) == {"quorum-has-budget", "etcd-size", *images}
+    unset = {"images-pinned", "no-floating-tag", "members-request-resources"}
+    assert broken_rules("kv", *nodes(3), etcd()) == {"quorum-has-budget", *unset}
+    assert broken_rules("kv", *nodes(4), etcd(size=4)) == {"quorum-has-budget", "etcd-size", *unset}
     assert broken_rules("pg", *nodes(3), postgres(affinity={})) == NOT_APART
     assert "quorum-has-budget" in broken_rules("pg", *nodes(3), postgres(enablePDB=False))
 
@@ -154,7 +154,8 @@ def test_a_config_map_of_the_stack_is_not_taken_for_the_operators_settings() -> 
 
 def test_an_autoscaled_quorum_has_its_fewest_members() -> None:
     given = [*nodes(3), *sound_quorum("rabbitmq", "rabbitmq"), autoscaler(least=2, most=3)]
-    assert {each.rule for each in reported(given)} == {
+    without_configuration = {"rabbitmq-pauses-minority", "rabbitmq-quorum-queues"}
+    assert {each.rule for each in reported(given)} - without_configuration == {
         "rabbitmq-size",
         "budget-keeps-majority",
         "autoscaler-keeps-members",

@@ -169,8 +169,8 @@ def test_a_digest_pins_an_image_wherever_it_comes_from() -> None:
 
 def test_an_image_of_ones_own_is_the_first_containers_and_not_the_others() -> None:
     server, rpc, _ = PROCESSES["neutron-server"].containers
-    own = Override(image="mine/neutron@sha256:1")
-    assert images.reference(server, SETTINGS, own, main=True) == "mine/neutron@sha256:1"
+    own = Override(image=f"mine/neutron@sha256:{'1' * 64}")
+    assert images.reference(server, SETTINGS, own, main=True) == f"mine/neutron@sha256:{'1' * 64}"
     assert images.reference(rpc, SETTINGS, own, main=False).startswith("quay.io/openstack.kolla/neutron-server:")
 
 

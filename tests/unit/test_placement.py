@@ -395,12 +395,14 @@ def test_the_l2_agent_of_network_nodes_is_a_workload_of_its_own() -> None:
     ]
 
 
-def test_a_row_of_a_user_s_architecture_that_nothing_runs_is_named(tmp_path: Path) -> None:
+def test_a_row_of_a_user_s_architecture_that_nothing_runs_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     text = (ROOT / "blueprint" / "architecture" / "100.yaml").read_text(encoding="utf-8")
-    path = tmp_path / "own.yaml"
-    path.write_text(text.replace("service: nagios", "service: nagois"), encoding="utf-8")
+    (tmp_path / "own.yaml").write_text(text.replace("service: nagios", "service: nagois"), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
     with pytest.raises(InvalidStackError) as caught:
-        planned(full_size("100") | {"architecture": str(path)})
+        planned(full_size("100") | {"architecture": "own.yaml"})
     assert [str(problem).split("; ")[0] for problem in caught.value.problems] == [
         "quorate:architecture (100, row 'Nagios'): there is no service 'nagois' (did you mean 'nagios'?)"
     ]

@@ -15,7 +15,7 @@ from proof.expected import expected_state, failures_tolerated
 from proof.verify import verify
 from tests.stacks import ROOT, STACKS, full_size, parsed, server
 
-TOPOLOGY = ROOT / "tests" / "data" / "topologies" / "stack" / "three-nodes.yaml"
+TOPOLOGY = "tests/data/topologies/stack/three-nodes.yaml"
 
 
 def lab(*more: dict[str, Any], **keys: Any) -> Settings:
@@ -33,7 +33,7 @@ def controllers(count: int) -> dict[str, Any]:
 
 def with_topology(nodes: int) -> Settings:
     servers = [server("master[1-3]", ["master"], "10.20.0.1"), server(f"node[1-{nodes}]", [], "10.20.1.1")]
-    return parsed({"profile": "lab", "architecture": "100", "topology": str(TOPOLOGY), "servers": servers})
+    return parsed({"profile": "lab", "architecture": "100", "topology": TOPOLOGY, "servers": servers})
 
 
 CASES: dict[str, Settings] = {

@@ -27,6 +27,14 @@ def _without_rival(service: str) -> Callable[[Props], None]:
     return break_
 
 
+def _volume_on(node: str) -> Callable[[Props], None]:
+    def break_(props: Props) -> None:
+        (term,) = props["spec"]["nodeAffinity"]["required"]["nodeSelectorTerms"]
+        term["matchExpressions"][0]["values"] = [node]
+
+    return break_
+
+
 def _other_backends(props: Props) -> None:
     props["spec"]["selector"] = {"app": "nothing-has-this"}
 
@@ -115,8 +123,11 @@ CASES = [
         {"database-behind-proxysql": {"cloud-openstack-mariadb-mysqld"}},
     ),
     Broken(
-        "RabbitMQ on keystone's nodes as well",
-        (("StatefulSet", "cloud-openstack-rabbitmq", moved_to("rabbitmq", "keystone")),),
+        "RabbitMQ and one of its volumes on keystone's nodes",
+        (
+            ("StatefulSet", "cloud-openstack-rabbitmq", moved_to("rabbitmq", "keystone")),
+            ("PersistentVolume", "cloud-openstack-rabbitmq-ctl03", _volume_on("ctl07")),
+        ),
         {"alone-on-own-nodes": {"cloud-openstack-rabbitmq"}},
         stack="ra500",
     ),

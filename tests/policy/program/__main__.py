@@ -1,6 +1,6 @@
 """Makes the resources of given.json (its path is in QUORATE_GIVEN), as a hand-written program would.
 
-An unknown value is taken from a resource that does not exist yet, which is where unknown values come from.
+An unknown value is the id of the provider, which does not exist yet in a preview.
 """
 
 from __future__ import annotations
@@ -19,11 +19,6 @@ UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
 class Provider(dynamic.ResourceProvider):
     def create(self, props: dict[str, Any]) -> dynamic.CreateResult:
         return dynamic.CreateResult("made", props)
-
-
-class Anchor(dynamic.Resource):
-    def __init__(self) -> None:
-        super().__init__(Provider(), "anchor", {})
 
 
 class Machine(dynamic.Resource, module="quorate", name="Machine"):
@@ -63,6 +58,5 @@ def make(type_: str, name: str, props: dict[str, Any], kubernetes: pulumi.Provid
 given = json.loads(Path(os.environ["QUORATE_GIVEN"]).read_text(encoding="utf-8"))
 rendered = Path(os.environ["QUORATE_GIVEN"]).parent / "rendered"
 provider = pulumi.ProviderResource("kubernetes", "rendered", {"renderYamlToDirectory": str(rendered)})
-anchor = Anchor()
 for each in given:
-    make(each["type"], each["name"], filled(each["props"], anchor.id), provider)
+    make(each["type"], each["name"], filled(each["props"], provider.id), provider)
