@@ -17,6 +17,7 @@ from policy.facts.components import Etcd
 from policy.facts.kubernetes.workload import REPLICATED, Workload
 from policy.facts.peers import peers
 from policy.facts.programs import Quorum, kind_of, without_votes
+from policy.facts.properties import NotKnown
 from policy.facts.resource import Resource
 from policy.facts.stack import Facts
 from policy.wording import join_names
@@ -50,7 +51,19 @@ def quorum_of(workload: Workload) -> Quorum | None:
     name = workload.program or workload.labels.get(NAME)
     if stateful and name in _BY_NAME:
         return _BY_NAME[name]
-    return kind_of(workload.images, several=several, stable=stateful, started=workload.started)
+    return _program_kind(workload, several=several, stable=stateful)
+
+
+def _program_kind(workload: Workload, *, several: bool, stable: bool) -> Quorum | None:
+    """The kind of what runs in it. Raises NotKnown if only a command that is not known could tell."""
+    try:
+        started = workload.started
+    except NotKnown:
+        kind = kind_of(workload.images, several=several, stable=stable)
+        if kind is None:
+            raise
+        return kind
+    return kind_of(workload.images, several=several, stable=stable, started=started)
 
 
 def is_metrics_store(workload: Workload) -> bool:
@@ -105,7 +118,7 @@ class Group:
         known = (quorum_of(each) for each in self.workloads)
         if not self.several:
             return next(known)
-        programs = (kind_of(each.images, several=True, stable=True, started=each.started) for each in self.workloads)
+        programs = (_program_kind(each, several=True, stable=True) for each in self.workloads)
         return next((kind for kind in (*known, *programs) if kind), None)
 
     @property

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import chain
 
-from policy.facts.properties import NotKnown, Properties
+from policy.facts.properties import Properties
 
 _SHELLS = frozenset({"sh", "bash", "ash", "dash"})
 _STARTS = re.compile(r"(?:^|[;&|\n])\s*(?:exec\s+)?([\w./-]+)")
@@ -15,16 +16,13 @@ _STARTS = re.compile(r"(?:^|[;&|\n])\s*(?:exec\s+)?([\w./-]+)")
 def started(pod: Properties) -> Iterator[str]:
     """The program of each container's command, or those that a shell's script starts.
 
-    A command that is not known, or that is not written because the image has it, names none.
+    A command that is not written because the image has it names none. Raises NotKnown for one that is not known.
     """
     for container in pod.at("containers").items():
-        try:
-            words = [*container.at("command").words(), *container.at("args").words()]
-        except NotKnown:
-            continue
-        first = words[0].rpartition("/")[2] if words else ""
+        words = chain(container.at("command").items(), container.at("args").items())
+        first = next((word.text().rpartition("/")[2] for word in words), "")
         if first not in _SHELLS:
             yield first
             continue
-        for word in words[1:]:
-            yield from (name.rpartition("/")[2] for name in _STARTS.findall(word))
+        for word in words:
+            yield from (name.rpartition("/")[2] for name in _STARTS.findall(word.text()))

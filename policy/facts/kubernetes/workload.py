@@ -169,7 +169,7 @@ class Workload:
 
     @cached_property
     def started(self) -> tuple[str, ...]:
-        """File names of the programs that the commands of its containers start, as far as they are known."""
+        """File names of the programs that the commands of its containers start. Raises NotKnown as `started` does."""
         return tuple(started(self.pod))
 
     @cached_property
