@@ -15,7 +15,7 @@ from typing import cast
 import yaml
 
 from blueprint.patterns import expand_numbered, narrow
-from blueprint.plan.planner import plan
+from blueprint.plan.planner import Plan, plan
 from blueprint.stackfile.inventory import guest_names
 from blueprint.stackfile.loader import load_file
 from commands import stack
@@ -50,8 +50,9 @@ def pin(file: Path) -> list[Pin]:
 
     Raises InvalidStackError where the stack is refused: there is no plan then.
     """
+    result = plan(load_file(file))  # refuses what is not a stack file before it is read here
     text = file.read_text(encoding="utf-8")
-    edits, pins = _edits(file, text)
+    edits, pins = _edits(result, text)
     for start, end, new in sorted(edits, reverse=True):
         text = text[:start] + new + text[end:]
     if edits:
@@ -66,9 +67,8 @@ def report(file: Path, pins: Sequence[Pin]) -> list[str]:
     return [f"{file}: wrote the pool of {len(pins)} entries; nothing moves by it.", *(f"  {each}" for each in pins)]
 
 
-def _edits(file: Path, text: str) -> tuple[list[tuple[int, int, str]], list[Pin]]:
+def _edits(result: Plan, text: str) -> tuple[list[tuple[int, int, str]], list[Pin]]:
     """The places of the text with what stands there afterwards, and what that says."""
-    result = plan(load_file(file))
     chosen = {node.name: node.dedicated_to or node.machine.pin for node in result.nodes}
     written = {node.name: node.machine.pin for node in result.nodes}
     entries = _servers(text)
