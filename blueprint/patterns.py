@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from math import prod
 
-from blueprint.problems import printable, quoted
+from blueprint.problems import quoted, single_line
 from suggestion import look_alike
 
 _BRACKET = re.compile(r"\[([^\[\]]*)\]")
@@ -93,7 +93,7 @@ def check_name(name: str) -> None:
 
 def _numbers(body: str, pattern: str) -> list[str]:
     numbers: list[str] = []
-    where = f"'[{printable(body, 60)}]' in {quoted(pattern)}"
+    where = f"'[{single_line(body, 60)}]' in {quoted(pattern)}"
     for part in body.split(","):
         match = _RANGE.fullmatch(part.strip())
         if not match:

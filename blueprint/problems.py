@@ -27,7 +27,7 @@ class Problem:
     message: str
 
     def __str__(self) -> str:
-        return f"{printable(self.key, _LONGEST['key'])}: {printable(self.message, _LONGEST['message'])}"
+        return f"{single_line(self.key, _LONGEST['key'])}: {single_line(self.message, _LONGEST['message'])}"
 
 
 class InvalidStackError(Exception):
@@ -62,7 +62,7 @@ def shown(value: object) -> str:
     if isinstance(value, list | dict):
         kind = "list" if isinstance(value, list) else "mapping"
         return f"a {kind}" if value else f"an empty {kind}"
-    return printable(str(value), 60)
+    return single_line(str(value), 60)
 
 
 def quoted(text: str) -> str:
@@ -70,10 +70,10 @@ def quoted(text: str) -> str:
     start = text[:1000]
     if _CREDENTIALS.search(start) or next(clear_text.in_text(start), None):
         return "a value that holds a secret"
-    return f"'{printable(text, 60)}'"
+    return f"'{single_line(text, 60)}'"
 
 
-def printable(text: str, longest: int) -> str:
+def single_line(text: str, longest: int) -> str:
     """The text for a terminal: control and invisible characters written out, and cut at `longest` characters."""
     cut = text if len(text) <= longest else f"{text[: longest - 3]}…"
     return "".join(char if char.isprintable() else f"\\u{ord(char):04x}" for char in cut)

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from commands.process_identity import status_fields
 from toolchain.progress import UserError
 
 EVERY = 0.05
@@ -68,13 +69,11 @@ def _resident(root: int) -> int:
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
             continue
-        try:
-            # The name in parentheses may contain any character; the numbers follow it.
-            after_name = (entry / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
-        except OSError:
+        fields = status_fields(int(entry.name))
+        if not fields:
             continue
-        children[int(after_name[1])].append(int(entry.name))
-        held[int(entry.name)] = int(after_name[21]) * PAGE
+        children[int(fields[1])].append(int(entry.name))
+        held[int(entry.name)] = int(fields[21]) * PAGE
     total, waiting = 0, [root]
     while waiting:
         process = waiting.pop()

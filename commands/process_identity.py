@@ -35,7 +35,7 @@ class ProcessIdentity:
 
 def identify(pid: int) -> ProcessIdentity:
     """Returns the identity of a process of this host."""
-    fields = _status(pid)
+    fields = status_fields(pid)
     return ProcessIdentity(socket.gethostname(), _boot(), pid, fields[19] if fields else "")
 
 
@@ -55,7 +55,7 @@ def is_alive(pid: int) -> bool:
         return True
     except (ProcessLookupError, OverflowError):
         return False
-    return _status(pid)[:1] not in (["Z"], ["X"])
+    return status_fields(pid)[:1] not in (["Z"], ["X"])
 
 
 def program_name(pid: int) -> str:
@@ -66,7 +66,7 @@ def program_name(pid: int) -> str:
         return ""
 
 
-def _status(pid: int) -> list[str]:
+def status_fields(pid: int) -> list[str]:
     """The fields of /proc/<pid>/stat after the name, the third field (state) first; empty if there is none."""
     try:
         text = (PROC / str(pid) / "stat").read_text(encoding="utf-8", errors="replace")

@@ -13,11 +13,11 @@ from pathlib import PurePosixPath
 from typing import Any, Literal, cast
 
 from commands.tree_index import Index
+from contract import TREE
 
 MARK = "quorate.io/rendered-file"
 """Annotation in the state of a Kubernetes object whose file drifted; never in a manifest."""
 
-TREE = "pulumi-python:dynamic/quorate:Tree"
 TREE_MARK = "drifted"
 """What the provider of machine trees itself reports as `written` after a refresh (components/tree.py)."""
 

@@ -17,14 +17,14 @@ _BREAK = "&#8203;"  # a space without width, after which GitHub links nothing
 _LINKED = re.compile(
     r"(?P<mention>@)(?=[A-Za-z0-9])(?!sha256:)|(?P<issue>#)(?=\d)|(?P<address>:)(?=//)|(?P<site>\bwww)(?=\.)"
 )
-_HIDDEN = ("Cc", "Cf", "Co", "Cs", "Zl", "Zp")
+HIDDEN = ("Cc", "Cf", "Co", "Cs", "Zl", "Zp")
 """Unicode's categories of characters that control a terminal, reorder text or cannot be seen."""
 
 
 def printable(text: str) -> str:
     """Text whose control characters, but line ends and tabs, are written as escapes such as `\\x1b`."""
     return "".join(
-        sign.encode("unicode_escape").decode() if unicodedata.category(sign) in _HIDDEN and sign not in "\n\t" else sign
+        sign.encode("unicode_escape").decode() if unicodedata.category(sign) in HIDDEN and sign not in "\n\t" else sign
         for sign in text
     )
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import cast
 from urllib.parse import urlsplit
 
-from blueprint.problems import printable, quoted
+from blueprint.problems import quoted, single_line
 from files import text_file, yaml_reader
 from proof.objects import Object as Document
 from proof.objects import listed, mapping, text, words
@@ -190,7 +190,7 @@ def _from_plugin(user: Document) -> Document:
         done = subprocess.run(command, env=environment, capture_output=True, check=True, timeout=60)
         status = mapping(cast("Document", json.loads(done.stdout)), "status")
     except subprocess.CalledProcessError as error:
-        said = printable(error.stderr.decode(errors="replace").strip().rpartition("\n")[2], 200)
+        said = single_line(error.stderr.decode(errors="replace").strip().rpartition("\n")[2], 200)
         raise _Invalid(f"credential plugin {quoted(command[0])} ended with {error.returncode}: {said}") from None
     except subprocess.TimeoutExpired:
         raise _Invalid(f"credential plugin {quoted(command[0])} gave no answer in 60 s") from None

@@ -35,7 +35,7 @@ class Configuration:
 
 
 def read(path: Path) -> Configuration:
-    """The configuration of a stack file. Raises InvalidStackError where the file is absent or is no stack file."""
+    """The configuration of a stack file. Raises InvalidStackError where the file is missing or is not a stack file."""
     document = yaml_file.read(path, "a stack file such as Pulumi.dev.yaml", dates=("expires",))
     config = document.get("config")
     if not isinstance(config, dict):
