@@ -9,10 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pulumi_kubernetes.core import v1 as core
-from pulumi_kubernetes.meta import v1 as meta
-
 from blueprint.plan.planner import ServicePlan
+from components.kubernetes_api import core, meta
 from contract import DEDICATED, HOSTNAME, NAME, POOL, SERVER
 
 

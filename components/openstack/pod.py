@@ -12,13 +12,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from pulumi_kubernetes.core import v1 as core
-from pulumi_kubernetes.meta import v1 as meta
-
 import contract
 from blueprint.plan.planner import ServicePlan
 from blueprint.plan.sizing import Resources
 from blueprint.stackfile.settings import Settings
+from components.kubernetes_api import core, meta
 from components.openstack import affinity, images, kolla, labels, storage
 from components.openstack.definition import Container, Exec, HostPath, Http, Probe, ProcessDefinition
 

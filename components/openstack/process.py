@@ -6,10 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pulumi
-from pulumi_kubernetes.apps import v1 as apps
-from pulumi_kubernetes.core import v1 as core
-from pulumi_kubernetes.meta import v1 as meta
-from pulumi_kubernetes.policy import v1 as policy
 
 import contract
 from blueprint.plan.layout import ServicePlan
@@ -17,6 +13,7 @@ from blueprint.plan.nodes import Node
 from blueprint.plan.sizing import Resources
 from blueprint.stackfile.settings import Settings
 from components.component import Component, Facts, plain
+from components.kubernetes_api import apps, core, meta, policy
 from components.openstack import kolla, labels, storage
 from components.openstack.definition import ProcessDefinition
 from components.openstack.pod import Pod

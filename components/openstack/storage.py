@@ -8,13 +8,10 @@ that a process may run on, named after both, so that further nodes add volumes a
 from __future__ import annotations
 
 import pulumi
-from pulumi_kubernetes.core import v1 as core
-from pulumi_kubernetes.meta import v1 as meta
-from pulumi_kubernetes.scheduling import v1 as scheduling
-from pulumi_kubernetes.storage import v1 as storage
 
 import contract
 from blueprint.plan.nodes import Node
+from components.kubernetes_api import core, meta, scheduling, storage
 from components.openstack import labels
 from components.openstack.definition import Claim, ProcessDefinition
 from contract import HOSTNAME
