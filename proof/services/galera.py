@@ -1,0 +1,337 @@
+"""Galera's members with the rendered pod, under write load, through failures: is an acknowledged write ever lost?
+
+The load moves money between accounts and appends numbers, in the manner of Jepsen's bank and append tests. After each
+failure every member must hold every acknowledged number, no number that was rejected, and the same sum of money.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from proof.services.lab import Lab, Machine, place, until
+from proof.services.report import Proof
+
+ACCOUNTS = 20
+SERVICE, DOMAIN, PORT = "mysqld-members", "openstack.svc", 9200
+MOST = 5
+"""Members that the lab has names for."""
+START = 240
+"""Seconds that a start may take on a busy machine."""
+_LOAD = Path(__file__).with_name("galera_load.py")
+_SQL = """\
+CREATE DATABASE bank;
+CREATE TABLE bank.account (id INT PRIMARY KEY, balance INT NOT NULL);
+CREATE TABLE bank.transfer (number BIGINT PRIMARY KEY);
+CREATE TABLE bank.filling (id INT AUTO_INCREMENT PRIMARY KEY, text LONGBLOB);
+CREATE USER load@'%' IDENTIFIED BY '{password}';
+GRANT ALL ON bank.* TO load@'%';
+"""
+
+
+class Cluster:
+    """The members of one cluster, and a client."""
+
+    def __init__(self, lab: Lab, files: Mapping[str, str], size: int = 3) -> None:
+        self.lab, self.files = lab, files
+        self.members: dict[str, Machine] = {}
+        self.restarts = 0
+        self.password = secrets.token_urlsafe(12)
+        self.environment: dict[str, str] = {}
+        self._commands: dict[str, list[str]] = {}
+        for number in range(size):
+            self.add(number)
+        self.client = lab.add("client")
+        self._name()
+
+    def add(self, number: int) -> Machine:
+        """Adds a member, as a larger StatefulSet does."""
+        name = f"mysqld-{number}"
+        machine = self.members[name] = self.lab.add(name)
+        self._commands[name] = place(machine, self.files)
+        machine.write("/etc/mysql/initial.sql", _SQL.format(password=self.password), "mysql", "0600")
+        return machine
+
+    def grow(self, number: int) -> None:
+        """Adds a member to a running cluster, and its name to the DNS."""
+        self.add(number)
+        self._name()
+
+    def _name(self) -> None:
+        self.lab.name_members(SERVICE, DOMAIN, list(self.members))
+
+    def start(self, *names: str) -> None:
+        for name in names:
+            self.members[name].start(self._commands[name], "mysql", self.environment)
+
+    def state(self, name: str) -> tuple[int, str]:
+        """Returns the answer of the readiness probe."""
+        return self.members[name].get(PORT, "/ready")
+
+    def wait_ready(self, *names: str, seconds: float = START) -> float:
+        """Waits until members are ready. Does what kubelet does: starts what has ended or is not alive."""
+        return until(f"{', '.join(names)} ready: {self._states()}", lambda: self._all_ready(names), seconds)
+
+    def _all_ready(self, names: tuple[str, ...]) -> bool:
+        for name in names:
+            machine = self.members[name]
+            if machine.runs and machine.get(PORT, "/alive")[0] == 503:
+                machine.stop()
+            if not machine.runs:
+                self.restarts += 1
+                self.start(name)
+        return all(self.state(name)[0] == 200 for name in names)
+
+    def _states(self) -> str:
+        return "; ".join(f"{name}: {self.state(name)[1]}" for name in self.members)
+
+    def sql(self, name: str, statement: str, *, check: bool = True, seconds: float = 60) -> str:
+        """Runs statements on a member, with the account of the operating system's user."""
+        command = ["mariadb", "--no-defaults", "--socket=/tmp/mysqld.sock", "-NBe", statement]
+        return self.members[name].run(command, user="mysql", check=check, seconds=seconds)
+
+    def refuses_writes(self, name: str) -> bool:
+        """Whether a member rejects a write."""
+        said = self.members[name].run(
+            ["sh", "-c", 'mariadb --no-defaults --socket=/tmp/mysqld.sock -e "$1" 2>&1; true', "sh",
+             "INSERT INTO bank.filling (text) VALUES ('minority')"],
+            user="mysql",
+        )  # fmt: skip
+        return "WSREP has not yet prepared node" in said
+
+    def kill(self, *names: str) -> None:
+        for name in names:
+            self.members[name].kill()
+
+    def stop(self, *names: str) -> None:
+        for name in names:
+            self.members[name].stop()
+
+
+class Load:
+    """Transfers that the client makes, and what it was told about each."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+        self.said: dict[int, str] = {}
+        cluster.client.write("/load.py", _LOAD.read_text(encoding="utf-8"))
+
+    def start(self) -> None:
+        """Begins to write to the members that there are now."""
+        settings = {
+            "members": [machine.address for machine in self.cluster.members.values()],
+            "password": self.cluster.password,
+            "accounts": ACCOUNTS,
+            "first": len(self.said),
+        }
+        self.cluster.client.write("/etc/load.json", json.dumps(settings))
+        self.cluster.client.log.write_text("")
+        self.cluster.client.start(["python3", "/load.py"], "root")
+
+    def acknowledged(self) -> int:
+        """Returns how many transfers of this run were acknowledged so far."""
+        return self.cluster.client.log.read_text().count(" ok\n")
+
+    def more(self, transfers: int = 20, seconds: float = 60) -> float:
+        """Waits for further acknowledged transfers; returns the seconds until the first of them."""
+        before = self.acknowledged()
+        first = until("a transfer is acknowledged", lambda: self.acknowledged() > before, seconds, 0.2)
+        until("transfers are acknowledged", lambda: self.acknowledged() >= before + transfers, seconds)
+        return first
+
+    def stop(self) -> dict[int, str]:
+        """Ends the run, and returns what was said of each of its transfers."""
+        self.cluster.client.stop(30)
+        lines = [line.split() for line in self.cluster.client.log.read_text().splitlines()]
+        run = {int(words[0]): words[1] for words in lines if len(words) == 2 and words[0].isdecimal()}
+        self.said |= run
+        return run
+
+
+def contradictions(cluster: Cluster, said: Mapping[int, str]) -> tuple[int, list[str]]:
+    """Returns how many acknowledged transfers some member lacks, and what else is wrong."""
+    lost: set[int] = set()
+    wrong: list[str] = []
+    sums: set[str] = set()
+    contents: set[frozenset[int]] = set()
+    for name in cluster.members:
+        rows = cluster.sql(name, "SET SESSION wsrep_sync_wait = 1; SELECT number FROM bank.transfer")
+        numbers = frozenset(int(row) for row in rows.split())
+        contents.add(numbers)
+        lost |= {number for number, answer in said.items() if answer == "ok"} - numbers
+        rejected = {number for number, answer in said.items() if answer == "no"} & numbers
+        if rejected:
+            wrong.append(f"{name} has {len(rejected)} transfers that were rejected")
+        sums.add(cluster.sql(name, "SET SESSION wsrep_sync_wait = 1; SELECT SUM(balance) FROM bank.account").strip())
+    if len(contents) != 1:
+        wrong.append("the members have different transfers")
+    if sums != {"0"}:
+        wrong.append(f"the accounts do not add up to 0: {', '.join(sorted(sums))}")
+    return len(lost), wrong
+
+
+Failure = Callable[[Cluster, Load], list[str]]
+
+
+def trial(name: str, cluster: Cluster, load: Load, failure: Failure) -> Proof:
+    """Runs a failure under load, and checks every transfer since the beginning."""
+    started = time.monotonic()
+    load.start()
+    load.more()
+    problem, notes = "", list[str]()
+    try:
+        notes = failure(cluster, load)
+        cluster.wait_ready(*cluster.members)
+        load.more(seconds=START)
+    except (TimeoutError, AssertionError) as error:
+        problem = str(error)
+    run = load.stop()
+    answers = list(run.values())
+    lost, wrong = (0, []) if problem else contradictions(cluster, load.said)
+    notes.append(f"{answers.count('no')} transfers rejected, {answers.count('unknown')} broken off")
+    return Proof(
+        name, len(answers), answers.count("ok"), lost, round(time.monotonic() - started, 1), tuple(notes),
+        problem or "; ".join(wrong),
+    )  # fmt: skip
+
+
+def begin(cluster: Cluster) -> list[str]:
+    """Starts a new cluster: exactly one member bootstraps it."""
+    cluster.start(*cluster.members)
+    seconds = cluster.wait_ready(*cluster.members)
+    bootstrapped = [name for name, member in cluster.members.items() if "galera-start: bootstrap" in member.tail(5000)]
+    assert bootstrapped == ["mysqld-0"], f"bootstrapped by {bootstrapped}"
+    clusters = {cluster.state(name)[1].rpartition(" ")[2] for name in cluster.members}
+    assert len(clusters) == 1, f"{len(clusters)} clusters"
+    values = ",".join(f"({number},0)" for number in range(ACCOUNTS))
+    cluster.sql("mysqld-0", f"INSERT INTO bank.account VALUES {values}")
+    return [f"a new cluster of {len(cluster.members)} was ready after {seconds:.0f} s"]
+
+
+def one_killed(cluster: Cluster, load: Load) -> list[str]:
+    """kill -9 of one member."""
+    cluster.kill("mysqld-0")
+    silence = load.more()
+    cluster.start("mysqld-0")
+    back = cluster.wait_ready("mysqld-0")
+    return [f"transfers went on after {silence:.1f} s", f"the member was ready again {back:.0f} s after its start"]
+
+
+def minority(cluster: Cluster, load: Load) -> list[str]:
+    """One of three is cut off: it refuses writes, the others go on."""
+    cluster.lab.isolate("mysqld-2")
+    refused = until("the minority refuses writes", lambda: cluster.refuses_writes("mysqld-2"), 60)
+    assert cluster.state("mysqld-2")[0] != 200, "the minority is ready"
+    silence = load.more()
+    cluster.lab.heal()
+    back = cluster.wait_ready("mysqld-2")
+    return [
+        f"the minority refused writes after {refused:.1f} s and was not ready; the majority wrote {silence:.1f} s later",
+        f"it was ready {back:.0f} s after the network was whole",
+    ]
+
+
+def full_stop(cluster: Cluster, load: Load) -> list[str]:
+    """All stop, one after the other under load; the most advanced one, killed last, returns last."""
+    *early, last = sorted(cluster.members)
+    for name in early:
+        cluster.stop(name)
+        load.more()
+    cluster.kill(last)
+    cluster.start(*early)
+    until("the early ones read their data", lambda: all(cluster.state(name)[1] for name in early), 60)
+    time.sleep(10)
+    waits = [cluster.state(name) for name in early]
+    assert all(code == 503 and last in text for code, text in waits), f"they do not wait for {last}: {waits}"
+    cluster.start(last)
+    seconds = cluster.wait_ready(*cluster.members)
+    return [f"{early[0]} said: {waits[0][1]}", f"all were ready {seconds:.0f} s after {last} was back"]
+
+
+def power_cut(cluster: Cluster, load: Load) -> list[str]:
+    """All are killed at the same moment."""
+    load.more()
+    cluster.kill(*cluster.members)
+    cluster.start(*cluster.members)
+    seconds = cluster.wait_ready(*cluster.members)
+    return [f"all were ready {seconds:.0f} s after the power came back"]
+
+
+def donor_killed(cluster: Cluster, load: Load) -> list[str]:
+    """A member that lost its disk asks for everything, and the donor is killed while it sends."""
+    for _ in range(15):
+        cluster.sql("mysqld-0", "INSERT INTO bank.filling (text) VALUES " + ",".join(["(RANDOM_BYTES(1024))"] * 1000))
+    joiner = "mysqld-2"
+    cluster.kill(joiner)
+    cluster.members[joiner].run(["sh", "-c", "rm -rf /var/lib/mysql/*"])
+    cluster.start(joiner)
+    donors: list[str] = []
+
+    def sends() -> bool:
+        donors[:] = [name for name in cluster.members if "Donor" in cluster.state(name)[1]]
+        return bool(donors)
+
+    until("a donor sends", sends, START, 0.1)
+    cluster.kill(donors[0])
+    silence = load.more(seconds=START)
+    before = cluster.restarts
+    cluster.start(donors[0])
+    seconds = cluster.wait_ready(*cluster.members)
+    return [
+        f"{donors[0]} was killed as donor of {joiner}; transfers went on after {silence:.1f} s",
+        f"all were ready after {seconds:.0f} s and {cluster.restarts - before} restarts by kubelet's rule",
+    ]
+
+
+def three_to_five(cluster: Cluster, load: Load) -> list[str]:
+    """Two more members join; then the five stop and start again."""
+    for number in range(len(cluster.members), MOST):
+        cluster.grow(number)
+        cluster.start(f"mysqld-{number}")
+    grown = cluster.wait_ready(*cluster.members)
+    load.more()
+    cluster.kill(*cluster.members)
+    cluster.start(*cluster.members)
+    seconds = cluster.wait_ready(*cluster.members)
+    return [f"five were ready after {grown:.0f} s, and {seconds:.0f} s after a power cut of all five"]
+
+
+def stuck(cluster: Cluster, load: Load) -> list[str]:
+    """A member that no longer applies what the others write is not ready, and its liveness rule restarts it."""
+    cluster.environment = {"GALERA_PATIENCE": "20"}
+    cluster.stop("mysqld-2")
+    cluster.start("mysqld-2")
+    cluster.wait_ready("mysqld-2")
+    cluster.environment = {}
+    holder = cluster.members["mysqld-2"]
+    lock = "FLUSH TABLES WITH READ LOCK; SELECT SLEEP(600)"
+    holder.background(["mariadb", "--no-defaults", "--socket=/tmp/mysqld.sock", "-e", lock], "mysql")
+    until("it is not ready", lambda: cluster.state("mysqld-2")[0] == 503, 60)
+    said = cluster.state("mysqld-2")[1]
+    seconds = until("it is not alive", lambda: holder.get(PORT, "/alive")[0] == 503, 120)
+    back = cluster.wait_ready("mysqld-2")
+    return [f"it said: {said}; not alive after {seconds:.0f} s with a patience of 20 s; ready {back:.0f} s later"]
+
+
+QUICK: tuple[Failure, ...] = (one_killed, minority, full_stop, power_cut)
+HEAVY: tuple[Failure, ...] = (donor_killed, stuck, three_to_five)
+
+
+def prove(root: Path, files: Mapping[str, str], failures: Sequence[Failure]) -> list[Proof]:
+    """Runs failures one after the other on one cluster, until one is not survived. Raises Unavailable."""
+    with Lab(root) as lab:
+        cluster = Cluster(lab, files)
+        load = Load(cluster)
+        notes = tuple(begin(cluster))
+        proofs: list[Proof] = []
+        for failure in failures:
+            proof = trial(f"Galera: {(failure.__doc__ or '').strip().rstrip('.')}", cluster, load, failure)
+            proofs.append(replace(proof, notes=(*notes, *proof.notes)))
+            notes = ()
+            if not proof.holds:
+                break
+        return proofs

@@ -1,0 +1,72 @@
+"""Writes to Galera until it is asked to end: transfers between accounts, each with a row of its own.
+
+Runs inside of the lab with Debian's PyMySQL. Prints one line for each transaction: its number and whether it was
+acknowledged (`ok`), rejected (`no`) or broke off at a moment that tells nothing (`unknown`).
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import random
+import signal
+import sys
+import threading
+import time
+from typing import Any
+
+import pymysql  # pyright: ignore[reportMissingModuleSource, reportMissingImports]
+
+CLIENTS = 4
+stop = threading.Event()
+
+
+def transfer(connection: Any, accounts: int, number: int) -> None:
+    """Moves money between two accounts, and appends the transaction's number."""
+    source, target = random.sample(range(accounts), 2)
+    with connection.cursor() as cursor:
+        cursor.execute("BEGIN")
+        cursor.execute("UPDATE account SET balance = balance - 1 WHERE id = %s", (source,))
+        cursor.execute("UPDATE account SET balance = balance + 1 WHERE id = %s", (target,))
+        cursor.execute("INSERT INTO transfer VALUES (%s)", (number,))
+    connection.commit()
+
+
+def client(settings: Any, numbers: Any, first: int) -> None:
+    """Writes through one member at a time; goes to the next one when it is refused."""
+    members, choice = settings["members"], first
+    connection: Any = None
+    while not stop.is_set():
+        number, said = next(numbers), "no"
+        try:
+            if connection is None:
+                connection = pymysql.connect(
+                    host=members[choice % len(members)], user="load", password=settings["password"], database="bank",
+                    connect_timeout=2, read_timeout=10, write_timeout=10,
+                )  # fmt: skip
+                connection.autocommit(False)
+            said = "unknown"  # until the server has answered
+            transfer(connection, settings["accounts"], number)
+            said = "ok"
+        except (pymysql.err.OperationalError, pymysql.err.InternalError, pymysql.err.InterfaceError) as error:
+            code = error.args[0] if error.args else 0
+            said = "no" if code in (1205, 1213, 1047) else said
+            connection, choice = None, choice + (code not in (1205, 1213))  # a conflict is no reason to move
+            time.sleep(0.1)
+        sys.stdout.write(f"{number} {said}\n")
+        sys.stdout.flush()
+
+
+def main() -> None:
+    settings = json.load(open("/etc/load.json"))  # noqa: PTH123, SIM115
+    signal.signal(signal.SIGTERM, lambda _number, _frame: stop.set())
+    numbers = itertools.count(settings["first"])
+    threads = [threading.Thread(target=client, args=(settings, numbers, first)) for first in range(CLIENTS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,277 @@
+"""Members of a service on one machine: each in a copy of a Debian root, with a host name, an address and a network.
+
+The members' networks are joined by a bridge in a namespace of its own: the network of the machine is not touched, and
+everything is gone when the processes of the lab are. Needs root; needs no container runtime and no systemd.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+NETWORK = "10.199.0"
+"""Exists in the lab's namespaces only."""
+_CAPABILITIES = "the proofs with real services need root, unshare, nsenter, ip and overlay mounts"
+
+
+class Unavailable(Exception):
+    """Why this machine cannot run a lab."""
+
+
+class Machine:
+    """A member: a writable copy of the root, that programs run in as if in a container of their own."""
+
+    def __init__(self, lab: Lab, name: str, number: int) -> None:
+        self.lab, self.name, self.number = lab, name, number
+        self.address = f"{NETWORK}.{number}"
+        self.directory = lab.directory / name
+        self.log = self.directory / "log"
+        self.program: subprocess.Popen[bytes] | None = None
+        self._others: list[subprocess.Popen[bytes]] = []
+        self._root = self.directory / "root"
+        for part in ("upper", "work", "root"):
+            (self.directory / part).mkdir(parents=True)
+        self._holder = self._hold()
+        lab.connect(self)
+
+    def _hold(self) -> subprocess.Popen[bytes]:
+        layers = f"lowerdir={self.lab.root},upperdir={self.directory}/upper,workdir={self.directory}/work"
+        script = f"""set -e
+            mount -t overlay overlay -o {layers} {self._root}
+            mount --rbind /dev {self._root}/dev
+            mount -t tmpfs tmpfs {self._root}/run
+            mount -t proc proc {self._root}/proc
+            hostname {self.name}
+            ip link set lo up
+            echo held
+            exec sleep infinity"""
+        return _hold(["unshare", "--net", "--uts", "--mount", "sh", "-c", script])
+
+    @property
+    def pid(self) -> int:
+        """The process whose namespaces are the machine's."""
+        return self._holder.pid
+
+    def write(self, path: str, text: str, owner: str = "root", mode: str = "0644") -> None:
+        """Writes a file in the machine."""
+        script = 'mkdir -p "$(dirname "$1")" && cat > "$1" && chown "$2" "$1" && chmod "$3" "$1"'
+        self.run(["sh", "-c", script, "sh", path, owner, mode], text)
+
+    def own(self, path: str, owner: str) -> None:
+        """Makes a directory that belongs to a user."""
+        self.run(["sh", "-c", 'mkdir -p "$1" && chown -R "$2:" "$1"', "sh", path, owner])
+
+    def run(
+        self, command: Sequence[str], text: str = "", *, user: str = "root", check: bool = True, seconds: float = 60
+    ) -> str:
+        """Runs a command in the machine and returns its output. Raises CalledProcessError if it fails."""
+        words = [*self._enter(), *self._as(user), *command]
+        result = subprocess.run(
+            words, input=text, capture_output=True, text=True, errors="replace", timeout=seconds, check=False
+        )
+        if check and result.returncode:
+            raise subprocess.CalledProcessError(result.returncode, command, result.stdout, result.stderr)
+        return result.stdout
+
+    def start(self, command: Sequence[str], user: str, environment: Mapping[str, str] | None = None) -> None:
+        """Starts the machine's program, as process 1 of its own process namespace."""
+        assigned = [f"{name}={value}" for name, value in (environment or {}).items()]
+        mounted = f'mount -t proc proc {self._root}/proc && exec "$@"'
+        isolated = ["unshare", "--pid", "--mount", "--fork", "--kill-child", "sh", "-c", mounted, "sh"]
+        chroot = ["chroot", str(self._root), *self._as(user), "env", *assigned, *command]
+        with self.log.open("ab") as log:
+            words = [*self._enter(chroot=False), *isolated, *chroot]
+            self.program = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+
+    def background(self, command: Sequence[str], user: str) -> None:
+        """Starts a further command, which ends with the machine at the latest."""
+        words = [*self._enter(), *self._as(user), *command]
+        self._others.append(subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+
+    @property
+    def runs(self) -> bool:
+        return self.program is not None and self.program.poll() is None
+
+    def kill(self) -> None:
+        """Ends the program and all its children at once, as a power failure does."""
+        if self.program:
+            self.program.kill()
+            self.program.wait()
+
+    def stop(self, seconds: float = 60) -> None:
+        """Asks the program to end, as kubelet does, and kills it after its period of grace."""
+        if not self.program:
+            return
+        with suppress(ProcessLookupError):
+            for child in _children(self.program.pid):
+                os.kill(child, signal.SIGTERM)
+        try:
+            self.program.wait(seconds)
+        except subprocess.TimeoutExpired:
+            self.kill()
+
+    def get(self, port: int, path: str) -> tuple[int, str]:
+        """Asks a program of the machine over HTTP, as kubelet does; the code is 0 if it does not answer."""
+        request = f"exec 3<>/dev/tcp/{self.address}/{port} && printf 'GET {path} HTTP/1.0\\r\\n\\r\\n' >&3 && cat <&3"
+        command = ["nsenter", f"--target={self.pid}", "--net", "timeout", "5", "bash", "-c", request]
+        answer = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False).stdout
+        head, _, body = answer.partition("\r\n\r\n")
+        words = head.split(maxsplit=2)
+        return (int(words[1]), body.strip()) if len(words) > 1 else (0, "")
+
+    def accepts(self, port: int) -> bool:
+        """Whether a port of the machine accepts connections."""
+        command = ["nsenter", f"--target={self.pid}", "--net", "timeout", "5", "bash", "-c"]
+        opened = [*command, f"exec 3<>/dev/tcp/{self.address}/{port}"]
+        return subprocess.run(opened, capture_output=True, check=False).returncode == 0
+
+    def end(self) -> None:
+        """Ends the machine."""
+        self.kill()
+        for other in self._others:
+            other.kill()
+            other.wait()
+        self._holder.kill()
+        self._holder.wait()
+
+    def tail(self, lines: int = 25) -> str:
+        """Returns the last lines of the program's log."""
+        return "\n".join(self.log.read_text(errors="replace").splitlines()[-lines:]) if self.log.exists() else ""
+
+    def _enter(self, *, chroot: bool = True) -> list[str]:
+        words = ["nsenter", f"--target={self.pid}", "--net", "--uts", "--mount"]
+        return [*words, "chroot", str(self._root)] if chroot else words
+
+    @staticmethod
+    def _as(user: str) -> list[str]:
+        path = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+        variables = ["env", "-i", path, "LC_ALL=C.UTF-8"]
+        if user == "root":
+            return [*variables, "HOME=/root"]
+        ids = [f"--reuid={user}", f"--regid={user}", "--init-groups", "--no-new-privs"]
+        return [*variables, f"HOME=/var/lib/{user}", "setpriv", *ids]
+
+
+class Lab:
+    """Machines that see each other. Ends them all when it is left."""
+
+    def __init__(self, root: Path) -> None:
+        check()
+        self.root = root
+        self.directory = Path(tempfile.mkdtemp(prefix="quorate-lab-"))
+        self.machines: dict[str, Machine] = {}
+        self._switch = _hold(["unshare", "--net", "sh", "-c", "echo held; exec sleep infinity"])
+        for bridge in ("one", "other"):
+            self._net("link", "add", bridge, "type", "bridge")
+            self._net("link", "set", bridge, "up")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        for machine in self.machines.values():
+            machine.end()
+        self._switch.kill()
+        self._switch.wait()
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    def add(self, name: str) -> Machine:
+        """Adds a machine."""
+        self.machines[name] = Machine(self, name, len(self.machines) + 1)
+        return self.machines[name]
+
+    def connect(self, machine: Machine) -> None:
+        """Gives a machine its link to the bridge."""
+        port = f"port{machine.number}"
+        self._net("link", "add", port, "type", "veth", "peer", "name", "eth0", "netns", str(machine.pid))
+        self._net("link", "set", port, "master", "one")
+        self._net("link", "set", port, "up")
+        inside = ["nsenter", f"--target={machine.pid}", "--net", "ip"]
+        _run([*inside, "address", "add", f"{machine.address}/24", "dev", "eth0"])
+        _run([*inside, "link", "set", "eth0", "up"])
+
+    def name_members(self, service: str, domain: str, names: Sequence[str]) -> None:
+        """Writes what the cluster's DNS says of a headless Service, also of members that are added later."""
+        first = len(self.machines) + 1
+        numbers = {name: self.machines[name].number if name in self.machines else None for name in names}
+        unused = iter(range(first, first + len(names)))
+        lines = ["127.0.0.1 localhost"]
+        for name in names:
+            address = f"{NETWORK}.{numbers[name] or next(unused)}"
+            lines.append(f"{address} {name}.{service}.{domain} {name}.{service} {name} {service}.{domain}")
+        for machine in self.machines.values():
+            machine.write("/etc/hosts", "\n".join(lines) + "\n")
+
+    def isolate(self, *names: str) -> None:
+        """Cuts machines off from all others; among themselves they stay connected."""
+        for name in names:
+            self._net("link", "set", f"port{self.machines[name].number}", "master", "other")
+
+    def heal(self) -> None:
+        """Connects all machines again."""
+        for machine in self.machines.values():
+            self._net("link", "set", f"port{machine.number}", "master", "one")
+
+    def _net(self, *words: str) -> None:
+        _run(["nsenter", f"--target={self._switch.pid}", "--net", "ip", *words])
+
+
+def place(machine: Machine, files: Mapping[str, str], secrets: Mapping[str, str] | None = None) -> list[str]:
+    """Does what Kolla's start script does with a pod's ConfigMap and Secret; returns the command to run."""
+    config: dict[str, Any] = json.loads(files["config.json"])
+    texts = {**files, **(secrets or {})}
+    for entry in config["config_files"]:
+        name = entry["source"].rpartition("/")[2]
+        machine.write(entry["dest"], texts[name], entry["owner"], entry["perm"])
+    for entry in config["permissions"]:
+        machine.own(entry["path"], entry["owner"].partition(":")[0])
+    return config["command"].split()
+
+
+def until(what: str, condition: Callable[[], object], seconds: float, pause: float = 0.5) -> float:
+    """Waits until the condition holds and returns the seconds that it took. Raises TimeoutError."""
+    started = time.monotonic()
+    while not condition():
+        if time.monotonic() - started > seconds:
+            raise TimeoutError(f"after {seconds:.0f} s: {what}")
+        time.sleep(pause)
+    return time.monotonic() - started
+
+
+def check() -> None:
+    """Raises Unavailable if this machine cannot run a lab."""
+    missing = [name for name in ("unshare", "nsenter", "ip", "chroot", "setpriv") if not shutil.which(name)]
+    if os.geteuid() != 0 or missing:
+        raise Unavailable(_CAPABILITIES + (f"; {', '.join(missing)} not found" if missing else ""))
+    mount = ["unshare", "--net", "--uts", "--mount", "--pid", "--fork", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
+        raise Unavailable(f"{_CAPABILITIES}; this machine does not allow namespaces of one's own")
+
+
+def _hold(command: Sequence[str]) -> subprocess.Popen[bytes]:
+    """Starts a process that keeps namespaces, and returns once they are ready."""
+    holder = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    if not holder.stdout or holder.stdout.readline().strip() != b"held":
+        _, said = holder.communicate()
+        raise Unavailable(f"{_CAPABILITIES}: {said.decode(errors='replace').strip()}")
+    return holder
+
+
+def _children(pid: int) -> list[int]:
+    return [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def _run(command: Sequence[str]) -> None:
+    subprocess.run(command, check=True, capture_output=True)

@@ -1,0 +1,223 @@
+"""RabbitMQ's members with the rendered pod, under load, through failures: is a confirmed message ever lost?"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from proof.services.lab import Lab, Machine, place, until
+from proof.services.report import Proof
+
+SERVICE, DOMAIN, PORT = "rabbitmq-members", "openstack.svc", 5672
+START = 300
+"""Seconds that a start may take on a busy machine."""
+_LOAD = Path(__file__).with_name("rabbitmq_load.py")
+
+
+class Cluster:
+    """Three members, and a client that publishes numbered messages to a quorum queue."""
+
+    def __init__(self, lab: Lab, files: Mapping[str, str], size: int = 3) -> None:
+        self.lab = lab
+        self.members: dict[str, Machine] = {}
+        self.password = secrets.token_urlsafe(12)
+        self.sent = 0
+        self._commands: dict[str, list[str]] = {}
+        cookie = secrets.token_urlsafe(24)
+        for number in range(size):
+            name = f"rabbitmq-{number}"
+            machine = self.members[name] = lab.add(name)
+            self._commands[name] = place(machine, files)
+            machine.own("/var/lib/rabbitmq", "rabbitmq")
+            machine.write("/var/lib/rabbitmq/.erlang.cookie", cookie, "rabbitmq", "0400")
+        self.client = lab.add("client")
+        self.client.write("/load.py", _LOAD.read_text(encoding="utf-8"))
+        lab.name_members(SERVICE, DOMAIN, list(self.members))
+
+    def start(self, *names: str) -> None:
+        for name in names:
+            self.members[name].start(self._commands[name], "rabbitmq")
+
+    def stop(self, *names: str) -> None:
+        for name in names:
+            self.members[name].stop(120)
+
+    def kill(self, *names: str) -> None:
+        for name in names:
+            self.members[name].kill()
+
+    def ready(self, name: str) -> bool:
+        """The readiness probe: whether the AMQP port accepts connections."""
+        return self.members[name].accepts(PORT)
+
+    def wait_ready(self, *names: str) -> float:
+        """Waits until members are ready; starts one that has ended, as kubelet does."""
+
+        def all_ready() -> bool:
+            for name in names:
+                if not self.members[name].runs:
+                    self.start(name)
+            return all(self.ready(name) for name in names)
+
+        return until(f"{', '.join(names)} ready", all_ready, START, 1)
+
+    def control(self, name: str, *words: str, text: str = "") -> str:
+        """Runs rabbitmqctl on a member."""
+        return self.members[name].run(["rabbitmqctl", "-q", *words], text, user="rabbitmq", seconds=120)
+
+    def running(self, name: str) -> list[str]:
+        """Returns the members that a member sees running, as one cluster."""
+        said = json.loads(self.control(name, "cluster_status", "--formatter=json"))
+        return sorted(said["running_nodes"])
+
+    def load(self) -> None:
+        """Begins to publish."""
+        members = [machine.address for machine in self.members.values()]
+        settings = {"members": members, "password": self.password, "first": self.sent}
+        self.client.write("/etc/load.json", json.dumps(settings))
+        self.client.log.write_text("")
+        self.client.start(["python3", "/load.py"], "root")
+
+    def confirmed(self) -> int:
+        """Returns how many messages of this run were confirmed so far."""
+        return self.client.log.read_text().count(" ok\n")
+
+    def more(self, messages: int = 20) -> float:
+        """Waits for further confirmed messages; returns the seconds until the first of them."""
+        before = self.confirmed()
+        first = until("a message is confirmed", lambda: self.confirmed() > before, START, 0.2)
+        until("messages are confirmed", lambda: self.confirmed() >= before + messages, START)
+        return first
+
+    def end_load(self) -> dict[int, str]:
+        """Ends the run, and returns what was said of each of its messages."""
+        self.client.stop(30)
+        lines = [line.split() for line in self.client.log.read_text().splitlines()]
+        said = {int(words[0]): words[1] for words in lines if len(words) == 2 and words[0].isdecimal()}
+        self.sent = max(said, default=self.sent) + 1
+        return said
+
+    def drained(self) -> set[int]:
+        """Takes all messages out of the queue, and returns their numbers."""
+        return {int(line) for line in self.client.run(["python3", "/load.py", "drain"], seconds=START).split()}
+
+
+Failure = Callable[[Cluster], list[str]]
+
+
+def trial(name: str, cluster: Cluster, failure: Failure) -> Proof:
+    """Runs a failure under load, and looks for every confirmed message afterwards."""
+    started = time.monotonic()
+    cluster.load()
+    problem, notes = "", list[str]()
+    try:
+        cluster.more()
+        notes = failure(cluster)
+        cluster.wait_ready(*cluster.members)
+        cluster.more()
+    except (TimeoutError, AssertionError) as error:
+        problem = str(error)
+    said = cluster.end_load()
+    answers = list(said.values())
+    there = set[int]() if problem else cluster.drained()
+    confirmed = {number for number, answer in said.items() if answer == "ok"}
+    lost = 0 if problem else len(confirmed - there)
+    foreign = there - said.keys()
+    notes.append(f"{answers.count('no')} messages refused, {answers.count('unknown')} broken off")
+    return Proof(
+        name, len(answers), len(confirmed), lost, round(time.monotonic() - started, 1), tuple(notes),
+        problem or (f"{len(foreign)} messages that nobody sent in this run" if foreign else ""),
+    )  # fmt: skip
+
+
+def begin(cluster: Cluster) -> list[str]:
+    """Starts a new cluster: all members are in one, and queues are quorum queues without being asked."""
+    cluster.start(*cluster.members)
+    seconds = cluster.wait_ready(*cluster.members)
+    first = next(iter(cluster.members))
+    assert len(cluster.running(first)) == len(cluster.members), f"a cluster of {cluster.running(first)}"
+    cluster.control(first, "add_user", "load", text=cluster.password + "\n")
+    cluster.control(first, "set_permissions", "load", ".*", ".*", ".*")
+    cluster.load()
+    cluster.more(1)
+    cluster.end_load()
+    kinds = cluster.control(first, "list_queues", "name", "type", "members", "--formatter=json")
+    queues = [(queue["type"], len(queue["members"])) for queue in json.loads(kinds)]
+    assert queues == [("quorum", len(cluster.members))], f"queues: {queues}"
+    cluster.drained()
+    return [f"one new cluster of {len(cluster.members)} was ready after {seconds:.0f} s"]
+
+
+def one_killed(cluster: Cluster) -> list[str]:
+    """kill -9 of one member."""
+    cluster.kill("rabbitmq-0")
+    silence = cluster.more()
+    cluster.start("rabbitmq-0")
+    back = cluster.wait_ready("rabbitmq-0")
+    return [f"confirmations went on after {silence:.1f} s", f"the member was ready {back:.0f} s after its start"]
+
+
+def minority(cluster: Cluster) -> list[str]:
+    """One of three is cut off: it pauses, the others go on."""
+    cluster.lab.isolate("rabbitmq-2")
+    paused = until("the minority pauses", lambda: not cluster.ready("rabbitmq-2"), 120, 1)
+    silence = cluster.more()
+    cluster.lab.heal()
+    back = cluster.wait_ready("rabbitmq-2")
+    return [
+        f"the minority closed its AMQP port after {paused:.0f} s; the majority confirmed {silence:.1f} s later",
+        f"it was ready {back:.0f} s after the network was whole",
+    ]
+
+
+def full_stop(cluster: Cluster) -> list[str]:
+    """All stop, one after the other, and start in the wrong order."""
+    names = sorted(cluster.members)
+    cluster.stop(*names)
+    for name in names:  # the first that stopped has the oldest state
+        cluster.start(name)
+        time.sleep(5)
+    seconds = cluster.wait_ready(*names)
+    return [f"all were ready {seconds:.0f} s after the last one started"]
+
+
+def power_cut(cluster: Cluster) -> list[str]:
+    """All are killed at the same moment."""
+    cluster.kill(*cluster.members)
+    cluster.start(*cluster.members)
+    return [f"all were ready after {cluster.wait_ready(*cluster.members):.0f} s"]
+
+
+def lost_disk(cluster: Cluster) -> list[str]:
+    """Ordinal 0 returns without its data: it joins, and forms no cluster of its own."""
+    first = "rabbitmq-0"
+    cluster.kill(first)
+    cluster.members[first].run(["sh", "-c", "rm -rf /var/lib/rabbitmq/mnesia /var/lib/rabbitmq/.rabbitmq"])
+    cluster.start(first)
+    seconds = cluster.wait_ready(first)
+    seen = {name: cluster.running(name) for name in cluster.members}
+    assert all(len(members) == len(cluster.members) for members in seen.values()), f"clusters: {seen}"
+    return [f"it was a member again after {seconds:.0f} s"]
+
+
+QUICK: tuple[Failure, ...] = (one_killed, minority, full_stop)
+HEAVY: tuple[Failure, ...] = (power_cut, lost_disk)
+
+
+def prove(root: Path, files: Mapping[str, str], failures: Sequence[Failure]) -> list[Proof]:
+    """Runs failures one after the other on one cluster, until one is not survived. Raises Unavailable."""
+    with Lab(root) as lab:
+        cluster = Cluster(lab, files)
+        notes = tuple(begin(cluster))
+        proofs: list[Proof] = []
+        for failure in failures:
+            proof = trial(f"RabbitMQ: {(failure.__doc__ or '').strip().rstrip('.')}", cluster, failure)
+            proofs.append(replace(proof, notes=(*notes, *proof.notes)))
+            notes = ()
+            if not proof.holds:
+                break
+        return proofs

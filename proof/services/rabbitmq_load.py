@@ -1,0 +1,87 @@
+"""Publishes numbered messages to RabbitMQ until it is asked to end, or takes all messages out of the queue.
+
+Runs inside of the lab with Debian's Pika. Prints one line for each message: its number and whether the queue has
+confirmed it (`ok`), refused it (`no`) or the connection broke off before (`unknown`).
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import signal
+import sys
+import threading
+import time
+from typing import Any
+
+import pika  # pyright: ignore[reportMissingModuleSource, reportMissingImports]
+
+QUEUE = "proof"
+CLIENTS = 3
+stop = threading.Event()
+
+
+def connect(settings: Any, choice: int) -> Any:
+    """Connects to one member. A member that does not answer is noticed by the heartbeat."""
+    members = settings["members"]
+    return pika.BlockingConnection(
+        pika.ConnectionParameters(
+            host=members[choice % len(members)],
+            credentials=pika.PlainCredentials("load", settings["password"]),
+            heartbeat=6,
+            socket_timeout=3,
+            stack_timeout=5,
+            blocked_connection_timeout=10,
+        )
+    )
+
+
+def publish(settings: Any, numbers: Any, choice: int) -> None:
+    """Publishes one message after the other, each confirmed before the next; moves on when a member is lost."""
+    channel: Any = None
+    while not stop.is_set():
+        number, said = next(numbers), "no"
+        try:
+            if channel is None:
+                channel = connect(settings, choice).channel()
+                channel.queue_declare(QUEUE, durable=True)
+                channel.confirm_delivery()
+            said = "unknown"
+            channel.basic_publish("", QUEUE, str(number).encode(), pika.BasicProperties(delivery_mode=2), mandatory=True)
+            said = "ok"
+            time.sleep(0.01)
+        except (pika.exceptions.NackError, pika.exceptions.UnroutableError):
+            said = "no"
+        except (pika.exceptions.AMQPError, OSError):
+            channel, choice = None, choice + 1
+            time.sleep(0.3)
+        sys.stdout.write(f"{number} {said}\n")
+        sys.stdout.flush()
+
+
+def drain(settings: Any) -> None:
+    """Takes every message out of the queue and prints their numbers."""
+    channel = connect(settings, 0).channel()
+    for method, _, body in channel.consume(QUEUE, inactivity_timeout=5):
+        if method is None:
+            break
+        sys.stdout.write(body.decode() + "\n")
+        channel.basic_ack(method.delivery_tag)
+
+
+def main() -> None:
+    settings = json.load(open("/etc/load.json"))  # noqa: PTH123, SIM115
+    if sys.argv[1:] == ["drain"]:
+        drain(settings)
+        return
+    signal.signal(signal.SIGTERM, lambda _number, _frame: stop.set())
+    numbers = itertools.count(settings["first"])
+    threads = [threading.Thread(target=publish, args=(settings, numbers, first)) for first in range(CLIENTS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,44 @@
+"""build/services/report.json: what each proof tried, what was acknowledged, and what was lost."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Proof:
+    """The outcome of one failure of a real service."""
+
+    name: str
+    tried: int
+    """Writes, or messages, that clients sent."""
+    acknowledged: int
+    lost: int
+    """Of the acknowledged ones, those that are not there afterwards."""
+    seconds: float
+    notes: tuple[str, ...] = ()
+    """What was seen besides: times, refusals, contradictions."""
+    failure: str = ""
+    """What is wrong; empty if the proof holds."""
+
+    @property
+    def holds(self) -> bool:
+        """A proof without any acknowledged write shows nothing."""
+        return not self.failure and not self.lost and self.acknowledged > 0
+
+
+def document(proofs: Sequence[Proof], skipped: Sequence[str] = ()) -> dict[str, object]:
+    """Returns the report. The verdict is `skipped` if nothing could be run."""
+    verdict = "skipped" if not proofs else "pass" if all(proof.holds for proof in proofs) else "fail"
+    return {"verdict": verdict, "proofs": [asdict(proof) for proof in proofs], "skipped": list(skipped)}
+
+
+def write(directory: Path, proofs: Sequence[Proof], skipped: Sequence[str] = ()) -> Path:
+    """Writes report.json into a directory, and returns its path."""
+    directory.mkdir(parents=True, exist_ok=True)
+    path = directory / "report.json"
+    path.write_text(json.dumps(document(proofs, skipped), indent=2) + "\n", encoding="utf-8")
+    return path

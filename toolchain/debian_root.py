@@ -1,0 +1,135 @@
+"""Makes a Debian root with the database and the message queue, for proofs with the real programs.
+
+mmdebstrap makes it from the machine's own Debian mirror, once for all clones, in the user's cache. It needs root and
+apt; elsewhere the proofs are skipped. Nothing of it is used to deploy a stack.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from toolchain import checksums
+from toolchain.engine import Unfinished, cache_directory, finish
+from toolchain.install import alone
+from toolchain.progress import ProgramError, Reporter, UserError, run
+from toolchain.system_errors import explain
+
+SUITE = "trixie"
+"""Debian 13, which Kolla's images of 2026.1 are based on."""
+PACKAGES = (
+    "galera-4",
+    "iproute2",
+    "mariadb-backup",
+    "mariadb-client",
+    "mariadb-server",
+    "memcached",
+    "procps",
+    "python3",
+    "python3-pika",
+    "python3-pymysql",
+    "rabbitmq-server",
+    "socat",
+)
+PROGRAMS = (
+    "usr/sbin/mariadbd",
+    "usr/bin/mariadb",
+    "usr/bin/mariadb-backup",
+    "usr/bin/wsrep_sst_mariabackup",
+    "usr/lib/galera/libgalera_smm.so",
+    "usr/sbin/rabbitmq-server",
+    "usr/bin/memcached",
+    "usr/bin/python3",
+)
+"""Files whose damage is noticed, relative to the root."""
+_OPTIONS = (
+    "--variant=apt",
+    '--aptopt=Apt::Install-Recommends "false"',
+    *(f"--dpkgopt=path-exclude=/usr/share/{name}/*" for name in ("doc", "info", "locale", "man")),
+    # The packages' own data would look like that of a member.
+    '--customize-hook=rm -rf "$1"/var/lib/mysql/* "$1"/var/lib/rabbitmq/* "$1"/etc/mysql/my.cnf',
+)
+_LIMIT = 1800
+"""Seconds that apt-get may take."""
+
+
+def ensure(reporter: Reporter) -> Path:
+    """Returns the root; makes it if the cache does not have it. Raises UserError where it cannot be made."""
+    cache = cache_directory(os.environ)
+    home = cache / f"debian-{digest()}"
+    if checksums.exist(home) and not checksums.damaged(home):
+        return home / "root"
+    if os.geteuid() != 0 or not shutil.which("apt-get"):
+        raise UserError("a Debian root is made by root on a machine with apt only")
+    with alone(cache / "debian", reporter):
+        if checksums.exist(home) and (damaged := checksums.damaged(home)):
+            reporter.say(f"Damaged files in {home}: {', '.join(damaged)}. Making it again.")
+        if not checksums.exist(home) or checksums.damaged(home):
+            _make(home, reporter)
+    return home / "root"
+
+
+def digest() -> str:
+    """Names a root: clones that want the same packages of the same suite share it."""
+    facts = [SUITE, platform.machine(), *PACKAGES, *_OPTIONS]
+    return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
+
+
+def _make(home: Path, reporter: Reporter) -> None:
+    try:
+        if not shutil.which("mmdebstrap"):
+            _install_mmdebstrap(reporter)
+        reporter.begin(f"Making a Debian root with {len(PACKAGES)} packages", "two to five minutes, once")
+        with Unfinished(home) as partial:
+            root = partial / "root"
+            command = ["mmdebstrap", *_OPTIONS, f"--include={','.join(PACKAGES)}", SUITE, root, mirror()]
+            run(command, on_line=lambda line: reporter.tick(line[:80]))
+            checksums.write(partial, [root / name for name in PROGRAMS])
+            finish(partial, home)
+        reporter.end()
+    except ProgramError as failure:
+        raise UserError(f"The Debian root could not be made: {failure}\n{failure.tail()}") from None
+
+
+def _install_mmdebstrap(reporter: Reporter) -> None:
+    reporter.begin("Installing Debian's mmdebstrap", "half a minute")
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    for words in (["update"], ["install", "--yes", "--no-install-recommends", "mmdebstrap"]):
+        run(["apt-get", *words], environment=environment, timeout=_LIMIT)
+    reporter.end()
+
+
+def mirror() -> str:
+    """Returns the address of the machine's own Debian mirror."""
+    wanted = ["--format", "$(ORIGIN) $(REPO_URI)", "Created-By: Packages"]
+    said = subprocess.run(["apt-get", "indextargets", *wanted], capture_output=True, text=True, check=False).stdout
+    found = (line.partition(" ")[2] for line in said.splitlines() if line.startswith("Debian "))
+    # The archive of security updates has its own suites.
+    return next((uri for uri in found if "security" not in uri), "http://deb.debian.org/debian")
+
+
+def main() -> int:
+    """`python -m toolchain.debian_root`: makes the root and prints its directory."""
+    reporter = Reporter()
+    try:
+        print(ensure(reporter))
+    except KeyboardInterrupt:
+        reporter.say("\nInterrupted. Run the same command again to continue; completed steps are kept.")
+        return 130
+    except UserError as trouble:
+        reporter.say(str(trouble))
+        return 1
+    except OSError as error:
+        reporter.say(explain(error))
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
