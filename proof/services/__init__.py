@@ -1,1 +1,1 @@
-"""Real programs with the rendered configuration: members as chroots with a network of their own, failures, a checker."""
+"""Real programs with the rendered configuration, failures of theirs, and a check of every acknowledged write."""

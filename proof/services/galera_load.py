@@ -1,3 +1,5 @@
+# pyright: reportMissingModuleSource=false, reportMissingImports=false, reportUnknownMemberType=false
+# pyright: reportUnknownVariableType=false
 """Writes to Galera until it is asked to end: transfers between accounts, each with a row of its own.
 
 Runs inside of the lab with Debian's PyMySQL. Prints one line for each transaction: its number and whether it was
@@ -15,7 +17,7 @@ import threading
 import time
 from typing import Any
 
-import pymysql  # pyright: ignore[reportMissingModuleSource, reportMissingImports]
+import pymysql
 
 CLIENTS = 4
 stop = threading.Event()
@@ -41,7 +43,7 @@ def client(settings: Any, numbers: Any, first: int) -> None:
         try:
             if connection is None:
                 connection = pymysql.connect(
-                    host=members[choice % len(members)], user="load", password=settings["password"], database="bank",
+                    host=members[choice % len(members)], user="client", password=settings["password"], database="bank",
                     connect_timeout=2, read_timeout=10, write_timeout=10,
                 )  # fmt: skip
                 connection.autocommit(False)

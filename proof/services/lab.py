@@ -21,11 +21,23 @@ from typing import Any, Self
 
 NETWORK = "10.199.0"
 """Exists in the lab's namespaces only."""
+_WITH_US = ("setpriv", "--pdeathsig=KILL", "--")
+"""Ends a process when the process that started it ends, however that ends."""
 _CAPABILITIES = "the proofs with real services need root, unshare, nsenter, ip and overlay mounts"
 
 
 class Unavailable(Exception):
     """Why this machine cannot run a lab."""
+
+
+class Broken(Exception):
+    """What a real service did that it must not do."""
+
+
+def require(condition: bool, otherwise: str) -> None:
+    """Raises Broken with the text unless the condition holds."""
+    if not condition:
+        raise Broken(otherwise)
 
 
 class Machine:
@@ -86,11 +98,15 @@ class Machine:
     def start(self, command: Sequence[str], user: str, environment: Mapping[str, str] | None = None) -> None:
         """Starts the machine's program, as process 1 of its own process namespace."""
         assigned = [f"{name}={value}" for name, value in (environment or {}).items()]
-        mounted = f'mount -t proc proc {self._root}/proc && exec "$@"'
-        isolated = ["unshare", "--pid", "--mount", "--fork", "--kill-child", "sh", "-c", mounted, "sh"]
+        # Process 1 stays root: a process that changes its user would forget to end with its parent.
+        init = f"""mount -t proc proc {self._root}/proc
+            "$@" & program=$!
+            trap 'kill -TERM $program' TERM
+            while kill -0 $program 2>/dev/null; do wait $program; done"""
+        isolated = ["unshare", "--pid", "--mount", "--fork", "--kill-child", "sh", "-c", init, "sh"]
         chroot = ["chroot", str(self._root), *self._as(user), "env", *assigned, *command]
         with self.log.open("ab") as log:
-            words = [*self._enter(chroot=False), *isolated, *chroot]
+            words = [*_WITH_US, *self._enter(chroot=False), *isolated, *chroot]
             self.program = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
     def background(self, command: Sequence[str], user: str) -> None:
@@ -105,16 +121,20 @@ class Machine:
     def kill(self) -> None:
         """Ends the program and all its children at once, as a power failure does."""
         if self.program:
-            self.program.kill()
+            self._signal(signal.SIGKILL)
             self.program.wait()
+
+    def _signal(self, number: signal.Signals) -> None:
+        """Signals process 1. When it is killed, the kernel kills all others of its namespace."""
+        for child in _children(self.program.pid if self.program else 0):
+            with suppress(ProcessLookupError):
+                os.kill(child, number)
 
     def stop(self, seconds: float = 60) -> None:
         """Asks the program to end, as kubelet does, and kills it after its period of grace."""
         if not self.program:
             return
-        with suppress(ProcessLookupError):
-            for child in _children(self.program.pid):
-                os.kill(child, signal.SIGTERM)
+        self._signal(signal.SIGTERM)
         try:
             self.program.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -125,7 +145,7 @@ class Machine:
         request = f"exec 3<>/dev/tcp/{self.address}/{port} && printf 'GET {path} HTTP/1.0\\r\\n\\r\\n' >&3 && cat <&3"
         command = ["nsenter", f"--target={self.pid}", "--net", "timeout", "5", "bash", "-c", request]
         answer = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False).stdout
-        head, _, body = answer.partition("\r\n\r\n")
+        head, _, body = answer.partition("\n\n")  # text mode: line ends are normalised
         words = head.split(maxsplit=2)
         return (int(words[1]), body.strip()) if len(words) > 1 else (0, "")
 
@@ -213,6 +233,7 @@ class Lab:
             lines.append(f"{address} {name}.{service}.{domain} {name}.{service} {name} {service}.{domain}")
         for machine in self.machines.values():
             machine.write("/etc/hosts", "\n".join(lines) + "\n")
+            machine.write("/etc/resolv.conf", "")
 
     def isolate(self, *names: str) -> None:
         """Cuts machines off from all others; among themselves they stay connected."""
@@ -262,7 +283,7 @@ def check() -> None:
 
 def _hold(command: Sequence[str]) -> subprocess.Popen[bytes]:
     """Starts a process that keeps namespaces, and returns once they are ready."""
-    holder = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    holder = subprocess.Popen([*_WITH_US, *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     if not holder.stdout or holder.stdout.readline().strip() != b"held":
         _, said = holder.communicate()
         raise Unavailable(f"{_CAPABILITIES}: {said.decode(errors='replace').strip()}")
@@ -270,7 +291,10 @@ def _hold(command: Sequence[str]) -> subprocess.Popen[bytes]:
 
 
 def _children(pid: int) -> list[int]:
-    return [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    try:
+        return [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except OSError:
+        return []
 
 
 def _run(command: Sequence[str]) -> None:

@@ -1,3 +1,5 @@
+# pyright: reportMissingModuleSource=false, reportMissingImports=false, reportUnknownMemberType=false
+# pyright: reportUnknownVariableType=false
 """Publishes numbered messages to RabbitMQ until it is asked to end, or takes all messages out of the queue.
 
 Runs inside of the lab with Debian's Pika. Prints one line for each message: its number and whether the queue has
@@ -14,7 +16,8 @@ import threading
 import time
 from typing import Any
 
-import pika  # pyright: ignore[reportMissingModuleSource, reportMissingImports]
+import pika
+import pika.exceptions
 
 QUEUE = "proof"
 CLIENTS = 3
@@ -47,7 +50,9 @@ def publish(settings: Any, numbers: Any, choice: int) -> None:
                 channel.queue_declare(QUEUE, durable=True)
                 channel.confirm_delivery()
             said = "unknown"
-            channel.basic_publish("", QUEUE, str(number).encode(), pika.BasicProperties(delivery_mode=2), mandatory=True)
+            channel.basic_publish(
+                "", QUEUE, str(number).encode(), pika.BasicProperties(delivery_mode=2), mandatory=True
+            )
             said = "ok"
             time.sleep(0.01)
         except (pika.exceptions.NackError, pika.exceptions.UnroutableError):

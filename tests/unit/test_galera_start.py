@@ -38,9 +38,7 @@ def reason(own: Position, *others: Position, forced: str | None = None) -> str:
 
 def bootstrapping(*members: Position) -> list[str]:
     """The members that bootstrap if all of these see each other."""
-    return [
-        own.name for own in members if decided(own, *(each for each in members if each is not own)) == "bootstrap"
-    ]
+    return [own.name for own in members if decided(own, *(each for each in members if each is not own)) == "bootstrap"]
 
 
 def test_a_new_cluster_is_bootstrapped_by_the_lowest_ordinal_alone() -> None:
@@ -143,7 +141,9 @@ def test_every_order_of_the_same_answers_decides_the_same() -> None:
 @pytest.fixture
 def disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("DATA", "VIEW", "FORCED", "UNFINISHED"):
-        monkeypatch.setattr(galera_start, name, tmp_path / Path(getattr(galera_start, name)).relative_to("/var/lib/mysql"))
+        monkeypatch.setattr(
+            galera_start, name, tmp_path / Path(getattr(galera_start, name)).relative_to("/var/lib/mysql")
+        )
     monkeypatch.setattr(galera_start, "DATA", tmp_path)
     return tmp_path
 

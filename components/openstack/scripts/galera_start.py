@@ -22,7 +22,7 @@ import sys
 import threading
 import time
 import urllib.request
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -109,7 +109,7 @@ def _join(own: Position, primary: Sequence[Position]) -> Decision:
     if foreign:
         return Decision(
             "wait",
-            f"the data here is of cluster {own.uuid}, and {foreign[0].name} is in cluster {foreign[0].uuid}: remove the "
+            f"its data is of cluster {own.uuid}, and {foreign[0].name} is in cluster {foreign[0].uuid}: remove the "
             "data of the one that is wrong",
         )
     return Decision("join", f"primary component with {names}")
@@ -264,7 +264,10 @@ def transfers_state() -> bool:
             words = path.read_bytes().split(b"\0")
         except OSError:
             continue
-        if any(word.rpartition(b"/")[2].startswith((b"wsrep_sst_", b"mariabackup", b"mariadb-backup")) for word in words[:2]):
+        if any(
+            word.rpartition(b"/")[2].startswith((b"wsrep_sst_", b"mariabackup", b"mariadb-backup"))
+            for word in words[:2]
+        ):
             return True
     return False
 
@@ -412,8 +415,9 @@ def ask(address: str) -> Position | None:
     """Returns what a member says, None if it does not answer."""
     try:
         with urllib.request.urlopen(f"http://{address}:{PORT}/position", timeout=3) as response:
-            said: Mapping[str, Any] = json.load(response)
-        return Position(**{**said, "view": tuple(said["view"])})
+            said: dict[str, Any] = json.load(response)
+        said["view"] = tuple(said["view"])
+        return Position(**said)
     except (OSError, ValueError, TypeError, KeyError):
         return None
 

@@ -1,0 +1,29 @@
+#!/bin/sh
+# Starts a member of RabbitMQ. One that has lost its data is still counted by the others, and they refuse it as
+# "inconsistent_cluster": while it joins for the first time, it asks them to forget what it was.
+set -eu
+data=/var/lib/rabbitmq
+. /etc/rabbitmq/rabbitmq-env.conf
+
+forget() {
+    sed -n 's/^cluster_formation\.classic_config\.nodes\.[0-9]* *= *//p' /etc/rabbitmq/rabbitmq.conf |
+        while read -r peer; do
+            [ "$peer" = "$NODENAME" ] || rabbitmqctl --quiet --longnames --timeout 20 --node "$peer" \
+                forget_cluster_node "$NODENAME" </dev/null 2>/dev/null && break
+        done
+}
+
+join() {
+    until rabbitmqctl --quiet --longnames --node "$NODENAME" await_startup --timeout 30 2>/dev/null; do
+        forget || true
+    done
+    rm "$data/joining"
+}
+
+# A member that has not joined yet holds nothing that the cluster depends on: an attempt that did not end is undone.
+[ -d "$data/mnesia" ] && [ ! -e "$data/joining" ] || {
+    rm -rf "$data/mnesia"
+    touch "$data/joining"
+    join &
+}
+exec rabbitmq-server

@@ -1,0 +1,86 @@
+"""The Debian root of the proofs with real services: made once, complete or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.fakes import script
+from toolchain import debian_root
+from toolchain.progress import Reporter, UserError
+
+MAKES = """\
+for word; do case $word in */root) root=$word; break ;; esac; done
+for file in $FILES; do mkdir -p "$root/$(dirname "$file")" && echo program > "$root/$file"; done
+echo made >> "$LOG"
+"""
+LISTS = """\
+echo "Debian http://mirror.example/debian-security/"
+echo "Other http://other.example/"
+echo "Debian http://mirror.example/debian/"
+"""
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
+    """A machine whose mmdebstrap and apt-get are scripts; returns the file that counts the roots made."""
+    log = tmp_path / "log"
+    log.touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("LOG", str(log))
+    monkeypatch.setenv("FILES", " ".join(debian_root.PROGRAMS))
+    monkeypatch.setattr(debian_root.os, "geteuid", lambda: 0)
+
+    def set_up(body: str) -> Path:
+        directory = script(tmp_path / "bin", "mmdebstrap", body).parent
+        script(tmp_path / "bin", "apt-get", LISTS)
+        monkeypatch.setenv("PATH", f"{directory}:/usr/bin:/bin")
+        return log
+
+    return set_up
+
+
+def test_a_root_is_made_once(machine: Callable[[str], Path]) -> None:
+    log = machine(MAKES)
+    root = debian_root.ensure(Reporter())
+    assert (root / "usr/sbin/mariadbd").exists()
+    assert debian_root.ensure(Reporter()) == root
+    assert log.read_text() == "made\n"
+
+
+def test_a_damaged_root_is_made_again(machine: Callable[[str], Path], capsys: pytest.CaptureFixture[str]) -> None:
+    log = machine(MAKES)
+    root = debian_root.ensure(Reporter())
+    (root / "usr/sbin/mariadbd").write_text("damaged")
+    debian_root.ensure(Reporter())
+    assert (root / "usr/sbin/mariadbd").read_text() == "program\n"
+    assert log.read_text() == "made\nmade\n"
+    assert "root/usr/sbin/mariadbd" in capsys.readouterr().err
+
+
+def test_what_does_not_end_leaves_nothing(machine: Callable[[str], Path], tmp_path: Path) -> None:
+    machine("echo 'E: Unable to fetch some archives' >&2; exit 1")
+    with pytest.raises(UserError, match="Unable to fetch"):
+        debian_root.ensure(Reporter())
+    assert not list((tmp_path / "cache" / "quorate").glob("debian-*"))
+
+
+def test_it_comes_from_the_machines_own_mirror(machine: Callable[[str], Path]) -> None:
+    machine(MAKES)
+    assert debian_root.mirror() == "http://mirror.example/debian/"
+
+
+def test_without_root_it_is_not_tried(machine: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    log = machine(MAKES)
+    monkeypatch.setattr(debian_root.os, "geteuid", lambda: 1000)
+    with pytest.raises(UserError, match="root"):
+        debian_root.ensure(Reporter())
+    assert log.read_text() == ""
+
+
+def test_other_packages_make_another_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = debian_root.digest()
+    monkeypatch.setattr(debian_root, "PACKAGES", (*debian_root.PACKAGES, "haproxy"))
+    assert debian_root.digest() != before
