@@ -244,13 +244,17 @@ def full_stop(cluster: Cluster, load: Load) -> list[str]:
         load.more()
     cluster.kill(last)
     cluster.start(*early)
-    until("the early ones read their data", lambda: all(cluster.state(name)[1] for name in early), 60)
+
+    def waits() -> bool:
+        return all(last in cluster.state(name)[1] for name in early)
+
+    until(f"{', '.join(early)} wait for {last}", waits, START)
+    said = cluster.state(early[0])[1]
     time.sleep(10)
-    waits = [cluster.state(name) for name in early]
-    require(all(code == 503 and last in text for code, text in waits), f"they do not wait for {last}: {waits}")
+    require(waits(), f"they no longer wait for {last}: {[cluster.state(name) for name in early]}")
     cluster.start(last)
     seconds = cluster.wait_ready(*cluster.members)
-    return [f"{early[0]} said: {waits[0][1]}", f"all were ready {seconds:.0f} s after {last} was back"]
+    return [f"{early[0]} said: {said}", f"all were ready {seconds:.0f} s after {last} was back"]
 
 
 def power_cut(cluster: Cluster, load: Load) -> list[str]:

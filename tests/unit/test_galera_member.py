@@ -8,11 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from components.openstack.scripts import galera_start
-from components.openstack.scripts.galera_start import Member, Position, Progress, Status, decide
+from components.openstack.scripts.galera import data as stored
+from components.openstack.scripts.galera import server
+from components.openstack.scripts.galera.decision import FORCE, NO_UUID, Position, decide
+from components.openstack.scripts.galera.member import PATIENCE, Member
+from components.openstack.scripts.galera.server import Progress, Status
 
 UUID, OTHER = "11111111-1111-1111-1111-111111111111", "22222222-2222-2222-2222-222222222222"
 FIRST = ("mysqld-0", "mysqld-1", "mysqld-2")
@@ -113,6 +116,7 @@ def test_force_names_one_member_and_the_others_wait_for_it() -> None:
     assert decided(at(0, 9), at(1, 5), forced="mysqld-1") == "wait"
 
 
+@settings(deadline=None)
 @given(st.lists(st.none() | st.integers(0, 3), min_size=3, max_size=5), st.data())
 def test_at_most_one_bootstraps_whoever_sees_whom(seqnos: list[int | None], data: st.DataObject) -> None:
     """Also with links that work in one direction, or not at all."""
@@ -140,16 +144,12 @@ def test_every_order_of_the_same_answers_decides_the_same() -> None:
 
 @pytest.fixture
 def disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name in ("DATA", "VIEW", "FORCED", "UNFINISHED"):
-        monkeypatch.setattr(
-            galera_start, name, tmp_path / Path(getattr(galera_start, name)).relative_to("/var/lib/mysql")
-        )
-    monkeypatch.setattr(galera_start, "DATA", tmp_path)
+    monkeypatch.setattr(stored, "DIRECTORY", tmp_path)
     return tmp_path
 
 
 def recovers(monkeypatch: pytest.MonkeyPatch, seqno: int) -> None:
-    monkeypatch.setattr(galera_start, "recovered", lambda: (UUID, seqno))
+    monkeypatch.setattr(stored, "recovered", lambda: (UUID, seqno))
 
 
 GRASTATE = f"""# GALERA saved state
@@ -164,52 +164,52 @@ def test_an_old_sequence_number_beside_newer_data_does_not_count(disk: Path, mon
     (disk / "mysql").mkdir()
     (disk / "grastate.dat").write_text(GRASTATE)
     recovers(monkeypatch, 58)
-    assert galera_start.own_position("mysqld-0").seqno == 58
+    assert stored.own_position("mysqld-0").seqno == 58
 
 
 def test_an_empty_directory_has_no_position(disk: Path) -> None:
     (disk / "lost+found").mkdir()
-    assert galera_start.own_position("mysqld-0") == fresh(0)
+    assert stored.own_position("mysqld-0") == fresh(0)
 
 
 @pytest.mark.parametrize("sign", ["sst_in_progress", "grastate.dat"])
 def test_an_interrupted_state_transfer_leaves_no_position(disk: Path, sign: str) -> None:
     (disk / "mysql").mkdir()
-    (disk / sign).write_text(GRASTATE.replace(UUID, galera_start.NO_UUID))
-    assert not galera_start.own_position("mysqld-0").is_known
+    (disk / sign).write_text(GRASTATE.replace(UUID, NO_UUID))
+    assert not stored.own_position("mysqld-0").is_known
 
 
 def test_an_unfinished_installation_is_removed(disk: Path) -> None:
     (disk / "mysql").mkdir()
     (disk / "ibdata1").touch()
-    galera_start.UNFINISHED.touch()
-    assert galera_start.own_position("mysqld-0") == fresh(0)
+    (disk / stored.UNFINISHED).touch()
+    assert stored.own_position("mysqld-0") == fresh(0)
     assert list(disk.iterdir()) == []
 
 
 def test_allowing_a_bootstrap_keeps_the_other_lines(disk: Path) -> None:
     """Fuel-CCP left a file of one line, without UUID and sequence number."""
     (disk / "grastate.dat").write_text(GRASTATE)
-    galera_start.allow_bootstrap()
+    stored.allow_bootstrap()
     assert (disk / "grastate.dat").read_text() == GRASTATE.replace("safe_to_bootstrap: 0", "safe_to_bootstrap: 1")
 
 
 def test_only_a_primary_component_is_recorded(disk: Path) -> None:
     members = ["--members", "u1/mysqld-0/10.0.0.1:3306,u2/mysqld-1/10.0.0.2:3306"]
-    galera_start.record_view(["--status", "joined", "--uuid", UUID, "--primary", "yes", "--index", "0", *members])
-    galera_start.record_view(["--status", "joined", "--primary", "no", "--members", "u1/mysqld-0/10.0.0.1:3306"])
-    galera_start.record_view(["--status", "synced"])
-    assert json.loads(galera_start.VIEW.read_text()) == ["mysqld-0", "mysqld-1"]
+    stored.record_view(["--status", "joined", "--uuid", UUID, "--primary", "yes", "--index", "0", *members])
+    stored.record_view(["--status", "joined", "--primary", "no", "--members", "u1/mysqld-0/10.0.0.1:3306"])
+    stored.record_view(["--status", "synced"])
+    assert json.loads((disk / stored.VIEW).read_text()) == ["mysqld-0", "mysqld-1"]
 
 
 def test_force_takes_effect_once_for_each_value(disk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(galera_start.FORCE, "mysqld-1")
-    assert galera_start.forced_member() == "mysqld-1"
-    galera_start.FORCED.write_text("mysqld-1")
-    assert galera_start.forced_member() is None
-    monkeypatch.delenv(galera_start.FORCE)
-    assert galera_start.forced_member() is None
-    assert not galera_start.FORCED.exists()
+    monkeypatch.setenv(FORCE, "mysqld-1")
+    assert stored.forced_member() == "mysqld-1"
+    (disk / stored.FORCED).write_text("mysqld-1")
+    assert stored.forced_member() is None
+    monkeypatch.delenv(FORCE)
+    assert stored.forced_member() is None
+    assert not (disk / stored.FORCED).exists()
 
 
 # --- ready and alive ---
@@ -249,15 +249,15 @@ def test_a_member_that_waits_is_alive_but_not_ready() -> None:
 
 def test_a_member_that_is_stuck_is_not_alive(monkeypatch: pytest.MonkeyPatch, disk: Path) -> None:
     joined = replace(SYNCED, state="3", comment="Joined")
-    assert serving(monkeypatch, joined, stuck=galera_start.PATIENCE - 1).answer("/alive")[0] == 200
-    code, text = serving(monkeypatch, joined, stuck=galera_start.PATIENCE + 1).answer("/alive")
+    assert serving(monkeypatch, joined, stuck=PATIENCE - 1).answer("/alive")[0] == 200
+    code, text = serving(monkeypatch, joined, stuck=PATIENCE + 1).answer("/alive")
     assert code == 503
     assert "Joined" in text
 
 
 def test_progress_is_a_change_a_transfer_or_being_synced(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
-    monkeypatch.setattr(galera_start.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(server.time, "monotonic", lambda: now[0])
     progress = Progress()
     joined = replace(SYNCED, state="3")
 

@@ -1,0 +1,100 @@
+"""Decides whether a member of Galera bootstraps the cluster, joins it, or waits.
+
+A member joins a primary component if there is one. Otherwise the most advanced member bootstraps; all others wait. Who
+must be asked first is in the record that each member keeps of its last primary component: a member that is not in the
+record of anyone who answers cannot have more transactions, and one that is in a record may have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+FORCE = "GALERA_FORCE_BOOTSTRAP"
+"""Names the member that bootstraps whatever the others say. Takes effect once for each value."""
+NO_UUID = "00000000-0000-0000-0000-000000000000"
+
+
+@dataclass(frozen=True)
+class Position:
+    """What a member says of itself."""
+
+    name: str
+    phase: Literal["starting", "running"]
+    """running: mariadbd runs, or starts."""
+    has_data: bool = False
+    uuid: str = NO_UUID
+    """Of the cluster that its data belongs to; NO_UUID if its data is incomplete, so that it can only join."""
+    seqno: int = -1
+    """The last transaction that it has."""
+    view: tuple[str, ...] = ()
+    """The members of the last primary component that it was in."""
+    primary: bool = False
+    """It is in a primary component now."""
+
+    @property
+    def is_known(self) -> bool:
+        return self.has_data and self.uuid != NO_UUID and self.seqno >= 0
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What a member does, and why."""
+
+    action: Literal["wait", "join", "bootstrap"]
+    reason: str
+
+
+def ordinal(name: str) -> int:
+    """Returns the number of a member of a StatefulSet."""
+    return int(name.rpartition("-")[2])
+
+
+def decide(own: Position, others: Iterable[Position], first: Sequence[str], forced: str | None) -> Decision:
+    """Decides what a member does. `others` are the members that answered, `first` those of a new cluster."""
+    others = tuple(others)
+    primary = [each for each in others if each.primary]
+    if primary:
+        return _join(own, primary)
+    if forced == own.name:
+        return Decision("bootstrap", f"{FORCE} names this member")
+    if forced:
+        return Decision("wait", f"{FORCE} names {forced}, which is in no primary component yet")
+    answered = {each.name: each for each in (own, *others)}
+    known = [each for each in answered.values() if each.is_known]
+    awaited = {name for each in known for name in each.view} or set(first)
+    if missing := sorted(awaited - answered.keys(), key=ordinal):
+        return Decision("wait", f"no answer from {', '.join(missing)}, which may have newer data")
+    if running := sorted(each.name for each in others if each.phase == "running"):
+        return Decision("wait", f"{', '.join(running)} runs and is in no primary component yet")
+    return _bootstrap(own, list(answered.values()), known)
+
+
+def _join(own: Position, primary: Sequence[Position]) -> Decision:
+    names = ", ".join(each.name for each in primary)
+    foreign = [each for each in primary if own.is_known and each.uuid != own.uuid]
+    if foreign:
+        return Decision(
+            "wait",
+            f"its data is of cluster {own.uuid}, and {foreign[0].name} is in cluster {foreign[0].uuid}: remove the "
+            "data of the one that is wrong",
+        )
+    return Decision("join", f"primary component with {names}")
+
+
+def _bootstrap(own: Position, answered: Sequence[Position], known: Sequence[Position]) -> Decision:
+    if not known:
+        unknown = [each.name for each in answered if each.has_data]
+        if unknown:
+            return Decision("wait", f"the data of {', '.join(unknown)} is incomplete; restore it, or set {FORCE}")
+        chosen, why = min(answered, key=lambda each: ordinal(each.name)), "no member has data"
+    else:
+        clusters = {each.uuid for each in known}
+        if len(clusters) > 1:
+            return Decision("wait", f"the members have data of {len(clusters)} clusters; set {FORCE}")
+        chosen = min(known, key=lambda each: (-each.seqno, ordinal(each.name)))
+        why = f"most advanced at {chosen.seqno}"
+    if chosen.name == own.name:
+        return Decision("bootstrap", why)
+    return Decision("wait", f"{chosen.name} bootstraps: {why}")

@@ -1,0 +1,157 @@
+"""A member: what it answers to others and to probes, and the server that it runs."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from . import data
+from .decision import Decision, Position, decide
+from .server import Progress, Status, server_status, transfers_state
+
+INITIAL_SQL = Path("/etc/mysql/initial.sql")
+"""Statements for a new cluster: the first accounts. Executed once, by the member that bootstraps it."""
+PORT = 9200
+"""The customary port of Galera's health checks (clustercheck)."""
+PATIENCE = float(os.environ.get("GALERA_PATIENCE", "300"))
+"""Seconds without any progress after which a member that is not synced is not alive."""
+
+
+class Member:
+    """This member: what it answers, and the server that it runs."""
+
+    def __init__(self, name: str, first: Sequence[str], domain: str) -> None:
+        self.first, self.domain = first, domain
+        self.own = Position(name, "starting")
+        self.doing = "reads its data"
+        self.has_read = False
+        self.server: subprocess.Popen[bytes] | None = None
+        self._status: Status | None = None
+        self._stuck = 0.0
+
+    def watch(self) -> None:
+        """Looks at the server every two seconds, so that the number of requests does not matter."""
+        progress = Progress()
+        while True:
+            if self.server:
+                self._status = server_status()
+                self._stuck = progress.seconds_without(self._status, transfers_state())
+            time.sleep(2)
+
+    def answer(self, path: str) -> tuple[int, str]:
+        """Returns the status code and the text for a request."""
+        if path == "/position":
+            return (200, json.dumps(asdict(self.position()))) if self.has_read else (503, "reads its data")
+        if path == "/ready":
+            return self._ready()
+        if path == "/alive":
+            if self.server and self._stuck > PATIENCE:
+                return 503, f"no progress for {self._stuck:.0f} s: {self._ready()[1]}"
+            return 200, self.doing
+        return 404, "no such path"
+
+    def position(self) -> Position:
+        """Returns the position now; that of a running server comes from the server."""
+        if not self.server:
+            return self.own
+        status = self._status
+        if status is None or not status.primary:
+            return replace(self.own, phase="running", view=data.last_view())
+        return replace(
+            self.own,
+            phase="running",
+            has_data=True,
+            uuid=status.uuid,
+            seqno=status.committed,
+            view=data.last_view(),
+            # Only a member that serves proves that there is a primary component to join.
+            primary=status.ready,
+        )
+
+    def _ready(self) -> tuple[int, str]:
+        if not self.server:
+            return 503, self.doing
+        status = self._status
+        if status is None:
+            return 503, "mariadbd does not answer"
+        component = "primary" if status.primary else "non-primary"
+        return (200 if status.is_synced else 503), f"{status.comment}, {component} component of {status.uuid}"
+
+    def others(self) -> list[Position]:
+        """Asks every member that has a name or an address now."""
+        names = {*self.first, *data.last_view()}
+        addresses = {f"{name}.{self.domain}" for name in names} | addresses_of(self.domain)
+        with ThreadPoolExecutor(max_workers=8) as pool:
+            answers = [each for each in pool.map(ask, addresses) if each]
+        beyond = {name for each in answers for name in each.view} - names - {each.name for each in answers}
+        answers += [each for name in beyond if (each := ask(f"{name}.{self.domain}"))]
+        return list({each.name: each for each in answers if each.name != self.own.name}.values())
+
+    def wait_for_turn(self) -> Decision:
+        """Returns when this member may start. Says what it waits for, each time that it changes."""
+        self.own = data.own_position(self.own.name)
+        self.has_read = True
+        say(f"data: {self.own.uuid}:{self.own.seqno}, last primary component: {', '.join(self.own.view) or 'none'}")
+        while True:
+            decision = decide(self.own, self.others(), self.first, data.forced_member())
+            if decision.reason != self.doing:
+                self.doing = decision.reason
+                say(f"{decision.action}: {decision.reason}")
+            if decision.action != "wait":
+                return decision
+            time.sleep(2)
+
+    def arguments(self, decision: Decision) -> list[str]:
+        """Returns mariadbd's arguments, and prepares the data for a bootstrap."""
+        start = [f"--wsrep-start-position={self.own.uuid}:{self.own.seqno}"] if self.own.is_known else []
+        if decision.action == "join":
+            primary = sorted(each.name for each in self.others() if each.primary)
+            return [*start, "--wsrep-cluster-address=gcomm://" + ",".join(f"{each}.{self.domain}" for each in primary)]
+        if forced := data.forced_member():
+            data.record_force(forced)
+        if not self.own.has_data:
+            data.install()
+            return ["--wsrep-new-cluster", *([f"--init-file={INITIAL_SQL}"] if INITIAL_SQL.exists() else [])]
+        data.allow_bootstrap()
+        return [*start, "--wsrep-new-cluster"]
+
+    def run(self) -> int:
+        """Starts mariadbd and returns its exit code."""
+        decision = self.wait_for_turn()
+        self.server = subprocess.Popen(["mariadbd", *self.arguments(decision)])
+        signal.signal(signal.SIGTERM, lambda _number, _frame: self.server and self.server.terminate())
+        return self.server.wait()
+
+
+def ask(address: str) -> Position | None:
+    """Returns what a member says, None if it does not answer."""
+    try:
+        with urllib.request.urlopen(f"http://{address}:{PORT}/position", timeout=3) as response:
+            said: dict[str, Any] = json.load(response)
+        said["view"] = tuple(said["view"])
+        return Position(**said)
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+
+
+def addresses_of(domain: str) -> set[str]:
+    """Returns the addresses of all pods of the headless Service."""
+    try:
+        return {str(entry[4][0]) for entry in socket.getaddrinfo(domain, PORT, socket.AF_INET, socket.SOCK_STREAM)}
+    except OSError:
+        return set()
+
+
+def say(text: str) -> None:
+    print(f"galera-start: {text}", file=sys.stderr, flush=True)
