@@ -3,6 +3,7 @@
 # "inconsistent_cluster": while it joins for the first time, it asks them to forget what it was.
 set -eu
 data=/var/lib/rabbitmq
+# shellcheck source=/dev/null
 . /etc/rabbitmq/rabbitmq-env.conf
 
 forget() {

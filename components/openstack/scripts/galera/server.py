@@ -44,7 +44,8 @@ def server_status() -> Status | None:
         result = subprocess.run(command, capture_output=True, text=True, timeout=5, check=True)
     except (subprocess.SubprocessError, OSError):
         return None
-    said = dict(line.partition("\t")[::2] for line in result.stdout.splitlines())
+    rows = (line.split("\t", 1) for line in result.stdout.splitlines())
+    said = {row[0]: row[-1] for row in rows}
     return Status(
         ready=said.get("wsrep_ready") == "ON",
         primary=said.get("wsrep_cluster_status") == "Primary",
