@@ -13,7 +13,7 @@ from typing import Any, cast
 
 import yaml
 
-from changes.side import machine_texts, trees_by_machine
+from changes.side import machine_texts, pool_nodes, trees_by_machine
 from contract import TREE
 from policy.facts.kubernetes.node import is_machine
 from policy.facts.kubernetes.workload import kubernetes_kind
@@ -63,11 +63,12 @@ def _object_path(kind: str, resource: Resource, plain: Mapping[str, Any]) -> str
 
 
 def _machine(plain: Mapping[str, Any], tree: Mapping[str, Any]) -> Files:
-    nodes = cast("list[dict[str, str]]", plain.get("nodes") or [])
+    nodes = list(pool_nodes(plain).values())
     # A pool's folder is named after its first node: the resource is named after its size, which may be what changes.
     folder = f"machines/{nodes[0]['node']} and the rest of its pool" if nodes else f"machines/{plain['node']}"
     found: Files = {f"{folder}/{path}": text for path, text in machine_texts(plain, tree).items()}
-    facts = {key: value for key, value in plain.items() if key not in ("files", "steps", "definition")}
+    facts = {key: value for key, value in plain.items() if key not in ("files", "steps", "definition", "nodes")}
+    facts |= {"nodes": nodes} if nodes else {}
     return {**found, f"{folder}/resource.yaml": facts}
 
 

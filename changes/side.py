@@ -6,9 +6,10 @@ the cluster. A changed name of a Pulumi resource is reported as a change of its 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, cast
 
 from contract import TREE
@@ -71,9 +72,7 @@ class Machine:
     @cached_property
     def place(self) -> Mapping[str, str]:
         """The values that differ within its pool: address, server, rack."""
-        nodes = cast("list[Mapping[str, str]]", self.props.get("nodes") or [])
-        mine = [each for each in nodes if each.get("node") == self.name]
-        return mine[0] if mine else {}
+        return pool_nodes(self.props).get(self.name, {})
 
     @cached_property
     def disks(self) -> Mapping[str, str]:
@@ -190,6 +189,17 @@ def trees_by_machine(urns: Iterable[str]) -> dict[str, str]:
     """URN of each rendered tree by the URN of its machine, which is its parent."""
     child = f"${TREE}::"
     return {urn.replace(child, "::").removesuffix("-tree"): urn for urn in urns if child in urn}
+
+
+def pool_nodes(props: Mapping[str, Any]) -> Mapping[str, Mapping[str, str]]:
+    """The values that differ within a pool of machines, by node; none for a machine of its own."""
+    return _parsed(str(props.get("nodes") or "[]"))
+
+
+@cache
+def _parsed(table: str) -> Mapping[str, Mapping[str, str]]:
+    """Kept, because each machine of a pool looks itself up in the same table."""
+    return {each["node"]: each for each in json.loads(table)}
 
 
 def machine_texts(props: Mapping[str, Any], tree: Mapping[str, Any]) -> dict[str, str]:

@@ -137,7 +137,7 @@ def _deploy(operation: Operation) -> int:
 def _round(root: Path, subjects: Subjects) -> tuple[Cost, ...]:
     """Runs each kind once, so that the load of the machine affects all of them. In the order of Row's fields."""
     pulumi = subjects.new.engine.pulumi
-    new, deployed = subjects.new.environment(), subjects.deployed.environment()
+    new, deployed = _environment(subjects.new), _environment(subjects.deployed)
     preview = [pulumi, "preview", *_stack_options(subjects.new)]
     return (
         measured([pulumi, "preview", "--stack", "new"], subjects.bare, deployed),
@@ -165,7 +165,15 @@ def _bare_program(operation: Operation, directory: Path, resources: int) -> Path
 
 
 def _run(operation: Operation, directory: Path, *words: str) -> None:
-    measured([operation.engine.pulumi, *words], directory, operation.environment())
+    measured([operation.engine.pulumi, *words], directory, _environment(operation))
+
+
+def _environment(operation: Operation) -> dict[str, str]:
+    """The operation's variables, without the one that keeps Python from caching bytecode.
+
+    A user's Python caches it. Otherwise each start would compile the project again, and the bare program is one file.
+    """
+    return {name: value for name, value in operation.environment().items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
 def _median(costs: Sequence[Cost]) -> Cost:

@@ -108,7 +108,7 @@ def contents(props: Properties) -> Iterator[tuple[str, dict[str, str]]]:
     templates: dict[str, str] = props["files"]
     own = {path: text for path, text in templates.items() if has_places(text)}
     shared = fill({path: text for path, text in templates.items() if path not in own}, {})
-    for node in props["nodes"]:
+    for node in _nodes(props):
         yield node["node"], {**shared, **fill(own, node)}
 
 
@@ -118,12 +118,17 @@ def _asked(props: Properties) -> str:
     return hashlib.sha256(asked.encode()).hexdigest()
 
 
+def _nodes(props: Properties) -> list[dict[str, str]]:
+    """What each node's templates may use."""
+    return json.loads(props["nodes"])
+
+
 def _mode(text: str) -> int:
     return 0o755 if text.startswith("#!") else 0o644
 
 
 def _faults(props: Properties) -> list[tuple[str, str]]:
-    names = [node["node"] for node in props["nodes"]]
+    names = [node["node"] for node in _nodes(props)]
     doubled = [name for name, count in Counter(names).items() if count > 1]
     if doubled:
         return [("nodes", f"{doubled[0]} is listed twice")]
@@ -146,7 +151,7 @@ def _outside(props: Properties) -> list[tuple[str, str]]:
     ]
     if props.get("secrets") and "secretsRoot" not in props:
         places.append(("secretsRoot", "is missing beside secrets"))
-    names = [node["node"] for node in props["nodes"]] if "nodes" in props else list(props.get("names", ()))
+    names = [node["node"] for node in _nodes(props)] if "nodes" in props else list(props.get("names", ()))
     paths = [*props.get("files", ()), *props.get("paths", ())]
     paths += [path.removeprefix("/") for path in props.get("secrets") or ()]
     outside = [name for name in names if "/" in name or "\0" in name or name in ("", ".", "..", OWNERS)]

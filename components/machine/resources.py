@@ -1,7 +1,7 @@
 """A machine, and a pool of identical workers, as components: the facts that rules, proofs and readers know them by.
 
 The facts are the same for every target. Secret files are named among them, and have no content there. A thousand
-computes are one component with one set of templates and a list of names.
+computes are one component with one set of templates and a table of nodes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from blueprint.plan.nodes import Node
 from components.component import Component, Facts, plain
 from components.machine import directory
 from components.machine.parts import ROOT, Parts, filled
-from components.target import Target, Tree
+from components.target import Target, Tree, table
 from contract import RACK, SERVER, ZONE
 
 
@@ -74,7 +74,7 @@ class MachinePool(Component[MachinePoolArgs]):
     def facts(args: MachinePoolArgs) -> Facts:
         first = args.nodes[0]
         return plain(
-            nodes=[variables(node) for node in args.nodes],
+            nodes=table([variables(node) for node in args.nodes]),
             labels={key: value for key, value in first.labels.items() if key not in (SERVER, RACK, ZONE)},
             files=args.parts.plain_files,
             **_common(first, args.parts),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -34,6 +35,14 @@ class Target(ABC):
     @abstractmethod
     def machines(self, name: str, tree: Tree, opts: pulumi.ResourceOptions) -> None:
         """Creates what stands for one machine, or for a pool of identical workers, below the component `name`."""
+
+
+def table(nodes: Sequence[Mapping[str, str]]) -> str:
+    """Returns the values of nodes as one text, in JSON.
+
+    As a list, a thousand nodes are four thousand values, which the SDK, the engine and the providers handle singly.
+    """
+    return json.dumps([dict(node) for node in nodes])
 
 
 def directory(stack: str) -> PurePosixPath:

@@ -7,13 +7,11 @@ secrets/machines/<node>/<path>     secret files of machines; the directory's mod
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
 import pulumi
 import pulumi_kubernetes as kubernetes
 from pulumi import dynamic
 
-from components.target import Target, Tree, directory
+from components.target import Target, Tree, directory, table
 from components.tree import TreeProvider
 
 
@@ -36,11 +34,10 @@ class RenderedTree(dynamic.Resource, module="quorate", name="Tree"):
     """One directory for each node."""
 
     def __init__(self, name: str, tree: Tree, root: str, secrets_root: str, opts: pulumi.ResourceOptions) -> None:
-        nodes: Sequence[Mapping[str, str]] = [dict(node) for node in tree.nodes]
         secrets = {path: pulumi.Output.secret(content) for path, content in tree.secrets.items()}
         inputs = {
             "root": root,
-            "nodes": nodes,
+            "nodes": table(tree.nodes),
             "files": dict(tree.files),
             **({"secretsRoot": secrets_root, "secrets": pulumi.Output.secret(secrets)} if secrets else {}),
             "written": None,

@@ -7,6 +7,7 @@ no rule reads have no effect.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, cast
 
@@ -98,6 +99,15 @@ class Properties:
         if not isinstance(value, str):
             raise self._malformed("a text")
         return value
+
+    def parsed(self) -> Properties:
+        """The value that a text holds in JSON; absent where the text is."""
+        text = self.text()
+        try:
+            value: object = json.loads(text) if text else None
+        except ValueError:
+            raise Malformed(f"{self._path} of {self._resource} is no JSON") from None
+        return Properties(value, self._resource, self._path)
 
     def sealed(self) -> bool:
         """Whether it travels as a secret, known or not."""

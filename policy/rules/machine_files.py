@@ -110,7 +110,7 @@ def _labels(machine: Machine) -> dict[str, str]:
     labels = dict(props.at("labels").texts())
     if machine.resource.type == contract.MACHINE_POOL:
         labels[SERVER] = "${server}"
-        if any(each.at("rack").text() for each in props.at("nodes").items()):
+        if any(each.at("rack").text() for each in props.at("nodes").parsed().items()):
             labels |= {RACK: "${rack}", ZONE: "${rack}"}
     return labels
 

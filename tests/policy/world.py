@@ -124,7 +124,7 @@ def machine_pool(pool: str, count: int = 3, **changes: object) -> Given:
         "roles": [pool],
         "labels": {"quorate.io/pool": pool},
         "taints": [f"quorate.io/dedicated={pool}:NoSchedule"],
-        "nodes": [{"node": name, "server": name, "rack": "r1", "address": "10.0.0.1"} for name in names],
+        "nodes": json.dumps([{"node": name, "server": name, "rack": "r1", "address": "10.0.0.1"} for name in names]),
         "files": {},
         **changes,
     }
@@ -143,7 +143,7 @@ def with_files(given: Given) -> Given:
     props = given.props
     pool = given.type == contract.MACHINE_POOL
     labels = {**props["labels"], **({SERVER: "${server}"} if pool else {})}
-    if pool and any(each["rack"] for each in props["nodes"]):
+    if pool and any(each["rack"] for each in json.loads(props["nodes"])):
         labels |= {"quorate.io/rack": "${rack}", "topology.kubernetes.io/zone": "${rack}"}
     taints = [
         {"key": pair.partition("=")[0], "value": pair.partition("=")[2], "effect": effect}

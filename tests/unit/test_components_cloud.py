@@ -346,7 +346,7 @@ def test_pools_tell_rules_what_their_nodes_are(large: list[Recorded]) -> None:
         "steps", "restarts", "quorumChecks",
     }  # fmt: skip
     assert one["labels"] == {"quorate.io/pool": "compute", "openstack-compute-node": "enabled"}
-    assert one["nodes"][0] == {"node": "cmp1", "server": "cmp1", "rack": "", "address": "10.20.4.1"}
+    assert json.loads(one["nodes"])[0] == {"node": "cmp1", "server": "cmp1", "rack": "", "address": "10.20.4.1"}
 
 
 def test_a_new_compute_changes_its_pool_and_nothing_else(large: list[Recorded]) -> None:

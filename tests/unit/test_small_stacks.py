@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -151,7 +152,8 @@ def test_production_refuses_both_and_says_that_a_lab_is_built() -> None:
 def test_every_machine_is_built_once_and_the_masters_run_etcd(made: Plan) -> None:
     resources = build(made)
     built = [each.inputs["node"] for each in resources if each.type == contract.MACHINE]
-    pooled = [node["node"] for each in resources if each.type == contract.MACHINE_POOL for node in each.inputs["nodes"]]
+    pools = [json.loads(each.inputs["nodes"]) for each in resources if each.type == contract.MACHINE_POOL]
+    pooled = [node["node"] for pool in pools for node in pool]
     assert sorted([*built, *pooled]) == sorted(node.name for node in made.nodes)
     (etcd,) = [each.inputs for each in resources if each.type == contract.ETCD]
     assert [member["node"] for member in etcd["members"]] == [node.name for node in made.masters]

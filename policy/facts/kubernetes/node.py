@@ -155,7 +155,7 @@ def _of(resource: Resource) -> Iterator[Node]:
         props = resource.props
         labels, taints = props.at("labels"), props.at("taints")
         if resource.type == contract.MACHINE_POOL:
-            for each in props.at("nodes").items():
+            for each in props.at("nodes").parsed().items():
                 yield Node(
                     each.at("node").text(), resource, labels, taints, _labels_of_member(each), each.at("address")
                 )

@@ -1,13 +1,14 @@
 """Room for pods, and for computes."""
 
-import copy
+import json
 
 from tests.broken.broken import Broken, Props, requesting
 
 
 def _another(props: Props) -> None:
-    extra = copy.deepcopy(props["nodes"][-1])
-    props["nodes"].append(extra | {"node": "cmp301", "server": "cmp301", "address": "10.20.5.200"})
+    nodes = json.loads(props["nodes"])
+    another = nodes[-1] | {"node": "cmp301", "server": "cmp301", "address": "10.20.5.200"}
+    props["nodes"] = json.dumps([*nodes, another])
 
 
 CASES = [
