@@ -11,7 +11,7 @@ from pulumi import runtime
 
 import contract
 from blueprint.plan import planner
-from blueprint.problems import InvalidStackError
+from blueprint.problems import InvalidStackError, Problem
 from blueprint.stackfile import loader
 from components import previous, target
 from components.cloud import Cloud, CloudArgs
@@ -19,6 +19,13 @@ from components.target.render import Render
 
 SHOWN = 32
 """The language host's code for an end that the user has been told the reason of: no traceback, no second message."""
+
+
+ROOT_SECRET_MISSING = Problem(
+    "quorate:rootSecret",
+    "is not set, and all passwords are derived from it; write it once with "
+    "'pulumi config set --secret quorate:rootSecret'",
+)
 
 
 def main() -> None:
@@ -30,9 +37,15 @@ def main() -> None:
     for warning in plan.warnings:
         pulumi.warn(warning)
 
+    root_secret = pulumi.Config("quorate").get_secret("rootSecret")
+    if not runtime.is_dry_run():
+        if root_secret is None:
+            raise InvalidStackError([ROOT_SECRET_MISSING])
+        Path(target.secrets_directory(stack)).mkdir(mode=0o700, exist_ok=True)
+
     landing = Render(stack)
     opts = pulumi.ResourceOptions(providers=[landing.kubernetes])
-    cloud = Cloud("cloud", CloudArgs(plan, stack, landing), opts)
+    cloud = Cloud("cloud", CloudArgs(plan, stack, landing, root_secret), opts)
     history = previous.Previous("previous", previous.quorum_state(plan), pulumi.ResourceOptions(depends_on=[cloud]))
 
     pulumi.export("architecture", plan.architecture.name)

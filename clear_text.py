@@ -9,6 +9,7 @@ returns a value: a finding contains only the kind of secret.
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 
@@ -53,15 +54,68 @@ def under_name(name: str, value: str) -> bool:
     return bool(re.fullmatch(_NAME, name, re.I)) and not _HARMLESS.search(name) and _is_value(value)
 
 
+def in_file(name: str, text: str) -> Iterator[str]:
+    """What kinds of secrets a file holds, each in words. In Python source only string literals are values."""
+    tree = _python(text) if name.endswith(".py") else None
+    if tree is None:
+        yield from in_text(text)
+        return
+    for key, value in _literals(tree):
+        if under_name(key, value):
+            yield f"a value under {key}"
+    yield from _forms(text)
+
+
 def in_text(text: str) -> Iterator[str]:
     """What kinds of secrets a text holds, each in words."""
     for pattern in (_UNDER_A_NAME, _OPTION):
         for name, value in pattern.findall(text):
             if not _HARMLESS.search(name) and _is_value(value):
                 yield f"a value under {name}"
+    yield from _forms(text)
+
+
+def _forms(text: str) -> Iterator[str]:
     for words, pattern in _FORMS.items():
         if pattern.search(text):
             yield words
+
+
+def _python(text: str) -> ast.Module | None:
+    try:
+        return ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def _literals(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """Every string that Python source assigns to a name, gives as an argument, or has under a key."""
+    for node in ast.walk(tree):
+        pairs: list[tuple[ast.expr | str | None, ast.expr | None]] = []
+        if isinstance(node, ast.Assign):
+            pairs = [(target, node.value) for target in node.targets]
+        elif isinstance(node, ast.AnnAssign):
+            pairs = [(node.target, node.value)]
+        elif isinstance(node, ast.keyword):
+            pairs = [(node.arg, node.value)]
+        elif isinstance(node, ast.Dict):
+            pairs = list(zip(node.keys, node.values, strict=True))
+        for target, value in pairs:
+            if isinstance(value, ast.Constant) and isinstance(value.value, str):
+                yield _name(target), value.value
+
+
+def _name(target: ast.expr | str | None) -> str:
+    """Returns the last word of an assignment's target: SECRET_KEY, settings.SECRET_KEY and settings["SECRET_KEY"]."""
+    if isinstance(target, ast.Subscript):
+        target = target.slice
+    if isinstance(target, ast.Name):
+        return target.id
+    if isinstance(target, ast.Attribute):
+        return target.attr
+    if isinstance(target, ast.Constant):
+        return str(target.value)
+    return target if isinstance(target, str) else ""
 
 
 def _is_value(value: str) -> bool:

@@ -53,7 +53,9 @@ COMPANION_OF = "quorate.io/companion-of"
 REPLACES = "quorate.io/replaces"
 """Retired rows whose work this workload does."""
 CONFIG = "quorate.io/config"
-"""A digest of the pod's configuration, so that a change of it rolls the pods."""
+"""A digest of the pod's configuration without secrets, so that a change of it rolls the pods."""
+SECRET_GENERATIONS = "quorate.io/secret-generations"  # noqa: S105 - a key, not a value
+"""How often each secret of the pod was replaced, so that a new one rolls the pods; nothing derived from the secret."""
 
 # Pools of nodes that no service owns; every other pool has the name of the service that owns it.
 MASTER_POOL, COMPUTE_POOL, STORAGE_POOL = "master", "compute", "storage"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import pulumi
+
 import contract
 from blueprint.plan.planner import Plan
 from components import machine_files, workers
@@ -24,6 +26,8 @@ class CloudArgs:
     plan: Plan
     stack: str
     target: Target
+    root_secret: pulumi.Output[str] | None
+    """What all secrets are derived from; None in a preview without it."""
 
 
 class Cloud(Component[CloudArgs]):
@@ -77,4 +81,5 @@ class Cloud(Component[CloudArgs]):
 
     def _environment(self, name: str, args: CloudArgs, masters: MasterTier) -> None:
         environment = storage.ENVIRONMENT
-        Environment(f"{name}-{environment}", EnvironmentArgs(environment, args.plan, [masters]), self.child())
+        arguments = EnvironmentArgs(environment, args.plan, args.target, args.root_secret, [masters])
+        Environment(f"{name}-{environment}", arguments, self.child())

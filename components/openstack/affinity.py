@@ -24,17 +24,17 @@ def affinity(service: ServicePlan) -> core.AffinityArgs:
         terms.append(_apart(HOSTNAME, on_node))
     if own and service.quorum:
         terms.append(_apart(SERVER, own))
-    pools = core.NodeSelectorRequirementArgs(key=POOL, operator="In", values=list(service.pools))
     return core.AffinityArgs(
-        node_affinity=core.NodeAffinityArgs(
-            required_during_scheduling_ignored_during_execution=core.NodeSelectorArgs(
-                node_selector_terms=[core.NodeSelectorTermArgs(match_expressions=[pools])]
-            )
-        ),
+        node_affinity=_node_affinity(service),
         pod_anti_affinity=core.PodAntiAffinityArgs(required_during_scheduling_ignored_during_execution=terms)
         if terms
         else None,
     )
+
+
+def on_pools(service: ServicePlan) -> core.AffinityArgs:
+    """Onto the service's pools, beside anything."""
+    return core.AffinityArgs(node_affinity=_node_affinity(service))
 
 
 def tolerations(service: ServicePlan) -> list[core.TolerationArgs]:
@@ -56,6 +56,15 @@ def spread(service: ServicePlan) -> list[core.TopologySpreadConstraintArgs] | No
             label_selector=meta.LabelSelectorArgs(match_labels={NAME: service.name}),
         )
     ]
+
+
+def _node_affinity(service: ServicePlan) -> core.NodeAffinityArgs:
+    pools = core.NodeSelectorRequirementArgs(key=POOL, operator="In", values=list(service.pools))
+    return core.NodeAffinityArgs(
+        required_during_scheduling_ignored_during_execution=core.NodeSelectorArgs(
+            node_selector_terms=[core.NodeSelectorTermArgs(match_expressions=[pools])]
+        )
+    )
 
 
 def _apart(topology: str, services: Sequence[str]) -> core.PodAffinityTermArgs:

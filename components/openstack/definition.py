@@ -6,10 +6,14 @@ Names of images, commands, users and files are Kolla's (branch stable/2026.1, do
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from components.openstack.config.layers import ConfigFile
+from components.openstack.config.layers import Secret, WrittenFile
+
+if TYPE_CHECKING:
+    from components.openstack.config.wiring import Wiring
 
 Kind = Literal["Deployment", "StatefulSet", "DaemonSet"]
 
@@ -94,6 +98,8 @@ class Container:
     owns: tuple[str, ...] = ()
     """Directories that it must own beside its logs."""
     environment: tuple[tuple[str, str], ...] = ()
+    node_address: tuple[str, ...] = ()
+    """Variables of its environment that hold the address of its node. oslo.config reads OS_<SECTION>__<OPTION>."""
     privileged: bool = False
     kolla: bool = True
     """False: started as it is, without Kolla's start script and config.json (Ceph's own image)."""
@@ -127,10 +133,35 @@ class ProcessDefinition:
     host_pid: bool = False
     host_ipc: bool = False
     claim: Claim | None = None
-    written: tuple[ConfigFile, ...] = ()
-    """Configuration files that the project writes; a file of the same name in the stack file replaces one."""
     grace: int = 30
     """Seconds between the request to terminate and the kill."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobDefinition:
+    """Work that must be done before the processes of its project start. Done again, it changes nothing."""
+
+    name: str
+    image: str
+    user: str
+    command: str
+    """What Kolla's start script runs: words separated by spaces, no shell."""
+    written: tuple[WrittenFile, ...] = ()
+    """Files of the job's own."""
+    files: tuple[File, ...] = ()
+    """Destinations of its own files and of those of the project."""
+    environment: tuple[tuple[str, str], ...] = ()
+    secrets: tuple[tuple[str, Secret], ...] = ()
+    """Variables of its environment with secrets."""
+
+
+Configure = Callable[["Wiring", str], tuple[WrittenFile, ...]]
+"""Returns the files that a project writes for one of its processes or jobs, given by name. A file of the same name in
+the stack file replaces one."""
+
+
+def _no_files(_wiring: Wiring, _name: str) -> tuple[WrittenFile, ...]:
+    return ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,7 +171,10 @@ class ProjectDefinition:
     name: str
     processes: tuple[ProcessDefinition, ...]
     needs: tuple[str, ...] = ()
-    """Projects that must run before its own processes start."""
+    """Projects that must run before its own jobs and processes start."""
+    configure: Configure = _no_files
+    jobs: Callable[[Wiring], tuple[JobDefinition, ...]] = lambda _wiring: ()
+    """Its jobs, each after the one before."""
 
 
 def port_check(process: str, port: int) -> Exec:

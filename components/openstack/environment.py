@@ -12,9 +12,13 @@ from blueprint.plan.layout import ServicePlan
 from blueprint.plan.planner import Plan
 from components.component import Component, Facts, plain
 from components.openstack import storage
+from components.openstack.config.wiring import wiring
 from components.openstack.definition import ProcessDefinition, ProjectDefinition
 from components.openstack.project import Project, ProjectArgs
 from components.openstack.projects import PROJECTS
+from components.openstack.scope import Scope
+from components.openstack.secrets import Keyring
+from components.target import Target
 
 
 @dataclass(frozen=True)
@@ -24,6 +28,9 @@ class EnvironmentArgs:
     name: str
     """Name of the namespace, and part of the name of every cluster-scoped object."""
     plan: Plan
+    target: Target
+    root_secret: pulumi.Output[str] | None
+    """What all secrets are derived from; None in a preview without it."""
     needs: Sequence[pulumi.Resource] = ()
     """What must exist first: the Kubernetes cluster."""
 
@@ -42,13 +49,15 @@ class Environment(Component[EnvironmentArgs]):
         )
 
     def build(self, name: str, args: EnvironmentArgs) -> None:
-        foundation = storage.foundation(name, args.name, self.child(depends_on=args.needs))
+        objects = storage.foundation(name, args.name, self.child(depends_on=args.needs))
+        keyring = Keyring(args.name, args.root_secret)
+        scope = Scope(args.name, wiring(args.plan, args.name), keyring, objects, args.target.secrets)
         built: dict[str, Project] = {}
         for project in PROJECTS:
             placements = _placements(args.plan, project)
             if placements:
                 needs = [each for other in project.needs if other in built for each in built[other].workloads]
-                arguments = ProjectArgs(project, args.plan, placements, args.name, foundation, needs)
+                arguments = ProjectArgs(project, args.plan, placements, scope, needs)
                 built[project.name] = Project(f"{name}-{project.name}", arguments, self.child())
 
 

@@ -17,10 +17,18 @@ def reference(container: Container, settings: Settings, override: Override, *, m
     """The image of a container. What the stack says of a service is about its main container."""
     if main and override.image:
         return override.image
-    images = settings.images
-    namespace = images.namespace if container.kolla else "ceph"
-    name = f"{images.registry}/{namespace}/{container.image}"
-    digest = images.digests.get(container.image)
-    if digest:
-        return f"{name}@{digest}"
-    return f"{name}:{image_tag(settings.release, images.distro) if container.kolla else CEPH_TAG}"
+    if container.kolla:
+        return kolla_reference(container.image, settings)
+    return _reference("ceph", container.image, CEPH_TAG, settings)
+
+
+def kolla_reference(image: str, settings: Settings) -> str:
+    """Returns the reference of an image of Kolla's."""
+    tag = image_tag(settings.release, settings.images.distro)
+    return _reference(settings.images.namespace, image, tag, settings)
+
+
+def _reference(namespace: str, image: str, tag: str, settings: Settings) -> str:
+    name = f"{settings.images.registry}/{namespace}/{image}"
+    digest = settings.images.digests.get(image)
+    return f"{name}@{digest}" if digest else f"{name}:{tag}"

@@ -1,20 +1,78 @@
-"""Kolla's contract: a ConfigMap with the config.json of each container and the files that it copies.
+"""Kolla's contract: config.json for each container, and the files that it copies from a ConfigMap and a Secret.
 
 Kolla's start script reads config.json as root, copies each file to its destination, and runs the command. config.json
-names only files that exist: the start script fails if one is missing. Files come from the project (`written`) and from
-the stack file (`services.<name>.config`); a file of the stack file replaces the project's file of the same name.
+names only files that exist: the start script fails if one is missing. Files come from the project (`configure`) and
+from the stack file (`services.<name>.config`); a file of the stack file replaces the project's file of the same name,
+but not its fragment with secrets.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from components.openstack.config import formats
-from components.openstack.definition import Container, File, ProcessDefinition
+from components.openstack.config.layers import ConfigFile, Reveal, WrittenFile
+from components.openstack.definition import Container, File, JobDefinition, ProcessDefinition
 
 DIRECTORY = "/var/lib/kolla/config_files"
+SECRETS = "/var/lib/kolla/secrets"
 STRATEGY = "COPY_ALWAYS"
+
+
+@dataclass(frozen=True)
+class Copied:
+    """A file that a container copies: from which directory, and where to."""
+
+    name: str
+    directory: str
+    path: str
+
+
+@dataclass(frozen=True)
+class FileSet:
+    """The files of one pod: those that the project writes, and those that the stack file gives."""
+
+    written: tuple[WrittenFile, ...]
+    given: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    def public(self) -> dict[str, str]:
+        """Returns the texts that a ConfigMap holds, by name."""
+        texts = {file.name: formats.public_text(file) for file in self.written}
+        return {name: text for name, text in sorted((texts | dict(self.given)).items()) if text is not None}
+
+    def secret(self, reveal: Reveal) -> dict[str, str]:
+        """Returns the texts that a Secret object holds, by name."""
+        texts = {file.name: formats.secret_text(file, reveal) for file in self.written}
+        return {name: text for name, text in sorted(texts.items()) if text is not None}
+
+    def secret_names(self) -> frozenset[str]:
+        """Returns the names of all secrets in these files."""
+        return frozenset(name for file in self.written for name in formats.secret_names(file))
+
+    def copied(self, files: Iterable[File]) -> tuple[Copied, ...]:
+        """Returns what a container with these destinations copies: the files that there are, and their fragments."""
+        written = {file.name: file for file in self.written}
+        public = self.public()
+        found: list[Copied] = []
+        for file in files:
+            if file.name in public:
+                found.append(Copied(file.name, DIRECTORY, file.path))
+            source = written.get(file.name)
+            if source and formats.secret_names(source):
+                path = source.fragment if isinstance(source, ConfigFile) else file.path
+                found.append(Copied(file.name, SECRETS, path or file.path))
+        return tuple(found)
+
+
+def destinations(process: ProcessDefinition, container: Container, files: FileSet) -> tuple[File, ...]:
+    """Returns where a container's files go. A file without a known destination goes to the first container."""
+    known = {file.name for each in process.containers for file in each.files}
+    if container is not process.containers[0]:
+        return container.files
+    others = sorted(set(files.given) - known)
+    return (*container.files, *(File(name, f"/etc/{process.project}/{name}") for name in others))
 
 
 def key(process: ProcessDefinition, container: Container) -> str:
@@ -22,35 +80,34 @@ def key(process: ProcessDefinition, container: Container) -> str:
     return "config.json" if container is process.containers[0] else f"{container.name}.config.json"
 
 
-def data(process: ProcessDefinition, given: Mapping[str, str]) -> dict[str, str]:
-    """Returns the ConfigMap's content: each Kolla container's config.json, the project's files and the stack file's."""
-    texts = {file.name: formats.render(file) for file in process.written} | dict(given)
+def data(process: ProcessDefinition, files: FileSet) -> dict[str, str]:
+    """Returns the ConfigMap's content: each Kolla container's config.json, and the files without secrets."""
     documents = {
-        key(process, container): _config_json(container, files(process, container, given))
+        key(process, container): _process_json(process, container, files)
         for container in process.containers
         if container.kolla
     }
-    return documents | dict(sorted(texts.items()))
+    return documents | files.public()
 
 
-def files(process: ProcessDefinition, container: Container, given: Mapping[str, str]) -> tuple[File, ...]:
-    """Returns the files that a container copies. A file without a known destination goes to the first container."""
-    asked_for = {file.name for each in process.containers for file in each.files}
-    there = {*given, *(file.name for file in process.written)}
-    taken = [file for file in container.files if file.name in there]
-    if container is process.containers[0]:
-        taken += [File(name, f"/etc/{process.project}/{name}") for name in sorted(given) if name not in asked_for]
-    return tuple(taken)
+def job_data(job: JobDefinition, files: FileSet) -> dict[str, str]:
+    """Returns the content of a job's ConfigMap."""
+    return {"config.json": _config_json(job.command, job.user, files.copied(job.files), ())} | files.public()
 
 
-def _config_json(container: Container, taken: tuple[File, ...]) -> str:
+def _process_json(process: ProcessDefinition, container: Container, files: FileSet) -> str:
+    copied = files.copied(destinations(process, container, files))
     owned = ("/var/log/kolla", *((container.data,) if container.data else ()), *container.owns)
+    return _config_json(container.command, container.user, copied, owned)
+
+
+def _config_json(command: str, user: str, copied: Sequence[Copied], owned: Sequence[str]) -> str:
     document = {
-        "command": container.command,
+        "command": command,
         "config_files": [
-            {"source": f"{DIRECTORY}/{file.name}", "dest": file.path, "owner": container.user, "perm": "0600"}
-            for file in taken
+            {"source": f"{each.directory}/{each.name}", "dest": each.path, "owner": user, "perm": "0600"}
+            for each in copied
         ],
-        "permissions": [{"path": path, "owner": f"{container.user}:kolla", "recurse": True} for path in owned],
+        "permissions": [{"path": path, "owner": f"{user}:kolla", "recurse": True} for path in owned],
     }
     return json.dumps(document, indent=2) + "\n"

@@ -10,7 +10,12 @@ PART_OF, MANAGED_BY = "openstack", "quorate"
 
 def of(process: ProcessDefinition) -> dict[str, str]:
     """Returns the labels of everything that belongs to the process."""
-    return {contract.NAME: process.name, contract.COMPONENT: process.project, **common()}
+    return named(process.name, process.project)
+
+
+def named(name: str, project: str) -> dict[str, str]:
+    """Returns the labels of a part of a project."""
+    return {contract.NAME: name, contract.COMPONENT: project, **common()}
 
 
 def common() -> dict[str, str]:

@@ -19,6 +19,7 @@ from blueprint.stackfile.settings import Settings
 from components.kubernetes_api import core, meta
 from components.openstack import affinity, images, kolla, labels, storage
 from components.openstack.definition import Container, Exec, HostPath, Http, Probe, ProcessDefinition
+from components.openstack.scope import Scope
 
 PERIOD = 10
 """Seconds between two probes, Kubernetes' default."""
@@ -30,7 +31,8 @@ class Pod:
 
     process: ProcessDefinition
     placement: ServicePlan
-    environment: str
+    files: kolla.FileSet
+    scope: Scope
     settings: Settings
     resources: Resources
     annotations: Mapping[str, str]
@@ -39,14 +41,19 @@ class Pod:
     data: Mapping[str, str]
     """The ConfigMap's content."""
 
+    @property
+    def environment(self) -> str:
+        return self.scope.environment
+
     def template(self) -> core.PodTemplateSpecArgs:
         """Returns the pod template of a Deployment, StatefulSet or DaemonSet."""
         digest = hashlib.sha256(json.dumps(self.data, sort_keys=True).encode()).hexdigest()[:16]
+        annotations = {**self.annotations, contract.CONFIG: digest}
+        if names := sorted(self.files.secret_names()):
+            generations = (f"{name}={self.scope.keyring.generation(name)}" for name in names)
+            annotations[contract.SECRET_GENERATIONS] = ",".join(generations)
         return core.PodTemplateSpecArgs(
-            metadata=meta.ObjectMetaArgs(
-                labels=labels.of(self.process), annotations={**self.annotations, contract.CONFIG: digest}
-            ),
-            spec=self._spec(),
+            metadata=meta.ObjectMetaArgs(labels=labels.of(self.process), annotations=annotations), spec=self._spec()
         )
 
     def _spec(self) -> core.PodSpecArgs:
@@ -102,6 +109,8 @@ class Pod:
             # Without Kolla's start script nothing copies files: they are mounted where the program reads them.
             path = kolla.DIRECTORY if container.kolla else f"/etc/{self.process.project}"
             mounts.append(core.VolumeMountArgs(name=_files(container), mount_path=path, read_only=True))
+        if self._copied(container, kolla.SECRETS):
+            mounts.append(core.VolumeMountArgs(name=_secrets(container), mount_path=kolla.SECRETS, read_only=True))
         if container.data:
             mounts.append(core.VolumeMountArgs(name=storage.CLAIM, mount_path=container.data))
         return mounts or None
@@ -119,12 +128,27 @@ class Pod:
         ]
         if self.config_map:
             volumes += [self._files_volume(container) for container in self.process.containers]
+        volumes += [
+            self._secrets_volume(container)
+            for container in self.process.containers
+            if self._copied(container, kolla.SECRETS)
+        ]
         return volumes or None
+
+    def _copied(self, container: Container, directory: str) -> list[core.KeyToPathArgs]:
+        """Returns the files that a container takes from the ConfigMap, or from the Secret object."""
+        copied = self.files.copied(kolla.destinations(self.process, container, self.files))
+        return [core.KeyToPathArgs(key=each.name, path=each.name) for each in copied if each.directory == directory]
+
+    def _secrets_volume(self, container: Container) -> core.VolumeArgs:
+        source = core.SecretVolumeSourceArgs(
+            secret_name=f"{self.process.name}-secrets", items=self._copied(container, kolla.SECRETS)
+        )
+        return core.VolumeArgs(name=_secrets(container), secret=source)
 
     def _files_volume(self, container: Container) -> core.VolumeArgs:
         """Returns the ConfigMap as one container sees it: its own config.json under Kolla's name, and its files."""
-        taken = kolla.files(self.process, container, self.placement.override.config)
-        items = [core.KeyToPathArgs(key=file.name, path=file.name) for file in taken]
+        items = self._copied(container, kolla.DIRECTORY)
         if container.kolla:
             items.insert(0, core.KeyToPathArgs(key=kolla.key(self.process, container), path="config.json"))
         return core.VolumeArgs(
@@ -156,6 +180,10 @@ def _files(container: Container) -> str:
     return f"{'kolla' if container.kolla else 'config'}-{container.name}"
 
 
+def _secrets(container: Container) -> str:
+    return f"secrets-{container.name}"
+
+
 def _host_mount(path: HostPath) -> core.VolumeMountArgs:
     return core.VolumeMountArgs(
         name=path.name,
@@ -168,15 +196,17 @@ def _host_mount(path: HostPath) -> core.VolumeMountArgs:
 def _environment(container: Container) -> list[core.EnvVarArgs]:
     if container.kolla:
         fixed = (("KOLLA_CONFIG_STRATEGY", kolla.STRATEGY), *container.environment)
-        return [core.EnvVarArgs(name=name, value=value) for name, value in fixed]
+        return [
+            *(core.EnvVarArgs(name=name, value=value) for name, value in fixed),
+            *(_field(name, "status.hostIP") for name in container.node_address),
+        ]
     fields = {"POD_NAME": "metadata.name", "POD_IP": "status.podIP", "NODE_NAME": "spec.nodeName"}
-    return [
-        core.EnvVarArgs(
-            name=name,
-            value_from=core.EnvVarSourceArgs(field_ref=core.ObjectFieldSelectorArgs(field_path=path)),
-        )
-        for name, path in fields.items()
-    ]
+    return [_field(name, path) for name, path in fields.items()]
+
+
+def _field(name: str, path: str) -> core.EnvVarArgs:
+    source = core.EnvVarSourceArgs(field_ref=core.ObjectFieldSelectorArgs(field_path=path))
+    return core.EnvVarArgs(name=name, value_from=source)
 
 
 def _security(container: Container) -> core.SecurityContextArgs:

@@ -15,8 +15,10 @@ from blueprint.stackfile.settings import Settings
 from components.component import Component, Facts, plain
 from components.kubernetes_api import apps, core, meta, policy
 from components.openstack import kolla, labels, storage
+from components.openstack.config.layers import WrittenFile
 from components.openstack.definition import ProcessDefinition
 from components.openstack.pod import Pod
+from components.openstack.scope import Scope
 from contract import COMPUTE_POOL
 
 HISTORY = 3
@@ -29,17 +31,22 @@ class ProcessArgs:
 
     definition: ProcessDefinition
     placement: ServicePlan
-    environment: str
+    written: tuple[WrittenFile, ...]
+    """The files that the project writes for it."""
+    scope: Scope
     settings: Settings
     resources: Resources
     nodes: tuple[Node, ...]
     """Nodes of its pools, for the data of a stateful process."""
     replaces: tuple[str, ...]
     """Retired services whose work it does."""
-    foundation: Sequence[pulumi.Resource]
-    """The environment's shared objects."""
     needs: Sequence[pulumi.Resource]
-    """Workloads that must run first."""
+    """Workloads that must run first, and jobs that must be done."""
+
+    @property
+    def files(self) -> kolla.FileSet:
+        """The files that the project writes and those of the stack file."""
+        return kolla.FileSet(self.written, self.placement.override.config)
 
 
 class Process(Component[ProcessArgs]):
@@ -68,20 +75,22 @@ class Process(Component[ProcessArgs]):
         )
 
     def build(self, name: str, args: ProcessArgs) -> None:
-        opts = self.child(depends_on=args.foundation)
-        data = kolla.data(args.definition, args.placement.override.config)
+        opts = self.child(depends_on=args.scope.objects)
+        data = kolla.data(args.definition, args.files)
         before: list[pulumi.Resource] = [_service_account(name, args, opts)]
         if data:
             before.append(_config_map(name, args, data, opts))
+        if args.files.secret_names():
+            before.append(_secret(name, args, opts))
         before += _services(name, args, opts)
         before += _volumes(name, args, opts)
         if not args.placement.everywhere:
             _disruption_budget(name, args, opts)
-        self.workload = _workload(name, args, data, self.child(depends_on=[*args.foundation, *args.needs, *before]))
+        self.workload = _workload(name, args, data, self.child(depends_on=[*args.scope.objects, *args.needs, *before]))
 
 
 def _metadata(args: ProcessArgs, name: str) -> meta.ObjectMetaArgs:
-    return meta.ObjectMetaArgs(name=name, namespace=args.environment, labels=labels.of(args.definition))
+    return meta.ObjectMetaArgs(name=name, namespace=args.scope.environment, labels=labels.of(args.definition))
 
 
 def _selector(args: ProcessArgs) -> meta.LabelSelectorArgs:
@@ -102,6 +111,12 @@ def _config_name(args: ProcessArgs) -> str:
 def _config_map(name: str, args: ProcessArgs, data: dict[str, str], opts: pulumi.ResourceOptions) -> core.ConfigMap:
     suffix = _config_name(args).removeprefix(args.definition.name)
     return core.ConfigMap(f"{name}{suffix}", metadata=_metadata(args, _config_name(args)), data=data, opts=opts)
+
+
+def _secret(name: str, args: ProcessArgs, opts: pulumi.ResourceOptions) -> core.Secret:
+    metadata = _metadata(args, f"{args.definition.name}-secrets")
+    written = args.scope.keyring.written(args.files.secret)
+    return core.Secret(f"{name}-secrets", metadata=metadata, string_data=written, opts=args.scope.for_secrets(opts))
 
 
 def _services(name: str, args: ProcessArgs, opts: pulumi.ResourceOptions) -> list[core.Service]:
@@ -134,7 +149,7 @@ def _volumes(name: str, args: ProcessArgs, opts: pulumi.ResourceOptions) -> list
     capacity = storage.size(claim, args.settings.profile)
     return [
         core.PersistentVolume(
-            f"{name}-{node.name}", storage.volume(args.environment, args.definition, capacity, node), opts=opts
+            f"{name}-{node.name}", storage.volume(args.scope.environment, args.definition, capacity, node), opts=opts
         )
         for node in args.nodes
     ]
@@ -156,9 +171,9 @@ def _workload(name: str, args: ProcessArgs, data: dict[str, str], opts: pulumi.R
     if args.replaces:
         annotations[contract.REPLACES] = ",".join(args.replaces)
     config_map = _config_name(args) if data else None
-    pod = Pod(process, placement, args.environment, args.settings, args.resources, annotations, config_map, data)
+    pod = Pod(process, placement, args.files, args.scope, args.settings, args.resources, annotations, config_map, data)
     metadata = meta.ObjectMetaArgs(
-        name=process.name, namespace=args.environment, labels=labels.of(process), annotations=annotations
+        name=process.name, namespace=args.scope.environment, labels=labels.of(process), annotations=annotations
     )
     template, selector = pod.template(), _selector(args)
     if process.kind == "DaemonSet":
@@ -190,7 +205,7 @@ def _members(
     """All members start together: after a power failure any of them may be the first to become ready."""
     claim = args.definition.claim
     claims = (
-        [storage.claim_template(args.environment, args.definition, storage.size(claim, args.settings.profile))]
+        [storage.claim_template(args.scope.environment, args.definition, storage.size(claim, args.settings.profile))]
         if claim
         else None
     )

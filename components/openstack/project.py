@@ -11,8 +11,11 @@ import contract
 from blueprint.plan.layout import ServicePlan
 from blueprint.plan.planner import Plan
 from components.component import Component, Facts, plain
+from components.openstack.config.layers import WrittenFile
 from components.openstack.definition import ProcessDefinition, ProjectDefinition
+from components.openstack.jobs import JobArgs, job
 from components.openstack.process import Process, ProcessArgs
+from components.openstack.scope import Scope
 
 
 @dataclass(frozen=True)
@@ -23,9 +26,7 @@ class ProjectArgs:
     plan: Plan
     placements: tuple[tuple[ProcessDefinition, ServicePlan], ...]
     """The processes that the plan contains, each with its entry."""
-    environment: str
-    foundation: Sequence[pulumi.Resource]
-    """The environment's shared objects."""
+    scope: Scope
     needs: Sequence[pulumi.Resource]
     """Workloads of the projects that it needs."""
 
@@ -41,16 +42,28 @@ class Project(Component[ProjectArgs]):
     def facts(args: ProjectArgs) -> Facts:
         return plain(
             project=args.definition.name,
-            environment=args.environment,
+            environment=args.scope.environment,
             needs=args.definition.needs,
             processes=[process.name for process, _ in args.placements],
+            jobs=[job.name for job in args.definition.jobs(args.scope.wiring)],
         )
 
     def build(self, name: str, args: ProjectArgs) -> None:
+        needs = [*args.needs, *self._jobs(name, args)]
         self.workloads = tuple(
-            Process(child_name(name, process), _process_args(args, process, placement), self.child()).workload
+            Process(child_name(name, process), _process_args(args, process, placement, needs), self.child()).workload
             for process, placement in args.placements
         )
+
+    def _jobs(self, name: str, args: ProjectArgs) -> list[pulumi.Resource]:
+        """Makes the project's jobs, each after the one before."""
+        made: list[pulumi.Resource] = []
+        for definition in args.definition.jobs(args.scope.wiring):
+            arguments = JobArgs(definition, args.definition, args.placements[0][1], args.plan.settings, args.scope)
+            opts = self.child(depends_on=[*args.scope.objects, *args.needs, *made[-1:]])
+            suffix = definition.name.removeprefix(f"{args.definition.name}-")
+            made.append(job(f"{name}-{suffix}", arguments, opts))
+        return made
 
 
 def child_name(name: str, process: ProcessDefinition) -> str:
@@ -60,16 +73,24 @@ def child_name(name: str, process: ProcessDefinition) -> str:
     return f"{name}-{process.name.removeprefix(f'{process.project}-')}"
 
 
-def _process_args(args: ProjectArgs, process: ProcessDefinition, placement: ServicePlan) -> ProcessArgs:
+def _written(args: ProjectArgs, process: ProcessDefinition) -> tuple[WrittenFile, ...]:
+    """Returns those of the project's files that the process has a destination for."""
+    wanted = {file.name for container in process.containers for file in container.files}
+    return tuple(file for file in args.definition.configure(args.scope.wiring, process.name) if file.name in wanted)
+
+
+def _process_args(
+    args: ProjectArgs, process: ProcessDefinition, placement: ServicePlan, needs: Sequence[pulumi.Resource]
+) -> ProcessArgs:
     plan = args.plan
     return ProcessArgs(
         definition=process,
         placement=placement,
-        environment=args.environment,
+        written=_written(args, process),
+        scope=args.scope,
         settings=plan.settings,
         resources=plan.sizes[placement.name],
         nodes=tuple(node for node in plan.nodes if node.pool in placement.pools),
         replaces=tuple(other.name for other in plan.services if other.replaced_by == placement.name),
-        foundation=args.foundation,
-        needs=args.needs,
+        needs=needs,
     )

@@ -28,9 +28,12 @@ class Tree:
 
 
 class Target(ABC):
-    """Takes Kubernetes objects through the provider `kubernetes`, and machines as trees of files."""
+    """Takes Kubernetes objects through two providers, and machines as trees of files."""
 
     kubernetes: kubernetes.Provider
+    """Takes every object but Secrets."""
+    secrets: kubernetes.Provider
+    """Takes Secret objects."""
 
     @abstractmethod
     def machines(self, name: str, tree: Tree, opts: pulumi.ResourceOptions) -> None:
@@ -48,3 +51,8 @@ def table(nodes: Sequence[Mapping[str, str]]) -> str:
 def directory(stack: str) -> PurePosixPath:
     """Returns where everything of a stack is written."""
     return BUILD / stack
+
+
+def secrets_directory(stack: str) -> PurePosixPath:
+    """Returns where everything secret of a stack is written. Only its owner may read it."""
+    return directory(stack) / "secrets"

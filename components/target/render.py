@@ -1,17 +1,20 @@
 """The target `render`: files below build/<stack>, which need no server.
 
-manifests/                         Kubernetes objects
+manifests/                         Kubernetes objects but Secrets
 machines/<node>/                   what the machine's `apply` works from (components/machine/directory.py)
-secrets/machines/<node>/<path>     secret files of machines; the directory's mode is 0700
+secrets/manifests/                 Secret objects; the mode of secrets/ is 0700
+secrets/machines/<node>/<path>     secret files of machines
 """
 
 from __future__ import annotations
+
+from pathlib import PurePosixPath
 
 import pulumi
 import pulumi_kubernetes as kubernetes
 from pulumi import dynamic
 
-from components.target import Target, Tree, directory, table
+from components.target import Target, Tree, directory, secrets_directory, table
 from components.tree import TreeProvider
 
 
@@ -20,14 +23,18 @@ class Render(Target):
 
     def __init__(self, stack: str) -> None:
         self._root = str(directory(stack) / "machines")
-        self._secrets_root = str(directory(stack) / "secrets" / "machines")
-        # An empty kubeconfig, since the SDK would take the user's own from the environment, and refuse it beside this.
-        self.kubernetes = kubernetes.Provider(
-            "render", render_yaml_to_directory=str(directory(stack) / "manifests"), kubeconfig=""
-        )
+        secrets = secrets_directory(stack)
+        self._secrets_root = str(secrets / "machines")
+        self.kubernetes = _renderer("render", directory(stack) / "manifests")
+        self.secrets = _renderer("render-secrets", secrets / "manifests")
 
     def machines(self, name: str, tree: Tree, opts: pulumi.ResourceOptions) -> None:
         RenderedTree(f"{name}-tree", tree, self._root, self._secrets_root, opts)
+
+
+def _renderer(name: str, directory: PurePosixPath) -> kubernetes.Provider:
+    # An empty kubeconfig, since the SDK would take the user's own from the environment, and refuse it beside this.
+    return kubernetes.Provider(name, render_yaml_to_directory=str(directory), kubeconfig="")
 
 
 class RenderedTree(dynamic.Resource, module="quorate", name="Tree"):

@@ -125,7 +125,7 @@ def _named(value: Properties, name: str, where: str) -> Iterator[str]:
     if clear_text.under_name(name, text):
         yield f"{name} in {where}"
     else:
-        yield from (f"{kind} in {name} of {where}" for kind in clear_text.in_text(text))
+        yield from (f"{kind} in {name} of {where}" for kind in clear_text.in_file(name, text))
 
 
 def _in_text(value: Properties, where: str) -> Iterator[str]:

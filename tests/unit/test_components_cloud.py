@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import defaultdict
 from typing import Any
 
+import pulumi
 import pytest
 
 import contract
@@ -20,11 +22,13 @@ from tests.stacks import STACKS, full_size, parsed
 
 DEV = plan(load_file(STACKS["dev"]))
 LARGE = plan(parsed(full_size("1000", computes=4)))
+ROOT_SECRET = "the root secret of these tests"  # noqa: S105
 
 
 def cloud(made: Plan) -> list[Recorded]:
     def build() -> None:
-        Cloud("cloud", CloudArgs(made, "test", Render("test")))
+        root = pulumi.Output.secret(ROOT_SECRET)
+        Cloud("cloud", CloudArgs(made, "test", Render("test"), root))
 
     return record(build)
 
@@ -168,6 +172,7 @@ def test_the_environment_holds_projects_and_these_their_processes(large: list[Re
         "environment": "openstack",
         "needs": ["keystone", "mariadb", "rabbitmq", "ceph"],
         "processes": ["cinder-api", "cinder-scheduler", "cinder-volume"],
+        "jobs": ["cinder-databases", "cinder-messaging", "cinder-db-sync", "cinder-identity"],
     }
     parents = {each.name: each.parent for each in large if each.type in (contract.PROJECT, contract.PROCESS)}
     assert {parents[f"cloud-openstack-{name}"] for name in names} <= {"cloud-openstack"} | {
@@ -190,7 +195,11 @@ def test_two_environments_fit_one_cluster() -> None:
     """No Kubernetes object of one has the name of an object of the other, and none shares a directory of a node."""
     both = [environment(LARGE, name) for name in ("blue", "green")]
     one, two = (
-        {(each.kind, each.inputs["metadata"].get("namespace"), each.inputs["metadata"]["name"]) for each in found}
+        {
+            (each.kind, each.inputs["metadata"].get("namespace"), each.inputs["metadata"]["name"])
+            for each in found
+            if each.kind != "Provider"
+        }
         for found in both
     )
     assert not one & two
@@ -198,22 +207,28 @@ def test_two_environments_fit_one_cluster() -> None:
     one, two = ({each.inputs["spec"]["local"]["path"] for each in found if each.kind == VOLUME} for found in both)
     assert one
     assert not one & two
-    texts = [json.dumps([each.inputs for each in found]) for found in both]
+    # Digests of configurations, in annotations and in the names of jobs, follow the environment's name.
+    texts = [DIGEST.sub("digest", json.dumps([each.inputs for each in found])) for found in both]
     assert texts[0].replace("blue", "green") == texts[1]
 
 
 VOLUME = "PersistentVolume"
+DIGEST = re.compile(r"(?<=[\"-])([0-9a-f]{10}|[0-9a-f]{16})(?=\")")
 
 
 def environment(made: Plan, name: str) -> list[Recorded]:
     """The Kubernetes objects of one environment."""
 
     def build() -> None:
-        Environment(f"cloud-{name}", EnvironmentArgs(name, made))
+        Environment(f"cloud-{name}", EnvironmentArgs(name, made, Render("test"), root_secret=None))
 
     return sorted(
         (each for each in record(build) if each.type.startswith("kubernetes:")), key=lambda each: (each.kind, each.name)
     )
+
+
+JOBS = ("databases", "db-sync", "bootstrap")
+SUFFIXES = {"ConfigMap": "-kolla", "Secret": "-secrets"}
 
 
 def test_each_process_brings_the_objects_of_its_kind(large: list[Recorded]) -> None:
@@ -221,12 +236,15 @@ def test_each_process_brings_the_objects_of_its_kind(large: list[Recorded]) -> N
     for each in large:
         if each.type.startswith("kubernetes:"):
             kinds[each.parent].add(f"{each.kind} {each.name.removeprefix('cloud-openstack').removeprefix('-')}")
-    assert kinds["cloud-openstack-keystone"] == {
+    jobs = {f"{kind} keystone-{job}" for job in JOBS for kind in ("Job", "ConfigMap", "Secret")}
+    jobs = {f"{each}{SUFFIXES.get(each.split()[0], '')}" for each in jobs}
+    assert kinds["cloud-openstack-keystone"] - jobs == {
         "ServiceAccount keystone", "ConfigMap keystone-kolla", "Service keystone", "PodDisruptionBudget keystone",
-        "Deployment keystone",
+        "Deployment keystone", "Secret keystone-secrets",
     }  # fmt: skip
     assert kinds["cloud-openstack-nova-compute"] == {
         "ServiceAccount nova-compute", "ConfigMap nova-compute-kolla", "DaemonSet nova-compute",
+        "Secret nova-compute-secrets",
     }  # fmt: skip
     volumes = {f"PersistentVolume rabbitmq-{node.name}" for node in LARGE.pool("rabbitmq")}
     assert len(volumes) == 3
@@ -259,7 +277,7 @@ def test_given_files_stand_where_their_processes_look() -> None:
     assert resources["ConfigMap", "cloud-openstack-glance-api-kolla"]["data"]["glance-api.conf"] == "a"
     assert resources["ConfigMap", "cloud-openstack-ceph-mon-config"]["data"] == {"ceph.conf": "b"}
     assert files(resources["Deployment", "cloud-openstack-glance-api"]) == {
-        "/var/lib/kolla/config_files": {"config.json", "glance-api.conf"},
+        "/var/lib/kolla/config_files": {"config.json", "glance-api.conf", "glance-api-uwsgi.ini"},
     }
     assert files(resources["StatefulSet", "cloud-openstack-ceph-mon"]) == {"/etc/ceph": {"ceph.conf"}}
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from components.openstack.config.formats import render
+from components.openstack.config.formats import public_text
 from components.openstack.config.layers import ConfigFile, Layer, Level, Repeated, Setting, merge
 
 RELEASE = Layer(Level.RELEASE, "oslo.config", {"DEFAULT": {"debug": False, "workers": 1}, "api": {"hosts": ("a", "b")}})
@@ -40,23 +40,25 @@ def test_of_one_level_the_later_layer_overrides() -> None:
 
 def test_an_ini_file() -> None:
     layer = Layer(Level.PROJECT, "-", {"pci": {"alias": Repeated(("x", "y"))}, "b": {"empty": ""}})
-    assert render(ConfigFile("nova.conf", "ini", (RELEASE, SIZE, NODE, layer))) == (
+    assert public_text(ConfigFile("nova.conf", "ini", (RELEASE, SIZE, NODE, layer))) == (
         "[DEFAULT]\ndebug = true\nworkers = 3\n\n[api]\nhosts = a,b\n\n[b]\nempty =\n\n[pci]\nalias = x\nalias = y\n"
     )
 
 
 def test_a_file_without_sections() -> None:
     layer = Layer(Level.PROJECT, "-", {"": {"vm_memory_high_watermark.relative": 0.6, "a": "b"}})
-    assert render(ConfigFile("rabbitmq.conf", "flat", (layer,))) == "a = b\nvm_memory_high_watermark.relative = 0.6\n"
+    assert (
+        public_text(ConfigFile("rabbitmq.conf", "flat", (layer,))) == "a = b\nvm_memory_high_watermark.relative = 0.6\n"
+    )
     with pytest.raises(ValueError, match="section DEFAULT: this format has no sections"):
-        render(ConfigFile("rabbitmq.conf", "flat", (RELEASE,)))
+        public_text(ConfigFile("rabbitmq.conf", "flat", (RELEASE,)))
 
 
 def test_a_value_of_two_lines_is_rejected() -> None:
     """It would be read as another option."""
     layer = Layer(Level.STACK, "-", {"DEFAULT": {"a": "b\nc = d"}})
     with pytest.raises(ValueError, match="a: a value has one line, not 2"):
-        render(ConfigFile("x.conf", "ini", (layer,)))
+        public_text(ConfigFile("x.conf", "ini", (layer,)))
 
 
 def test_further_layers_leave_the_file_as_it_was() -> None:
@@ -75,7 +77,7 @@ LAYERS = st.lists(st.builds(Layer, st.sampled_from(Level), st.just("-"), SECTION
 def test_a_reader_of_the_text_finds_the_merged_values(layers: list[Layer]) -> None:
     parser = configparser.RawConfigParser(delimiters=("=",), default_section="")
     parser.optionxform = str  # type: ignore[assignment,method-assign]  # pyright: ignore[reportAttributeAccessIssue]
-    parser.read_string(render(ConfigFile("x.conf", "ini", tuple(layers))))
+    parser.read_string(public_text(ConfigFile("x.conf", "ini", tuple(layers))))
     wanted = {
         section: {option: str(setting.value) for option, setting in options.items()}
         for section, options in merge(layers).items()

@@ -6,12 +6,30 @@ and the place that it was written in, so that a reader can ask where it comes fr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Literal
 
-Scalar = str | int | float | bool
+Reveal = Callable[[str], str]
+"""Returns the secret of a name."""
+
+
+@dataclass(frozen=True)
+class Secret:
+    """A value that contains a secret. It reaches a Secret object, never a ConfigMap."""
+
+    name: str
+    """Project and purpose, such as keystone/database."""
+    text: str = "{}"
+    """What is written; {} stands for the secret."""
+
+    def revealed(self, reveal: Reveal) -> str:
+        """Returns the text with the secret."""
+        return self.text.replace("{}", reveal(self.name))
+
+
+Scalar = str | int | float | bool | Secret
 
 
 @dataclass(frozen=True)
@@ -84,11 +102,25 @@ class ConfigFile:
     format: Literal["ini", "flat"]
     """ini: sections and options (oslo.config). flat: options without sections (rabbitmq.conf)."""
     layers: tuple[Layer, ...]
+    fragment: str | None = None
+    """Path of the file that the program reads beside this one: options with secrets are written there."""
 
     def with_layers(self, *layers: Layer) -> ConfigFile:
         """Returns the file with further layers."""
-        return ConfigFile(self.name, self.format, (*self.layers, *layers))
+        return replace(self, layers=(*self.layers, *layers))
 
     def document(self) -> Document:
         """Returns the merged values."""
         return merge(self.layers)
+
+
+@dataclass(frozen=True)
+class TextFile:
+    """A file that is not made of options: a script, or a document of another program."""
+
+    name: str
+    parts: tuple[str | Secret, ...]
+    """Its text in order. With a secret among them, the whole file reaches a Secret object."""
+
+
+WrittenFile = ConfigFile | TextFile

@@ -1,10 +1,18 @@
 """Cinder: volumes, kept in Ceph (004, 5.3.17), so that cinder-volume needs no device of its node and no privilege."""
 
+from __future__ import annotations
+
+from components.openstack import accounts
+from components.openstack.config import sections
+from components.openstack.config.layers import ConfigFile, Layer, Level, WrittenFile
+from components.openstack.config.uwsgi import uwsgi
+from components.openstack.config.wiring import Wiring
 from components.openstack.definition import (
     AMQP,
     Container,
     File,
     Http,
+    JobDefinition,
     Port,
     ProcessDefinition,
     ProjectDefinition,
@@ -54,8 +62,67 @@ def _worker(service: str, extra: tuple[File, ...] = ()) -> ProcessDefinition:
 SCHEDULER = _worker("cinder-scheduler")
 VOLUME = _worker("cinder-volume", extra=(File("ceph.conf", "/etc/ceph/ceph.conf"),))
 
+_RBD = "https://docs.openstack.org/cinder/2026.1/configuration/block-storage/drivers/ceph-rbd-volume-driver.html"
+
+
+def _configure(wiring: Wiring, _name: str) -> tuple[WrittenFile, ...]:
+    volumes = Layer(
+        Level.PROJECT,
+        _RBD,
+        {
+            "DEFAULT": {
+                "enabled_backends": ("ceph",),
+                "default_volume_type": "ceph",
+                "glance_catalog_info": ("image:glance:internalURL"),
+            },
+            "ceph": {
+                "volume_driver": "cinder.volume.drivers.rbd.RBDDriver",
+                "volume_backend_name": "ceph",
+                # Volumes belong to the pool and not to the instance that made them: any instance manages them.
+                "backend_host": "ceph",
+                "rbd_pool": "volumes",
+                "rbd_user": "cinder",
+                "rbd_ceph_conf": "/etc/ceph/ceph.conf",
+                "rbd_flatten_volume_from_snapshot": False,
+                "rbd_max_clone_depth": 5,
+                "report_discard_supported": True,
+            },
+            "nova": sections.service_user(wiring, "cinder") | {"interface": "internal"},
+            "service_user": {"send_service_user_token": True} | sections.service_user(wiring, "cinder"),
+        },
+    )
+    return (
+        ConfigFile(
+            "cinder.conf",
+            "ini",
+            (
+                volumes,
+                sections.database(wiring, "cinder"),
+                sections.messaging(wiring, "cinder"),
+                sections.authentication(wiring, "cinder"),
+                sections.locks("cinder"),
+                sections.behind_a_proxy(),
+            ),
+            fragment="/etc/cinder/cinder.conf.d/secrets.conf",
+        ),
+        uwsgi(wiring, "cinder-api", "cinder-api-uwsgi.ini", "cinder.wsgi.api", 8776),
+    )
+
+
+def _jobs(wiring: Wiring) -> tuple[JobDefinition, ...]:
+    endpoint = accounts.Endpoint("block-storage", "cinder", wiring.url("cinder-api", "/v3"))
+    return (
+        accounts.databases(wiring, "cinder"),
+        accounts.messaging(wiring, "cinder"),
+        accounts.manage("cinder", "cinder-api", "db-sync", "cinder-manage db sync", (CONFIGURATION,)),
+        accounts.identity(wiring, "cinder", (endpoint,)),
+    )
+
+
 PROJECT = ProjectDefinition(
     name="cinder",
     needs=("keystone", "mariadb", "rabbitmq", "ceph"),
     processes=(API, SCHEDULER, VOLUME),
+    configure=_configure,
+    jobs=_jobs,
 )

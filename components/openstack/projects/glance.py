@@ -1,6 +1,25 @@
 """Glance: images, kept in Ceph (004, 5.3.17). glance-registry is gone from Glance: the API does its work."""
 
-from components.openstack.definition import Container, File, Http, Port, ProcessDefinition, ProjectDefinition, Tcp
+from __future__ import annotations
+
+from components.openstack import accounts
+from components.openstack.config import sections
+from components.openstack.config.layers import ConfigFile, Layer, Level, WrittenFile
+from components.openstack.config.uwsgi import uwsgi
+from components.openstack.config.wiring import Wiring
+from components.openstack.definition import (
+    Container,
+    File,
+    Http,
+    JobDefinition,
+    Port,
+    ProcessDefinition,
+    ProjectDefinition,
+    Tcp,
+)
+
+_CONFIGURATION = File("glance-api.conf", "/etc/glance/glance-api.conf")
+_STORES = "https://docs.openstack.org/glance/2026.1/admin/multistores.html"
 
 API = ProcessDefinition(
     name="glance-api",
@@ -18,7 +37,7 @@ API = ProcessDefinition(
             ready=Http("api", "/healthcheck"),
             alive=Tcp("api"),
             files=(
-                File("glance-api.conf", "/etc/glance/glance-api.conf"),
+                _CONFIGURATION,
                 File("glance-api-uwsgi.ini", "/etc/glance/glance-api-uwsgi.ini"),
                 File("ceph.conf", "/etc/ceph/ceph.conf"),
             ),
@@ -26,8 +45,49 @@ API = ProcessDefinition(
     ),
 )
 
+
+def _configure(wiring: Wiring, _name: str) -> tuple[WrittenFile, ...]:
+    stores = Layer(
+        Level.PROJECT,
+        _STORES,
+        {
+            "DEFAULT": {"enabled_backends": ("ceph:rbd",)},
+            "glance_store": {"default_backend": "ceph"},
+            "ceph": {"rbd_store_pool": "images", "rbd_store_user": "glance"},
+            "paste_deploy": {"flavor": "keystone"},
+        },
+    )
+    return (
+        ConfigFile(
+            "glance-api.conf",
+            "ini",
+            (
+                stores,
+                sections.database(wiring, "glance"),
+                sections.authentication(wiring, "glance"),
+                sections.locks("glance"),
+                sections.behind_a_proxy(),
+            ),
+            # Glance's API looks for fragments of the project, not of the program.
+            fragment="/etc/glance/glance.conf.d/secrets.conf",
+        ),
+        uwsgi(wiring, "glance-api", "glance-api-uwsgi.ini", "glance.wsgi.api", 9292),
+    )
+
+
+def _jobs(wiring: Wiring) -> tuple[JobDefinition, ...]:
+    endpoint = accounts.Endpoint("image", "glance", wiring.url("glance-api"))
+    return (
+        accounts.databases(wiring, "glance"),
+        accounts.manage("glance", "glance-api", "db-sync", "glance-manage db_sync", (_CONFIGURATION,)),
+        accounts.identity(wiring, "glance", (endpoint,)),
+    )
+
+
 PROJECT = ProjectDefinition(
     name="glance",
     needs=("keystone", "mariadb", "ceph"),
     processes=(API,),
+    configure=_configure,
+    jobs=_jobs,
 )

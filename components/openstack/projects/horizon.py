@@ -1,5 +1,10 @@
 """Horizon: the dashboard. Django answers a probe that names the pod's address with 400, hence TCP."""
 
+from __future__ import annotations
+
+from components.openstack.config.layers import Secret, TextFile, WrittenFile
+from components.openstack.config.uwsgi import uwsgi
+from components.openstack.config.wiring import Wiring
 from components.openstack.definition import Container, File, Port, ProcessDefinition, ProjectDefinition, Tcp
 
 HORIZON = ProcessDefinition(
@@ -25,8 +30,25 @@ HORIZON = ProcessDefinition(
     ),
 )
 
+
+def _configure(wiring: Wiring, _name: str) -> tuple[WrittenFile, ...]:
+    settings = f"""\
+ALLOWED_HOSTS = ["*"]
+OPENSTACK_KEYSTONE_URL = "{wiring.url("keystone", "/v3")}"
+OPENSTACK_ENDPOINT_TYPE = "internalURL"
+# Every instance reads the sessions of the others: they are in the browser, signed with the key below.
+SESSION_ENGINE = "django.contrib.sessions.backends.signed_cookies"
+SECRET_KEY = "
+"""[:-1]
+    return (
+        TextFile("local_settings.py", (settings, Secret("horizon/session"), '"\n')),
+        uwsgi(wiring, "horizon", "horizon-uwsgi.ini", "openstack_dashboard.wsgi", 8080),
+    )
+
+
 PROJECT = ProjectDefinition(
     name="horizon",
     needs=("keystone",),
     processes=(HORIZON,),
+    configure=_configure,
 )

@@ -1,6 +1,31 @@
 """Keystone: identity. `healthcheck` is oslo.middleware's, in Keystone's own pipeline."""
 
-from components.openstack.definition import Container, File, Http, Port, ProcessDefinition, ProjectDefinition, Tcp
+from __future__ import annotations
+
+from components.openstack import accounts
+from components.openstack.config import sections
+from components.openstack.config.layers import ConfigFile, Layer, Level, Secret, TextFile, WrittenFile
+from components.openstack.config.uwsgi import uwsgi
+from components.openstack.config.wiring import REGION, Wiring
+from components.openstack.definition import (
+    Container,
+    File,
+    Http,
+    JobDefinition,
+    Port,
+    ProcessDefinition,
+    ProjectDefinition,
+    Tcp,
+)
+
+_FERNET = "https://docs.openstack.org/keystone/2026.1/admin/fernet-token-faq.html"
+_CONFIGURATION = File("keystone.conf", "/etc/keystone/keystone.conf")
+_KEYS = tuple(
+    File(f"{kind}-key-{number}", f"/etc/keystone/{kind}-keys/{number}")
+    for kind in ("fernet", "credential")
+    for number in (0, 1)
+)
+"""Key 1 is the primary, key 0 the staged one, which becomes the next primary: every instance has both before that."""
 
 KEYSTONE = ProcessDefinition(
     name="keystone",
@@ -18,16 +43,60 @@ KEYSTONE = ProcessDefinition(
             ready=Http("api", "/healthcheck"),
             alive=Tcp("api"),
             files=(
-                File("keystone.conf", "/etc/keystone/keystone.conf"),
-                File("keystone-paste.ini", "/etc/keystone/keystone-paste.ini"),
+                _CONFIGURATION,
                 File("keystone-api-uwsgi.ini", "/etc/keystone/keystone-api-uwsgi.ini"),
+                *_KEYS,
             ),
         ),
     ),
 )
 
+
+def _configure(wiring: Wiring, _name: str) -> tuple[WrittenFile, ...]:
+    tokens = Layer(
+        Level.PROJECT,
+        _FERNET,
+        {
+            "token": {"provider": "fernet"},
+            "fernet_tokens": {"key_repository": "/etc/keystone/fernet-keys", "max_active_keys": 3},
+            "credential": {"key_repository": "/etc/keystone/credential-keys"},
+        },
+    )
+    return (
+        ConfigFile(
+            "keystone.conf",
+            "ini",
+            (tokens, sections.database(wiring, "keystone"), sections.behind_a_proxy()),
+            fragment="/etc/keystone/keystone.conf.d/secrets.conf",
+        ),
+        uwsgi(wiring, "keystone", "keystone-api-uwsgi.ini", "keystone.wsgi.api", 5000),
+        *(TextFile(key.name, (Secret(f"keystone/{key.name}"),)) for key in _KEYS),
+    )
+
+
+def _jobs(wiring: Wiring) -> tuple[JobDefinition, ...]:
+    url = wiring.url("keystone", "/v3")
+    bootstrap = JobDefinition(
+        name="keystone-bootstrap",
+        image="keystone",
+        user="keystone",
+        command=f"keystone-manage bootstrap --bootstrap-username admin --bootstrap-project-name admin "
+        f"--bootstrap-role-name admin --bootstrap-service-name keystone --bootstrap-region-id {REGION} "
+        f"--bootstrap-internal-url {url} --bootstrap-public-url {url}",
+        files=(_CONFIGURATION, *_KEYS),
+        secrets=(("OS_BOOTSTRAP_PASSWORD", Secret("keystone/admin")),),
+    )
+    return (
+        accounts.databases(wiring, "keystone"),
+        accounts.manage("keystone", "keystone", "db-sync", "keystone-manage db_sync", (_CONFIGURATION,)),
+        bootstrap,
+    )
+
+
 PROJECT = ProjectDefinition(
     name="keystone",
     needs=("mariadb",),
     processes=(KEYSTONE,),
+    configure=_configure,
+    jobs=_jobs,
 )

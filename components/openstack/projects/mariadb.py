@@ -64,7 +64,6 @@ MYSQLD = ProcessDefinition(
     kind="StatefulSet",
     uid=42434,
     claim=Claim(production=200, lab=10),
-    written=(CONFIGURATION,),
     grace=300,
     containers=(
         Container(
@@ -105,4 +104,5 @@ PROXYSQL = ProcessDefinition(
 PROJECT = ProjectDefinition(
     name="mariadb",
     processes=(MYSQLD, PROXYSQL),
+    configure=lambda _wiring, _process: (CONFIGURATION,),
 )

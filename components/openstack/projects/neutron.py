@@ -4,6 +4,13 @@ Agents are privileged and on the host's network, as in Kolla and Fuel-CCP: they 
 L2 agent brings Open vSwitch itself along; other agents reach its database over the node's loopback.
 """
 
+from __future__ import annotations
+
+from components.openstack import accounts
+from components.openstack.config import sections
+from components.openstack.config.layers import ConfigFile, Layer, Level, Secret, Section, WrittenFile
+from components.openstack.config.uwsgi import uwsgi
+from components.openstack.config.wiring import Wiring
 from components.openstack.definition import (
     AMQP,
     MYSQL,
@@ -12,6 +19,7 @@ from components.openstack.definition import (
     File,
     HostPath,
     Http,
+    JobDefinition,
     Port,
     ProcessDefinition,
     ProjectDefinition,
@@ -121,6 +129,7 @@ L2_AGENT = ProcessDefinition(
             alive=runs("neutron-openvswitch-agent"),
             files=(CONFIGURATION, File("openvswitch_agent.ini", "/etc/neutron/plugins/ml2/openvswitch_agent.ini")),
             host_paths=(OPENVSWITCH, MODULES),
+            node_address=("OS_OVS__LOCAL_IP",),
             privileged=True,
             share=2,
         ),
@@ -154,8 +163,125 @@ L2_AGENT = ProcessDefinition(
     ),
 )
 
+_MANUAL = "https://docs.openstack.org/neutron/2026.1/admin/deploy-ovs-selfservice.html"
+_AVAILABILITY = "https://docs.openstack.org/neutron/2026.1/admin/deploy-ovs-ha-vrrp.html"
+_TUNNELS = "1:1000"
+"""Networks of tenants (CCP's neutron.ml2.vni_ranges)."""
+PHYSICAL_NETWORK, BRIDGE = "physnet1", "br-ex"
+"""The provider network and its bridge on every node (CCP's neutron.physnets)."""
+_WITHOUT_DATABASE = frozenset(
+    {
+        "neutron-dhcp-agent", "neutron-l2-agent", "neutron-l2-agent-network", "neutron-l3-agent",
+        "neutron-metadata-agent",
+    }
+)  # fmt: skip
+
+
+def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
+    server = uwsgi(wiring, "neutron-server", "neutron-server-uwsgi.ini", "neutron.wsgi.api", 9696)
+    return (_neutron_conf(wiring, name), server, *_plugin_files(), *_agent_files(wiring))
+
+
+def _neutron_conf(wiring: Wiring, name: str) -> ConfigFile:
+    routers = wiring.instances.get("neutron-l3-agent", 1)
+    general: Section = {
+        "core_plugin": "ml2",
+        "service_plugins": ("router",),
+        "l3_ha": routers > 1,
+        "max_l3_agents_per_router": min(3, routers),
+        "dhcp_agents_per_network": min(2, wiring.instances.get("neutron-dhcp-agent", 1)),
+        "allow_automatic_l3agent_failover": False,
+        "notify_nova_on_port_status_changes": True,
+        "notify_nova_on_port_data_changes": True,
+    }
+    layers = [
+        Layer(Level.PROJECT, _AVAILABILITY, {"DEFAULT": general}),
+        sections.messaging(wiring, "neutron"),
+        sections.locks("neutron"),
+        Layer(Level.PROJECT, _MANUAL, {"agent": {"root_helper": "sudo neutron-rootwrap /etc/neutron/rootwrap.conf"}}),
+    ]
+    if name not in _WITHOUT_DATABASE:
+        workers: Section = {"rpc_workers": wiring.workers("neutron-server")}
+        user = sections.service_user(wiring, "neutron") | {"endpoint_type": "internal"}
+        layers += [
+            Layer(
+                Level.ARCHITECTURE,
+                "cores requested by neutron-server (blueprint/plan/sizing.yaml)",
+                {
+                    "DEFAULT": workers,
+                },
+            ),
+            Layer(Level.PROJECT, _MANUAL, {"nova": user, "placement": user}),
+            sections.database(wiring, "neutron"),
+            sections.authentication(wiring, "neutron"),
+            sections.behind_a_proxy(),
+        ]
+    return ConfigFile("neutron.conf", "ini", tuple(layers), fragment="/etc/neutron/neutron.conf.d/secrets.conf")
+
+
+def _plugin_files() -> tuple[ConfigFile, ...]:
+    ml2: dict[str, Section] = {
+        "ml2": {
+            "type_drivers": ("flat", "vlan", "vxlan"),
+            "tenant_network_types": ("vxlan",),
+            "mechanism_drivers": ("openvswitch", "l2population"),
+            "extension_drivers": ("port_security",),
+        },
+        "ml2_type_vxlan": {"vni_ranges": (_TUNNELS,)},
+        "ml2_type_flat": {"flat_networks": (PHYSICAL_NETWORK,)},
+        "ml2_type_vlan": {"network_vlan_ranges": (PHYSICAL_NETWORK,)},
+    }
+    openvswitch: dict[str, Section] = {
+        "ovs": {
+            "bridge_mappings": (f"{PHYSICAL_NETWORK}:{BRIDGE}",),
+            "ovsdb_connection": "tcp:127.0.0.1:6640",
+        },
+        "agent": {"tunnel_types": ("vxlan",), "l2_population": True},
+        "securitygroup": {"firewall_driver": "openvswitch"},
+    }
+    return (
+        ConfigFile("ml2_conf.ini", "ini", (Layer(Level.PROJECT, _MANUAL, ml2),)),
+        ConfigFile("openvswitch_agent.ini", "ini", (Layer(Level.PROJECT, _MANUAL, openvswitch),)),
+    )
+
+
+def _agent_files(wiring: Wiring) -> tuple[ConfigFile, ...]:
+    database: Section = {"ovsdb_connection": "tcp:127.0.0.1:6640"}
+    dhcp: dict[str, Section] = {
+        "DEFAULT": {"interface_driver": "openvswitch", "enable_isolated_metadata": True},
+        "ovs": database,
+    }
+    routers: dict[str, Section] = {"DEFAULT": {"interface_driver": "openvswitch"}, "ovs": database}
+    metadata: dict[str, Section] = {
+        "DEFAULT": {
+            "nova_metadata_host": wiring.host("nova-api"),
+            "nova_metadata_port": 8775,
+            "metadata_proxy_shared_secret": Secret("neutron/metadata"),
+        }
+    }
+    fragment = "/etc/neutron/neutron.conf.d/metadata.conf"
+    return (
+        ConfigFile("dhcp_agent.ini", "ini", (Layer(Level.PROJECT, _MANUAL, dhcp),)),
+        ConfigFile("l3_agent.ini", "ini", (Layer(Level.PROJECT, _MANUAL, routers),)),
+        ConfigFile("metadata_agent.ini", "ini", (Layer(Level.PROJECT, _MANUAL, metadata),), fragment=fragment),
+    )
+
+
+def _jobs(wiring: Wiring) -> tuple[JobDefinition, ...]:
+    endpoint = accounts.Endpoint("network", "neutron", wiring.url("neutron-server"))
+    upgrade = f"neutron-db-manage {WITH_CONFIGURATION} --config-dir /etc/neutron/neutron.conf.d upgrade heads"
+    return (
+        accounts.databases(wiring, "neutron"),
+        accounts.messaging(wiring, "neutron"),
+        accounts.manage("neutron", "neutron-server", "db-sync", upgrade, (CONFIGURATION, ML2)),
+        accounts.identity(wiring, "neutron", (endpoint,)),
+    )
+
+
 PROJECT = ProjectDefinition(
     name="neutron",
     needs=("keystone", "mariadb", "rabbitmq"),
     processes=(SERVER, DHCP_AGENT, L2_AGENT, L3_AGENT, METADATA_AGENT),
+    configure=_configure,
+    jobs=_jobs,
 )

@@ -5,6 +5,13 @@ host's network as in Kolla and Fuel-CCP. Guests belong to systemd-machined's sli
 outside of the pod's own group, so that the pod's limits do not touch them.
 """
 
+from __future__ import annotations
+
+from components.openstack import accounts
+from components.openstack.config import sections
+from components.openstack.config.layers import ConfigFile, Layer, Level, Secret, Section, TextFile, WrittenFile
+from components.openstack.config.uwsgi import uwsgi
+from components.openstack.config.wiring import Wiring
 from components.openstack.definition import (
     AMQP,
     Container,
@@ -12,6 +19,7 @@ from components.openstack.definition import (
     File,
     HostPath,
     Http,
+    JobDefinition,
     Port,
     ProcessDefinition,
     ProjectDefinition,
@@ -99,6 +107,7 @@ COMPUTE = ProcessDefinition(
             host_paths=_SHARED_WITH_LIBVIRT,
             owns=("/var/lib/nova",),
             environment=(("LIBGUESTFS_BACKEND", "direct"),),
+            node_address=("OS_DEFAULT__MY_IP",),
             privileged=True,
         ),
         Container(
@@ -120,8 +129,102 @@ COMPUTE = ProcessDefinition(
     ),
 )
 
+_MANUAL = "https://docs.openstack.org/nova/2026.1/configuration/config.html"
+_WITHOUT_DATABASE = frozenset({"nova-compute"})
+"""Processes on computes: they reach the database through the conductor, and have no password of it."""
+
+_CELLS = """\
+set -e
+nova-manage api_db sync
+nova-manage cell_v2 map_cell0
+nova-manage db sync
+nova-manage cell_v2 list_cells | grep --quiet ' cell1 ' || nova-manage cell_v2 create_cell --name=cell1
+nova-manage db online_data_migrations
+"""
+"""Takes the connections from nova.conf: an argument would show their passwords to every process of the node."""
+
+
+def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
+    user = sections.service_user(wiring, "nova")
+    internal: Section = user | {"valid_interfaces": "internal"}
+    others = Layer(
+        Level.PROJECT,
+        _MANUAL,
+        {
+            "glance": {"valid_interfaces": "internal", "region_name": user["region_name"]},
+            "placement": internal,
+            "cinder": internal | {"catalog_info": "block-storage:cinder:internalURL"},
+            "neutron": internal
+            | {"service_metadata_proxy": True, "metadata_proxy_shared_secret": Secret("neutron/metadata")},
+            "service_user": user | {"send_service_user_token": True},
+            "vnc": {"enabled": False},
+            # During an update, old and new versions talk as the oldest one can.
+            "upgrade_levels": {"compute": "auto"},
+        },
+    )
+    scheduler = Layer(
+        Level.PROJECT,
+        "004, 5.4.3 ('at least 3 worker threads')",
+        {"scheduler": {"workers": wiring.workers("nova-scheduler", least=3), "discover_hosts_in_cells_interval": 300}},
+    )
+    conductor = Layer(
+        Level.ARCHITECTURE,
+        "cores requested by nova-conductor (blueprint/plan/sizing.yaml)",
+        {"conductor": {"workers": wiring.workers("nova-conductor")}},
+    )
+    guests = Layer(
+        Level.PROJECT,
+        _MANUAL,
+        {
+            "DEFAULT": {"compute_driver": "libvirt.LibvirtDriver", "state_path": "/var/lib/nova"},
+            "libvirt": {"virt_type": "kvm", "connection_uri": "qemu:///system"},
+        },
+    )
+    layers = [
+        others,
+        sections.messaging(wiring, "nova"),
+        sections.authentication(wiring, "nova"),
+        sections.locks("nova"),
+        sections.behind_a_proxy(),
+    ]
+    if name in _WITHOUT_DATABASE:
+        layers.append(guests)
+    else:
+        databases = [
+            sections.database(wiring, "nova", "nova"),
+            sections.database(wiring, "nova", "nova_api", section="api_database"),
+        ]
+        layers += [scheduler, conductor, *databases]
+    return (
+        ConfigFile("nova.conf", "ini", tuple(layers), fragment="/etc/nova/nova.conf.d/secrets.conf"),
+        uwsgi(wiring, "nova-api", "nova-api-uwsgi.ini", "nova.wsgi.osapi_compute", 8774),
+        uwsgi(wiring, "nova-api", "nova-metadata-uwsgi.ini", "nova.wsgi.metadata", 8775),
+        ConfigFile("libvirtd.conf", "flat", (Layer(Level.PROJECT, _MANUAL, {"": {"listen_tcp": 0, "listen_tls": 0}}),)),
+    )
+
+
+def _jobs(wiring: Wiring) -> tuple[JobDefinition, ...]:
+    endpoint = accounts.Endpoint("compute", "nova", wiring.url("nova-api", "/v2.1"))
+    cells = JobDefinition(
+        name="nova-cells",
+        image="nova-conductor",
+        user="nova",
+        command="bash /usr/local/bin/cells.sh",
+        written=(TextFile("cells.sh", (_CELLS,)),),
+        files=(CONFIGURATION, File("cells.sh", "/usr/local/bin/cells.sh")),
+    )
+    return (
+        accounts.databases(wiring, "nova"),
+        accounts.messaging(wiring, "nova"),
+        cells,
+        accounts.identity(wiring, "nova", (endpoint,)),
+    )
+
+
 PROJECT = ProjectDefinition(
     name="nova",
     needs=("keystone", "mariadb", "rabbitmq", "glance", "placement", "neutron"),
     processes=(API, SCHEDULER, CONDUCTOR, COMPUTE),
+    configure=_configure,
+    jobs=_jobs,
 )

@@ -1,6 +1,24 @@
 """Placement: what nova-scheduler asks. In no table of source 004, which calls it 'work in progress' (004, 5.4.5)."""
 
-from components.openstack.definition import Container, File, Http, Port, ProcessDefinition, ProjectDefinition, Tcp
+from __future__ import annotations
+
+from components.openstack import accounts
+from components.openstack.config import sections
+from components.openstack.config.layers import ConfigFile, WrittenFile
+from components.openstack.config.uwsgi import uwsgi
+from components.openstack.config.wiring import Wiring
+from components.openstack.definition import (
+    Container,
+    File,
+    Http,
+    JobDefinition,
+    Port,
+    ProcessDefinition,
+    ProjectDefinition,
+    Tcp,
+)
+
+_CONFIGURATION = File("placement.conf", "/etc/placement/placement.conf")
 
 API = ProcessDefinition(
     name="placement-api",
@@ -18,15 +36,43 @@ API = ProcessDefinition(
             ready=Http("api"),
             alive=Tcp("api"),
             files=(
-                File("placement.conf", "/etc/placement/placement.conf"),
+                _CONFIGURATION,
                 File("placement-api-uwsgi.ini", "/etc/placement/placement-api-uwsgi.ini"),
             ),
         ),
     ),
 )
 
+
+def _configure(wiring: Wiring, _name: str) -> tuple[WrittenFile, ...]:
+    return (
+        ConfigFile(
+            "placement.conf",
+            "ini",
+            (
+                sections.database(wiring, "placement", section="placement_database"),
+                sections.authentication(wiring, "placement"),
+                sections.behind_a_proxy(),
+            ),
+            fragment="/etc/placement/placement.conf.d/secrets.conf",
+        ),
+        uwsgi(wiring, "placement-api", "placement-api-uwsgi.ini", "placement.wsgi.api", 8780),
+    )
+
+
+def _jobs(wiring: Wiring) -> tuple[JobDefinition, ...]:
+    endpoint = accounts.Endpoint("placement", "placement", wiring.url("placement-api"))
+    return (
+        accounts.databases(wiring, "placement"),
+        accounts.manage("placement", "placement-api", "db-sync", "placement-manage db sync", (_CONFIGURATION,)),
+        accounts.identity(wiring, "placement", (endpoint,)),
+    )
+
+
 PROJECT = ProjectDefinition(
     name="placement",
     needs=("keystone", "mariadb"),
     processes=(API,),
+    configure=_configure,
+    jobs=_jobs,
 )

@@ -29,7 +29,6 @@ RABBITMQ = ProcessDefinition(
     kind="StatefulSet",
     uid=42439,
     claim=Claim(production=50, lab=5),
-    written=(CONFIGURATION,),
     grace=120,
     containers=(
         Container(
@@ -60,4 +59,5 @@ RABBITMQ = ProcessDefinition(
 PROJECT = ProjectDefinition(
     name="rabbitmq",
     processes=(RABBITMQ,),
+    configure=lambda _wiring, _process: (CONFIGURATION,),
 )

@@ -1,0 +1,119 @@
+"""Jobs that make what a project needs of the others: databases, a vhost, a user of Keystone with its endpoints.
+
+Each job may run again: it makes what is missing and gives every account its present password.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from components.openstack.config.layers import Secret, TextFile
+from components.openstack.config.wiring import DATABASES, REGION, Wiring
+from components.openstack.definition import MYSQL, File, JobDefinition
+
+_SCRIPTS = Path(__file__).parent / "scripts"
+_ADMINISTRATOR = "admin"
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """A service in Keystone's catalog."""
+
+    type: str
+    name: str
+    url: str
+
+
+def databases(wiring: Wiring, user: str) -> JobDefinition:
+    """Returns the job that makes a project's databases and the user that owns them."""
+    statements = "".join(
+        f"CREATE DATABASE IF NOT EXISTS {name} CHARACTER SET utf8mb4;\n"
+        f"GRANT ALL PRIVILEGES ON {name}.* TO '{user}'@'%';\n"
+        for name in DATABASES[user]
+    )
+    account = Secret(
+        f"{user}/database",
+        f"CREATE USER IF NOT EXISTS '{user}'@'%';\nALTER USER '{user}'@'%' IDENTIFIED BY '{{}}';\n",
+    )
+    client = ("[client]\nuser = root\nhost = ", wiring.host("proxysql"), f"\nport = {MYSQL}\npassword = ")
+    return JobDefinition(
+        name=f"{user}-databases",
+        image="mariadb-server",
+        user="mysql",
+        command="bash /usr/local/bin/databases.sh",
+        written=(
+            TextFile("databases.sh", ("exec mariadb --defaults-file=/etc/mysql/client.cnf </etc/mysql/account.sql\n",)),
+            TextFile("account.sql", (account, statements)),
+            TextFile("client.cnf", (*client, Secret("mysqld/root"), "\n")),
+        ),
+        files=(
+            File("databases.sh", "/usr/local/bin/databases.sh"),
+            File("account.sql", "/etc/mysql/account.sql"),
+            File("client.cnf", "/etc/mysql/client.cnf"),
+        ),
+    )
+
+
+def messaging(wiring: Wiring, user: str) -> JobDefinition:
+    """Returns the job that makes a project's vhost and its user, through RabbitMQ's management API."""
+    document = {"user": user, "vhost": user, "members": wiring.members("rabbitmq")}
+    return JobDefinition(
+        name=f"{user}-messaging",
+        image="keystone",
+        user="keystone",
+        command="python3 /usr/local/bin/messaging_account.py /etc/quorate/account.json",
+        written=(
+            TextFile("messaging_account.py", (_script("messaging_account.py"),)),
+            TextFile("account.json", (_json(document),)),
+        ),
+        files=(
+            File("messaging_account.py", "/usr/local/bin/messaging_account.py"),
+            File("account.json", "/etc/quorate/account.json"),
+        ),
+        secrets=(("ADMIN_PASSWORD", Secret("rabbitmq/admin")), ("PASSWORD", Secret(f"{user}/messaging"))),
+    )
+
+
+def identity(
+    wiring: Wiring, user: str, endpoints: Sequence[Endpoint], roles: Sequence[str] = ("admin", "service")
+) -> JobDefinition:
+    """Returns the job that makes a service's user, its roles, and its endpoints in the catalog."""
+    document: Mapping[str, object] = {
+        "url": wiring.url("keystone", "/v3"),
+        "region": REGION,
+        "user": user,
+        "roles": roles,
+        "services": [{"type": each.type, "name": each.name, "url": each.url} for each in endpoints],
+    }
+    return JobDefinition(
+        name=f"{user}-identity",
+        image="keystone",
+        user="keystone",
+        command="python3 /usr/local/bin/service_account.py /etc/quorate/account.json",
+        written=(
+            TextFile("service_account.py", (_script("service_account.py"),)),
+            TextFile("account.json", (_json(document),)),
+        ),
+        files=(
+            File("service_account.py", "/usr/local/bin/service_account.py"),
+            File("account.json", "/etc/quorate/account.json"),
+        ),
+        environment=(("OS_USERNAME", _ADMINISTRATOR),),
+        secrets=(("OS_PASSWORD", Secret("keystone/admin")), ("PASSWORD", Secret(f"{user}/identity"))),
+    )
+
+
+def manage(project: str, image: str, name: str, command: str, files: Sequence[File]) -> JobDefinition:
+    """Returns a job that runs a project's own tool with the project's files."""
+    return JobDefinition(name=f"{project}-{name}", image=image, user=project, command=command, files=tuple(files))
+
+
+def _script(name: str) -> str:
+    return (_SCRIPTS / name).read_text(encoding="utf-8")
+
+
+def _json(document: Mapping[str, object]) -> str:
+    return json.dumps(document, indent=2) + "\n"

@@ -1,0 +1,79 @@
+"""Sections that the configuration files of several OpenStack projects share.
+
+Option names are OpenStack's own. A source is a section of source 004 or a page of a manual.
+"""
+
+from __future__ import annotations
+
+from components.openstack.config.layers import Layer, Level, Secret, Section, Value
+from components.openstack.config.wiring import REGION, Wiring
+
+_DATABASE = "https://docs.openstack.org/oslo.db/2026.1/reference/opts.html"
+_MESSAGING = "https://docs.openstack.org/oslo.messaging/2026.1/configuration/opts.html"
+_MIDDLEWARE = "https://docs.openstack.org/keystonemiddleware/2026.1/middlewarearchitecture.html"
+
+
+def database(wiring: Wiring, user: str, name: str | None = None, section: str = "database") -> Layer:
+    """Returns the connection to a database, by default of the user's own name."""
+    options: Section = {
+        "connection": wiring.database(user, name or user),
+        # A member that leaves takes its connections along; ProxySQL closes idle ones after its own timeout.
+        "connection_recycle_time": 280,
+        "max_retries": -1,
+    }
+    return Layer(Level.PROJECT, _DATABASE, {section: options})
+
+
+def messaging(wiring: Wiring, user: str) -> Layer:
+    """Returns the connection to the project's own vhost. Queues survive the loss of a minority of the members."""
+    rabbit: Section = {
+        "rabbit_quorum_queue": True,
+        "rabbit_transient_quorum_queue": True,
+        "rabbit_stream_fanout": True,
+        "use_queue_manager": True,
+        # Seconds; a client on a lost node is noticed before its calls time out after 60.
+        "heartbeat_timeout_threshold": 30,
+    }
+    sections: dict[str, Section] = {
+        "DEFAULT": {"transport_url": wiring.messaging(user)},
+        "oslo_messaging_rabbit": rabbit,
+    }
+    return Layer(Level.PROJECT, _MESSAGING, sections)
+
+
+def service_user(wiring: Wiring, user: str) -> dict[str, Value]:
+    """Returns the options with which a project authenticates to Keystone."""
+    return {
+        "auth_type": "password",
+        "auth_url": wiring.url("keystone", "/v3"),
+        "username": user,
+        "password": Secret(f"{user}/identity"),
+        "user_domain_name": "Default",
+        "project_name": "service",
+        "project_domain_name": "Default",
+        "region_name": REGION,
+    }
+
+
+def authentication(wiring: Wiring, user: str) -> Layer:
+    """Returns how an API validates the tokens of its clients."""
+    options: Section = {
+        **service_user(wiring, user),
+        "www_authenticate_uri": wiring.url("keystone"),
+        "interface": "internal",
+        "service_token_roles": ("service",),
+        "service_token_roles_required": True,
+    }
+    return Layer(Level.PROJECT, _MIDDLEWARE, {"keystone_authtoken": options})
+
+
+def locks(project: str) -> Layer:
+    """Returns the directory of locks between the processes of one pod."""
+    source = "https://docs.openstack.org/oslo.concurrency/2026.1/configuration/index.html"
+    return Layer(Level.PROJECT, source, {"oslo_concurrency": {"lock_path": f"/var/lib/{project}/locks"}})
+
+
+def behind_a_proxy() -> Layer:
+    """Returns that an API takes scheme and address of its client from the entry's headers."""
+    source = "https://docs.openstack.org/oslo.middleware/2026.1/reference/opts.html"
+    return Layer(Level.PROJECT, source, {"oslo_middleware": {"enable_proxy_headers_parsing": True}})

@@ -1,0 +1,90 @@
+"""What the configuration of one process says about the others: names, addresses, accounts and sizes.
+
+Names are those of the Services in the environment's namespace, so that a pod that moves changes no configuration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from blueprint.plan.planner import Plan
+from components.openstack.config.layers import Secret
+from components.openstack.definition import AMQP, MYSQL
+
+REGION = "RegionOne"
+"""Keystone's own default for a cloud of one region."""
+
+PORTS = {
+    "keystone": 5000,
+    "glance-api": 9292,
+    "placement-api": 8780,
+    "nova-api": 8774,
+    "neutron-server": 9696,
+    "cinder-api": 8776,
+    "horizon": 80,
+}
+"""Ports of the Services that have an API."""
+
+DATABASES = {
+    "keystone": ("keystone",),
+    "glance": ("glance",),
+    "placement": ("placement",),
+    "nova": ("nova_api", "nova_cell0", "nova"),
+    "neutron": ("neutron",),
+    "cinder": ("cinder",),
+}
+"""Databases by the account that owns them. ProxySQL knows these accounts, and each is a project's name."""
+
+
+@dataclass(frozen=True)
+class Wiring:
+    """The parts of a plan that configurations depend on."""
+
+    environment: str
+    size: int
+    """Computes that the reference architecture is for: 100, 300, 500 or 1000."""
+    instances: Mapping[str, int]
+    """Instances by process, for every process of the stack."""
+    cores: Mapping[str, float]
+    """Cores that an instance requests, by process."""
+
+    def host(self, process: str) -> str:
+        """Returns the name of a process's Service."""
+        return f"{process}.{self.environment}.svc"
+
+    def url(self, process: str, path: str = "") -> str:
+        """Returns the internal URL of a process with an API."""
+        return f"http://{self.host(process)}:{PORTS[process]}{path}"
+
+    def members(self, process: str) -> tuple[str, ...]:
+        """Returns the stable names of a StatefulSet's members."""
+        domain = self.host(f"{process}-members")
+        return tuple(f"{process}-{ordinal}.{domain}" for ordinal in range(self.instances[process]))
+
+    def has(self, process: str) -> bool:
+        """Whether the stack runs the process."""
+        return bool(self.instances.get(process))
+
+    def database(self, user: str, name: str) -> Secret:
+        """Returns the SQLAlchemy URL of a database. Clients reach Galera through ProxySQL."""
+        return Secret(f"{user}/database", f"mysql+pymysql://{user}:{{}}@{self.host('proxysql')}:{MYSQL}/{name}")
+
+    def messaging(self, user: str) -> Secret:
+        """Returns the transport URL of a project's own vhost, with every member of RabbitMQ."""
+        members = ",".join(f"{user}:{{}}@{member}:{AMQP}" for member in self.members("rabbitmq"))
+        return Secret(f"{user}/messaging", f"rabbit://{members}/{user}")
+
+    def workers(self, process: str, least: int = 2) -> int:
+        """Returns the worker processes of an instance: one for each core that it requests, at least `least`."""
+        return max(least, round(self.cores[process]))
+
+
+def wiring(plan: Plan, environment: str) -> Wiring:
+    """Returns the wiring of a plan."""
+    return Wiring(
+        environment,
+        plan.architecture.computes,
+        {process.name: process.instances for process in plan.processes},
+        {process.name: plan.sizes[process.name].cpu_m / 1000 for process in plan.processes},
+    )

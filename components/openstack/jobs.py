@@ -1,0 +1,161 @@
+"""Jobs: work that must be done before the processes of a project start.
+
+A Job cannot be changed, so its name follows its content: other content is another Job, and the same content is done.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pulumi
+from pulumi_kubernetes.batch import v1 as batch
+from pulumi_kubernetes.core import v1 as core
+from pulumi_kubernetes.meta import v1 as meta
+
+import contract
+from blueprint.plan.layout import ServicePlan
+from blueprint.stackfile.settings import Settings
+from components.openstack import affinity, images, kolla, labels, storage
+from components.openstack.config.layers import Reveal
+from components.openstack.definition import JobDefinition, ProjectDefinition
+from components.openstack.scope import Scope
+
+ATTEMPTS = 6
+"""Kubernetes' own default; it waits 10, 20, 40, … seconds between two attempts."""
+RESOURCES = {"requests": {"cpu": "100m", "memory": "256Mi"}, "limits": {"memory": "1Gi"}}
+"""Of any job. A project figure, unmeasured."""
+
+
+@dataclass(frozen=True)
+class JobArgs:
+    """A job of a project, and where it runs."""
+
+    definition: JobDefinition
+    project: ProjectDefinition
+    placement: ServicePlan
+    """The project's first process: jobs run on its pools."""
+    settings: Settings
+    scope: Scope
+
+    @property
+    def files(self) -> kolla.FileSet:
+        """Its own files and those of the project."""
+        project = self.project.configure(self.scope.wiring, self.definition.name)
+        wanted = {file.name for file in self.definition.files}
+        return kolla.FileSet((*self.definition.written, *(file for file in project if file.name in wanted)))
+
+
+def job(name: str, args: JobArgs, opts: pulumi.ResourceOptions) -> batch.Job:
+    """Makes a Job with its ConfigMap and its Secret object."""
+    data = kolla.job_data(args.definition, args.files)
+    before: list[pulumi.Resource] = [
+        core.ConfigMap(f"{name}-kolla", metadata=_metadata(args, _config_name(args)), data=data, opts=opts)
+    ]
+    if _secret_names(args):
+        written = args.scope.keyring.written(lambda reveal: _secret_data(args, reveal))
+        metadata = _metadata(args, _secret_name(args))
+        before.append(
+            core.Secret(f"{name}-secrets", metadata=metadata, string_data=written, opts=args.scope.for_secrets(opts))
+        )
+    spec = batch.JobSpecArgs(backoff_limit=ATTEMPTS, template=_template(args))
+    opts = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(depends_on=before))
+    return batch.Job(
+        name, metadata=_metadata(args, f"{args.definition.name}-{_digest(args, data)}"), spec=spec, opts=opts
+    )
+
+
+def _metadata(args: JobArgs, name: str) -> meta.ObjectMetaArgs:
+    return meta.ObjectMetaArgs(name=name, namespace=args.scope.environment, labels=_labels(args))
+
+
+def _labels(args: JobArgs) -> dict[str, str]:
+    return labels.named(args.definition.name, args.project.name)
+
+
+def _config_name(args: JobArgs) -> str:
+    return f"{args.definition.name}-kolla"
+
+
+def _secret_name(args: JobArgs) -> str:
+    return f"{args.definition.name}-secrets"
+
+
+def _secret_names(args: JobArgs) -> frozenset[str]:
+    return args.files.secret_names() | {secret.name for _, secret in args.definition.secrets}
+
+
+def _secret_data(args: JobArgs, reveal: Reveal) -> dict[str, str]:
+    """Returns its files with secrets, and its variables under their own names."""
+    return args.files.secret(reveal) | {
+        variable: secret.revealed(reveal) for variable, secret in args.definition.secrets
+    }
+
+
+def _digest(args: JobArgs, data: dict[str, str]) -> str:
+    """Returns what changes with the job: image, files, variables, and the generations of its secrets."""
+    generations = {name: args.scope.keyring.generation(name) for name in sorted(_secret_names(args))}
+    content = [_image(args), data, args.definition.environment, generations]
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:10]
+
+
+def _image(args: JobArgs) -> str:
+    return images.kolla_reference(args.definition.image, args.settings)
+
+
+def _template(args: JobArgs) -> core.PodTemplateSpecArgs:
+    copied = args.files.copied(args.definition.files)
+    mounted = [core.KeyToPathArgs(key="config.json", path="config.json"), *_items(copied, kolla.DIRECTORY)]
+    volumes = [
+        core.VolumeArgs(name="kolla", config_map=core.ConfigMapVolumeSourceArgs(name=_config_name(args), items=mounted))
+    ]
+    mounts = [core.VolumeMountArgs(name="kolla", mount_path=kolla.DIRECTORY, read_only=True)]
+    if secret := _items(copied, kolla.SECRETS):
+        source = core.SecretVolumeSourceArgs(secret_name=_secret_name(args), items=secret)
+        volumes.append(core.VolumeArgs(name="secrets", secret=source))
+        mounts.append(core.VolumeMountArgs(name="secrets", mount_path=kolla.SECRETS, read_only=True))
+    container = core.ContainerArgs(
+        name=args.definition.name,
+        image=_image(args),
+        image_pull_policy="IfNotPresent",
+        env=_environment(args),
+        resources=core.ResourceRequirementsArgs(requests=RESOURCES["requests"], limits=RESOURCES["limits"]),
+        security_context=core.SecurityContextArgs(seccomp_profile=core.SeccompProfileArgs(type="RuntimeDefault")),
+        volume_mounts=mounts,
+    )
+    return core.PodTemplateSpecArgs(
+        # Where the project's own row may run, its jobs may.
+        metadata=meta.ObjectMetaArgs(labels=_labels(args), annotations={contract.COMPANION_OF: args.placement.row}),
+        spec=core.PodSpecArgs(
+            automount_service_account_token=False,
+            enable_service_links=False,
+            restart_policy="OnFailure",
+            priority_class_name=storage.priority(args.scope.environment, quorum=False),
+            affinity=affinity.on_pools(args.placement),
+            tolerations=affinity.tolerations(args.placement),
+            containers=[container],
+            volumes=volumes,
+        ),
+    )
+
+
+def _items(copied: Sequence[kolla.Copied], directory: str) -> list[core.KeyToPathArgs]:
+    return [core.KeyToPathArgs(key=each.name, path=each.name) for each in copied if each.directory == directory]
+
+
+def _environment(args: JobArgs) -> list[core.EnvVarArgs]:
+    fixed = (("KOLLA_CONFIG_STRATEGY", kolla.STRATEGY), *args.definition.environment)
+    return [
+        *(core.EnvVarArgs(name=name, value=value) for name, value in fixed),
+        *(
+            core.EnvVarArgs(
+                name=variable,
+                value_from=core.EnvVarSourceArgs(
+                    secret_key_ref=core.SecretKeySelectorArgs(name=_secret_name(args), key=variable)
+                ),
+            )
+            for variable, _ in args.definition.secrets
+        ),
+    ]

@@ -1,0 +1,59 @@
+"""Makes a vhost of RabbitMQ and the user that owns it, or gives an existing user its present password.
+
+Runs in a Job, with the standard library alone. Argument: a JSON file with `user`, `vhost` and `members`. Environment:
+ADMIN_PASSWORD, of RabbitMQ's administrator, and PASSWORD, of the user.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import sys
+import urllib.parse
+import urllib.request
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+MANAGEMENT = 15672
+TIMEOUT = 10
+
+
+def main() -> None:
+    """Makes the account that the file asks for."""
+    account: dict[str, Any] = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
+    user, vhost = urllib.parse.quote(account["user"], safe=""), urllib.parse.quote(account["vhost"], safe="")
+    member = first_that_answers(account["members"])
+    send(member, f"vhosts/{vhost}", {"default_queue_type": "quorum"})
+    send(member, f"users/{user}", {"password": os.environ["PASSWORD"], "tags": ""})
+    send(member, f"permissions/{vhost}/{user}", {"configure": ".*", "write": ".*", "read": ".*"})
+    print(f"vhost {account['vhost']} belongs to user {account['user']}")
+
+
+def first_that_answers(members: Sequence[str]) -> str:
+    """Returns a member that answers: any member takes changes for the whole cluster."""
+    reasons: list[str] = []
+    for member in members:
+        try:
+            send(member, "overview")
+        except OSError as reason:
+            reasons.append(f"{member}: {reason}")
+        else:
+            return member
+    sys.exit("no member of RabbitMQ answers: " + "; ".join(reasons))
+
+
+def send(member: str, path: str, document: dict[str, Any] | None = None) -> None:
+    """Reads, or writes a document. Raises OSError if the member does not answer or refuses."""
+    credentials = base64.b64encode(f"admin:{os.environ['ADMIN_PASSWORD']}".encode()).decode()
+    headers = {"Authorization": f"Basic {credentials}", "Content-Type": "application/json"}
+    body = None if document is None else json.dumps(document).encode()
+    url = f"http://{member}:{MANAGEMENT}/api/{path}"
+    request = urllib.request.Request(url, body, headers, method="PUT" if body else "GET")
+    with urllib.request.urlopen(request, timeout=TIMEOUT) as answer:
+        answer.read()
+
+
+if __name__ == "__main__":
+    main()
