@@ -124,6 +124,7 @@ def measure(root: Path, engine: Engine, name: str, repeat: int) -> Row:
 def _deploy(operation: Operation) -> int:
     """Runs the first `up` and returns the number of resources."""
     operation.open(keep_secrets=False)
+    operation.give_root_secret(secrets.token_urlsafe(48))
     log = operation.workspace.directory / "up.log"
     result = operation.run("up", output=log)
     if result.was_interrupted:

@@ -133,6 +133,17 @@ def engine() -> dict[str, str]:
     }
 
 
+ROOT_SECRET = {"secure": "v1:zHbf1zontYLM7niw:tlFOZHYItiVES5aseeFDaj7rP7idIAVvKVUR0vpENgjNMnNsJKDZIQ=="}
+"""'root secret of the tests', encrypted with the passphrase 'test' and the salt below."""
+_SALT = "v1:ObUQYJs4eYY=:v1:KyHuztbwt0mUjVu+:GpcAVqk5cp87iuc/EiTFoZNGFOIJeQ=="
+
+
+def with_root_secret(text: str) -> str:
+    """The text of a stack file with a root secret that the engine of the tests can decrypt."""
+    secret = f"  quorate:rootSecret: {json.dumps(ROOT_SECRET)}\n"
+    return f"encryptionsalt: {_SALT}\n" + text.replace("\nconfig:\n", f"\nconfig:\n{secret}", 1)
+
+
 def open_project(directory: Path, stack: str, engine: dict[str, str], source: Path) -> Project:
     """A project of the program as it stands here, with a copy of a stack file: the engine writes into it."""
     (directory / "state").mkdir(parents=True)
@@ -140,7 +151,7 @@ def open_project(directory: Path, stack: str, engine: dict[str, str], source: Pa
         (directory / name).symlink_to(ROOT / name)
     environment = engine | {"PULUMI_BACKEND_URL": (directory / "state").as_uri()}
     project = Project(directory, stack, environment)
-    shutil.copy(source, project.stack_file)
+    project.stack_file.write_text(with_root_secret(source.read_text(encoding="utf-8")), encoding="utf-8")
     done = project.run("stack", "init", "--no-select")
     assert done.code == 0, done.output
     return project

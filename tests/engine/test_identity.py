@@ -21,7 +21,7 @@ from changes.change import Kind, Level, worst
 from changes.compare import changes
 from changes.inputs import resources
 from policy.facts.resource import Resource
-from tests.engine.conftest import Done, Project, open_project
+from tests.engine.conftest import ROOT_SECRET, Done, Project, open_project
 from tests.engine.test_history import PACK, violations
 
 FOLDER = Path(__file__).parent.parent / "data" / "identity"
@@ -50,7 +50,7 @@ def _moved_up(pattern: dict[str, Any]) -> Iterator[dict[str, Any]]:
 def written(project: Project, name: str) -> Project:
     """The project with that stack file; what the engine wrote into the old one stays."""
     document = yaml.safe_load(project.stack_file.read_text(encoding="utf-8"))
-    document["config"] = stack_file(name)["config"]
+    document["config"] = {**stack_file(name)["config"], "quorate:rootSecret": ROOT_SECRET}
     project.stack_file.write_text(yaml.safe_dump(document), encoding="utf-8")
     return project
 
