@@ -239,7 +239,7 @@ def test_kolla_containers_find_their_configuration(plan: Plan, manifests: Manife
         for container in found["containers"]:
             if "/ceph/" in container["image"]:
                 continue
-            environment = {variable["name"]: variable["value"] for variable in container["env"]}
+            environment = {variable["name"]: variable.get("value") for variable in container["env"]}
             assert environment["KOLLA_CONFIG_STRATEGY"] == "COPY_ALWAYS"
             assert "KOLLA_BOOTSTRAP" not in environment, "it counts as set, even empty"
             (mount,) = [m for m in container["volumeMounts"] if m["mountPath"] == "/var/lib/kolla/config_files"]
