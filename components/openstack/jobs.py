@@ -11,13 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pulumi
-from pulumi_kubernetes.batch import v1 as batch
-from pulumi_kubernetes.core import v1 as core
-from pulumi_kubernetes.meta import v1 as meta
 
 import contract
 from blueprint.plan.layout import ServicePlan
 from blueprint.stackfile.settings import Settings
+from components.kubernetes_api import batch, core, meta
 from components.openstack import affinity, images, kolla, labels, storage
 from components.openstack.config.layers import Reveal
 from components.openstack.definition import JobDefinition, ProjectDefinition
