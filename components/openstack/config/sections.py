@@ -51,7 +51,6 @@ def service_user(wiring: Wiring, user: str) -> dict[str, Value]:
         "user_domain_name": "Default",
         "project_name": "service",
         "project_domain_name": "Default",
-        "region_name": REGION,
     }
 
 
@@ -59,6 +58,7 @@ def authentication(wiring: Wiring, user: str) -> Layer:
     """Returns how an API validates the tokens of its clients."""
     options: Section = {
         **service_user(wiring, user),
+        "region_name": REGION,
         "www_authenticate_uri": wiring.url("keystone"),
         "interface": "internal",
         "service_token_roles": ("service",),

@@ -6,7 +6,7 @@ from components.openstack import accounts
 from components.openstack.config import sections
 from components.openstack.config.layers import ConfigFile, Layer, Level, WrittenFile
 from components.openstack.config.uwsgi import uwsgi
-from components.openstack.config.wiring import Wiring
+from components.openstack.config.wiring import REGION, Wiring
 from components.openstack.definition import (
     AMQP,
     Container,
@@ -87,7 +87,7 @@ def _configure(wiring: Wiring, _name: str) -> tuple[WrittenFile, ...]:
                 "rbd_max_clone_depth": 5,
                 "report_discard_supported": True,
             },
-            "nova": sections.service_user(wiring, "cinder") | {"interface": "internal"},
+            "nova": sections.service_user(wiring, "cinder") | {"region_name": REGION, "interface": "internal"},
             "service_user": {"send_service_user_token": True} | sections.service_user(wiring, "cinder"),
         },
     )

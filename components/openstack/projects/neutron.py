@@ -10,7 +10,7 @@ from components.openstack import accounts
 from components.openstack.config import sections
 from components.openstack.config.layers import ConfigFile, Layer, Level, Secret, Section, WrittenFile
 from components.openstack.config.uwsgi import uwsgi
-from components.openstack.config.wiring import Wiring
+from components.openstack.config.wiring import REGION, Wiring
 from components.openstack.definition import (
     AMQP,
     MYSQL,
@@ -202,7 +202,7 @@ def _neutron_conf(wiring: Wiring, name: str) -> ConfigFile:
     ]
     if name not in _WITHOUT_DATABASE:
         workers: Section = {"rpc_workers": wiring.workers("neutron-server")}
-        user = sections.service_user(wiring, "neutron") | {"endpoint_type": "internal"}
+        user = sections.service_user(wiring, "neutron") | {"region_name": REGION, "endpoint_type": "internal"}
         layers += [
             Layer(
                 Level.ARCHITECTURE,
@@ -223,7 +223,7 @@ def _plugin_files() -> tuple[ConfigFile, ...]:
     ml2: dict[str, Section] = {
         "ml2": {
             "type_drivers": ("flat", "vlan", "vxlan"),
-            "tenant_network_types": ("vxlan",),
+            "project_network_types": ("vxlan",),
             "mechanism_drivers": ("openvswitch", "l2population"),
             "extension_drivers": ("port_security",),
         },

@@ -11,7 +11,7 @@ from components.openstack import accounts
 from components.openstack.config import sections
 from components.openstack.config.layers import ConfigFile, Layer, Level, Secret, Section, TextFile, WrittenFile
 from components.openstack.config.uwsgi import uwsgi
-from components.openstack.config.wiring import Wiring
+from components.openstack.config.wiring import REGION, Wiring
 from components.openstack.definition import (
     AMQP,
     Container,
@@ -146,14 +146,14 @@ nova-manage db online_data_migrations
 
 def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
     user = sections.service_user(wiring, "nova")
-    internal: Section = user | {"valid_interfaces": "internal"}
+    internal: Section = user | {"region_name": REGION, "valid_interfaces": ("internal",)}
     others = Layer(
         Level.PROJECT,
         _MANUAL,
         {
-            "glance": {"valid_interfaces": "internal", "region_name": user["region_name"]},
+            "glance": {"region_name": REGION, "valid_interfaces": ("internal",)},
             "placement": internal,
-            "cinder": internal | {"catalog_info": "block-storage:cinder:internalURL"},
+            "cinder": user | {"os_region_name": REGION, "catalog_info": "block-storage:cinder:internalURL"},
             "neutron": internal
             | {"service_metadata_proxy": True, "metadata_proxy_shared_secret": Secret("neutron/metadata")},
             "service_user": user | {"send_service_user_token": True},
