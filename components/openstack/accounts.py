@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from components.openstack.config.layers import Secret, TextFile
+from components.openstack.config.ports import MYSQL
 from components.openstack.config.wiring import DATABASES, REGION, Wiring
-from components.openstack.definition import MYSQL, File, JobDefinition
+from components.openstack.definition import File, JobDefinition
 
 _SCRIPTS = Path(__file__).parent / "scripts"
 _ADMINISTRATOR = "admin"

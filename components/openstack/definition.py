@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 
 Kind = Literal["Deployment", "StatefulSet", "DaemonSet"]
 
-AMQP = 5672
-MYSQL = 3306
-
 
 @dataclass(frozen=True)
 class Port:

@@ -10,21 +10,10 @@ from dataclasses import dataclass
 
 from blueprint.plan.planner import Plan
 from components.openstack.config.layers import Secret
-from components.openstack.definition import AMQP, MYSQL
+from components.openstack.config.ports import AMQP, APIS, MYSQL
 
 REGION = "RegionOne"
 """Keystone's own default for a cloud of one region."""
-
-PORTS = {
-    "keystone": 5000,
-    "glance-api": 9292,
-    "placement-api": 8780,
-    "nova-api": 8774,
-    "neutron-server": 9696,
-    "cinder-api": 8776,
-    "horizon": 80,
-}
-"""Ports of the Services that have an API."""
 
 DATABASES = {
     "keystone": ("keystone",),
@@ -55,7 +44,7 @@ class Wiring:
 
     def url(self, process: str, path: str = "") -> str:
         """Returns the internal URL of a process with an API."""
-        return f"http://{self.host(process)}:{PORTS[process]}{path}"
+        return f"http://{self.host(process)}:{APIS[process]}{path}"
 
     def members(self, process: str) -> tuple[str, ...]:
         """Returns the stable names of a StatefulSet's members."""

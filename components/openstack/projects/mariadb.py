@@ -5,8 +5,8 @@ changing its configuration restarts no member of the database.
 """
 
 from components.openstack.config.layers import ConfigFile, Layer, Level
+from components.openstack.config.ports import MYSQL
 from components.openstack.definition import (
-    MYSQL,
     Claim,
     Container,
     Exec,

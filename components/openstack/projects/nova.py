@@ -10,10 +10,10 @@ from __future__ import annotations
 from components.openstack import accounts
 from components.openstack.config import sections
 from components.openstack.config.layers import ConfigFile, Layer, Level, Secret, Section, TextFile, WrittenFile
+from components.openstack.config.ports import AMQP
 from components.openstack.config.uwsgi import uwsgi
 from components.openstack.config.wiring import REGION, Wiring
 from components.openstack.definition import (
-    AMQP,
     Container,
     Exec,
     File,

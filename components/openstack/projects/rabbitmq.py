@@ -1,8 +1,8 @@
 """RabbitMQ: messages, in quorum queues. Its tables say no load balancer: clients know every member."""
 
 from components.openstack.config.layers import ConfigFile, Layer, Level
+from components.openstack.config.ports import AMQP
 from components.openstack.definition import (
-    AMQP,
     Claim,
     Container,
     Exec,

@@ -1,0 +1,15 @@
+"""Ports that processes of several projects connect to."""
+
+AMQP = 5672
+MYSQL = 3306
+
+APIS = {
+    "keystone": 5000,
+    "glance-api": 9292,
+    "placement-api": 8780,
+    "nova-api": 8774,
+    "neutron-server": 9696,
+    "cinder-api": 8776,
+    "horizon": 80,
+}
+"""Ports of the Services that have an API, by process."""
