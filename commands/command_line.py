@@ -132,11 +132,22 @@ def preview(stack: StackOption = "dev") -> int:
 
 
 @_command
-def up(stack: StackOption = "dev") -> int:
+def up(
+    stack: StackOption = "dev",
+    refresh_first: Annotated[bool, typer.Option("--refresh", help="Refresh the state first.")] = False,
+) -> int:
     """Deploy a stack if its preview passes the policy pack."""
     from commands import deployment
 
-    return deployment.up(_clone(), stack)
+    return deployment.up(_clone(), stack, refresh_first=refresh_first)
+
+
+@_command
+def refresh(stack: StackOption = "dev") -> int:
+    """Compare the rendered files with the state, and record what differs for the next `up`."""
+    from commands import deployment
+
+    return deployment.refresh(_clone(), stack)
 
 
 @_command

@@ -1,4 +1,4 @@
-"""`quorate up`, `preview`, `audit` and `destroy`: runs the engine on a validated stack and reports the result."""
+"""`quorate up`, `refresh`, `preview`, `audit` and `destroy`: runs the engine on a validated stack and reports the result."""
 
 from __future__ import annotations
 
@@ -22,11 +22,15 @@ from toolchain.progress import UserError, duration
 CHANGES = {"create": "created", "update": "updated", "replace": "replaced", "delete": "deleted"}
 
 
-def up(root: Path, name: str) -> int:
+def up(root: Path, name: str, *, refresh_first: bool = False) -> int:
     """Deploys a stack if its preview passes the policy pack."""
     started = time.monotonic()
     with prepared("up", root, name) as operation:
         tree_check.write_again(operation)
+        if refresh_first:
+            result = operation.run("refresh")
+            if result.code or result.was_interrupted:
+                return failure("refresh", name, result)
         result = operation.run("up")
         if not result.code and not result.was_interrupted:
             tree_check.remember(operation)
@@ -38,6 +42,17 @@ def up(root: Path, name: str) -> int:
     audit_report.write(root, operation.stack, result.summary)
     file = operation.stack.file.relative_to(root)
     print(f"Next: inspect {tree}/, or edit {file} and run `make preview STACK={name}`.")
+    return 0
+
+
+def refresh(root: Path, name: str) -> int:
+    """Reads what the resources of a stack are now into its state, so that a preview shows what differs."""
+    with prepared("refresh", root, name) as operation:
+        tree_check.record(operation)
+        result = operation.run("refresh")
+    if result.code or result.was_interrupted:
+        return failure("refresh", name, result)
+    print(f"Next: `make preview STACK={name}` shows what differs, `make up STACK={name}` restores it.")
     return 0
 
 

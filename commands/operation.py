@@ -28,7 +28,11 @@ from commands.stack import ROOT_SECRET, Stack, Workspace
 from toolchain.engine import Engine
 from toolchain.progress import ProgramError, UserError, ending, run
 
-Verb = Literal["up", "preview", "destroy"]
+Verb = Literal["up", "refresh", "preview", "destroy"]
+
+OBJECTS = "**kubernetes:**"
+"""Pattern of the URNs of Kubernetes objects. In the target render, the Kubernetes provider cannot read them for a
+refresh, because it reads from a cluster only. commands/tree_check.py compares their files instead."""
 
 SOURCES = Path(__file__).resolve().parent.parent
 TERMINATION = (signal.SIGTERM, signal.SIGHUP)
@@ -113,7 +117,9 @@ class Operation:
         options = ["--stack", self.stack.name, "--config-file", str(self.workspace.stack_file)]
         if verb != "preview":
             options += ["--yes"]
-        if verb != "destroy" and self.pack:
+        if verb == "refresh" and self.stack.target == "render":
+            options += ["--exclude", OBJECTS]
+        if verb in ("up", "preview") and self.pack:
             options += ["--policy-pack", self.pack]
         environment = {**self.environment(), "PULUMI_DEBUG_COMMANDS": "true"}  # the event log is a debug option
         with listening() as (pipe, summary):

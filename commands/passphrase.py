@@ -18,7 +18,7 @@ from commands.stack import Stack, Workspace, default_backend
 from files import atomic
 from toolchain.progress import UserError
 
-Command = Literal["up", "destroy", "preview", "audit"]
+Command = Literal["up", "refresh", "destroy", "preview", "audit"]
 VALUE, FILE = "PULUMI_CONFIG_PASSPHRASE", "PULUMI_CONFIG_PASSPHRASE_FILE"
 READ_ONLY = ("preview", "audit")
 

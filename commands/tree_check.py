@@ -10,10 +10,19 @@ from commands.operation import Operation
 
 def write_again(operation: Operation) -> None:
     """Reports files of the rendered tree that are missing or changed, and has the following `up` write them again."""
+    _record(operation, " and written again")
+
+
+def record(operation: Operation) -> None:
+    """The same for a command that does not write them: the next `up` or `pulumi up` does."""
+    _record(operation, f"; `make up STACK={operation.stack.name}` writes them again")
+
+
+def _record(operation: Operation, remedy: str) -> None:
     deployment, drift = _drift(operation)
     if drift and drift.files:
         operation.give_deployment(deployment)
-        print(f"{_count(drift)} and written again:\n{drift.report(_place(operation))}", flush=True)
+        print(f"{_count(drift)}{remedy}:\n{drift.report(_place(operation))}", flush=True)
 
 
 def warn(operation: Operation) -> None:

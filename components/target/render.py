@@ -33,8 +33,15 @@ class Render(Target):
 
 
 def _renderer(name: str, directory: PurePosixPath) -> kubernetes.Provider:
-    # An empty kubeconfig, since the SDK would take the user's own from the environment, and refuse it beside this.
-    return kubernetes.Provider(name, render_yaml_to_directory=str(directory), kubeconfig="")
+    # Written here, since the SDK would take them from the user's environment: it refuses a kubeconfig beside the
+    # directory, the second would drop every object from the state in a refresh, the third would ignore changes.
+    return kubernetes.Provider(
+        name,
+        render_yaml_to_directory=str(directory),
+        kubeconfig="",
+        delete_unreachable=False,
+        skip_update_unreachable=False,
+    )
 
 
 class RenderedTree(dynamic.Resource, module="quorate", name="Tree"):

@@ -53,10 +53,10 @@ class Clone:
     def build(self) -> Path:
         return self.root / "build" / self.stack
 
-    def start(self, verb: str) -> subprocess.Popen[str]:
+    def start(self, verb: str, *options: str) -> subprocess.Popen[str]:
         """Starts a command in a session of its own, so that a signal reaches only it."""
         return subprocess.Popen(
-            [sys.executable, "-c", COMMAND, verb, "--stack", self.stack],
+            [sys.executable, "-c", COMMAND, verb, *options, "--stack", self.stack],
             cwd=self.root,
             # Without the settings of this clone's activated environment.
             env={name: value for name, value in os.environ.items() if not name.startswith("PULUMI_")},
@@ -67,14 +67,14 @@ class Clone:
             start_new_session=True,
         )
 
-    def run(self, verb: str) -> Ended:
-        with self.start(verb) as process:
+    def run(self, verb: str, *options: str) -> Ended:
+        with self.start(verb, *options) as process:
             output, _ = process.communicate(timeout=600)
             return Ended(process.returncode, output)
 
-    def up(self) -> Ended:
+    def up(self, *options: str) -> Ended:
         """An `up` that is expected to succeed."""
-        done = self.run("up")
+        done = self.run("up", *options)
         assert done.code == 0, done.output
         return done
 
