@@ -97,7 +97,7 @@ def _numbers(body: str, pattern: str) -> list[str]:
     for part in body.split(","):
         match = _RANGE.fullmatch(part.strip())
         if not match:
-            raise ValueError(f"{where} is no range; write for example [01-09] or [1,3,5-7]")
+            raise ValueError(f"{where} is not a valid range; write for example [01-09] or [1,3,5-7]")
         first, last = match[1], match[2] or match[1]
         if int(last) < int(first):
             raise ValueError(f"{where} matches nothing, it runs backwards; write [{last}-{first}]")

@@ -1,4 +1,4 @@
-"""`quorate up`, `refresh`, `preview`, `audit` and `destroy`: runs the engine on a validated stack and reports the result."""
+"""`quorate up`, `refresh`, `preview`, `audit` and `destroy`: runs the engine on a validated stack."""
 
 from __future__ import annotations
 

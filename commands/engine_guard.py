@@ -1,8 +1,8 @@
 """Runs the engine for a command of Quorate, and interrupts it if the command is killed.
 
-The engine ends with its command: without the command, it would block on the event pipe, which nobody reads, and keep
-the stack's lock. The guard holds one end of a pipe to the command, so it notices the command's end whatever the cause.
-It then interrupts the engine, which completes its current steps, writes its state and releases its lock.
+The engine ends with its command: without the command, it would block on the event pipe, which has no reader then, and
+keep the stack's lock. The guard holds one end of a pipe to the command, so it notices the command's end, whatever the
+cause. It then interrupts the engine, which completes its current steps, writes its state and releases its lock.
 
 Called as `python -S -m commands.engine_guard DESCRIPTOR EVENTS RECORD DIRECTORY ENGINE ARGUMENT…`.
 """

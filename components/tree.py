@@ -233,7 +233,7 @@ def _write_whole(path: Path, text: str, mode: int) -> None:
 
 
 def _opener(path: str, flags: int) -> int:
-    """Opens a file that nobody else may read; makes its directories where they are missing."""
+    """Opens a file that only its owner may read; makes its directories where they are missing."""
     try:
         return os.open(path, flags, 0o600)
     except FileNotFoundError:

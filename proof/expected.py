@@ -52,7 +52,7 @@ class ExpectedRow:
 
     @property
     def failures_tolerated(self) -> int:
-        """Members that may fail at once; 0 for a quorum of one or two, and for a row that is no quorum."""
+        """Members that may fail at once; 0 for a quorum of one or two, and for a row that is not a quorum."""
         return failures_tolerated(self.instances or 0) if self.quorum else 0
 
     def may_use(self, node: Node) -> bool:

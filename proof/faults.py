@@ -5,7 +5,7 @@ pods are deleted. A quorum that tolerates the failure must keep its majority at 
 as far as it can, and the server is restored before the next one fails.
 
 A quorum of one or two members tolerates no failure, and a stack on one server loses everything with it. That is what
-such a stack was built as: the trial records the loss, and it is no finding. What was lost must still recover.
+such a stack was built as: the trial records the loss, and it is not a finding. What was lost must still recover.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ class _Echo(mocks.Mocks):
         return f"{args.name}-id", inputs
 
     def call(self, args: mocks.MockCallArgs) -> tuple[dict[Any, Any], list[tuple[str, str]] | None]:
-        raise AssertionError(f"{args.token} is called: components ask nobody anything")
+        raise AssertionError(f"{args.token} is called: components call no functions of providers")
 
 
 class _Recorder(mocks.MockMonitor):

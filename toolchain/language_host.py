@@ -248,7 +248,7 @@ class LanguageHost(service.LanguageRuntimeServicer):
 
 
 def wait_for_end(gone: threading.Event) -> None:
-    """Returns when the host shall end: it was told to, or the engine is no more.
+    """Returns when the host shall end: it was told to, or the engine has ended.
 
     The engine holds this process's standard input open for as long as it lives, so its end means that the engine
     was killed without a chance to say so.
@@ -293,6 +293,6 @@ def main(arguments: Sequence[str]) -> int:
 
 if __name__ == "__main__":
     code = main(sys.argv[1:])
-    # A call's thread may still wait for a child's last words; nobody listens any more.
+    # A call's thread may still wait for a child's last words; no one reads them any more.
     sys.stdout.flush()
     os._exit(code)

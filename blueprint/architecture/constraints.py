@@ -92,7 +92,7 @@ def _retired(file: str, architecture: Architecture) -> Iterator[Problem]:
             yield Problem(f"{file}, row {row.row}", f"{wrong}; write replaced_by: {entries[row.service]} in the row")
     for entry in architecture.retired:
         if entry.replaced_by not in alive:
-            wrong = f"'{entry.replaced_by}' is no service that runs{did_you_mean(entry.replaced_by, sorted(alive))}"
+            wrong = f"'{entry.replaced_by}' is not a service that runs{did_you_mean(entry.replaced_by, sorted(alive))}"
             yield Problem(f"{file}, retired {entry.service}", f"{wrong}; write one of: {', '.join(sorted(alive))}")
 
 
@@ -135,17 +135,18 @@ def _names(row: Row, by_service: Mapping[str, Row]) -> Iterator[str]:
     services = sorted(by_service)
     for name in row.admits:
         if name not in ("light", "any", *services):
-            yield f"admits '{name}', which is no service{did_you_mean(name, services)}; write light, any or a service"
+            hint = did_you_mean(name, services)
+            yield f"admits '{name}', which is not a service{hint}; write light, any or a service"
     for name in row.apart_from:
         if name not in services:
-            yield f"is apart from '{name}', which is no service{did_you_mean(name, services)}; write a service"
+            yield f"is apart from '{name}', which is not a service{did_you_mean(name, services)}; write a service"
     for name in row.beside:
         if name not in services:
             yield f"must be beside '{name}', which is not a service{did_you_mean(name, services)}; write a service"
     pools = [*(service for service in services if by_service[service].owner), *COMMON_POOLS]
     for name in row.runs_on:
         if name not in pools:
-            yield f"runs on '{name}', which is no pool{did_you_mean(name, pools)}; write one of: {', '.join(pools)}"
+            yield f"runs on '{name}', which is not a pool{did_you_mean(name, pools)}; write one of: {', '.join(pools)}"
 
 
 def _pools(row: Row, by_service: Mapping[str, Row]) -> Iterator[str]:

@@ -21,7 +21,7 @@ from contract import MASTER_POOL
 
 @dataclass(frozen=True)
 class Limit:
-    """Members that a quorum may have. One member alone is no quorum: a lab may have it, the policy pack judges it."""
+    """Members that a quorum may have. One member alone is not a quorum: a lab may have it, and rules report it."""
 
     most: int | None
     odd: bool

@@ -21,7 +21,7 @@ from blueprint.stackfile.settings import Settings
 from contract import COMPUTE_POOL, CONTROLLER_POOL, MASTER_POOL, MONITORING_POOL, STORAGE_POOL
 
 ORDER = (MASTER_POOL, CONTROLLER_POOL, COMPUTE_POOL, STORAGE_POOL, MONITORING_POOL)
-"""Roles in the order in which they form a pool's name; virt is none of them, as a host's own system runs no pods."""
+"""Roles in the order in which they form a pool's name; virt is not among them, as a host's own system runs no pods."""
 
 
 def is_small(settings: Settings, inventory: Sequence[Machine], architecture: Architecture) -> bool:

@@ -323,9 +323,7 @@ def _doubles(named: dict[str, list[str]], addressed: dict[str, list[str]]) -> It
     for name, keys in named.items():
         if len(keys) > 1:
             where = " and ".join(dict.fromkeys(keys))
-            yield Problem(
-                where, f"two machines are named '{name}'; name each once (a member counted twice is no member)"
-            )
+            yield Problem(where, f"two machines are named '{name}'; give each a name of its own")
     for address, names in addressed.items():
         if len(names) > 1 and len(set(names)) > 1:
             yield Problem("quorate:servers", f"{' and '.join(names)} have one address, {address}; give each its own")

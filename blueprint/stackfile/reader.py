@@ -65,7 +65,7 @@ def secret_problems(configuration: Configuration) -> list[Problem]:
     for key, value in configuration.raw.items():
         encrypted = key in configuration.encrypted
         if encrypted and key not in SECRETS:
-            problems.append(Problem(f"{_PREFIX}{key}", "is encrypted, but is no secret; write it in clear text"))
+            problems.append(Problem(f"{_PREFIX}{key}", "is encrypted, but is not a secret; write it in clear text"))
         elif not encrypted and key in SECRETS:
             problems.append(_in_clear(f"{_PREFIX}{key}"))
         elif not encrypted:

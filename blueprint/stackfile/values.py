@@ -129,7 +129,7 @@ def _address(value: object, handler: Callable[[object], IPv4Address]) -> IPv4Add
 
 
 def _plain_value(value: object, handler: Callable[[object], Any]) -> Any:
-    """One error for a value that is none of the types, instead of one for each."""
+    """One error for a value that has none of the types, instead of one for each."""
     try:
         return handler(value)
     except ValidationError:

@@ -28,7 +28,7 @@ _TOKEN = re.compile(
 
 
 class PatternError(ValueError):
-    """An expression that cannot be used. The message says why, such as `is no regular expression: …`."""
+    """An expression that cannot be used. The message says why, such as `is not a valid regular expression: …`."""
 
 
 def compiled(text: str) -> tuple[re.Pattern[str], int]:
@@ -40,7 +40,7 @@ def compiled(text: str) -> tuple[re.Pattern[str], int]:
             warnings.simplefilter("ignore", FutureWarning)
             pattern = re.compile(text)
     except (re.error, OverflowError, RecursionError) as error:
-        raise PatternError(f"is no regular expression: {error}") from None
+        raise PatternError(f"is not a valid regular expression: {error}") from None
     return pattern, _ways(text)
 
 
@@ -51,7 +51,7 @@ def _ways(text: str) -> int:
         level, kind = levels[-1], token.lastgroup
         if kind in ("backreference", "special"):
             raise PatternError(
-                f"uses {token[0]}, which can take for ever; write it without look-around, flag or reference"
+                f"uses {token[0]}, which can take exponential time; write it without look-around, flag or reference"
             )
         if kind == "open":
             levels.append(_Level())

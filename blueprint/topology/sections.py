@@ -52,7 +52,7 @@ class _Sections:
     content: Section
     findings: list[Finding]
     broken: bool = field(init=False)
-    """Part of the file could not be read at all: what is missing then is no finding of its own."""
+    """Part of the file could not be read at all: what is missing then is not reported by itself."""
     ways: int = 0
     """Ways that the expressions under `nodes` can try so far."""
 
@@ -202,9 +202,9 @@ class _Sections:
                 continue
             close = closest(text, _PLACING, cutoff=0.85)
             if close:
-                self._error("unknown-key", text, f"is no section of a CCP file; write {close}")
+                self._error("unknown-key", text, f"is not a section of a CCP file; write {close}")
             else:
-                self._warn("unknown-key", text, "is no section of a CCP file and is not read; take it out")
+                self._warn("unknown-key", text, "is not a section of a CCP file and is not read; take it out")
 
     def _is_name(self, name: object, key: str) -> TypeGuard[str]:
         if isinstance(name, str) and name:

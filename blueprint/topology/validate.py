@@ -80,7 +80,7 @@ def _judge_definitions(topology: Topology, known: Catalogue) -> Iterator[Finding
     for name, service in topology.services.items():
         if service.definition not in known.services:
             hint = did_you_mean(service.definition, known.services)
-            message = f"{service.definition} is no definition that CCP has{hint}; write one, such as galera"
+            message = f"{service.definition} is not a definition that CCP has{hint}; write one, such as galera"
             yield Finding("undefined-service", "error", f"services.{name}.service_def", message)
 
 
@@ -104,7 +104,7 @@ def _judge_mappings(topology: Topology, known: Catalogue) -> Iterator[Finding]:
         for abstraction, target in service.mapping.items():
             if target not in topology.services and target not in known.services:
                 hint = did_you_mean(target, [*topology.services, *known.services])
-                message = f"{target} is no service{hint}; write services.{target}.service_def, or map to another"
+                message = f"{target} is not a service{hint}; write services.{target}.service_def, or map to another"
                 yield Finding("undefined-dependency", "error", f"services.{name}.mapping.{abstraction}", message)
 
 

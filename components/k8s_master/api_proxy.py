@@ -1,4 +1,4 @@
-"""The way from a worker to the API servers: nginx in a static pod on every machine that is no master (004, 5.5.5)."""
+"""The way from a worker to the API servers: nginx in a static pod on every machine but the masters (004, 5.5.5)."""
 
 from __future__ import annotations
 

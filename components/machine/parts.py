@@ -80,7 +80,7 @@ class Step:
 
     name: str
     does: str
-    """One line for whoever reads the script."""
+    """One line for the reader of the script."""
     check: str
     apply: str
     after: tuple[str, ...] = ()

@@ -39,7 +39,7 @@ def files(node: Node, template: str | None) -> dict[str, str]:
 def values(node: Node) -> Values:
     """What a template may use: whatever the stack says of the machine, and what it is known by."""
     if node.machine.vm is None:
-        raise ValueError(f"{node.name} is no virtual machine")
+        raise ValueError(f"{node.name} is not a virtual machine")
     said = node.machine.vm.model_dump(mode="json", exclude={"values", "roles", "name"})
     known = {
         "name": node.name,

@@ -272,7 +272,7 @@ def _first(*values: object) -> object:
 
 
 def _with(items: object, item: object) -> object:
-    """A list, or nothing, with one more item; a value that is no list stays as it is."""
+    """A list, or nothing, with one more item; a value that is not a list stays as it is."""
     if items is None:
         return [item]
     return [*cast("list[object]", items), item] if isinstance(items, list) else items

@@ -112,7 +112,7 @@ class Group:
 
     @property
     def kind(self) -> Quorum | None:
-        """None where it is no quorum that we know by itself: an architecture of a user's own may have one."""
+        """None if Quorate does not know it as a quorum by itself: a user's own architecture may."""
         if not self.workloads:
             return Quorum.ETCD
         known = (quorum_of(each) for each in self.workloads)

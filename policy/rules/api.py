@@ -80,7 +80,7 @@ def _in(resource: Resource, title: str, files: Mapping[str, str]) -> Iterator[Pr
 
 
 def _reaches_api(facts: Facts, machine: Machine) -> bool:
-    """Machines that are no masters, in a stack with masters; one without any files is described elsewhere."""
+    """Machines that are not masters, in a stack with masters; one without any files is described elsewhere."""
     return bool(facts.master_tiers) and not machine.is_master and bool(machine.files)
 
 

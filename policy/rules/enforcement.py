@@ -84,7 +84,7 @@ def _is_compute(node: Node) -> bool:
     since="0.3.0",
 )
 def lab_profile_fits(facts: Facts, _stack: Stack) -> Iterator[Problem]:
-    """A virtual machine is no physical master: its server's name is not its own."""
+    """A virtual machine is not a physical master: its server's name is not its own."""
     computes = sum(1 for node in facts.nodes if _is_compute(node))
     if computes > MOST_COMPUTES:
         yield Problem(

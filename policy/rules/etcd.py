@@ -23,7 +23,7 @@ _FIXED = ((FORCE_NEW_CLUSTER, False), (NO_FSYNC, False), (STRICT_RECONFIGURATION
     severity=Severity.CRITICAL,
     rationale="With force-new-cluster a member forgets all others at each start. With unsafe-no-fsync a power failure "
     "loses entries that a majority has acknowledged. Without strict-reconfig-check a member can be removed although "
-    "the others are no majority. Members with different timeouts elect leaders over and over.",
+    "the others are not a majority. Members with different timeouts elect leaders over and over.",
     sources=(Source("project", "Quorums", 16),),
     remediation="Remove force-new-cluster, unsafe-no-fsync and strict-reconfig-check from etcd's flags, variables and "
     "files. Give all members the same election-timeout, at least five times the heartbeat-interval.",

@@ -107,7 +107,7 @@ def _several_instances(facts: Facts, workload: Workload) -> bool:
     since="0.2.0",
 )
 def service_survives_host(facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """Computed for the worst placement: a preference, or a spread that may be skewed, is no guarantee."""
+    """Computed for the worst placement: a preference, or a spread that may be skewed, is not a guarantee."""
     replicas = workload.replicas or 0
     lost = counts(facts).worst((workload,), SERVER)
     yield from _fatal(lost, replicas - 1, f"{replicas} instances", "physical host", "at least one on another host")

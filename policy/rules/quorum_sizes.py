@@ -54,7 +54,7 @@ def _wrong_size(members: int, *, least: int = 3, most: int | None = None, odd: b
     single=(ETCD,),
 )
 def etcd_size(facts: Facts, group: Group) -> Iterator[Problem]:
-    """A lab may run a single member, which is no quorum."""
+    """A lab may run a single member, which is not a quorum."""
     members = group.size(facts)
     if not (members == 1 and facts.profile == LAB):
         yield from _wrong_size(members, most=7)

@@ -69,7 +69,7 @@ def _in_pods(each: Pods) -> Iterator[str]:
 def _in_secret(props: Properties) -> Iterator[str]:
     """Every value of a Secret is secret. Unless the engine knows it as such, the state contains it in clear text."""
     for field in ("stringData", "data"):
-        for key in props.at(field).keys():  # noqa: SIM118 - a Properties is no mapping
+        for key in props.at(field).keys():  # noqa: SIM118 - a Properties is not a mapping
             value = props.at(field, key)
             if not value.sealed() and value.text():
                 yield f"{field}.{key}, not marked as a Pulumi secret"
@@ -79,25 +79,25 @@ def _in_command(props: Properties) -> Iterator[str]:
     for word in (*WORDS, "stdin"):
         yield from _in_text(props.at(word), word)
     for holder in ("environment", "connection"):
-        for key in props.at(holder).keys():  # noqa: SIM118 - a Properties is no mapping
+        for key in props.at(holder).keys():  # noqa: SIM118 - a Properties is not a mapping
             value = props.at(holder, key)
             if key != "proxy":
                 yield from _named(value, key, holder)
 
 
 def _in_texts(texts: Properties, what: str) -> Iterator[str]:
-    for name in texts.keys():  # noqa: SIM118 - a Properties is no mapping
+    for name in texts.keys():  # noqa: SIM118 - a Properties is not a mapping
         yield from _named(texts.at(name), name, "its data") if not what else _in_text(texts.at(name), f"{what}{name}")
 
 
 def _in_tree(tree: Properties, where: str) -> Iterator[str]:
     """Every text of a custom resource: passwords under their names, and settings of the product."""
-    for key in tree.keys():  # noqa: SIM118 - a Properties is no mapping
+    for key in tree.keys():  # noqa: SIM118 - a Properties is not a mapping
         yield from _in_leaf(tree.at(key), key, f"{where}.{key}", where)
 
 
 def _in_leaf(value: Properties, key: str, path: str, where: str) -> Iterator[str]:
-    """An unknown value counts only under the name of a secret: most of a custom resource is no secret."""
+    """An unknown value counts only under the name of a secret: most of a custom resource is not a secret."""
     if value.sealed() or not (value.is_known() or clear_text.under_name(key, "unknown")) or not value.given():
         return
     if value.is_mapping():

@@ -47,7 +47,7 @@ def _several(facts: Facts, workload: Workload) -> bool:
     title="Instances of a service run on distinct nodes",
     severity=Severity.CRITICAL,
     rationale="Replicas are counted for availability. Two instances on one node fail together, and the scheduler "
-    "may put them there unless a rule forbids it. A preferred anti-affinity is no guarantee.",
+    "may put them there unless a rule forbids it. A preferred anti-affinity is not a guarantee.",
     sources=(
         Source("004", "5.4.7", 24),
         Source("004", "5.4.14", 17),

@@ -131,7 +131,7 @@ CASES = [
         says="mysqld-3 no longer among its nodes",
     ),
     Case(
-        "one of three is no majority",
+        "one of three is not a majority",
         CLOUD,
         edited(CLOUD, "rabbitmq", "StatefulSet", spec__replicas=1),
         [(Kind.MEMBERS_LEAVE, "rabbitmq", Phase.SHRINK, FORBIDDEN)],
@@ -378,7 +378,7 @@ CASES = [
         [(Kind.BUDGET_CHANGED, "rabbitmq-budget", Phase.SHRINK, RISKY)],
     ),
     Case(
-        "configuration that nobody rolls for",
+        "configuration without a rollout",
         [*READS, CONFIG],
         [*READS, CONFIG.but(data={"a": "2"})],
         [(Kind.CONFIG_CHANGED, "keystone-kolla", Phase.PREPARE, RISKY)],
@@ -448,7 +448,7 @@ def test_grown_before_moved_before_drained() -> None:
 
 
 def test_a_quorum_that_cannot_be_counted_is_no_safe_change() -> None:
-    """Its size is not known before the update; so nobody can say that a majority stays."""
+    """Its size is not known before the update, so it is not known whether a majority stays."""
     found = compared(CLOUD, edited(CLOUD, "rabbitmq", "StatefulSet", spec__replicas=UNKNOWN))
     (untold,) = [each for each in found if each.says.startswith("the changes of quorums are not completely known")]
     assert untold.level is Level.FORBIDDEN

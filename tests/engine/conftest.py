@@ -34,7 +34,7 @@ class Done:
     events: list[dict[str, Any]]
 
     def resources(self) -> dict[str, set[str]]:
-        """Names of resources by what happened to them; the stack itself and providers are none of ours."""
+        """Names of resources by what happened to them; without the stack itself and its providers."""
         found: dict[str, set[str]] = defaultdict(set)
         for event in self.events:
             if step := event.get("resourcePreEvent"):

@@ -35,7 +35,7 @@ def named(project: Project, pattern: str, **changes: Any) -> dict[str, Any]:
 
 
 def test_what_is_left_behind_is_what_the_policies_see(rendered: Projects) -> None:
-    """The program says who the members are by its plan, the rule finds them by the resources: nobody is lost."""
+    """The program says who the members are by its plan, the rule finds them by the resources: both find the same."""
     for stack in STACKS:
         project = rendered(stack)
         facts = Facts(

@@ -52,7 +52,7 @@ def test_the_end_leaves_no_file_and_no_resource(standing: Projects) -> None:
     assert dev.state() == {}
 
 
-def test_what_was_done_to_a_tree_shows_and_is_mended(standing: Projects) -> None:
+def test_damage_of_a_tree_is_shown_and_repaired(standing: Projects) -> None:
     dev = standing("dev")
     before = dev.files()
     shutil.rmtree(dev.build / "machines" / "master1")

@@ -130,7 +130,7 @@ def test_an_empty_stack() -> None:
 
 
 def test_an_architecture_of_the_stacks_own(tmp_path: Path) -> None:
-    """The Cloud names it, the stack's configuration says where it is; neither can pass for one of ours."""
+    """The Cloud names it, the stack's configuration says where it is; neither counts as one of Quorate's."""
     text = (Path("blueprint/architecture/100.yaml")).read_text(encoding="utf-8")
     file = tmp_path / "mine.yaml"
     file.write_text(text.replace('name: "100"', "name: mine"), encoding="utf-8")

@@ -31,7 +31,7 @@ def plain(tree: Properties) -> object:
         return "(unknown)"
     except Exception:  # no list
         try:
-            return {key: plain(tree.at(key)) for key in tree.keys()}  # noqa: SIM118 - a Properties is no mapping
+            return {key: plain(tree.at(key)) for key in tree.keys()}  # noqa: SIM118 - a Properties is not a mapping
         except Exception:  # no mapping
             return _scalar(tree)
 

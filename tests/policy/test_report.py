@@ -168,7 +168,7 @@ def test_what_was_not_evaluated_has_not_passed(report: Reports) -> None:
 
 
 def test_a_log_without_the_packs_own_record(report: Reports) -> None:
-    """The engine's events name failures and passed rules; of a rule in neither nobody knows that it did not apply."""
+    """The engine's events name failures and passed rules; a rule in neither may have applied or not."""
     made = report(log_of(BROKEN, with_record=False))
     assert made.resources("one-member-per-server", "fail") == {"rabbitmq"}
     assert made.resources("galera-size", "pass") == {"quorate-test"}

@@ -33,7 +33,7 @@ def tree(value: object) -> Properties:
         ("DoesNotExist", "zone", [], False),
         ("Gt", "cores", ["23"], True),
         ("Gt", "cores", ["24"], False),
-        ("Gt", "rack", ["0"], False),  # an absent label is no number
+        ("Gt", "rack", ["0"], False),  # an absent label is not a number
         ("Gt", "zone", ["0"], False),
         ("Lt", "cores", ["25"], True),
         ("Lt", "cores", ["24"], False),

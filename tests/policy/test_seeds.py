@@ -19,7 +19,7 @@ Name	Description	Required
 host	Path that should be mounted
 
 ```
-# Make sure that this is no sentence.
+# Make sure that this is not a sentence.
 ```
 
 - Nodes are large (e.g. `ctl01`).

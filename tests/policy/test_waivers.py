@@ -29,7 +29,7 @@ def finding(
     verdict: Verdict = Verdict.FAIL, rule: str = "galera-size", name: str = "cloud-openstack-mariadb-mysqld"
 ) -> Finding:
     urn = f"urn:pulumi:prod::quorate::a$b::{name}"
-    return Finding(rule, Severity.HIGH, Enforcement.MANDATORY, verdict, urn, "seen", "004, 5.3.13", "mend it")
+    return Finding(rule, Severity.HIGH, Enforcement.MANDATORY, verdict, urn, "seen", "004, 5.3.13", "fix it")
 
 
 def applied(found: Finding, *given: Waiver) -> Finding:
@@ -44,7 +44,7 @@ def test_a_waived_failure_stops_nothing_and_tells_who_answers_for_it() -> None:
 
 @pytest.mark.parametrize("verdict", [Verdict.NOT_EVALUATED, Verdict.PASS, Verdict.NOT_APPLICABLE])
 def test_nothing_but_a_failure_can_be_waived(verdict: Verdict) -> None:
-    """Least of all what could not be evaluated: nobody knows what would be accepted."""
+    """Least of all what could not be evaluated: it is not known what would be accepted."""
     found = finding(verdict)
     assert applied(found, replace(GIVEN, resource="cloud-*")) == found
 

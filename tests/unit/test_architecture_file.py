@@ -1,4 +1,4 @@
-"""A user's own architecture file works like ours; a faulty one is refused with every fault, its row and the mending."""
+"""A user's own architecture file works like ours; a faulty one is refused with every fault, its row and the fix."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ FAULTS: dict[str, tuple[Callable[[Data], object], str, str]] = {
         lambda d: row(d, "nova-api").update(runs_on=["mysql"]),
         "row nova-api",
         (
-            "runs on 'mysql', which is no pool (did you mean 'mysqld'?); "
+            "runs on 'mysql', which is not a pool (did you mean 'mysqld'?); "
             "write one of: mysqld, rabbitmq, controller, monitoring, compute, storage"
         ),
     ),
@@ -161,7 +161,7 @@ FAULTS: dict[str, tuple[Callable[[Data], object], str, str]] = {
         lambda d: row(d, "glance-api").update(runs_on=["keystone"]),
         "row glance-api",
         (
-            "runs on 'keystone', which is no pool; "
+            "runs on 'keystone', which is not a pool; "
             "write one of: mysqld, rabbitmq, controller, monitoring, compute, storage"
         ),
     ),
@@ -175,7 +175,7 @@ FAULTS: dict[str, tuple[Callable[[Data], object], str, str]] = {
         "row keystone-all",
         "must be apart from horizon/apache2, and both run on rabbitmq; take it out of runs_on of one of them",
     ),
-    "beside nobody": (
+    "beside no service": (
         lambda d: row(d, "nova-compute").update(beside=["l2-agent"]),
         "row nova-compute",
         "must be beside 'l2-agent', which is not a service (did you mean 'neutron-l2-agent'?); write a service",
@@ -191,15 +191,15 @@ FAULTS: dict[str, tuple[Callable[[Data], object], str, str]] = {
         "must be beside neutron-metadata-agent, which has 2 instances on 3 nodes; write 3 instances, or a pool of 2 "
         "nodes into runs_on of both",
     ),
-    "apart from nobody": (
+    "apart from no service": (
         lambda d: row(d, "horizon").update(apart_from=["keystone-all"]),
         "row horizon/apache2",
-        "is apart from 'keystone-all', which is no service (did you mean 'keystone'?); write a service",
+        "is apart from 'keystone-all', which is not a service (did you mean 'keystone'?); write a service",
     ),
-    "admits nobody known": (
+    "admits an unknown service": (
         lambda d: row(d, "mysqld")["admits"].append("heavy"),
         "row mysqld-server",
-        "admits 'heavy', which is no service; write light, any or a service",
+        "admits 'heavy', which is not a service; write light, any or a service",
     ),
     "owner elsewhere": (
         lambda d: row(d, "rabbitmq").update(runs_on=["rabbitmq", "mysqld"]),
@@ -273,7 +273,7 @@ def test_fault(fault: str, data: Data, write: Write) -> None:
         "name as a number",
         "total",
         "heavy guest of a light host",
-        "apart from nobody",
+        "apart from no service",
     ],
 )
 def test_one_fault_is_said_once(fault: str, data: Data, write: Write) -> None:

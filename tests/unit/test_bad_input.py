@@ -57,7 +57,7 @@ LINE = "x" * 127 + "\n"
 """Of lines of this length libyaml reads a megabyte at once; a single line would take Python's own parser a second."""
 
 CASES: dict[str, tuple[dict[str, Any], str, str]] = {
-    "a host key that is no key": (
+    "a host key that is not a key": (
         with_server(server("x1", ["compute"], "10.20.9.9", hostKey="x1.example.org")),
         "quorate:servers[4].hostKey (x1)",
         "is not a valid public host key; write the line of /etc/ssh/ssh_host_ed25519_key.pub",
@@ -82,7 +82,7 @@ CASES: dict[str, tuple[dict[str, Any], str, str]] = {
         "quorate:servers[4] (x[1-2]).hostKey",
         "names x3, which is not in this entry",
     ),
-    "a host key of the jump host that is no key": (
+    "a host key of the jump host that is not a key": (
         {**full_size("100"), "ssh": {"jumpHost": {"host": "jump.example.org", "hostKey": "ssh-rsa"}}},
         "quorate:ssh.jumpHost.hostKey",
         "is not a complete ssh-rsa key",
@@ -119,7 +119,7 @@ CASES: dict[str, tuple[dict[str, Any], str, str]] = {
     ),
     "a waiver for some time": (waived(expires=30), "quorate:waivers[1].expires", "30 does not fit; write a date"),
     "a waiver without a reason": (waived(reason=" "), "quorate:waivers[1].reason", "' ' does not fit; write some text"),
-    "a waiver that nobody answers for": (waived(owner=""), "quorate:waivers[1].owner", "write some text"),
+    "a waiver without an owner": (waived(owner=""), "quorate:waivers[1].owner", "write some text"),
     "a waiver of all rules": (waived(rule="*"), "quorate:waivers[1].rule", "'*' does not fit; write a rule's id as"),
     "a waiver with more in it": (waived(until="now"), "quorate:waivers[1].until", "unknown key"),
     "a waiver of every resource": (
@@ -142,7 +142,7 @@ CASES: dict[str, tuple[dict[str, Any], str, str]] = {
         "quorate:waivers[1].approvedBy",
         "write some text",
     ),
-    "waivers that are no list": (
+    "waivers that are not a list": (
         {**full_size("100"), "waivers": {"rule": "galera-size"}},
         "quorate:waivers",
         "a mapping does not fit; write a list",
@@ -346,7 +346,7 @@ CASES: dict[str, tuple[dict[str, Any], str, str]] = {
         "quorate:services.mysqld.config",
         "its files have 1048578 bytes together; write 1048576 or less",
     ),
-    "an image that is no reference": (
+    "an image that is not a reference": (
         full_size("100", services={"mysqld": {"image": "https://quay.io/x"}}),
         "quorate:services.mysqld.image",
         "'https://quay.io/x' is not a valid image reference",

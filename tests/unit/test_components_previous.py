@@ -33,7 +33,7 @@ def test_members_with_their_nodes_and_physical_hosts() -> None:
 
 
 def test_more_nodes_than_members() -> None:
-    """Those that may carry one, not those that do: nobody knows before the scheduler."""
+    """Those that may carry one, not those that do: the scheduler decides later."""
     logs = quorum_state(plan(parsed(full_size("100", controllers=9))))["quorums"]["elasticsearch-kibana"]
     assert logs["members"] == 3
     assert logs["nodes"].keys() == {"ctl04", "ctl05", "ctl06", "ctl07", "ctl08", "ctl09"}

@@ -143,7 +143,7 @@ WRONG: dict[str, tuple[list[dict[str, Any]], str]] = {
     ),
     "a pool whose pattern is none": (
         [controllers(pool={"mysqld": "ctl[a]"})],
-        ".pool: '[a]' in 'ctl[a]' is no range; write for example [01-09] or [1,3,5-7]",
+        ".pool: '[a]' in 'ctl[a]' is not a valid range; write for example [01-09] or [1,3,5-7]",
     ),
     "two pools of one name": (
         [controllers(pool={"mysqld": "ctl[1-3]", "rabbitmq": "ctl[3-5]"})],
@@ -273,7 +273,7 @@ def test_the_order_of_entries_does_not_matter(entries: list[dict[str, Any]], ran
 @relaxed
 @given(st.integers(6, 12), st.data())
 def test_without_pins_one_that_goes_costs_one_move_at_most(count: int, data: st.DataObject) -> None:
-    """Numbered from 1 on, as a pattern has them: nobody moves but the free one that takes the place."""
+    """Numbered from 1 on, as a pattern has them: only the free one moves, to take the place."""
     gone = data.draw(st.integers(1, count))
     assume(count > 6)
     all_of_them = pools(plan(parsed(stack([controllers(count)]))))

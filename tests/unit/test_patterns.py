@@ -24,9 +24,9 @@ def test_expands_in_order_and_keeps_width(pattern: str, names: list[str]) -> Non
     ("pattern", "said"),
     [
         ("cmp[9-1]", "matches nothing, it runs backwards; write [1-9]"),
-        ("cmp[a-b]", "is no range; write for example [01-09]"),
+        ("cmp[a-b]", "is not a valid range; write for example [01-09]"),
         ("cmp[1-", "bracket without its partner"),
-        ("cmp[]", "is no range"),
+        ("cmp[]", "is not a valid range"),
         ("cmp[1-99999]", "more than 10000 names"),
         ("a[001-999]b[001-999]", "998001 names, more than 10000"),
     ],

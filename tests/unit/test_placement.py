@@ -276,7 +276,7 @@ def test_requests_beyond_a_node_are_an_error() -> None:
 
 
 def test_room_that_depends_on_the_scheduler_s_order_is_an_error() -> None:
-    """An assignment fits on 19 cores; in another order of the scheduler an instance waits for ever."""
+    """An assignment fits on 19 cores; in another order of the scheduler an instance never starts."""
     config = full_size("100")
     config["servers"][1] |= {"cpu": 19}
     with pytest.raises(InvalidStackError) as caught:
@@ -290,7 +290,7 @@ def test_room_that_depends_on_the_scheduler_s_order_is_an_error() -> None:
 
 
 def test_enough_nodes_with_room_for_everything_are_enough() -> None:
-    """One crowded node beside three of pool mysqld: whoever finds no room there is sure of the three."""
+    """One crowded node beside three of pool mysqld: an instance without room there fits on the three."""
     config = full_size("100")
     config["servers"].append(server("small", ["controller"], "10.20.7.1", cpu=10))
     assert [node.pool for node in planned(config).nodes if node.name == "small"] == ["controller"]

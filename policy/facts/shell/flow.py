@@ -52,7 +52,7 @@ NEVER = Exits(None, None)
 
 
 def plain(checked: Checked) -> Exits:
-    """A program that is no check."""
+    """A program that is not a check."""
     return Exits(checked, checked)
 
 

@@ -297,7 +297,7 @@ class Script:
         return self._started(words[0].rpartition("/")[2], words, scope, checked, text)
 
     def _started(self, name: str, words: Sequence[str], scope: Scope, checked: bool, text: str | None) -> Exits:
-        """What is no part of the script itself."""
+        """What is not a part of the script itself."""
         if name in _SHELLS or name in (".", "source"):
             return self._interpreted(name, words[1:], scope, checked, text)
         if name in ("[", "test"):

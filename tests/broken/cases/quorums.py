@@ -288,7 +288,7 @@ CASES = [
         {"stateful-keeps-data": {"cloud-openstack-mariadb-mysqld"}},
     ),
     Broken(
-        "members that nobody can name",
+        "members whose names are unknown",
         (("Service", "cloud-openstack-rabbitmq-members", _other_names),),
         {"members-find-each-other": {"cloud-openstack-rabbitmq"}},
     ),

@@ -41,13 +41,13 @@ CASES = [
         stack="virt",
     ),
     Broken(
-        "virtual machines that nobody asked for",
+        "virtual machines that were not asked for",
         (("Cloud", "cloud", said(features=[])),),
         {"virt-is-asked-for": {"cloud"}},
         stack="virt",
     ),
     Broken(
-        "disclaimers that nobody has read",
+        "disclaimers that were not read",
         (("Cloud", "cloud", said(acknowledged=["performance"])),),
         {"virt-disclaimers-acknowledged": {"cloud"}},
         stack="virt",

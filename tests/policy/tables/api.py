@@ -80,7 +80,7 @@ CASES = (
     ),
     case(
         known,
-        "one is left that is no master any more",
+        "one is left that is not a master any more",
         master_tier(),
         worker(nginx(*ADDRESSES, "10.0.0.9")),
         fails="ctl-1",
@@ -208,7 +208,7 @@ CASES = (
     ),
     case(
         reflectors,
-        "one of them is no node",
+        "one of them is not a node",
         LARGE,
         configured(NO_MESH, PEER, reflector("master-1", "master-2", "gone")),
         masters()[1:],
@@ -217,7 +217,7 @@ CASES = (
     ),
     case(
         reflectors,
-        "nobody peers with them",
+        "no node peers with them",
         LARGE,
         configured(NO_MESH, reflector("master-1", "master-2", "master-3")),
         masters()[1:],

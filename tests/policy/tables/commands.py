@@ -144,7 +144,7 @@ CASES = (
     case(asks, "a script that is fetched", ssh("m1", "curl -s https://example.org/x | bash"), undecided="m1"),
     case(
         asks,
-        "text that is no shell",
+        "text that is not a shell script",
         ssh("m1", "uptime\nif true; then reboot"),
         undecided="m1",
         message="of its shell text cannot be parsed",

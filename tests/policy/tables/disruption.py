@@ -98,7 +98,7 @@ CASES = (
     case(drain, "70 % of three, rounded up, must stay", RABBIT, allowing(minAvailable="70%"), fails="rabbitmq-budget"),
     case(
         drain,
-        "no limit is no eviction",
+        "no limit is not an eviction",
         RABBIT,
         budget("rabbitmq").but(spec__maxUnavailable=None),
         fails="rabbitmq-budget",

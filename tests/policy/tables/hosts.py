@@ -93,7 +93,7 @@ CASES = (
     ),
     case(
         per_server,
-        "an exporter beside it is no member",
+        "an exporter beside it is not a member",
         NODES,
         workload("metrics", "StatefulSet", image="kbudde/rabbitmq-exporter", labels={"app": "m"}, pools=["rabbitmq"]),
     ),

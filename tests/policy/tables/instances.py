@@ -101,7 +101,7 @@ CASES = (
     ),
     case(match, "a hand-written workload of no row", cloud("1000"), workload("website", replicas=1)),
     case(match, "no architecture is named", stack(), CONDUCTOR.but(spec__replicas=1)),
-    case(match, "a job of the service is no instance", cloud("1000"), workload("nova-conductor", "Job")),
+    case(match, "a job of the service is not an instance", cloud("1000"), workload("nova-conductor", "Job")),
     case(
         match,
         "unknown replicas",

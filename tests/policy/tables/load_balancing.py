@@ -39,7 +39,7 @@ CASES = (
     ),
     case(
         rule,
-        "a Service in front of a companion that is no proxy",
+        "a Service in front of a companion that is not a proxy",
         cloud(),
         GALERA,
         companion("exporter", "mysqld-server"),

@@ -62,7 +62,7 @@ CASES = (
         etcd(),
         fails="master-1",
     ),
-    case(there, "a master that is no member", without(master(), UNIT), passes="master-1"),
+    case(there, "a master that is not a member", without(master(), UNIT), passes="master-1"),
     case(
         there,
         "a member in a static pod",
@@ -72,7 +72,7 @@ CASES = (
         etcd(),
         passes="master-1",
     ),
-    case(there, "a machine that is no node", machine("virt1", "")),
+    case(there, "a machine that is not a node", machine("virt1", "")),
     case(there, "no machine", stack()),
     case(there, "an unknown file", holding(node(), KUBEADM, UNKNOWN), undecided="rabbitmq-1"),
     case(agree, "a worker and a master", node(), master(), passes="rabbitmq-1 master-1"),

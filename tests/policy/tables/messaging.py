@@ -163,7 +163,7 @@ CASES = (
     case(queues, "unknown configuration", RABBIT, configured(UNKNOWN), undecided="rabbitmq rabbit-config"),
     case(
         queues,
-        "a configuration that nobody can read",
+        "a configuration that cannot be read",
         config_map("nova", {"nova.conf": f"debug = true\n{CLIENT}rabbit_quorum_queue = true\n"}),
         undecided="nova-config",
         message="cannot be read",

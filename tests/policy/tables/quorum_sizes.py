@@ -119,7 +119,7 @@ CASES = (
     case(galera_size, "unknown image", by_image(UNKNOWN), undecided="store"),
     case(
         galera_size,
-        "replicas that are no number",
+        "replicas that are not a number",
         members("mysqld", "mysqld-server", "three"),
         undecided="mysqld",
         message="spec.replicas of mysqld is str, not a whole number",

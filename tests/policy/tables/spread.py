@@ -179,7 +179,7 @@ CASES = (
     ),
     case(
         fit,
-        "a pool that nobody is in",
+        "a pool without nodes",
         cloud(),
         NODES,
         quorum(pools=["messaging"]),

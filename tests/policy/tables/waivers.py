@@ -90,7 +90,7 @@ CASES = (
     case(approved, "by a second person", ANY, waivers=of(ONE), passes=STACK),
     case(
         approved,
-        "by nobody",
+        "without an owner",
         ANY,
         waivers=of(replace(ONE, approved_by="")),
         fails=STACK,

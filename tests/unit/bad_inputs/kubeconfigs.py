@@ -56,7 +56,7 @@ CASES = {
         "certificate-authority-data is not base64; copy it again", **{"certificate-authority-data": "%%%"}
     ),
     "an empty authority": kubeconfig("certificate-authority-data is not base64", **{"certificate-authority-data": ""}),
-    "an authority that is no certificate": kubeconfig(
+    "an authority that is not a certificate": kubeconfig(
         "certificate-authority is not a PEM certificate; copy it again",
         **{"certificate-authority-data": "aHVudGVyMg=="},
     ),

@@ -65,6 +65,6 @@ CASES = {
     "an access key of another namespace": other("aws:accessId", "AKIAABCDEFGHIJKLMNOP"),
     "encrypted where nothing is secret": Bad(
         stack(profile={"secure": "v1:hunter2"}),
-        "quorate:profile: is encrypted, but is no secret; write it in clear text",
+        "quorate:profile: is encrypted, but is not a secret; write it in clear text",
     ),
 }

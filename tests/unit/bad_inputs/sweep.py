@@ -17,7 +17,7 @@ from tests.unit.bad_inputs.case import messages
 
 
 def main(directory: Path, megabytes: int, seconds: int) -> None:
-    """Ends with a signal if a case waits for ever, and with an error if memory is not given."""
+    """Ends with a signal if a case hangs, and with an error if memory is not given."""
     limit = 3 * megabytes * 1024 * 1024  # addresses, of which the libraries map far more than they use
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     for number, (name, bad) in enumerate(CASES.items()):

@@ -1,4 +1,4 @@
-"""Topologies that are no files, never end, or reach out of the project."""
+"""Topologies that are not regular files, never end, or reach out of the project."""
 
 from __future__ import annotations
 
@@ -78,12 +78,12 @@ CASES = {
     "many repetitions": pattern("a*a*a*a*a*b", "repeats or chooses too often, and matching would take too long"),
     "many options": pattern("a?" * 30 + "b", "repeats or chooses too often"),
     "many choices": pattern("(a|a)" * 30 + "b", "repeats or chooses too often"),
-    "a look ahead": pattern("(?=a)b", "uses (?, which can take for ever; write it without look-around"),
-    "a back reference": pattern("(a)\\1", "uses \\1, which can take for ever"),
+    "a look ahead": pattern("(?=a)b", "uses (?, which can take exponential time; write it without look-around"),
+    "a back reference": pattern("(a)\\1", "uses \\1, which can take exponential time"),
     "a bracket that stays open": pattern(
-        "node[1", "is no regular expression: unterminated character set at position 4"
+        "node[1", "is not a valid regular expression: unterminated character set at position 4"
     ),
-    "a repetition of nothing": pattern("*", "is no regular expression: nothing to repeat at position 0"),
+    "a repetition of nothing": pattern("*", "is not a valid regular expression: nothing to repeat at position 0"),
     "a pattern of 600 letters": pattern("a" * 600, "has 600 characters, more than 500"),
     "octal replicas": topology(
         f"nodes: {{node1: {{roles: [all]}}}}\n{ROLES}replicas: {{memcached: 01}}\n",

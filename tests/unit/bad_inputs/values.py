@@ -49,7 +49,7 @@ CASES = {
     "no name": Bad(one_more(name=""), "quorate:servers[4].name: '' cannot name a node"),
     "a name of 64 letters": name("a" * 64, f"'{'a' * 57}…' cannot name a node"),
     "a Cyrillic letter": name("ctl\u043e1", "'ctl\u043e1' (has U+043E CYRILLIC SMALL LETTER O) cannot name a node"),
-    "Arabic digits": name("x[\u0661-\u0663]", "'[\u0661-\u0663]' in 'x[\u0661-\u0663]' is no range"),
+    "Arabic digits": name("x[\u0661-\u0663]", "'[\u0661-\u0663]' in 'x[\u0661-\u0663]' is not a valid range"),
     "a bracket that stays open": name("x[1-3", "'x[1-3' has a bracket without its partner"),
     "a million names": name("x[1-1000000]", "'[1-1000000]' in 'x[1-1000000]' stands for more than 10000 names"),
     "a million names by parts": Bad(
