@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from datetime import UTC, datetime
 from xml.etree import ElementTree as Xml
 
 from audit.result import Audit
+from files.quoting import printable
 from policy.catalogue import RULES
 from policy.findings import Finding, Verdict
 from policy.rule import AnyRule
-
-_NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""Characters that XML 1.0 does not allow."""
 
 _MARKS = {
     Verdict.FAIL: "failure",
@@ -25,12 +22,12 @@ _MARKS = {
 
 def write(audit: Audit) -> str:
     """Returns the document. An unreliable audit has an additional suite with the reasons."""
-    root = Xml.Element("testsuites", name=f"quorate audit of {_plain(audit.stack)}")
+    root = Xml.Element("testsuites", name=f"quorate audit of {printable(audit.stack)}")
     if audit.problems:
         suite = Xml.SubElement(root, "testsuite", name="the audit itself")
         for number, problem in enumerate(audit.problems, start=1):
             case = Xml.SubElement(suite, "testcase", classname="audit", name=f"is reliable ({number})")
-            Xml.SubElement(case, "error", message=_plain(problem), type="problem")
+            Xml.SubElement(case, "error", message=printable(problem), type="problem")
         _count(suite, audit)
     for rule in RULES:
         _suite(root, audit, rule)
@@ -41,17 +38,17 @@ def write(audit: Audit) -> str:
 def _suite(root: Xml.Element, audit: Audit, rule: AnyRule) -> None:
     suite = Xml.SubElement(root, "testsuite", name=rule.id)
     for finding in audit.of(rule):
-        case = Xml.SubElement(suite, "testcase", classname=rule.id, name=_plain(finding.resource) or "the stack")
+        case = Xml.SubElement(suite, "testcase", classname=rule.id, name=printable(finding.resource) or "the stack")
         if finding.verdict in _MARKS:
             _mark(case, finding)
     _count(suite, audit)
 
 
 def _mark(case: Xml.Element, finding: Finding) -> None:
-    mark = Xml.SubElement(case, _MARKS[finding.verdict], message=_plain(finding.wording))
+    mark = Xml.SubElement(case, _MARKS[finding.verdict], message=printable(finding.wording))
     if finding.verdict.is_violation:
         mark.set("type", str(finding.severity))
-        mark.text = _plain(f"{finding.wording}\nFix: {finding.remediation}\nSource: {finding.source}")
+        mark.text = printable(f"{finding.wording}\nFix: {finding.remediation}\nSource: {finding.source}")
 
 
 def _count(suite: Xml.Element, audit: Audit) -> None:
@@ -61,7 +58,3 @@ def _count(suite: Xml.Element, audit: Audit) -> None:
         suite.set(name, str(marks[tag]))
     if audit.time:
         suite.set("timestamp", f"{datetime.fromtimestamp(audit.time, UTC):%Y-%m-%dT%H:%M:%S}")
-
-
-def _plain(text: str) -> str:
-    return _NO_XML.sub("�", text)

@@ -12,7 +12,8 @@ from collections import Counter
 from collections.abc import Sequence
 from math import prod
 
-from blueprint.problems import quoted, single_line
+from blueprint.problems import quoted
+from files.quoting import single_line
 from suggestion import look_alike
 
 _BRACKET = re.compile(r"\[([^\[\]]*)\]")

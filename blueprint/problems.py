@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import clear_text
+from files.quoting import single_line
 
 _LONGEST = {"key": 300, "message": 1000}
 """Characters that are shown of a key and of a message: a file may hold keys of any length."""
@@ -71,9 +72,3 @@ def quoted(text: str) -> str:
     if _CREDENTIALS.search(start) or next(clear_text.in_text(start), None):
         return "a value that holds a secret"
     return f"'{single_line(text, 60)}'"
-
-
-def single_line(text: str, longest: int) -> str:
-    """The text for a terminal: control and invisible characters written out, and cut at `longest` characters."""
-    cut = text if len(text) <= longest else f"{text[: longest - 3]}…"
-    return "".join(char if char.isprintable() else f"\\u{ord(char):04x}" for char in cut)

@@ -19,7 +19,7 @@ from blueprint.plan.planner import Plan, plan
 from blueprint.stackfile.inventory import guest_names
 from blueprint.stackfile.loader import load_file
 from commands import stack
-from files import atomic
+from files import atomic, text_file
 from toolchain.progress import UserError
 
 
@@ -51,7 +51,10 @@ def pin(file: Path) -> list[Pin]:
     Raises InvalidStackError where the stack is refused: there is no plan then.
     """
     result = plan(load_file(file))  # refuses what is not a stack file before it is read here
-    text = file.read_text(encoding="utf-8")
+    try:
+        text = text_file.read(file)
+    except text_file.UnreadableError as error:  # replaced since it was loaded
+        raise UserError(f"{file} cannot be read: {error}. Run it again.") from None
     edits, pins = _edits(result, text)
     for start, end, new in sorted(edits, reverse=True):
         text = text[:start] + new + text[end:]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 
 COMMENT = 65_000
 """Characters of a text for a GitHub comment, which may have 65,536."""
@@ -17,16 +16,18 @@ _BREAK = "&#8203;"  # a space without width, after which GitHub links nothing
 _LINKED = re.compile(
     r"(?P<mention>@)(?=[A-Za-z0-9])(?!sha256:)|(?P<issue>#)(?=\d)|(?P<address>:)(?=//)|(?P<site>\bwww)(?=\.)"
 )
-HIDDEN = ("Cc", "Cf", "Co", "Cs", "Zl", "Zp")
-"""Unicode's categories of characters that control a terminal, reorder text or cannot be seen."""
 
 
-def printable(text: str) -> str:
-    """Text whose control characters, but line ends and tabs, are written as escapes such as `\\x1b`."""
+def printable(text: str, kept: str = "\n\t") -> str:
+    """Text whose control and invisible characters, but `kept`, are written as escapes such as `\\x1b`."""
     return "".join(
-        sign.encode("unicode_escape").decode() if unicodedata.category(sign) in HIDDEN and sign not in "\n\t" else sign
-        for sign in text
+        sign if sign.isprintable() or sign in kept else sign.encode("unicode_escape").decode() for sign in text
     )
+
+
+def single_line(text: str, longest: int) -> str:
+    """One line for a terminal, cut at `longest` characters, with line ends as escapes."""
+    return printable(text if len(text) <= longest else f"{text[: longest - 3]}…", kept="")
 
 
 def in_markdown(text: str, longest: int = LONGEST) -> str:

@@ -12,11 +12,12 @@ from typing import cast
 
 import yaml
 
-from files.quoting import HIDDEN
 from files.yaml_reader import STANDARD
 
 _DATE, _TEXT = f"{STANDARD}timestamp", f"{STANDARD}str"
 _KEYS = {_TEXT, f"{STANDARD}merge"}
+_HIDDEN = ("Cc", "Cf", "Co", "Cs", "Zl", "Zp")
+"""Unicode's categories of characters that control a terminal, reorder text or cannot be seen."""
 
 
 def hidden_characters(text: str) -> Iterator[str]:
@@ -32,7 +33,7 @@ def hidden_characters(text: str) -> Iterator[str]:
 
 def is_hidden(char: str) -> bool:
     """Whether a character has no shape of its own."""
-    return char not in "\t\n\r" and unicodedata.category(char) in HIDDEN
+    return char not in "\t\n\r" and unicodedata.category(char) in _HIDDEN
 
 
 def named(char: str) -> str:

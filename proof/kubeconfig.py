@@ -19,8 +19,9 @@ from pathlib import Path
 from typing import cast
 from urllib.parse import urlsplit
 
-from blueprint.problems import quoted, single_line
+from blueprint.problems import quoted
 from files import text_file, yaml_reader
+from files.quoting import single_line
 from proof.objects import Object as Document
 from proof.objects import listed, mapping, text, words
 from toolchain.progress import UserError

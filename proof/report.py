@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from files.quoting import in_markdown
+
 Document = dict[str, Any]
+
+LONGEST = 10_000
+"""Characters of a message, or of a list of nodes or servers, in a cell."""
 
 
 def markdown(document: Document) -> str:
@@ -42,15 +47,15 @@ def _summary_line(document: Document) -> str:
         f"{minutes:.1f} min",
         document["verdict"],
     ]
-    return "| " + " | ".join(str(cell) for cell in cells) + " |"
+    return "| " + " | ".join(in_markdown(str(cell)) for cell in cells) + " |"
 
 
 def _lines(document: Document) -> Iterator[str]:
     counts = document["counts"]
-    yield f"# Proof of {document['stack']}: {'passed' if document['verdict'] == 'pass' else 'failed'}"
+    yield f"# Proof of {in_markdown(document['stack'])}: {'passed' if document['verdict'] == 'pass' else 'failed'}"
     yield ""
     yield (
-        f"Architecture {document['architecture']}, {counts['objects']} objects on a real Kubernetes "
+        f"Architecture {in_markdown(document['architecture'])}, {counts['objects']} objects on a real Kubernetes "
         f"{document['kubernetes']} with {_count(counts['nodes'], 'simulated node')} on "
         f"{_count(counts['servers'], 'server')}: {counts['pods']} pods. The checks read the cluster, never the plan."
     )
@@ -66,7 +71,7 @@ def _findings(document: Document) -> Iterator[str]:
         return
     yield from ("", "## Findings", "", "| check | subject | message |", "| --- | --- | --- |")
     for finding in document["findings"]:
-        yield f"| {finding['check']} | {finding['subject']} | {_cell(finding['message'])} |"
+        yield f"| {finding['check']} | {in_markdown(finding['subject'])} | {in_markdown(finding['message'], LONGEST)} |"
 
 
 def _rows(document: Document) -> Iterator[str]:
@@ -74,10 +79,10 @@ def _rows(document: Document) -> Iterator[str]:
     yield from ("", "## Rows", "", f"Dedicated nodes: {dedicated['seen']}, expected {dedicated['expected']}.", "")
     yield from ("| row | expected | ready | dedicated nodes | runs on |", "| --- | ---: | ---: | ---: | --- |")
     for row in document["rows"]:
-        where = "every node of its pools" if row["everywhere"] else ", ".join(row["nodes"])
+        where = "every node of its pools" if row["everywhere"] else _names(row["nodes"])
         own = f"{row['dedicatedSeen']} of {row['dedicatedExpected']}" if row["dedicatedExpected"] else "–"
         mark = " (quorum)" if row["quorum"] else ""
-        yield f"| {row['row']}{mark} | {row['expected']} | {row['seen']} | {own} | {where} |"
+        yield f"| {in_markdown(row['row'])}{mark} | {row['expected']} | {row['seen']} | {own} | {where} |"
 
 
 def _losses(document: Document) -> Iterator[str]:
@@ -92,17 +97,17 @@ def _losses(document: Document) -> Iterator[str]:
             "service fell below its count."
         )
     if sentence := expected_loss(document):
-        yield sentence
+        yield in_markdown(sentence, LONGEST)
     if not telling:
         return
     yield from ("", "| failed | quorums | below their count | recovered elsewhere |", "| --- | --- | --- | --- |")
     for loss in telling:
         quorums = ", ".join(
-            f"{each['row']} {each['left']}/{each['members']} {_outcome(each)}" for each in loss["quorums"]
+            f"{in_markdown(each['row'])} {each['left']}/{each['members']} {_outcome(each)}" for each in loss["quorums"]
         )
-        below = ", ".join(f"{each['row']} {each['left']}/{each['wanted']}" for each in loss["below"])
-        back = ", ".join(f"{each['row']} on {each['node']}" for each in loss["elsewhere"])
-        yield f"| {' + '.join(loss['servers'])} | {quorums or '–'} | {below or '–'} | {back or '–'} |"
+        below = _names(f"{each['row']} {each['left']}/{each['wanted']}" for each in loss["below"])
+        back = _names(f"{each['row']} on {each['node']}" for each in loss["elsewhere"])
+        yield f"| {in_markdown(' + '.join(loss['servers']))} | {quorums or '–'} | {below or '–'} | {back or '–'} |"
 
 
 def expected_loss(document: Document) -> str:
@@ -135,7 +140,7 @@ def _trials(document: Document) -> Iterator[str]:
         for each in document["rollouts"]:
             down = "–" if each["workload"].startswith("DaemonSet") else each["mostDown"]
             ended = "yes" if each["ended"] else "**no**"
-            yield f"| {each['workload']} | {each['instances']} | {down} | {ended} | {each['seconds']} |"
+            yield f"| {in_markdown(each['workload'])} | {each['instances']} | {down} | {ended} | {each['seconds']} |"
     if document["drains"]:
         busy = [each for each in document["drains"] if each["evicted"]]
         yield from ("", "## Drains", "")
@@ -143,13 +148,14 @@ def _trials(document: Document) -> Iterator[str]:
         yield f"{nodes}, one at a time; {len(busy)} ran pods other than those of DaemonSets."
         yield from ("", "| node | evicted | eviction of a second member rejected (429) |", "| --- | ---: | --- |")
         for each in busy:
-            yield f"| {each['node']} | {each['evicted']} | {', '.join(each['secondMemberRefused']) or '–'} |"
+            refused = _names(each["secondMemberRefused"])
+            yield f"| {in_markdown(each['node'])} | {each['evicted']} | {refused or '–'} |"
     if document["overreaches"]:
         yield from ("", "## Scaling", "", "| row | replicas | eligible nodes | pending | error of the plan |")
         yield "| --- | ---: | ---: | ---: | --- |"
         for each in document["overreaches"]:
-            error = _cell(each["plan"]) or "**none**"
-            yield f"| {each['row']} | {each['asked']} | {each['eligible']} | {each['pending']} | {error} |"
+            error = in_markdown(each["plan"], LONGEST) or "**none**"
+            yield f"| {in_markdown(each['row'])} | {each['asked']} | {each['eligible']} | {each['pending']} | {error} |"
 
 
 def _figures(document: Document) -> Iterator[str]:
@@ -163,5 +169,5 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")
+def _names(names: Iterable[str]) -> str:
+    return in_markdown(", ".join(names), LONGEST)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from files import text_file
 from policy.facts.properties import NotKnown, Properties
 from policy.facts.resource import Resource
 from policy.facts.shell.calls import HERE
@@ -198,6 +199,6 @@ def _content(source: Properties) -> str:
 def _read_local(path: str) -> str | None:
     """The text of a file of the program; None if there is no such file, or if it is not text."""
     try:
-        return (_ROOT / path).read_text(encoding="utf-8") if path else None
-    except (OSError, UnicodeDecodeError):
+        return text_file.read(_ROOT / path) if path else None
+    except text_file.UnreadableError:
         return None

@@ -43,8 +43,7 @@ def quorum_state(facts: Facts, group: Group) -> QuorumState:
 def disks(domain: str) -> Mapping[str, str]:
     """The disks of a libvirt domain by device, each with its source; the text itself if it is not valid XML."""
     try:
-        # The text was written by a program that has just run on this machine.
-        root = ElementTree.fromstring(domain)  # noqa: S314
+        root = ElementTree.fromstring(domain)  # noqa: S314 - of a program that has just run on this machine
     except ElementTree.ParseError:
         return {DOMAIN_FILE: domain}
     found: dict[str, str] = {}

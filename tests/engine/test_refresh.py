@@ -10,6 +10,7 @@ import pytest
 from commands.operation import OBJECTS
 from tests.engine.clones import Clone
 from tests.engine.conftest import Project, Projects
+from tests.engine.test_lifecycle import edit
 from tests.stacks import STACKS
 
 STACK = "one-server"
@@ -74,7 +75,6 @@ def test_a_users_settings_for_clusters_lose_no_object(standing: Projects, variab
     assert refused.code != 0
     assert stack.state().keys() == resources
     manifests = stack.manifests()
-    text = stack.stack_file.read_text()
-    stack.stack_file.write_text(text + "  quorate:services:\n    horizon: {image: registry.example.org/horizon:1}\n")
+    edit(stack, services={"horizon": {"image": "registry.example.org/horizon:1"}})
     with_one.up()
     assert stack.manifests() != manifests

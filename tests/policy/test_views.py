@@ -196,9 +196,9 @@ def test_an_audit_that_cannot_be_believed_says_so_in_both(see: See) -> None:
     assert {mark for rule in RULES for mark in seen.cases(rule.id).values()} == {"error"}
 
 
-def test_characters_that_xml_cannot_hold(see: See) -> None:
+def test_characters_that_xml_cannot_hold_are_written_as_escapes(see: See) -> None:
     odd = Given("quorate:k8s:Etcd", 'a\x1bb<&"', {"members": []})
-    assert see(log_of([*whole_stack(), odd])).cases("etcd-size")['a\ufffdb<&"'] == "failure"
+    assert see(log_of([*whole_stack(), odd])).cases("etcd-size")['a\\x1bb<&"'] == "failure"
 
 
 def test_a_stack_file_that_cannot_be_read_has_one_line(see: See) -> None:

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from files.quoting import in_markdown
 from proof.faults import QuorumLoss
-from proof.report import expected_loss
+from proof.report import expected_loss, markdown, summary
 
 
 def losing(*quorums: QuorumLoss, everything: bool = False) -> dict[str, Any]:
@@ -44,3 +45,36 @@ def test_the_only_server_is_named() -> None:
     assert sentence.startswith(
         "The stack runs on one server: the failure of one1 stops the cloud and loses all its data."
     )
+
+
+def test_names_from_outside_are_no_markup() -> None:
+    """Names of nodes, rows and messages come from the stack and from the cluster."""
+    text = "a|b`\n## @team <img src=x>"
+    loss = {"row": text, "left": 1, "members": 3, "holds": False, "mustHold": True}
+    document = {
+        "stack": text,
+        "architecture": text,
+        "verdict": "fail",
+        "kubernetes": "v1.34.2",
+        "counts": dict.fromkeys(("objects", "nodes", "servers", "pods"), 1),
+        "findings": [{"check": "quorum-survives", "subject": text, "message": text}],
+        "dedicated": {"seen": 0, "expected": 0},
+        "rows": [
+            {"row": text, "expected": 1, "seen": 1, "everywhere": False, "nodes": [text], "quorum": True}
+            | {"dedicatedSeen": 0, "dedicatedExpected": 0}
+        ],
+        "losses": [
+            {"servers": [text], "everything": False, "quorums": [loss]}
+            | {"below": [{"row": text, "left": 0, "wanted": 1}], "elsewhere": [{"row": text, "node": text}]}
+        ],
+        "rollouts": [{"workload": text, "instances": 1, "mostDown": 1, "ended": True, "seconds": 1}],
+        "drains": [{"node": text, "evicted": 1, "secondMemberRefused": [text]}],
+        "overreaches": [{"row": text, "asked": 1, "eligible": 1, "pending": 1, "plan": text}],
+        "seconds": {"total": 1},
+        "controlPlaneMemory": 1,
+    }
+    written = markdown(document)
+    assert written.count(in_markdown(text)) == 16
+    for sign in ("a|b", "`", "\n## @", "@team", "<img"):
+        assert sign not in written
+    assert in_markdown(text) in summary([document | {"drains": [], "rollouts": [], "losses": []}])

@@ -25,7 +25,7 @@ CASES = {
     **{f"{key} of a home": path(key, "~/x", f"'~/x' {OUT}") for key in KEYS},
     **{f"{key} of nothing": path(key, "", "'' is not a valid path") for key in KEYS},
     **{f"{key} of 2000 letters": path(key, "a" * 2000, f"'{'a' * 57}…' is not a valid path") for key in KEYS},
-    "a template with a new line": path("template", "a\nb", "'a\\u000ab' is not a valid path"),
+    "a template with a new line": path("template", "a\nb", "'a\\nb' is not a valid path"),
     "a template beyond the file system": path("template", "a" * 300, f"{'a' * 300} cannot be read: file name too long"),
     "a template of the directory": path("template", ".", ". cannot be read: it is a directory; write the path"),
     "a template by a link": Bad(
