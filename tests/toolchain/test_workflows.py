@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.fakes import script
 from toolchain import workflows
+from toolchain.go_build import Go
 from toolchain.progress import ProgramError, Reporter, UserError
 
 FILES = sorted(workflows.WORKFLOWS.glob("*.yml"))
@@ -47,6 +49,19 @@ def test_both_complain_of_a_broken_one(actionlint: Path, tmp_path: Path, capfd: 
     audit = capfd.readouterr().out
     assert "template-injection" in audit
     assert "unpinned-uses" in audit
+
+
+def test_a_damaged_actionlint_is_built_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    go = script(tmp_path / "bin", "go", 'while [ "$1" != -o ]; do shift; done\necho built >"$2"')
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(workflows, "ensure_go", lambda *_: Go(go, (1, 26), "linux/amd64"))  # pyright: ignore[reportUnknownLambdaType]
+    built = workflows.ensure(Reporter())
+    for damage in (b"", b"half"):
+        built.write_bytes(damage)
+        assert workflows.ensure(Reporter()) == built
+        assert built.read_bytes() == b"built\n"
+    script(tmp_path / "bin", "go", "exit 1")
+    assert workflows.ensure(Reporter()) == built
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import shutil
 import tempfile
 from contextlib import chdir
@@ -211,7 +212,7 @@ def test_reading_an_untouched_tree_changes_nothing() -> None:
     assert (found.id, found.outs) == (owner, outs)
 
 
-@pytest.mark.parametrize("damage", ["edited", "removed", "no text", "another mode"])
+@pytest.mark.parametrize("damage", ["edited", "removed", "no text", "another mode", "a link", "a pipe"])
 def test_reading_notices_what_was_done_to_a_file(damage: str) -> None:
     props = machine(ROOT, a="1", b="2")
     owner, outs = made(props)
@@ -221,13 +222,29 @@ def test_reading_notices_what_was_done_to_a_file(damage: str) -> None:
         "removed": file.unlink,
         "no text": lambda: file.write_bytes(b"\xff"),
         "another mode": lambda: file.chmod(0o600),
+        "a link": lambda: file.rename(ROOT / "moved") and file.symlink_to((ROOT / "moved").resolve()),
+        "a pipe": lambda: (file.unlink(), os.mkfifo(file)),
     }[damage]()
     found = PROVIDER.read(owner, outs)
     assert found.outs is not None
     assert PROVIDER.diff(owner, found.outs, props).changes
     PROVIDER.update(owner, found.outs, props)
+    (ROOT / "moved").unlink(missing_ok=True)
     assert there(ROOT) == {"ctl1/a": "1", "ctl1/b": "2"}
     assert mode(file) == 0o644
+
+
+def test_reading_notices_a_directory_in_the_place_of_a_file() -> None:
+    """It may hold a person's files, so it is not deleted: the update fails until it is moved away."""
+    props = machine(ROOT, a="1")
+    owner, outs = made(props)
+    (ROOT / "ctl1" / "a").unlink()
+    (ROOT / "ctl1" / "a").mkdir()
+    found = PROVIDER.read(owner, outs)
+    assert found.outs is not None
+    assert PROVIDER.diff(owner, found.outs, props).changes
+    with pytest.raises(IsADirectoryError):
+        PROVIDER.update(owner, found.outs, props)
 
 
 def test_reading_a_tree_that_is_gone_says_so() -> None:
