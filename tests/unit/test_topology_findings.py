@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import tempfile
+import time
 from pathlib import Path
 from typing import TypedDict, cast
 
@@ -16,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from blueprint.problems import InvalidStackError
-from blueprint.topology import Finding, TopologyError, read_topology
+from blueprint.topology import Finding, TopologyError, place, read_topology
 from tests.topologies import CACHE, ROOT, on_three, placed, run
 
 
@@ -161,3 +162,14 @@ def test_any_text_ends_in_findings_and_never_in_a_traceback(text: str) -> None:
         placement = placed(Path(folder), text)
     assert placement.refused
     assert all(isinstance(finding, Finding) and finding.message for finding in placement.findings)
+
+
+@pytest.mark.parametrize("pattern", ["(a+)+$", "(a|a)*$", "(a|aa)+$", "([a-z]+)*x", "a*a*a*a*a*$"])
+def test_a_pattern_that_takes_exponential_time_is_refused_at_once(tmp_path: Path, pattern: str) -> None:
+    """Against 40 letters and another sign, `(a+)+$` would try 2^40 ways."""
+    file = tmp_path / "topology.yaml"
+    file.write_text(f"nodes: {{'{pattern}': {{roles: [all]}}}}\nroles: {{all: [memcached]}}\n")
+    started = time.process_time()
+    with pytest.raises(TopologyError, match=f"nodes.{re.escape(pattern)}: repeats "):
+        place(read_topology(file), ["a" * 40 + "-1"])
+    assert time.process_time() - started < 1
