@@ -25,7 +25,7 @@ QUORATE = .venv/bin/quorate
 ACTIVE = . .venv/bin/activate &&
 
 .DEFAULT_GOAL := help
-.PHONY: help setup environment cluster browser up preview audit diff review plan pin destroy test e2e prove \
+.PHONY: help setup environment cluster browser up refresh preview audit diff review plan pin destroy test e2e prove \
 	verify lint format bench clean
 
 help: ## Show this list
@@ -41,6 +41,9 @@ environment:
 
 up: setup ## Deploy STACK if its preview passes the policy pack
 	@$(QUORATE) up --stack="$$STACK"
+
+refresh: setup ## List rendered files of STACK that are missing or changed, and record them for the next `up`
+	@$(QUORATE) refresh --stack="$$STACK"
 
 preview: setup ## Show what `up` would change and which rules it would break
 	@$(QUORATE) preview --stack="$$STACK"

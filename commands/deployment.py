@@ -30,7 +30,7 @@ def up(root: Path, name: str, *, refresh_first: bool = False) -> int:
         if refresh_first:
             result = operation.run("refresh")
             if result.code or result.was_interrupted:
-                return failure("refresh", name, result)
+                return failure("up", name, result)
         result = operation.run("up")
         if not result.code and not result.was_interrupted:
             tree_check.remember(operation)
@@ -47,6 +47,10 @@ def up(root: Path, name: str, *, refresh_first: bool = False) -> int:
 
 def refresh(root: Path, name: str) -> int:
     """Reads what the resources of a stack are now into its state, so that a preview shows what differs."""
+    workspace = stack.main_workspace(root, stack.load(root, name).name, os.environ)
+    if workspace.state_file and not workspace.has_state:
+        print(f"There is no stack {name} in {STATE}: nothing to refresh.")
+        return 0
     with prepared("refresh", root, name) as operation:
         tree_check.record(operation)
         result = operation.run("refresh")

@@ -83,7 +83,7 @@ class World:
         return [next(word for word in call[0].split() if word in VERBS) for call in self.asked]
 
 
-VERBS = ("init", "set", "up", "preview", "destroy", "rm")
+VERBS = ("init", "set", "refresh", "up", "preview", "destroy", "rm")
 
 
 @pytest.fixture
@@ -136,6 +136,26 @@ def test_an_up_without_changes_says_so(world: World, capfd: pytest.CaptureFixtur
     world.engine([line(0, **summary(preview=False, same=42))])
     assert command_line.main(["up"]) == 0
     assert "No changes: all 42 resources are up to date." in capfd.readouterr().out
+
+
+def test_a_refresh_leaves_out_what_the_provider_cannot_read(world: World, capfd: pytest.CaptureFixture[str]) -> None:
+    assert command_line.main(["refresh"]) == 0
+    assert "nothing to refresh" in capfd.readouterr().out
+    assert world.asked == []
+    command_line.main(["up"])
+    assert command_line.main(["refresh"]) == 0
+    assert world.verbs[-2:] == ["set", "refresh"]
+    words = world.asked[-1][0]
+    assert "--yes --exclude **kubernetes:**" in words
+    assert "--policy-pack" not in words
+
+
+def test_up_refreshes_first_if_it_is_asked_to(world: World) -> None:
+    assert command_line.main(["up", "--refresh"]) == 0
+    assert world.verbs[-2:] == ["refresh", "up"]
+    world.engine([], then="exit 1")
+    assert command_line.main(["up", "--refresh"]) == 1
+    assert world.verbs[-1] == "refresh"
 
 
 def test_up_of_production_without_a_passphrase_is_refused_before_anything(

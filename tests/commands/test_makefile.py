@@ -82,6 +82,7 @@ VALUES = (
 TARGETS = (
     "setup",
     "up",
+    "refresh",
     "preview",
     "audit",
     "diff",

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import random
+import shlex
 import shutil
 import signal
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -87,3 +90,41 @@ def test_any_disturbed_up_is_completed_by_the_next(seed: int, clone: Clone, tmp_
     again = clone.up().output
     assert "No changes: all" in again
     assert "missing or changed" not in again
+
+
+@pytest.mark.heavy
+@pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("mount"), reason="mounts a file system, which needs root")
+@pytest.mark.parametrize("room", [0, 40, 200, 400, 800])
+def test_an_up_on_a_full_disk_is_completed_when_there_is_room(room: int, clone: Clone, tmp_path: Path) -> None:
+    """The disk has `room` KiB when the second `up` starts. A damaged state is restored as the message says."""
+    disk = clone.root / "build"
+    disk.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64m", "test", disk], check=False).returncode:
+        pytest.skip("no file system can be mounted here")
+    try:
+        clone.up()
+        document = yaml.safe_load(clone.stack_file.read_text())
+        document["config"]["quorate:servers"][0]["memory"] = 96
+        clone.stack_file.write_text(yaml.safe_dump(document, sort_keys=False))
+        filler = disk / ".filler"
+        filler.write_bytes(b"\0" * (shutil.disk_usage(disk).free - room * 1024))
+        full = clone.run("up")
+        assert "Traceback" not in full.output
+        if room <= 40:
+            assert full.code == 1
+            assert "no space left on" in full.output.lower()
+        filler.unlink()
+        done = clone.run("up")
+        if "is damaged" in done.output:
+            remedy = done.output.rstrip().splitlines()[-1]
+            assert remedy.startswith("  cp ")
+            subprocess.run(shlex.split(remedy), cwd=clone.root, check=True)
+            done = clone.run("up")
+        assert done.code == 0, done.output
+        undisturbed = Clone.make(tmp_path / "undisturbed", STACK, clone.stack_file)
+        undisturbed.up()
+        assert clone.files() == undisturbed.files()
+        assert lasting(clone.inputs()).keys() == lasting(undisturbed.inputs()).keys()
+        assert "No changes: all" in clone.up().output
+    finally:
+        subprocess.run(["umount", disk], check=True)
