@@ -6,6 +6,7 @@ import re
 import shutil
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 import yaml
@@ -54,7 +55,7 @@ def test_both_complain_of_a_broken_one(actionlint: Path, tmp_path: Path, capfd: 
 def test_a_damaged_actionlint_is_built_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     go = script(tmp_path / "bin", "go", 'while [ "$1" != -o ]; do shift; done\necho built >"$2"')
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(workflows, "ensure_go", lambda *_: Go(go, (1, 26), "linux/amd64"))  # pyright: ignore[reportUnknownLambdaType]
+    monkeypatch.setattr(workflows, "ensure_go", Mock(return_value=Go(go, (1, 26), "linux/amd64")))
     built = workflows.ensure(Reporter())
     for damage in (b"", b"half"):
         built.write_bytes(damage)
