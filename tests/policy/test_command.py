@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import pytest
 
-from policy.facts.host_commands import Command
+from policy.facts.host_commands import COPY_TO_REMOTE, Command, Hosts
 from policy.facts.shell.effects_cluster import (
     DELETES,
     DELETES_WORKLOAD,
@@ -17,9 +20,9 @@ from policy.facts.shell.effects_cluster import (
 from policy.facts.shell.effects_data import ERASES
 from policy.facts.shell.effects_machine import HALTS, LEAVES, REMOVES_SOFTWARE, STOPS, UPGRADES
 from policy.facts.shell.effects_network import CUTS
-from policy.facts.shell.syntax import Unreadable
+from policy.facts.shell.syntax import UNKNOWN, Unreadable
 from tests.policy.tables.commands import local
-from tests.policy.world import facts
+from tests.policy.world import Given, facts
 
 DISRUPT = {
     STOPS: (
@@ -322,3 +325,16 @@ HEALTH = "etcdctl endpoint health --cluster"
 )
 def test_it_asks_its_quorum(text: str, asks: bool) -> None:
     assert command(text).asks is asks
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device", "nothing", "text"])
+def test_only_a_regular_file_is_read_for_a_copy(tmp_path: Path, kind: str) -> None:
+    """A stack names the file: a pipe would stop the pack, and a device would fill its memory."""
+    file = tmp_path / "roll.sh" if kind != "device" else Path("/dev/zero")
+    if kind == "pipe":
+        os.mkfifo(file)
+    elif kind == "text":
+        file.write_text("reboot")
+    props = {"source": {"path": str(file)}, "remotePath": "/opt/roll.sh", "connection": {"host": "m1"}}
+    hosts = Hosts(facts([Given(COPY_TO_REMOTE, "copy", props)]).resources)
+    assert [placed.text for placed in hosts.copied["m1"]] == ["reboot" if kind == "text" else UNKNOWN]
