@@ -11,8 +11,6 @@ All verdicts go to the engine's log as debug messages (record.py); violations as
 
 from __future__ import annotations
 
-import threading
-from importlib import import_module
 from typing import Any
 
 import grpc
@@ -75,8 +73,6 @@ class Analyzer(sdk._PolicyAnalyzerServicer):  # pyright: ignore[reportPrivateUsa
         self._is_preview = request.dry_run
         waivers = stack_waivers.read(self._waivers, WAIVABLE)
         self._single = SingleResources(self._profile, self._architecture, waivers)
-        # While the program runs; at its end everybody would wait for it.
-        threading.Thread(target=import_module, args=("blueprint.architecture.loader",), daemon=True).start()
         return super().ConfigureStack(request, context)  # pyright: ignore[reportUnknownMemberType]
 
     def Analyze(self, request: messages.AnalyzeRequest, context: grpc.ServicerContext) -> messages.AnalyzeResponse:

@@ -7,7 +7,7 @@ stops only the rule that needs it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, cast
 
 import contract
@@ -101,10 +101,15 @@ class Machine:
             if not path.endswith((".yaml", ".yml", ".manifest")):
                 continue
             try:
-                documents = yaml_reader.load_all(self.files[path])
+                documents = _loaded(self.files[path])
             except yaml_reader.YamlError:
                 raise Malformed(f"file {path} of {self.resource.name} is no YAML") from None
             yield from (cast("dict[str, Any]", each) for each in documents if isinstance(each, dict))
+
+
+@lru_cache(maxsize=1024)  # machines of a role share most files
+def _loaded(text: str) -> tuple[Any, ...]:
+    return tuple(yaml_reader.load_all(text))
 
 
 def machines(resources: Iterable[Resource]) -> tuple[Machine, ...]:

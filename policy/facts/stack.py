@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from contract import NAME
+from policy.facts import architecture
+from policy.facts.architecture import Architecture, Row
 from policy.facts.components import Cloud, Etcd, MasterTier, VirtHost
 from policy.facts.etcd_files import EtcdConfiguration, etcd_configuration
 from policy.facts.host_commands import Command, Hosts, commands
@@ -32,9 +33,6 @@ from policy.facts.order import Order
 from policy.facts.placed_etcd import placed_configurations, placed_etcds
 from policy.facts.resource import Resource
 from policy.facts.stack_waivers import Waivers, today
-
-if TYPE_CHECKING:
-    from blueprint.architecture.model import Architecture, Row
 
 PRODUCTION, LAB = "production", "lab"
 
@@ -119,25 +117,21 @@ class Facts:
 
     def _named_architecture(self) -> Architecture | None:
         """By the Cloud, or in a stack without one by the stack's configuration."""
-        from blueprint.architecture.loader import NAMES, load_architecture  # noqa: PLC0415 - pydantic, when it is needed
-
         if self.clouds:
             return self._load_architecture(self.clouds[0].architecture)
         if self._architecture_file is None:
             return None
-        own = self._architecture_file
-        return load_architecture(own if own in NAMES else str(_ROOT / own))
+        name = self._architecture_file
+        return architecture.built_in(name) if architecture.is_built_in(name) else architecture.own(_ROOT / name)
 
     def _load_architecture(self, name: str) -> Architecture:
-        from blueprint.architecture.loader import NAMES, load_architecture  # noqa: PLC0415 - pydantic, when it is needed
-
-        if name in NAMES:
-            return load_architecture(name)
+        if architecture.is_built_in(name):
+            return architecture.built_in(name)
         if self._architecture_file is None:
             raise LookupError(
                 f"architecture '{name}' is not built in, and the stack's configuration has no file for it"
             )
-        own = load_architecture(str(_ROOT / self._architecture_file))
+        own = architecture.own(_ROOT / self._architecture_file)
         if own.name != name:
             raise LookupError(f"the Cloud names architecture '{name}', the stack's own file is '{own.name}'")
         return own

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
 from contract import DEDICATED
+from policy.facts.architecture import Row
 from policy.facts.components import Cloud
 from policy.facts.kubernetes.quantity import MIB, Resources
 from policy.facts.kubernetes.workload import SYSTEM_NAMESPACES, Workload
@@ -14,9 +14,6 @@ from policy.facts.stack import Facts
 from policy.findings import Severity
 from policy.rule import Problem, Source, rule
 from policy.wording import join_names, pluralize
-
-if TYPE_CHECKING:
-    from blueprint.architecture.model import Row
 
 _TABLES = (
     Source("004", "5.3.16", 2),

@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -62,8 +62,7 @@ def preview(tmp_path: Path) -> Previews:
         verb: str = "preview",
         **environment: str,
     ) -> Preview:
-        written = [{"type": each.type, "name": each.name, "props": each.props} for each in given]
-        (tmp_path / "given.json").write_text(json.dumps(written), encoding="utf-8")
+        (tmp_path / "given.json").write_text(json.dumps([asdict(each) for each in given]), encoding="utf-8")
         return _run(tmp_path, program, config or {}, (verb, "--policy-pack", str(pack), *options), environment)
 
     return run

@@ -1,4 +1,4 @@
-"""A provider that gives back what it is given, for packages whose own plugin no test needs: libvirt, command.
+"""A provider that gives back what it is given, for packages whose own plugin a test does not need.
 
 The engine speaks to it instead of to a plugin (PULUMI_DEBUG_PROVIDERS), so that a program may use their real classes.
 """
@@ -14,8 +14,6 @@ from typing import Any
 import grpc
 from google.protobuf import empty_pb2
 from pulumi.runtime.proto import plugin_pb2, provider_pb2, provider_pb2_grpc
-
-PACKAGES = ("command", "libvirt")
 
 
 class Echo(provider_pb2_grpc.ResourceProviderServicer):
@@ -47,13 +45,13 @@ class Echo(provider_pb2_grpc.ResourceProviderServicer):
 
 
 @contextmanager
-def serving() -> Generator[str]:
-    """Serves, and gives the value of PULUMI_DEBUG_PROVIDERS."""
+def serving(*packages: str) -> Generator[str]:
+    """Serves these packages, and gives the value of PULUMI_DEBUG_PROVIDERS."""
     server = grpc.server(futures.ThreadPoolExecutor(max_workers=4))
     provider_pb2_grpc.add_ResourceProviderServicer_to_server(Echo(), server)  # pyright: ignore[reportUnknownMemberType]
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
     try:
-        yield ",".join(f"{package}:{port}" for package in PACKAGES)
+        yield ",".join(f"{package}:{port}" for package in packages)
     finally:
         server.stop(grace=None)

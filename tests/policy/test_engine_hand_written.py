@@ -68,7 +68,7 @@ BROKEN = {
 
 
 def test_every_fault_is_found(preview: Previews) -> None:
-    with echo.serving() as providers:
+    with echo.serving("command", "libvirt") as providers:
         result = preview([], None, program=PROGRAM, PULUMI_DEBUG_PROVIDERS=providers)
     assert result.code != 0
     violations = result.violations().items()

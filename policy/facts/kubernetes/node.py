@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import contract
 from contract import DEDICATED, HOSTNAME, POOL, RACK, SERVER, ZONE
@@ -62,7 +62,7 @@ class Node:
     def taints(self) -> tuple[Taint, ...]:
         """Taints that it registers with; of a cordoned Node also the one that Kubernetes adds."""
         cordoned = self.resource.props.at("spec", "unschedulable").flag()
-        return (*(_taint(each) for each in self.written_taints.items()), *((_CORDONED,) if cordoned else ()))
+        return (*_taints(self.written_taints), *((_CORDONED,) if cordoned else ()))
 
     @cached_property
     def barriers(self) -> frozenset[Taint]:
@@ -102,7 +102,7 @@ class Node:
             return None
         return Resources(Decimal(str(room.at("cpu").real())), Decimal(str(room.at("memory").real())) * GIB)
 
-    @property
+    @cached_property
     def dedicated_to(self) -> tuple[str, ...]:
         """Owners whom a taint keeps it for."""
         return tuple(taint.value for taint in self.barriers if taint.key == DEDICATED)
@@ -172,6 +172,11 @@ def _labels_of_member(member: Properties) -> dict[str, str]:
     rack = member.at("rack").text()
     labels = {SERVER: member.at("server").text()}
     return {**labels, RACK: rack, ZONE: rack} if rack else labels
+
+
+@lru_cache(maxsize=256)  # nodes of a pool share what is written
+def _taints(written: Properties) -> tuple[Taint, ...]:
+    return tuple(_taint(each) for each in written.items())
 
 
 def _taint(tree: Properties) -> Taint:

@@ -7,11 +7,11 @@ and volumes that exist already, which no preview knows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from contract import HOSTNAME
 from policy.facts.kubernetes.node import Node, Taint
-from policy.facts.kubernetes.selectors import Labels
+from policy.facts.kubernetes.selectors import Labels, Selector
 from policy.facts.kubernetes.workload import AntiAffinityTerm, NodeTerm, SpreadTerm, Toleration, Workload
 
 _NAMESPACE_NAME = "kubernetes.io/metadata.name"
@@ -30,32 +30,46 @@ def eligible(workload: Workload, nodes: Iterable[Node], volumes: VolumeTerms = (
     """
     if workload.node_name:
         return tuple(each for each in nodes if each.name == workload.node_name and attracts(workload, each))
-    terms = [*(workload.node_terms or ()), *(term for claim in volumes for term in claim)]
-    by_name = any(term.fields.requirements for term in terms)
-    keys = _label_keys(workload, terms)
+
+    def admits(node: Node) -> bool:
+        return (
+            attracts(workload, node)
+            and tolerates(workload, node.barriers)
+            and all(spread.topology in node.labels for spread in workload.spreads)
+        )
+
+    def has_volumes(node: Node) -> bool:
+        return all(_any_selects(claim, node) for claim in volumes)
+
+    admitting = _once_for_alike(admits, workload.node_terms or (), workload.node_selector)
+    with_volumes = _once_for_alike(has_volumes, [term for claim in volumes for term in claim])
+    return tuple(node for node in nodes if admitting(node) and with_volumes(node))
+
+
+def _once_for_alike(
+    check: Callable[[Node], bool], terms: Sequence[NodeTerm], *selectors: Selector
+) -> Callable[[Node], bool]:
+    """The same check, made once for nodes of a pool that do not differ in what these terms and selectors ask for.
+
+    They differ only in name and own labels: a thousand computes are one evaluation, and another for those without a
+    rack.
+    """
+    asked = [
+        requirement for each in (*selectors, *(term.labels for term in terms)) for requirement in each.requirements
+    ]
+    keys = tuple(dict.fromkeys(each.key for each in asked))
+    by_name = HOSTNAME in keys or any(term.fields.requirements for term in terms)
     found: dict[tuple[object, ...], bool] = {}
 
-    def fits(node: Node) -> bool:
-        # Nodes of a pool differ only in name and own labels: a thousand computes are one evaluation.
-        own = (node.name if by_name or HOSTNAME in keys else "", *(node.own_labels.get(key) for key in keys))
-        alike = (id(node.common_labels), id(node.written_taints), *own)
+    def checked(node: Node) -> bool:
+        own = node.own_labels
+        values = [own.get(key) for key in keys] if own else ()
+        alike = (id(node.common_labels), id(node.written_taints), node.name if by_name else "", len(own), *values)
         if alike not in found:
-            found[alike] = (
-                attracts(workload, node)
-                and tolerates(workload, node.barriers)
-                and all(spread.topology in node.labels for spread in workload.spreads)
-                and all(_any_selects(claim, node) for claim in volumes)
-            )
+            found[alike] = check(node)
         return found[alike]
 
-    return tuple(node for node in nodes if fits(node))
-
-
-def _label_keys(workload: Workload, terms: Iterable[NodeTerm]) -> tuple[str, ...]:
-    """Every label of a node that decides whether it may run the workload's pods."""
-    selectors = [workload.node_selector, *(term.labels for term in terms)]
-    asked = (requirement.key for selector in selectors for requirement in selector.requirements)
-    return tuple(dict.fromkeys((*asked, *(spread.topology for spread in workload.spreads))))
+    return checked
 
 
 def attracts(workload: Workload, node: Node) -> bool:

@@ -1,0 +1,110 @@
+"""A reference architecture, as far as rules compare with it.
+
+Quorate's own files are read as plain values: the blueprint's models check them in its tests, and loading pydantic for
+them costs a third of a second in every preview. A user's own file is checked by the blueprint first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+from files import yaml_reader
+
+FOLDER = Path(__file__).resolve().parents[2] / "blueprint" / "architecture"
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the placement table; blueprint/architecture/model.py says what each field means."""
+
+    row: str
+    service: str
+    instances: int | None
+    shareable: bool
+    load_balancer: bool
+    footprint: str
+    runs_on: tuple[str, ...]
+    at_least: bool = False
+    minimum_workers: int | None = None
+    dedicated_nodes: int = 0
+    load_balancer_kind: str | None = None
+    quorum: bool = False
+    monitoring: bool = False
+    node_role: str = "controller"
+    admits: tuple[str, ...] = ()
+    apart_from: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
+    everywhere: bool = False
+    replaced_by: str | None = None
+
+    @property
+    def owner(self) -> bool:
+        """Whether it has dedicated nodes: a pool of its own name."""
+        return self.dedicated_nodes > 0
+
+    def admits_guest(self, guest: Row) -> bool:
+        """Whether the guest may run on this service's own nodes."""
+        light = guest.footprint == "light" and "light" in self.admits
+        return light or "any" in self.admits or guest.service in (self.service, *self.admits)
+
+
+@dataclass(frozen=True)
+class Light:
+    """What one instance of a service with a light footprint requests at most: millicores and MiB."""
+
+    cpu_m: int
+    memory_mi: int
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """A reference architecture, for up to `computes` compute nodes."""
+
+    name: str
+    computes: int
+    dedicated_total: int
+    light: Light
+    rows: tuple[Row, ...]
+
+    @property
+    def owners(self) -> tuple[Row, ...]:
+        """The rows with dedicated nodes."""
+        return tuple(row for row in self.rows if row.owner)
+
+
+def is_built_in(name: str) -> bool:
+    """Whether an architecture of this name comes with Quorate."""
+    return name in (path.stem for path in FOLDER.glob("*.yaml"))
+
+
+@cache
+def built_in(name: str) -> Architecture:
+    """An architecture that comes with Quorate, by its name."""
+    return _read(FOLDER / f"{name}.yaml")
+
+
+def own(path: Path) -> Architecture:
+    """A user's own file. Raises ArchitectureError of the blueprint with every problem of the file."""
+    from blueprint.architecture.loader import load_architecture  # noqa: PLC0415 - pydantic, where it is needed
+
+    load_architecture(str(path))
+    return _read(path)
+
+
+def _read(path: Path) -> Architecture:
+    written: dict[str, Any] = yaml_reader.load(path.read_text(encoding="utf-8"))
+    rows = tuple(_of(Row, each) for each in written["rows"])
+    return _of(Architecture, {**written, "light": _of(Light, written["light"]), "rows": rows})
+
+
+def _of(kind: type[T], written: dict[str, Any]) -> T:
+    """The fields of a class out of a mapping that has more; lists become tuples."""
+    names = {each.name for each in fields(kind)}  # pyright: ignore[reportArgumentType] - only dataclasses are given
+    values = {key: value for key, value in written.items() if key in names}
+    lists = {key: tuple(cast("list[str]", value)) for key, value in values.items() if isinstance(value, list)}
+    return kind(**values | lists)

@@ -1,0 +1,147 @@
+"""Broken and sound stacks on the real engine: each a preview of its own, with the policy pack as users run it.
+
+The cases are those of tests/attacks and tests/sound, a choice for each part of the gate (docs/auditing.md). What is
+compared is what an operator gets: the exit code, and the engine's own events. Providers only give back their inputs;
+test_engine_hand_written and test_engine_rendered run the Kubernetes provider itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+
+import pytest
+
+from tests.attacks.attack import Attack
+from tests.attacks.cases import BY_NAME as ATTACKS
+from tests.policy import echo
+from tests.policy.conftest import Previews
+from tests.sound.cases import BY_NAME as SOUND
+from tests.sound.sound import Sound
+
+CONFIG = {"quorate:profile": "production"}
+PACKAGES = ("kubernetes", "command", "libvirt", "docker", "openstack")
+
+BROKEN_BY_PART = {
+    "the gate": (
+        "replicas that are not known",
+        "an affinity that is not known",
+        "a component type of the project on foreign facts",
+    ),
+    "a closed world": (
+        "an operator's RabbitMQ of two",
+        "an operator's Galera of two",
+        "an operator's Percona without anti-affinity",
+        "an operator's monitors on one node",
+        "an operator's etcd of two",
+        "a chart of RabbitMQ with two replicas",
+        "members as containers of one Docker host",
+        "three masters in another cloud, softly apart",
+        "an autoscaler that may leave one member",
+        "a network policy that denies everything",
+        "members restarted at night",
+        "a patch to two replicas",
+    ),
+    "quorums by structure": (
+        "a Galera of two that claims no row",
+        "an etcd in an image called nginx",
+        "OVN southbound databases of two",
+        "two sentinels",
+        "Galera as a ReplicationController of two",
+        "three workloads of one Service that claim three clusters",
+    ),
+    "placement is counted": (
+        "a spread with a skew of three",
+        "spread over two racks and over nothing else",
+        "all members on a node by its name",
+        "one volume for three members of etcd",
+        "local volumes that are all on one node",
+        "bare pods of etcd on one node",
+        "a replica set in three workloads on two servers",
+    ),
+    "what the machine gets": (
+        "kubelet labels that disagree with the machine",
+        "nodes that say three servers, domains that say one",
+        "emulated masters",
+        "a unit that is copied",
+    ),
+    "defaults of the products": (
+        "RabbitMQ without configuration",
+        "a Galera that ignores split brain",
+        "etcd without fsync",
+        "members without requests",
+        "a liveness probe that asks all of etcd",
+    ),
+    "commands": (
+        "command: rm through a variable",
+        "command: a firewall at the peers' port",
+        "command: base64",
+        "command: xargs",
+        "three masters that ask at the same time",
+        "a command at the end of a stack",
+    ),
+    "the stack as a whole": (
+        "horizon on keystone's nodes",
+        "RabbitMQ and Galera on the same nodes of 1000",
+        "a foreign workload that tolerates everything",
+    ),
+}
+"""Names of attacks, by the part of the gate that stops them."""
+
+PASSED = (
+    "commands that only name what would be harmful",
+    "members restarted one after the other by a script that asks",
+    "a node that is drained, restarted and taken back",
+    "two instances of Prometheus with their own data",
+    "RabbitMQ of an operator",
+    "Percona XtraDB Cluster with the operator's defaults",
+    "MariaDB Galera of an operator",
+    "five Ceph monitors of Rook, two of them evictable",
+    "PostgreSQL of CloudNativePG",
+    "ZooKeeper behind a NetworkPolicy",
+    "Vault of five over five racks, two of which may be drained",
+    "etcd of five with its arguments, spread over hosts",
+    "NATS kept apart by an expression",
+    "Valkey of three with three sentinels, two of which decide",
+    "OVN: two databases of three, northd of two, relays of three",
+    "a Galera with its options behind a proxy of its own",
+    "OpenSearch: three managers and four data nodes",
+    "MinIO of four, which needs parity and no majority",
+    "an autoscaler of a stateless API",
+    "a backup of etcd at night",
+    "a Galera of five over the table's three",
+    "daemons of the nodes themselves, everywhere",
+    "ZooKeeper, a rack for each member",
+    "MongoDB spread over hosts, as many as members",
+    "Vault spread over racks with minDomains",
+    "ports of the node keep members apart",
+    "volumes on the disks of the members' nodes",
+    "an unrelated small virtual machine",
+)
+"""Names of sound stacks, no two of a kind."""
+
+
+@pytest.fixture(scope="module")
+def providers() -> Generator[str]:
+    with echo.serving(*PACKAGES) as addresses:
+        yield addresses
+
+
+def mandatory(violations: dict[str, set[str]]) -> set[str]:
+    return {each.partition(" ")[2] for each in violations if each.startswith("mandatory ")}
+
+
+@pytest.mark.parametrize(
+    "attack", [ATTACKS[name] for names in BROKEN_BY_PART.values() for name in names], ids=lambda attack: attack.name
+)
+def test_the_engine_stops_it(attack: Attack, preview: Previews, providers: str) -> None:
+    result = preview(attack.given, CONFIG, PULUMI_DEBUG_PROVIDERS=providers)
+    assert attack.caught_by in mandatory(result.violations()), result.output
+    assert result.code != 0
+    assert attack.caught_by in result.output
+
+
+@pytest.mark.parametrize("sound", [SOUND[name] for name in PASSED], ids=lambda sound: sound.name)
+def test_the_engine_lets_it_pass(sound: Sound, preview: Previews, providers: str) -> None:
+    result = preview(sound.given, CONFIG, PULUMI_DEBUG_PROVIDERS=providers)
+    assert result.violations().keys() == {f"advisory {rule}" for rule in sound.notes}, result.output
+    assert result.code == 0, result.output
