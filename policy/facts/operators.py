@@ -1,7 +1,8 @@
 """Clusters of operators: custom resources, read as the objects that their operator creates from them.
 
-An operator is not part of the stack. What it does with a custom resource is taken from its documentation: pods,
-labels, placement, storage, the disruption budget, and the product's own default for what is not written. All rules
+An operator is not part of the stack. What it does with a custom resource is taken from its sources: pods, labels,
+placement, storage, the disruption budget, and its own default for what is not written (product_defaults.py has the
+release and the file of each). All rules
 then judge a RabbitmqCluster as they judge a StatefulSet with RabbitMQ, and name the custom resource.
 """
 
@@ -12,15 +13,30 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from contract import HOSTNAME, NAME
+from policy.facts.custom_trees import REQUIRED, Tree, apart, at, first, over, part, pod_of, term, with_item
 from policy.facts.kubernetes.budgets_and_services import Budget, Service
 from policy.facts.kubernetes.configuration import ConfigMap
 from policy.facts.kubernetes.workload import Workload, kubernetes_kind
+from policy.facts.product_defaults import (
+    ETCD_REGISTRY,
+    MARIADB_AVAILABLE,
+    MARIADB_REPLICAS,
+    MONITORS,
+    MONITORS_UNAVAILABLE,
+    MONITORS_UNAVAILABLE_FROM_FIVE,
+    PERCONA_TOPOLOGY,
+    PERCONA_UNAVAILABLE,
+    POSTGRES_ANTI_AFFINITY,
+    POSTGRES_INSTANCES,
+    POSTGRES_TOPOLOGY,
+    POSTGRES_UNAVAILABLE,
+    RABBITMQ_CPU,
+    RABBITMQ_MEMORY,
+    RABBITMQ_PARTITIONS,
+    RABBITMQ_REPLICAS,
+)
 from policy.facts.properties import UNKNOWN
 from policy.facts.resource import Resource
-
-Tree = dict[str, Any]
-
-_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
 @dataclass(frozen=True)
@@ -74,8 +90,8 @@ def _group_and_kind(type_: str) -> str:
 
 def _operated(resource: Resource, read: Callable[[str, object], _Members]) -> Operated:
     given = resource.plain()
-    name = _at(given, "metadata", "name") or resource.name
-    metadata = {"name": name, "namespace": _at(given, "metadata", "namespace")}
+    name = at(given, "metadata", "name") or resource.name
+    metadata = {"name": name, "namespace": at(given, "metadata", "namespace")}
     settings = f"{kubernetes_kind(resource)}:{name}"  # no ConfigMap of the stack can have a colon in its name
     members = read(name, given.get("spec"))
     template = {"metadata": {"labels": members.labels}, "spec": _mounting(members.pod, settings)}
@@ -105,11 +121,10 @@ def _mounting(pod: object, settings: str) -> object:
     if not isinstance(pod, dict):
         return pod
     known = cast("Tree", pod)
-    return {**known, "volumes": _with(known.get("volumes"), {"name": "settings", "configMap": {"name": settings}})}
+    return {**known, "volumes": with_item(known.get("volumes"), {"name": "settings", "configMap": {"name": settings}})}
 
 
-_RABBITMQ_RESOURCES = {"requests": {"cpu": "1", "memory": "2Gi"}}
-"""Of a RabbitmqCluster without resources (https://www.rabbitmq.com/kubernetes/operator/using-operator#resource-reqs)."""
+_RABBITMQ_RESOURCES = {"requests": {"cpu": RABBITMQ_CPU.value, "memory": RABBITMQ_MEMORY.value}}
 
 
 def _galera_file(name: str, written: object) -> object:
@@ -119,130 +134,158 @@ def _galera_file(name: str, written: object) -> object:
 
 
 def _rabbitmq(name: str, spec: object) -> _Members:
-    """RabbitMQ Cluster Operator 2: no budget, no anti-affinity of its own, and pause_minority."""
-    override = _at(spec, "override", "statefulSet", "spec")
-    sized = spec if _at(spec, "resources") is not None else _over(spec or {}, {"resources": _RABBITMQ_RESOURCES})
-    pod = _pod("rabbitmq", _at(spec, "image") or "rabbitmq", sized, ("affinity", "tolerations"))
-    config = _at(spec, "rabbitmq", "additionalConfig") or ""
-    defaults = "cluster_partition_handling = pause_minority\n"
+    """RabbitMQ Cluster Operator: no budget, and spread over zones only as a preference."""
+    override = at(spec, "override", "statefulSet", "spec")
+    sized = spec if at(spec, "resources") is not None else over(spec or {}, {"resources": _RABBITMQ_RESOURCES})
+    pod = pod_of("rabbitmq", at(spec, "image") or "rabbitmq", sized, ("affinity", "tolerations"))
+    config = at(spec, "rabbitmq", "additionalConfig") or ""
+    defaults = f"{RABBITMQ_PARTITIONS.setting} = {RABBITMQ_PARTITIONS.value}\n"
     return _Members(
         program="rabbitmq",
-        replicas=_first(_at(override, "replicas"), _at(spec, "replicas"), 1),
+        replicas=first(at(override, "replicas"), at(spec, "replicas"), int(RABBITMQ_REPLICAS.value)),
         labels={NAME: name, "app.kubernetes.io/component": "rabbitmq", "app.kubernetes.io/part-of": "rabbitmq"},
-        pod=_over(pod, _at(override, "template", "spec")),
-        claims=_at(spec, "persistence", "storage") not in ("0", "0Gi", 0),
+        pod=over(pod, at(override, "template", "spec")),
+        claims=at(spec, "persistence", "storage") not in ("0", "0Gi", 0),
         files={
             "rabbitmq.conf": defaults + config if isinstance(config, str) else config,
-            "advanced.config": _first(_at(spec, "rabbitmq", "advancedConfig"), ""),
+            "advanced.config": first(at(spec, "rabbitmq", "advancedConfig"), ""),
         },
     )
 
 
+_PERCONA_TOGETHER = "none"
+"""The topology that stands for no anti-affinity."""
+_PERCONA_TOPOLOGIES = frozenset(
+    {
+        _PERCONA_TOGETHER,
+        HOSTNAME,
+        *(f"topology.kubernetes.io/{each}" for each in ("zone", "region")),
+        *(f"failure-domain.beta.kubernetes.io/{each}" for each in ("zone", "region")),
+    }
+)
+
+
 def _percona(name: str, spec: object) -> _Members:
-    """Percona Operator for MySQL (XtraDB Cluster) 1: apart over nodes, one eviction at a time, unless written."""
-    pxc = _at(spec, "pxc")
+    """Percona Operator for MySQL (XtraDB Cluster): it creates nothing without a size, and takes a topology that it does
+    not know for the default.
+    """
+    pxc = at(spec, "pxc")
     labels: Tree = {
         NAME: "percona-xtradb-cluster",
         "app.kubernetes.io/instance": name,
         "app.kubernetes.io/component": "pxc",
     }
-    topology = _first(_at(pxc, "affinity", "antiAffinityTopologyKey"), HOSTNAME)
-    affinity = _at(pxc, "affinity", "advanced")
-    if affinity is None and topology != "none":
-        affinity = _apart(topology, labels)
-    image = _at(pxc, "image") or "percona-xtradb-cluster"
-    pod = _pod("pxc", image, pxc, ("tolerations", "nodeSelector", "topologySpreadConstraints"))
+    topology = first(at(pxc, "affinity", "antiAffinityTopologyKey"), PERCONA_TOPOLOGY.value)
+    if topology is not UNKNOWN and topology not in _PERCONA_TOPOLOGIES:
+        topology = PERCONA_TOPOLOGY.value
+    affinity = at(pxc, "affinity", "advanced")
+    if affinity is None and topology != _PERCONA_TOGETHER:
+        affinity = apart(topology, labels)
+    image = at(pxc, "image") or "percona-xtradb-cluster"
+    pod = pod_of("pxc", image, pxc, ("tolerations", "nodeSelector", "topologySpreadConstraints"))
     return _Members(
         program="percona-xtradb-cluster",
-        replicas=_first(_at(pxc, "size"), 3),
+        replicas=first(at(pxc, "size"), 0),
         labels=labels,
-        pod=_over(pod, {"affinity": affinity}),
-        claims=_at(pxc, "volumeSpec", "emptyDir") is None,
-        budget=_first(_at(pxc, "podDisruptionBudget"), {"maxUnavailable": 1}),
-        files={"mysqld.cnf": _galera_file(name, _first(_at(pxc, "configuration"), ""))},
+        pod=over(pod, {"affinity": affinity}),
+        claims=at(pxc, "volumeSpec", "emptyDir") is None,
+        budget=first(at(pxc, "podDisruptionBudget"), {"maxUnavailable": int(PERCONA_UNAVAILABLE.value)}),
+        files={"mysqld.cnf": _galera_file(name, first(at(pxc, "configuration"), ""))},
     )
 
 
 def _mariadb(name: str, spec: object) -> _Members:
-    """mariadb-operator: apart over nodes only if asked, half of the members evictable at most."""
+    """mariadb-operator: members are apart over nodes only if asked, and replicate only with Galera or replication."""
     labels: Tree = {NAME: "mariadb", "app.kubernetes.io/instance": name}
-    affinity = _at(spec, "affinity")
-    apart = _first(_at(affinity, "antiAffinityEnabled"), _at(affinity, "enableAntiAffinity"))
-    if apart is True:
-        affinity = {**_apart(HOSTNAME, labels), **_part(affinity, "nodeAffinity")}
-    image = _at(spec, "image") or "mariadb"
-    pod = _pod("mariadb", image, spec, ("tolerations", "nodeSelector", "topologySpreadConstraints"))
-    replicas = _first(_at(spec, "replicas"), 1)
+    affinity = at(spec, "affinity")
+    asked = first(at(affinity, "antiAffinityEnabled"), at(affinity, "enableAntiAffinity"))
+    if asked is True and at(affinity, "podAntiAffinity") is None:
+        affinity = {**apart(HOSTNAME, labels), **part(affinity, "nodeAffinity")}
+    image = at(spec, "image") or "mariadb"
+    pod = pod_of("mariadb", image, spec, ("tolerations", "nodeSelector", "topologySpreadConstraints"))
+    galera, replication = (at(spec, kind, "enabled") for kind in ("galera", "replication"))
+    written = first(at(spec, "myCnf"), "")
+    limit: object = {"minAvailable": MARIADB_AVAILABLE.value} if galera is True or replication is True else None
     return _Members(
         program="mariadb",
-        replicas=replicas,
+        replicas=first(at(spec, "replicas"), int(MARIADB_REPLICAS.value)),
         labels=labels,
-        pod=_over(pod, {"affinity": UNKNOWN if apart is UNKNOWN else affinity}),
-        claims=_at(spec, "storage", "ephemeral") is not True,
-        budget=_first(_at(spec, "podDisruptionBudget"), None if replicas == 1 else {"minAvailable": "50%"}),
-        files={"my.cnf": _galera_file(name, _first(_at(spec, "myCnf"), ""))},
+        pod=over(pod, {"affinity": UNKNOWN if asked is UNKNOWN else affinity}),
+        claims=at(spec, "storage", "ephemeral") is not True,
+        budget=first(at(spec, "podDisruptionBudget"), UNKNOWN if UNKNOWN in (galera, replication) else limit),
+        files={"my.cnf": UNKNOWN if galera is UNKNOWN else _galera_file(name, written) if galera is True else written},
     )
 
 
 def _ceph(_name: str, spec: object) -> _Members:
-    """Rook: three monitors, apart over nodes; with managePodBudgets one may be evicted, of five or more two."""
+    """Rook: monitors are apart over nodes, always so on the network of the hosts; a budget only if it is asked for."""
     labels: Tree = {NAME: "ceph-mon", "app": "rook-ceph-mon"}
     together, placement = (
-        _at(spec, "mon", "allowMultiplePerNode"),
-        _over(_at(spec, "placement", "all") or {}, _at(spec, "placement", "mon")),
+        at(spec, "mon", "allowMultiplePerNode"),
+        over(at(spec, "placement", "all") or {}, at(spec, "placement", "mon")),
     )
-    affinity: object = _part(placement, "nodeAffinity") | _part(placement, "podAntiAffinity")
-    if not together or together is UNKNOWN:
-        own = _term(UNKNOWN if together is UNKNOWN else HOSTNAME, labels)
-        terms = _with(_at(affinity, "podAntiAffinity", _REQUIRED), own)
-        affinity = {**_part(placement, "nodeAffinity"), "podAntiAffinity": {_REQUIRED: terms}}
-    image = _at(spec, "cephVersion", "image") or "ceph"
-    sized = _over(placement, _part(_at(spec, "resources"), "mon") and {"resources": _at(spec, "resources", "mon")})
-    pod = _pod("mon", image, sized, ("tolerations", "topologySpreadConstraints"))
-    count = _first(_at(spec, "mon", "count"), 3)
-    evictable = 2 if isinstance(count, float | int) and count >= 5 else 1
-    managed = _at(spec, "disruptionManagement", "managePodBudgets")
-    limit: object = {"maxUnavailable": evictable} if managed is True else (UNKNOWN if managed is UNKNOWN else None)
+    affinity: object = part(placement, "nodeAffinity") | part(placement, "podAntiAffinity")
+    network = at(spec, "network")
+    on_host = at(network, "hostNetwork") is True or at(network, "provider") == "host"
+    if on_host or not together or together is UNKNOWN:
+        own = term(UNKNOWN if together is UNKNOWN and not on_host else HOSTNAME, labels)
+        terms = with_item(at(affinity, "podAntiAffinity", REQUIRED), own)
+        affinity = {**part(placement, "nodeAffinity"), "podAntiAffinity": {REQUIRED: terms}}
+    image = at(spec, "cephVersion", "image") or "ceph"
+    sized = over(placement, part(at(spec, "resources"), "mon") and {"resources": at(spec, "resources", "mon")})
+    pod = pod_of("mon", image, sized, ("tolerations", "topologySpreadConstraints"))
+    count = at(spec, "mon", "count") or int(MONITORS.value)
+    five = isinstance(count, float | int) and count >= 5
+    evictable = MONITORS_UNAVAILABLE_FROM_FIVE if five else MONITORS_UNAVAILABLE
+    managed = at(spec, "disruptionManagement", "managePodBudgets")
+    limit: object = {"maxUnavailable": int(evictable.value)} if managed is True else None
+    if isinstance(count, float | int) and count <= 2:
+        limit = None
+    elif managed is UNKNOWN:
+        limit = UNKNOWN
     return _Members(
         program="ceph-mon",
-        replicas=0 if _at(spec, "external", "enable") is True else count,
+        replicas=0 if at(spec, "external", "enable") is True else count,
         labels=labels,
-        pod=UNKNOWN if placement is UNKNOWN else _over(pod, {"affinity": affinity}),
+        pod=UNKNOWN if placement is UNKNOWN else over(pod, {"affinity": affinity}),
         budget=limit,
     )
 
 
 def _etcd(name: str, spec: object) -> _Members:
-    """etcd-operator: no budget and no anti-affinity of its own."""
-    pod = _pod("etcd", "etcd", spec, ())
+    """etcd-operator: no budget and no anti-affinity of its own; podTemplate.spec exists since 0.3."""
+    registry, version = first(at(spec, "imageRegistry"), ETCD_REGISTRY.value), at(spec, "version")
+    image = UNKNOWN if UNKNOWN in (registry, version) else f"{registry}:{version}" if version else registry
+    options = first(at(spec, "etcdOptions"), [])
+    pod = {"containers": [{"name": "etcd", "image": image, "command": ["/usr/local/bin/etcd"], "args": options}]}
     return _Members(
         program="etcd",
-        replicas=_first(_at(spec, "size"), 1),
+        replicas=first(at(spec, "size"), 0),
         labels={"app": name, "controller": name},
-        pod=_over(pod, _at(spec, "podTemplate", "spec")),
-        claims=_at(spec, "storageSpec") is not None,
+        pod=over(pod, at(spec, "podTemplate", "spec")),
+        claims=at(spec, "storageSpec") is not None and at(spec, "storageSpec", "accessModes") != "ReadWriteMany",
     )
 
 
 def _postgres(name: str, spec: object) -> _Members:
-    """CloudNativePG: apart over nodes as a preference, and a budget, unless written."""
+    """CloudNativePG: apart over nodes as a preference. Its two budgets keep the primary and all replicas but one."""
     labels: Tree = {"cnpg.io/cluster": name, "cnpg.io/podRole": "instance"}
-    own = _at(spec, "affinity")
-    required = _first(_at(own, "podAntiAffinityType"), "preferred")
-    if required is UNKNOWN or (required == "required" and _at(own, "enablePodAntiAffinity") is not False):
-        topology = UNKNOWN if required is UNKNOWN else _first(_at(own, "topologyKey"), HOSTNAME)
-        affinity = _apart(topology, labels) | _part(own, "nodeAffinity")
-    else:
-        affinity = _part(own, "nodeAffinity")
-    image = _at(spec, "imageName") or "postgresql"
-    pod = _pod("postgres", image, spec, ("topologySpreadConstraints",))
-    placed = {"affinity": affinity, **_part(own, "tolerations"), **_part(own, "nodeSelector")}
+    own = at(spec, "affinity")
+    required = first(at(own, "podAntiAffinityType"), POSTGRES_ANTI_AFFINITY.value)
+    terms = first(at(own, "additionalPodAntiAffinity", REQUIRED), [])
+    if required is UNKNOWN or (required == "required" and at(own, "enablePodAntiAffinity") is not False):
+        topology = UNKNOWN if required is UNKNOWN else first(at(own, "topologyKey"), POSTGRES_TOPOLOGY.value)
+        terms = with_item(terms, term(topology, labels))
+    affinity = {**part(own, "nodeAffinity"), "podAntiAffinity": {REQUIRED: terms}}
+    image = at(spec, "imageName") or "postgresql"
+    pod = pod_of("postgres", image, spec, ("topologySpreadConstraints",))
+    placed = {"affinity": affinity, **part(own, "tolerations"), **part(own, "nodeSelector")}
     return _Members(
         program="postgres",
-        replicas=_first(_at(spec, "instances"), 1),
+        replicas=first(at(spec, "instances"), int(POSTGRES_INSTANCES.value)),
         labels=labels,
-        pod=_over(pod, placed),
-        budget=None if _at(spec, "enablePDB") is False else {"maxUnavailable": 1},
+        pod=over(pod, placed),
+        budget=None if at(spec, "enablePDB") is False else {"maxUnavailable": int(POSTGRES_UNAVAILABLE.value)},
     )
 
 
@@ -255,57 +298,3 @@ OPERATORS: Mapping[str, Callable[[str, object], _Members]] = {
     "postgresql.cnpg.io/Cluster": _postgres,
 }
 """API group and kind of each custom resource that is read, of any version."""
-
-
-def _at(tree: object, *keys: str) -> Any:
-    """The value below these keys, None where it is absent; UNKNOWN or a malformed value on the way there."""
-    for key in keys:
-        if not isinstance(tree, dict):
-            return tree
-        tree = cast("Tree", tree).get(key)
-    return tree
-
-
-def _first(*values: object) -> object:
-    """The first value that is written."""
-    return next((each for each in values if each is not None), None)
-
-
-def _with(items: object, item: object) -> object:
-    """A list, or nothing, with one more item; a value that is not a list stays as it is."""
-    if items is None:
-        return [item]
-    return [*cast("list[object]", items), item] if isinstance(items, list) else items
-
-
-def _part(tree: object, key: str) -> Tree:
-    """One field of a mapping, as a mapping of that field alone; empty where it is absent."""
-    value = _at(tree, key)
-    return {} if value is None else {key: value}
-
-
-def _pod(container: str, image: object, spec: object, fields: Iterable[str]) -> Tree:
-    """A pod of one container that takes these fields of its pod from `spec`."""
-    own: Tree = {"name": container, "image": image, **_part(spec, "resources")}
-    pod: Tree = {"containers": [own]}
-    for each in fields:
-        pod |= _part(spec, each)
-    return pod
-
-
-def _over(pod: object, more: object) -> object:
-    """A pod with further fields; its containers stay, since overrides name only what differs in them."""
-    if more is None or not isinstance(pod, dict):
-        return pod
-    if not isinstance(more, dict):
-        return more
-    written = {key: value for key, value in cast("Tree", more).items() if key != "containers" and value is not None}
-    return {**cast("Tree", pod), **written}
-
-
-def _apart(topology: object, labels: Tree) -> Tree:
-    return {"podAntiAffinity": {_REQUIRED: [_term(topology, labels)]}}
-
-
-def _term(topology: object, labels: Tree) -> Tree:
-    return {"topologyKey": topology, "labelSelector": {"matchLabels": labels}}

@@ -1,7 +1,8 @@
 """What products do where a setting is not written, each with the page that documents it.
 
 The one table of defaults: readers and rules take values from here and write none themselves. It has only what a rule
-uses. `version` is the one whose documentation was read; a default that differs between versions needs two entries.
+uses. `version` is the one whose documentation or source was read; a default that differs between versions needs two
+entries. Liveness probes have no entry: Kubernetes makes none, and rules read only those that are written.
 """
 
 from __future__ import annotations
@@ -85,4 +86,124 @@ MEMBERS_UNAVAILABLE = Default(
     "updateStrategy.rollingUpdate.maxUnavailable",
     "1",
     "https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/#maximum-unavailable-pods",
+)
+AUTOSCALER_LEAST = Default(
+    *_KUBERNETES,
+    "minReplicas",
+    "1",
+    "https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/horizontal-pod-autoscaler-v2/",
+)
+_KEDA = ("KEDA", "2.17")
+KEDA_LEAST = Default(
+    *_KEDA, "minReplicaCount", "0", "https://keda.sh/docs/2.17/reference/scaledobject-spec/#minreplicacount"
+)
+KEDA_MOST = Default(
+    *_KEDA, "maxReplicaCount", "100", "https://keda.sh/docs/2.17/reference/scaledobject-spec/#maxreplicacount"
+)
+
+_API_SERVER = "https://kubernetes.io/docs/reference/command-line-tools-reference/kube-apiserver/"
+MAX_IN_FLIGHT = Default(*_KUBERNETES, "max-requests-inflight", "400", _API_SERVER)
+LEADER_ELECT = Default(
+    *_KUBERNETES,
+    "leader-elect",
+    "true",
+    "https://kubernetes.io/docs/reference/command-line-tools-reference/kube-scheduler/",
+)
+DEPLOYMENT_REPLICAS = Default(
+    *_KUBERNETES,
+    "spec.replicas",
+    "1",
+    "https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#replicas",
+)
+DNS_REPLICAS = Default(
+    "kubeadm",
+    "1.34",
+    "coreDNSReplicas",
+    "2",
+    "https://github.com/kubernetes/kubernetes/blob/v1.34.0/cmd/kubeadm/app/phases/addons/dns/dns.go",
+)
+FULL_MESH = Default(
+    "Calico",
+    "3.30",
+    "nodeToNodeMeshEnabled",
+    "true",
+    "https://docs.tigera.io/calico/latest/reference/resources/bgpconfig",
+)
+
+# Operators: their sources at the release named, where the documentation leaves a default out.
+_OF_RABBITMQ, _RABBITMQ_SOURCE = (
+    ("RabbitMQ Cluster Operator", "2.22.3"),
+    "https://github.com/rabbitmq/cluster-operator/blob/v2.22.3",
+)
+RABBITMQ_REPLICAS = Default(
+    *_OF_RABBITMQ, "spec.replicas", "1", f"{_RABBITMQ_SOURCE}/api/v1beta1/rabbitmqcluster_types.go"
+)
+RABBITMQ_CPU = Default(
+    *_OF_RABBITMQ, "spec.resources.requests.cpu", "1000m", f"{_RABBITMQ_SOURCE}/api/v1beta1/rabbitmqcluster_types.go"
+)
+RABBITMQ_MEMORY = Default(
+    *_OF_RABBITMQ, "spec.resources.requests.memory", "2Gi", f"{_RABBITMQ_SOURCE}/api/v1beta1/rabbitmqcluster_types.go"
+)
+RABBITMQ_PARTITIONS = Default(
+    *_OF_RABBITMQ,
+    "cluster_partition_handling",
+    "pause_minority",
+    f"{_RABBITMQ_SOURCE}/internal/resource/configmap.go",
+)
+
+_OF_PERCONA, _PERCONA_SOURCE = (
+    ("Percona Operator for MySQL (XtraDB Cluster)", "1.19.0"),
+    "https://github.com/percona/percona-xtradb-cluster-operator/blob/v1.19.0/pkg/apis/pxc/v1/pxc_types.go",
+)
+PERCONA_TOPOLOGY = Default(
+    *_OF_PERCONA, "spec.pxc.affinity.antiAffinityTopologyKey", "kubernetes.io/hostname", _PERCONA_SOURCE
+)
+PERCONA_UNAVAILABLE = Default(*_OF_PERCONA, "spec.pxc.podDisruptionBudget.maxUnavailable", "1", _PERCONA_SOURCE)
+
+_OF_MARIADB, _MARIADB_SOURCE = (
+    ("mariadb-operator", "26.6.0"),
+    "https://github.com/mariadb-operator/mariadb-operator/blob/v26.6.0",
+)
+MARIADB_REPLICAS = Default(*_OF_MARIADB, "spec.replicas", "1", f"{_MARIADB_SOURCE}/api/v1alpha1/mariadb_types.go")
+MARIADB_AVAILABLE = Default(
+    *_OF_MARIADB,
+    "spec.podDisruptionBudget.minAvailable",
+    "50%",
+    f"{_MARIADB_SOURCE}/internal/controller/mariadb_controller.go",
+)
+
+_OF_ROOK, _ROOK_SOURCE = ("Rook", "1.20.6"), "https://github.com/rook/rook/blob/v1.20.6/pkg/operator/ceph/cluster"
+MONITORS = Default(*_OF_ROOK, "spec.mon.count", "3", f"{_ROOK_SOURCE}/cluster.go")
+MONITORS_UNAVAILABLE = Default(*_OF_ROOK, "maxUnavailable of rook-ceph-mon-pdb", "1", f"{_ROOK_SOURCE}/mon/drain.go")
+MONITORS_UNAVAILABLE_FROM_FIVE = Default(
+    *_OF_ROOK, "maxUnavailable of rook-ceph-mon-pdb, five monitors or more", "2", f"{_ROOK_SOURCE}/mon/drain.go"
+)
+
+ETCD_REGISTRY = Default(
+    "etcd-operator",
+    "0.2.0",
+    "spec.imageRegistry",
+    "gcr.io/etcd-development/etcd",
+    "https://github.com/etcd-io/etcd-operator/blob/v0.2.0/api/v1alpha1/etcdcluster_types.go",
+)
+
+_OF_POSTGRES, _POSTGRES_SOURCE = (
+    ("CloudNativePG", "1.30.0"),
+    "https://github.com/cloudnative-pg/cloudnative-pg/blob/v1.30.0",
+)
+POSTGRES_INSTANCES = Default(*_OF_POSTGRES, "spec.instances", "1", f"{_POSTGRES_SOURCE}/api/v1/cluster_types.go")
+POSTGRES_ANTI_AFFINITY = Default(
+    *_OF_POSTGRES,
+    "spec.affinity.podAntiAffinityType",
+    "preferred",
+    f"{_POSTGRES_SOURCE}/api/v1/cluster_defaults.go",
+)
+POSTGRES_TOPOLOGY = Default(
+    *_OF_POSTGRES,
+    "spec.affinity.topologyKey",
+    "kubernetes.io/hostname",
+    f"{_POSTGRES_SOURCE}/pkg/specs/pods.go",
+)
+POSTGRES_UNAVAILABLE = Default(
+    *_OF_POSTGRES, "maxUnavailable of all instances", "1", f"{_POSTGRES_SOURCE}/pkg/specs/poddisruptionbudget.go"
 )

@@ -11,6 +11,7 @@ from image_reference import parse
 from policy.facts.kubernetes.node import MACHINE_TYPES
 from policy.facts.kubernetes.workload import kubernetes_kind
 from policy.facts.machine import Machine
+from policy.facts.product_defaults import DEPLOYMENT_REPLICAS, DNS_REPLICAS, FULL_MESH, LEADER_ELECT, MAX_IN_FLIGHT
 from policy.facts.properties import Malformed, Properties
 from policy.facts.resource import Resource
 from policy.facts.stack import Facts
@@ -175,9 +176,9 @@ def _arguments(configuration: Mapping[str, Any], component: str) -> dict[str, st
 def api_requests_in_flight(_facts: Facts, machine: Machine) -> Iterator[Problem]:
     """See the rationale."""
     for configuration in machine.of_kind("ClusterConfiguration"):
-        said = _arguments(configuration, "apiServer").get("max-requests-inflight", "")
+        said = _arguments(configuration, "apiServer").get(MAX_IN_FLIGHT.setting, "")
         if not said.isdigit() or int(said) < LEAST_REQUESTS:
-            yield Problem(f"max-requests-inflight is {said or 'not set (default: 400)'}", f"{LEAST_REQUESTS} or more")
+            yield Problem(MAX_IN_FLIGHT.actual(said or None), f"{LEAST_REQUESTS} or more")
 
 
 @rule(
@@ -198,12 +199,12 @@ def api_requests_in_flight(_facts: Facts, machine: Machine) -> Iterator[Problem]
     single=MACHINE_TYPES,
 )
 def leader_election(_facts: Facts, machine: Machine) -> Iterator[Problem]:
-    """kubeadm's own default is true; a value that is written counts."""
+    """kubeadm leaves the default; a value that is written counts."""
     for configuration in machine.of_kind("ClusterConfiguration"):
         for component in ("scheduler", "controllerManager"):
-            said = _arguments(configuration, component).get("leader-elect", "true")
+            said = _arguments(configuration, component).get(LEADER_ELECT.setting, LEADER_ELECT.value)
             if said != "true":
-                yield Problem(f"{component} has leader-elect={said}", "true")
+                yield Problem(f"{component} has {LEADER_ELECT.setting}={said}", "true")
 
 
 @dataclass(frozen=True)
@@ -224,8 +225,8 @@ def _dns(facts: Facts) -> Iterator[Dns]:
             yield Dns(workload.resource, workload.title, workload.replicas or 0)
     for machine in _configured(facts) if not found else ():
         written = [each for each in machine.of_kind("Deployment") if each["metadata"]["name"] == "coredns"]
-        replicas = written[0].get("spec", {}).get("replicas", 1) if written else 2
-        yield Dns(machine.resource, f"CoreDNS of {machine.title}", int(replicas))
+        own = written[0].get("spec", {}).get("replicas", DEPLOYMENT_REPLICAS.value) if written else DNS_REPLICAS.value
+        yield Dns(machine.resource, f"CoreDNS of {machine.title}", int(own))
 
 
 def _is_dns(image: str) -> bool:
@@ -276,7 +277,8 @@ def _with_bgp(facts: Facts) -> Iterator[Machine]:
 )
 def route_reflectors(facts: Facts, machine: Machine) -> Iterator[Problem]:
     """A reflector counts if it is a node of the stack."""
-    if any(each["spec"].get("nodeToNodeMeshEnabled", True) for each in machine.of_kind("BGPConfiguration")):
+    meshed = FULL_MESH.value == "true"
+    if any(each["spec"].get(FULL_MESH.setting, meshed) for each in machine.of_kind("BGPConfiguration")):
         yield Problem("the full node-to-node mesh is enabled", "nodeToNodeMeshEnabled: false")
     nodes = {node.name for node in facts.nodes}
     reflectors = {

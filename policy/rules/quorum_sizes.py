@@ -51,7 +51,7 @@ def _wrong_size(members: int, *, least: int = 3, most: int | None = None, odd: b
     applies=_is(Quorum.ETCD),
     not_applicable_reason="the stack has no etcd",
     parameters={"least": 3, "most": 7, "odd": True, "single member": "in a lab only"},
-    single=(ETCD,),
+    single=(ETCD, "kubernetes:operator.etcd.io/"),
 )
 def etcd_size(facts: Facts, group: Group) -> Iterator[Problem]:
     """A lab may run a single member, which is not a quorum."""
@@ -76,6 +76,7 @@ def etcd_size(facts: Facts, group: Group) -> Iterator[Problem]:
     applies=_is(Quorum.GALERA),
     not_applicable_reason="the stack has no Galera",
     parameters={"least": 3, "most": 5, "odd": True},
+    single=("kubernetes:pxc.percona.com/", "kubernetes:k8s.mariadb.com/"),
 )
 def galera_size(facts: Facts, group: Group) -> Iterator[Problem]:
     """Expects 3 or 5 members."""
@@ -98,6 +99,7 @@ def galera_size(facts: Facts, group: Group) -> Iterator[Problem]:
     applies=_is(Quorum.RABBITMQ),
     not_applicable_reason="the stack has no RabbitMQ",
     parameters={"least": 3, "odd": True},
+    single=("kubernetes:rabbitmq.com/",),
 )
 def rabbitmq_size(facts: Facts, group: Group) -> Iterator[Problem]:
     """Expects an odd number of members, at least 3."""
@@ -118,6 +120,7 @@ def rabbitmq_size(facts: Facts, group: Group) -> Iterator[Problem]:
     applies=_is(Quorum.CEPH_MON),
     not_applicable_reason="the stack has no Ceph monitor",
     parameters={"least": 3, "most": 5, "odd": True},
+    single=("kubernetes:ceph.rook.io/",),
 )
 def ceph_mon_size(facts: Facts, group: Group) -> Iterator[Problem]:
     """Expects 3 or 5 monitors."""

@@ -13,7 +13,7 @@ from policy.findings import Enforcement, Finding, Verdict, resource_name
 from policy.rule import evaluate
 from tests.policy.tables.network import autoscaler
 from tests.policy.world import UNKNOWN, Given, Props, config_map, facts, stack
-from tests.sound.cases.operators import BUDGET, ceph, etcd, mariadb, percona, postgres, rabbitmq
+from tests.sound.cases.operators import BUDGET, apart, ceph, etcd, mariadb, percona, postgres, rabbitmq
 from tests.sound.sound import node, nodes
 from tests.sound.sound import quorum as sound_quorum
 
@@ -65,7 +65,9 @@ def test_rabbitmq(given: list[Given], rules: set[str]) -> None:
     ("given", "rules"),
     [
         (percona(size=2), {"galera-size", "budget-keeps-majority"}),
+        (percona(size=None), {"galera-size"}),
         (percona(affinity={"antiAffinityTopologyKey": "none"}), NOT_APART),
+        (percona(affinity={"antiAffinityTopologyKey": "example.org/shelf"}), set()),
         (percona(podDisruptionBudget={"maxUnavailable": 2}), {"budget-keeps-majority"}),
         (percona(volumeSpec={"emptyDir": {}}), {"stateful-keeps-data"}),
         (percona(size=5), {"one-member-per-server", "replicas-fit-nodes"}),
@@ -81,6 +83,8 @@ def test_percona(given: Given, rules: set[str]) -> None:
         (mariadb(affinity={}), NOT_APART),
         (mariadb(replicas=4), {"galera-size", "budget-keeps-majority"}),
         (mariadb(storage={"ephemeral": True}), {"stateful-keeps-data"}),
+        (mariadb(galera=None), {"quorum-has-budget", "galera-keeps-quorum"}),
+        (mariadb(galera=None, replication={"enabled": True}), {"galera-keeps-quorum"}),
         (mariadb(env=[{"name": "MARIADB_ROOT_PASSWORD", "value": "hunter2"}]), {"no-clear-secrets"}),
     ],
 )
@@ -91,8 +95,10 @@ def test_mariadb(given: Given, rules: set[str]) -> None:
 @pytest.mark.parametrize(
     ("given", "rules"),
     [
-        (ceph(mon={"count": 2}), {"ceph-mon-size", "budget-keeps-majority"}),
+        (ceph(mon={"count": 2}), {"ceph-mon-size", "quorum-has-budget"}),
+        (ceph(mon={"count": 0}), set()),
         (ceph(mon={"count": 3, "allowMultiplePerNode": True}), NOT_APART),
+        (ceph(mon={"count": 3, "allowMultiplePerNode": True}, network={"provider": "host"}), set()),
         (ceph(disruptionManagement={}), {"quorum-has-budget"}),
     ],
 )
@@ -105,10 +111,16 @@ def test_external_ceph_has_no_monitor() -> None:
 
 
 def test_etcd_and_postgres() -> None:
-    unset = {"images-pinned", "no-floating-tag", "members-request-resources"}
-    assert broken_rules("kv", *nodes(3), etcd()) == {"quorum-has-budget", *unset}
-    assert broken_rules("kv", *nodes(4), etcd(size=4)) == {"quorum-has-budget", "etcd-size", *unset}
+    unset = {"quorum-has-budget", "images-pinned", "members-request-resources"}
+    assert broken_rules("kv", *nodes(3), etcd()) == {*unset, "no-floating-tag"}
+    assert broken_rules("kv", *nodes(4), etcd(size=4, version="v3.6.5")) == {*unset, "etcd-size"}
+    forced = etcd(version="v3.6.5", etcdOptions=["--force-new-cluster"])
+    assert broken_rules("kv", *nodes(3), forced) == {*unset, "etcd-settings-keep-quorum"}
+    shared = etcd(version="v3.6.5", storageSpec={"accessModes": "ReadWriteMany", "pvcName": "one"})
+    assert broken_rules("kv", *nodes(3), shared) == {*unset, "stateful-keeps-data"}
     assert broken_rules("pg", *nodes(3), postgres(affinity={})) == NOT_APART
+    by_hand = {"additionalPodAntiAffinity": apart({"cnpg.io/cluster": "pg"})["podAntiAffinity"]}
+    assert broken_rules("pg", *nodes(3), postgres(affinity=by_hand)) == set()
     assert "quorum-has-budget" in broken_rules("pg", *nodes(3), postgres(enablePDB=False))
 
 

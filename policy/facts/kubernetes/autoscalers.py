@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from policy.facts.product_defaults import AUTOSCALER_LEAST, KEDA_LEAST, KEDA_MOST
 from policy.facts.properties import Malformed, NotKnown
 from policy.facts.resource import Resource
 
@@ -40,15 +41,17 @@ class Autoscaler:
 
     @property
     def least(self) -> int:
-        """The fewest pods: by default 1, and 0 with KEDA."""
-        spec = self.resource.props.at("spec")
-        return spec.at("minReplicaCount").number(0) if self._is_keda else spec.at("minReplicas").number(1)
+        """The fewest pods."""
+        default = KEDA_LEAST if self._is_keda else AUTOSCALER_LEAST
+        return self.resource.props.at("spec", default.setting).number(int(default.value))
 
     @property
     def most(self) -> int:
-        """The most pods; KEDA's default is 100."""
+        """The most pods."""
         spec = self.resource.props.at("spec")
-        return spec.at("maxReplicaCount").number(100) if self._is_keda else spec.at("maxReplicas").number(self.least)
+        if self._is_keda:
+            return spec.at(KEDA_MOST.setting).number(int(KEDA_MOST.value))
+        return spec.at("maxReplicas").number(self.least)
 
     @property
     def _is_keda(self) -> bool:

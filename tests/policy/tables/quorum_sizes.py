@@ -39,6 +39,11 @@ NO_QUORUM = (
 )
 
 
+def operated(kind: str, spec: dict[str, object]) -> Given:
+    """The custom resource of an operator, alone a whole cluster."""
+    return Given(f"kubernetes:{kind}", "operated", {"metadata": {"name": "operated"}, "spec": spec})
+
+
 def store(rule: Rule[S], name: str, row: str, image: str) -> list[Case]:
     """The two stores have the same limits."""
     return [
@@ -66,6 +71,32 @@ def started(image: str, command: object, name: str = "store") -> Given:
 
 CASES = (
     case(etcd_size, "three, five, seven on machines", sized(3), passes="etcd"),
+    case(
+        etcd_size,
+        "four of an operator",
+        operated("operator.etcd.io/v1alpha1:EtcdCluster", {"size": 4}),
+        fails="operated",
+    ),
+    case(
+        galera_size,
+        "two of an operator",
+        operated("pxc.percona.com/v1:PerconaXtraDBCluster", {"pxc": {"size": 2}}),
+        fails="operated",
+    ),
+    case(
+        galera_size,
+        "a single member of another operator",
+        operated("k8s.mariadb.com/v1alpha1:MariaDB", {"galera": {"enabled": True}}),
+        fails="operated",
+    ),
+    case(rabbitmq_size, "one of an operator", operated("rabbitmq.com/v1beta1:RabbitmqCluster", {}), fails="operated"),
+    case(
+        ceph_mon_size,
+        "four of an operator",
+        operated("ceph.rook.io/v1:CephCluster", {"mon": {"count": 4}}),
+        fails="operated",
+    ),
+    case(ceph_mon_size, "the operator's default", operated("ceph.rook.io/v1:CephCluster", {}), passes="operated"),
     case(
         etcd_size,
         "five as pods",
