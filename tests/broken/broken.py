@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tests.policy.world import Given
+
 Props = dict[str, Any]
 Change = tuple[str, str, Callable[[Props], None]]
 """Last part of the resource's type, its name, and what is done to its inputs (a component's outputs as well)."""
@@ -21,6 +23,8 @@ class Broken:
     """Rules that must catch it, each with the names of the resources that it must name; no other rule may."""
     stack: str = "prod"
     """The stack that is broken."""
+    adds: tuple[Given, ...] = ()
+    """Hand-written Kubernetes objects beside the stack's own."""
 
 
 def pod(props: Props) -> Props:

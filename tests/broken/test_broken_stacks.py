@@ -1,6 +1,7 @@
 """A production stack broken in one way is caught by the real engine, which names the rule and the resource.
 
-The whole program runs; only the inputs of some resources are changed on their way to the engine (breakages.py).
+The whole program runs; only the inputs of some resources are changed on their way to the engine, or hand-written
+objects are added (breakages.py).
 Each case stands with what it must be caught by in cases/.
 """
 
@@ -62,7 +63,8 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     program = (ROOT / "__main__.py").read_text(encoding="utf-8")
     breaking = "import tests.broken.breakages\n\ntests.broken.breakages.install()\n"
     future = "from __future__ import annotations\n"
-    (copy.path / "__main__.py").write_text(program.replace(future, future + breaking), encoding="utf-8")
+    broken = program.replace(future, future + breaking) + "\ntests.broken.breakages.add()\n"
+    (copy.path / "__main__.py").write_text(broken, encoding="utf-8")
     (copy.path / "state").mkdir()
     for stack in stacks:
         made = copy.pulumi("stack", "init", stack)
