@@ -67,7 +67,7 @@ def test_rabbitmq(given: list[Given], rules: set[str]) -> None:
         (percona(size=2), {"galera-size", "budget-keeps-majority"}),
         (percona(size=None), {"galera-size"}),
         (percona(affinity={"antiAffinityTopologyKey": "none"}), NOT_APART),
-        (percona(affinity={"antiAffinityTopologyKey": "example.org/shelf"}), set()),
+        (percona(affinity={"antiAffinityTopologyKey": "example.org/shelf"}), set[str]()),
         (percona(podDisruptionBudget={"maxUnavailable": 2}), {"budget-keeps-majority"}),
         (percona(volumeSpec={"emptyDir": {}}), {"stateful-keeps-data"}),
         (percona(size=5), {"one-member-per-server", "replicas-fit-nodes"}),
@@ -96,9 +96,9 @@ def test_mariadb(given: Given, rules: set[str]) -> None:
     ("given", "rules"),
     [
         (ceph(mon={"count": 2}), {"ceph-mon-size", "quorum-has-budget"}),
-        (ceph(mon={"count": 0}), set()),
+        (ceph(mon={"count": 0}), set[str]()),
         (ceph(mon={"count": 3, "allowMultiplePerNode": True}), NOT_APART),
-        (ceph(mon={"count": 3, "allowMultiplePerNode": True}, network={"provider": "host"}), set()),
+        (ceph(mon={"count": 3, "allowMultiplePerNode": True}, network={"provider": "host"}), set[str]()),
         (ceph(disruptionManagement={}), {"quorum-has-budget"}),
     ],
 )
