@@ -137,7 +137,7 @@ def _row(workload: Workload, after: Side) -> str:
     if row is None:
         return ""
     norm = "one on each node" if row.instances is None else str(row.instances)
-    source = "; ".join(str(each) for each in row.sources)
+    source = "; ".join(row.sources)
     ours = workload.replicas == row.instances
     return f"row {row.row} says {norm} ({source})" + ("" if ours else "; the stack file overrides it")
 

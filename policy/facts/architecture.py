@@ -29,6 +29,8 @@ class Row:
     load_balancer: bool
     footprint: str
     runs_on: tuple[str, ...]
+    sources: tuple[str, ...]
+    """Sections of the source documents, as `004, 5.3.12`."""
     at_least: bool = False
     minimum_workers: int | None = None
     dedicated_nodes: int = 0
@@ -98,8 +100,12 @@ def own(path: Path) -> Architecture:
 
 def _read(path: Path) -> Architecture:
     written: dict[str, Any] = yaml_reader.load(path.read_text(encoding="utf-8"))
-    rows = tuple(_of(Row, each) for each in written["rows"])
+    rows = tuple(_of(Row, {**each, "sources": [_section(one) for one in each["sources"]]}) for each in written["rows"])
     return _of(Architecture, {**written, "light": _of(Light, written["light"]), "rows": rows})
+
+
+def _section(source: dict[str, str]) -> str:
+    return f"{source['seed']}, {source['section']}"
 
 
 def _of(kind: type[T], written: dict[str, Any]) -> T:
