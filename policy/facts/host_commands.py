@@ -12,6 +12,8 @@ from functools import cached_property
 from pathlib import Path
 
 from files import text_file
+from policy.facts.cloud_init import CloudInit, cloud_init
+from policy.facts.libvirt import CLOUD_INIT
 from policy.facts.properties import NotKnown, Properties
 from policy.facts.resource import Resource
 from policy.facts.shell.calls import HERE
@@ -35,7 +37,7 @@ _SHELLS = ("sh", "bash", "dash", "ksh", "zsh")
 
 @dataclass(frozen=True)
 class PlacedFile:
-    """A file that a command or a copy places on a machine."""
+    """A file that a command, a copy or cloud-init places on a machine."""
 
     resource: Resource
     path: str
@@ -44,7 +46,10 @@ class PlacedFile:
 
 
 class Hosts:
-    """Files that the stack's commands and copies place on machines, by the address of the machine."""
+    """Files that the stack's commands, copies and cloud-init place on machines, by the address of the machine.
+
+    cloud-init does not know an address: its files are under the host name, or the name of the disk.
+    """
 
     def __init__(self, resources: Iterable[Resource]) -> None:
         self._resources = tuple(resources)
@@ -62,7 +67,7 @@ class Hosts:
 
     @cached_property
     def placed(self) -> Mapping[str, tuple[PlacedFile, ...]]:
-        """Files that are copied, and those that commands write."""
+        """Files that are copied, and those that commands and cloud-init write."""
         found: dict[str, list[PlacedFile]] = defaultdict(list, {host: [*each] for host, each in self.copied.items()})
         for resource in self._resources:
             if resource.type not in (REMOTE, LOCAL):
@@ -74,7 +79,18 @@ class Hosts:
             own = _host(resource.props)
             for write in script.writes:
                 found[write.host or own].append(PlacedFile(resource, write.path, write.text))
+        for resource, data in self.cloud_inits:
+            script = Script(data.files)
+            script.run(data.first_boot)
+            written = {**data.files, **{write.path: write.text for write in script.writes}}
+            found[data.host or resource.name] += [PlacedFile(resource, *each) for each in written.items()]
         return {host: tuple(files) for host, files in found.items()}
+
+    @cached_property
+    def cloud_inits(self) -> tuple[tuple[Resource, CloudInit], ...]:
+        """User data of virtual machines, as far as they are known."""
+        disks = [each for each in self._resources if each.type == CLOUD_INIT]
+        return tuple((each, cloud_init(text)) for each in disks if is_known(text := _text(each.props.at("userData"))))
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,10 @@ MASTER = "master"
 class Machine:
     """A machine, or a pool of machines that are alike."""
 
-    def __init__(self, resource: Resource) -> None:
+    def __init__(self, resource: Resource, *, is_placed: bool = False) -> None:
+        """`is_placed`: no component declares it; the stack places files on it (placed_machines.py)."""
         self.resource = resource
+        self.is_placed = is_placed
 
     @property
     def title(self) -> str:

@@ -233,7 +233,7 @@ def instances(facts: Facts, workload: Workload, numbering: Numbering) -> Placed:
         apart=_coarse_first(apart_keys(facts, workload), nodes, numbering),
         group=", ".join(sorted(each.resource.name for each in mates)),
         between=_between(facts, mates) if mates else (),
-        spreads=() if workload.node_name else tuple(_spreads(facts, workload)),
+        spreads=() if workload.past_scheduler else tuple(_spreads(facts, workload)),
         nodes=nodes,
     )
 

@@ -31,6 +31,7 @@ from policy.facts.machine import Machine, machines
 from policy.facts.operators import Operated, operated
 from policy.facts.order import Order
 from policy.facts.placed_etcd import placed_configurations, placed_etcds
+from policy.facts.placed_machines import placed_machines
 from policy.facts.resource import Resource
 from policy.facts.stack_waivers import Waivers, today
 
@@ -191,8 +192,9 @@ class Facts:
 
     @cached_property
     def machines(self) -> tuple[Machine, ...]:
-        """Machines and pools of machines, with their files."""
-        return machines(self.resources)
+        """Machines and pools of machines, with their files; hosts on which commands or cloud-init place such files."""
+        declared = machines(self.resources)
+        return (*declared, *placed_machines(self.hosts, declared, self.nodes))
 
     @cached_property
     def commands(self) -> tuple[Command, ...]:
@@ -295,7 +297,7 @@ class Facts:
 
     def anti_affine_keys(self, one: Workload, other: Workload) -> tuple[str, ...]:
         """Topology keys of which pods of the two never share a domain; the scheduler honours either side's refusal."""
-        if one.node_name or other.node_name:
+        if one.past_scheduler or other.past_scheduler:
             return ()
         pairs = ((one, other), (other, one)) if one is not other else ((one, one),)
         return tuple(

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from policy.facts.host_commands import LOCAL, REMOTE, Command
-from policy.facts.job_commands import JOB_TYPES, JobCommands, job_commands
+from policy.facts.host_commands import LOCAL, PLACING, REMOTE, Command
+from policy.facts.libvirt import CLOUD_INIT
+from policy.facts.pod_commands import PodCommands, pod_commands
 from policy.facts.kubernetes.node import MACHINE_TYPES
+from policy.facts.kubernetes.workload import WORKLOAD_TYPES
 from policy.facts.machine import Machine
+from policy.facts.run_later import RunLater, run_later
 from policy.facts.shell.syntax import Unreadable
 from policy.facts.stack import Facts
 from policy.findings import Severity
@@ -43,19 +46,16 @@ def _done(subject: Command | Machine) -> str:
     "check_if_node_is_quorum_critical`, `ceph mon ok-to-stop`, wsrep_cluster_status, `kubectl wait`; or remove the "
     "node from service with `kubectl drain`, which respects the disruption budgets. A Machine states the check of each "
     "quorum in quorumChecks.",
-    subjects=lambda facts: (*_subjects(facts), *job_commands(facts.workloads)),
+    subjects=lambda facts: (*_subjects(facts), *pod_commands(facts.workloads), *run_later(facts.hosts)),
     applies=lambda _facts, subject: bool(subject.disrupts),
     not_applicable_reason=NO_COMMAND,
     since="0.2.0",
-    single=(REMOTE, LOCAL, *MACHINE_TYPES, *JOB_TYPES),
+    single=(*PLACING, LOCAL, CLOUD_INIT, *MACHINE_TYPES, *WORKLOAD_TYPES),
 )
-def command_asks_quorum(_facts: Facts, subject: Command | Machine | JobCommands) -> Iterator[Problem]:
+def command_asks_quorum(_facts: Facts, subject: Command | Machine | PodCommands | RunLater) -> Iterator[Problem]:
     """The check must be in the same command; the result of an earlier command may be out of date."""
-    if isinstance(subject, JobCommands):
-        yield Problem(f"{subject.disrupts} without a quorum check", "a check that can abort the command")
-        return
-    if isinstance(subject, Command):
-        if not subject.asks:
+    if not isinstance(subject, Machine):
+        if not (isinstance(subject, Command) and subject.asks):
             yield Problem(f"{subject.disrupts} without a quorum check", "a check that can abort the command")
         return
     unchecked = [name for name in subject.disrupts if not subject.quorum_checks.get(name, "").strip()]

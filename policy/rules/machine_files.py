@@ -10,6 +10,7 @@ from policy.facts.etcd_files import runs_etcd
 from policy.facts.kubernetes.node import MACHINE_TYPES
 from policy.facts.machine import Machine
 from policy.facts.registration import JOINING, KUBELET, joins_as_master, registrations
+from policy.facts.shell.syntax import is_known
 from policy.facts.stack import Facts
 from policy.findings import Severity
 from policy.rule import Problem, Source, rule
@@ -49,6 +50,11 @@ def machine_has_its_files(facts: Facts, machine: Machine) -> Iterator[Problem]:
         yield Problem("nothing runs etcd", "a systemd unit or a static pod for the member")
 
 
+def _is_described(_facts: Facts, machine: Machine) -> bool:
+    """Of a host on which the stack only places files, the Node object of its name has labels and taints."""
+    return bool(machine.files) and (not machine.is_placed or machine.resource.props.at("labels").given())
+
+
 @rule(
     id="machine-facts-match-files",
     title="Labels, taints, name, address and role of a machine agree with its files",
@@ -57,15 +63,18 @@ def machine_has_its_files(facts: Facts, machine: Machine) -> Iterator[Problem]:
     "another cluster if the machine's properties said something else.",
     sources=(Source("project", "Machines", 2),),
     remediation="Write the same labels, taints, name and address in the machine's properties, in kubeadm's "
-    "nodeRegistration and in kubelet's configuration.",
+    "nodeRegistration and in kubelet's configuration; of a host that commands configure, in its Node object.",
     subjects=lambda facts: facts.machines,
-    applies=lambda _facts, machine: bool(machine.files),
-    not_applicable_reason="no machine of the stack has files",
+    applies=_is_described,
+    not_applicable_reason="no machine of the stack has files beside properties or a Node object to compare with",
     since="0.2.0",
     single=MACHINE_TYPES,
 )
 def machine_facts_match_files(_facts: Facts, machine: Machine) -> Iterator[Problem]:
     """Files of a pool are templates: what differs within the pool must be a place in them."""
+    if machine.is_placed:
+        yield from _against_node(machine)
+        return
     labels, taints = _labels(machine), _taints(machine)
     name = machine.node if machine.single else "${node}"
     for found in registrations(machine):
@@ -89,6 +98,20 @@ def machine_facts_match_files(_facts: Facts, machine: Machine) -> Iterator[Probl
         roles = join_names(machine.roles) or "none"
         made = "a master" if joins_as_master(machine) else "a worker"
         yield Problem(f"kubeadm makes it {made}, and its roles are {roles}", "the role master for masters only")
+
+
+def _against_node(machine: Machine) -> Iterator[Problem]:
+    """The Node may have labels and taints that kubelet does not set, but not other values of those that it sets."""
+    labels, taints = _labels(machine), _taints(machine)
+    for found in registrations(machine):
+        for key, value in (found.labels or {}).items():
+            if is_known(value) and labels.get(key) != value:
+                yield Problem(
+                    f"label {key} is {_value(value)} in {found.source} and {_value(labels.get(key))} in the Node",
+                    "the same in both",
+                )
+        if missing := {taint for taint in found.taints or () if is_known(taint)} - taints:
+            yield Problem(f"{found.source} sets taints {join_names(missing)}, which the Node lacks", "the same in both")
 
 
 def _different_labels(source: str, written: Mapping[str, str], labels: Mapping[str, str]) -> Iterator[Problem]:

@@ -138,8 +138,8 @@ def _covers(term: AntiAffinityTerm, one: Workload, other: Workload, namespaces: 
 
 def anti_affinity_gap(workload: Workload, topology: str) -> str:
     """Why a workload's own pods can share a domain."""
-    if workload.node_name:
-        return f"spec.nodeName binds all its pods to {workload.node_name}, past the scheduler"
+    if workload.past_scheduler:
+        return workload.past_scheduler
     terms = [term for term in workload.anti_affinity if term.topology == topology]
     if not terms:
         return f"no required anti-affinity over {topology}"

@@ -24,6 +24,8 @@ _TEMPLATE = {
     "Pod": (),
 }
 """Where a kind keeps the pods that it makes."""
+WORKLOAD_TYPES = ("kubernetes:apps/", "kubernetes:batch/", "kubernetes:core/v1:Pod", "kubernetes:core/v1:ReplicationC")
+"""Beginnings of the types of workloads."""
 
 
 @dataclass(frozen=True)
@@ -92,6 +94,7 @@ class HostPort:
         return self.address == other.address or _ANY_ADDRESS in (self.address, other.address)
 
 
+_SCHEDULER = "default-scheduler"
 _ANY_ADDRESS = "0.0.0.0"  # noqa: S104 - read, not bound
 
 
@@ -302,6 +305,17 @@ class Workload:
     def node_name(self) -> str:
         """The node that its pods are bound to, past the scheduler; empty where the scheduler chooses."""
         return self.pod.at("nodeName").text()
+
+    @cached_property
+    def past_scheduler(self) -> str:
+        """Why Kubernetes' scheduler does not place its pods, so that nothing keeps them apart; empty if it does.
+
+        kubelet still refuses a pod whose node affinity or host port does not fit.
+        """
+        if self.node_name:
+            return f"spec.nodeName binds all its pods to {self.node_name}, past the scheduler"
+        name = self.pod.at("schedulerName").text(_SCHEDULER)
+        return "" if name == _SCHEDULER else f"spec.schedulerName is {name}, of which it is not known what it enforces"
 
     @cached_property
     def host_ports(self) -> frozenset[HostPort]:

@@ -10,7 +10,7 @@ from policy.facts.shell import effects_cluster, effects_data, effects_machine, e
 from policy.facts.shell.arguments import arguments
 from policy.facts.shell.calls import Call, Write
 from policy.facts.shell.checks import ETCDCTL_VALUED, KUBECTL_VALUED, is_past_budgets
-from policy.facts.shell.member_traces import in_data, is_disk, is_kubernetes
+from policy.facts.shell.member_traces import is_disk, is_kubernetes, is_state
 from policy.facts.shell.script import Script
 from policy.facts.shell.syntax import Unreadable
 
@@ -82,8 +82,8 @@ def _written(writes: list[Write]) -> Iterator[Effect]:
             yield Effect(effects_machine.HALTS, write.checked, frozenset({write.host}))
         elif is_disk(write.path):
             yield Effect(effects_data.ERASES, write.checked, frozenset({write.host}))
-        elif write.path.startswith("/var/lib/") and in_data(write.path):
-            yield Effect(effects_cluster.DELETES, write.checked, frozenset({write.host}))
+        elif is_state(write.path):
+            yield Effect(effects_cluster.CHANGES, write.checked, frozenset({write.host}))
 
 
 def _evicts(call: Call) -> bool:

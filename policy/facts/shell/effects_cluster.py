@@ -17,6 +17,7 @@ SCALES = "changes the number of members"
 MOVES = "changes where pods may run"
 STOPS_VM = "stops or deletes a virtual machine"
 DELETES = "deletes a member's data"
+CHANGES = "changes a member's state in place"
 SPLITS = "starts a second cluster"
 
 _KINDS = {
@@ -207,6 +208,8 @@ def _rabbit(words: Sequence[str]) -> str:
         return LEAVES if verb not in ("reset", "force_reset") else STOPS
     if verb == "force_boot":
         return SPLITS
+    if verb == "eval" and "cluster_partition_handling" in " ".join(words):
+        return CHANGES
     return DELETES if verb in ("delete_vhost", "delete_queue", "purge_queue") else ""
 
 

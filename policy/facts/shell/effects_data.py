@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from policy.facts.shell.arguments import arguments
-from policy.facts.shell.effects_cluster import DELETES
-from policy.facts.shell.member_traces import holds_data, in_data, is_disk
+from policy.facts.shell.effects_cluster import CHANGES, DELETES
+from policy.facts.shell.member_traces import holds_data, in_data, is_disk, is_state
 from policy.facts.shell.syntax import Unreadable, is_known
 
 ERASES = "erases a disk"
@@ -24,6 +24,13 @@ def _files(words: Sequence[str]) -> str:
     if any(in_data(path) for path in operands):
         return DELETES
     return ERASES if any(is_disk(path) for path in operands) else ""
+
+
+def _sed(words: Sequence[str]) -> str:
+    """In place, in files of a member's state such as Galera's grastate.dat. Files of settings may be edited."""
+    given = arguments(words, ("-e", "--expression", "-f", "--file"))
+    in_place = any(option.startswith(("-i", "--in-place")) or option in ("-ni", "-ri", "-Ei") for option in given.options)
+    return CHANGES if in_place and any(is_state(path) for path in given.operands) else ""
 
 
 def _mv(words: Sequence[str]) -> str:
@@ -94,6 +101,7 @@ READERS: Mapping[str, Callable[[Sequence[str]], str]] = {
     "rm": _rm,
     **dict.fromkeys(("unlink", "truncate", "shred", "srm"), _files),
     "mv": _mv,
+    "sed": _sed,
     "rsync": _rsync,
     "dd": _dd,
     **dict.fromkeys(_FILE_SYSTEMS, _disk("-n", "-N")),

@@ -57,6 +57,8 @@ DATA = (
     *("/etc/kubernetes", "/etc/etcd", "/etc/rabbitmq", "/etc/mysql", "/etc/ceph"),
 )
 """Directories with the data, the identity or the static pods of members."""
+_NO_DATA = re.compile(r"/lost\+found(/\*)?$|\.(pid|sock|socket|lock)$|/\.erlang\.cookie$")
+"""What a start may delete in a data directory: it holds none of the member's data."""
 _DISK = re.compile(r"/dev/(sd|vd|xvd|nvme|hd|md|dm-|mapper/|disk/|mmcblk|loop|rbd|zvol/)\S*|/dev/[\w-]+/[\w-]+")
 
 
@@ -95,6 +97,8 @@ def is_disk(path: str) -> bool:
 
 def in_data(path: str) -> bool:
     """Whether a path is a data directory or within one. Raises Unreadable if its unknown part decides that."""
+    if _NO_DATA.search(path):
+        return False
     known = re.split(f"[{UNKNOWN}{ASKED}]", path, maxsplit=1)[0]
     if known != path:
         if any(_is_within(known.rstrip("/"), data) for data in DATA):
@@ -103,6 +107,11 @@ def in_data(path: str) -> bool:
             raise Unreadable("a path that it deletes is not known")
         return False
     return any(_matches(path, data) for data in DATA)
+
+
+def is_state(path: str) -> bool:
+    """Whether a path is in a directory with the data of members, as opposed to their settings."""
+    return path.startswith("/var/lib/") and in_data(path)
 
 
 def holds_data(path: str) -> bool:

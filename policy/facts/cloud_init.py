@@ -1,0 +1,78 @@
+"""What cloud-init makes of a virtual machine: files that it writes, and what it runs at the first and at each boot.
+
+Read are user data that begin with `#cloud-config` or with `#!`. Parts of other forms (MIME, Jinja) have no files here.
+https://cloudinit.readthedocs.io/en/latest/reference/modules.html
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from files import yaml_reader
+from policy.facts.shell.syntax import UNKNOWN
+
+_PLAIN = ("", "text/plain")
+_BASE64 = ("b64", "base64")
+
+
+@dataclass(frozen=True)
+class CloudInit:
+    """User data."""
+
+    host: str = ""
+    """The host name; empty if it is not written."""
+    files: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Texts by path; UNKNOWN for an encoding that is not read."""
+    first_boot: str = ""
+    """Shell text that is run once."""
+    each_boot: str = ""
+    """Shell text that is run at each boot."""
+
+
+def cloud_init(user_data: str) -> CloudInit:
+    """Reads user data; those that are not valid have nothing."""
+    if user_data.startswith("#!"):
+        return CloudInit(first_boot=user_data)
+    if not user_data.startswith("#cloud-config"):
+        return CloudInit()
+    try:
+        read = yaml_reader.load(user_data)
+    except yaml_reader.YamlError:
+        return CloudInit()
+    config = cast("dict[str, Any]", read) if isinstance(read, dict) else {}
+    return CloudInit(
+        str(config.get("hostname") or str(config.get("fqdn") or "").partition(".")[0]),
+        {str(each["path"]): _content(each) for each in _entries(config, "write_files") if "path" in each},
+        _commands(config.get("runcmd")),
+        _commands(config.get("bootcmd")),
+    )
+
+
+def _entries(config: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
+    written = config.get(key)
+    return [each for each in written if isinstance(each, dict)] if isinstance(written, list) else []
+
+
+def _content(entry: Mapping[str, Any]) -> str:
+    encoding, content = str(entry.get("encoding") or ""), str(entry.get("content") or "")
+    if encoding in _PLAIN:
+        return content
+    if encoding not in _BASE64:
+        return UNKNOWN
+    try:
+        return base64.b64decode(content, validate=False).decode()
+    except (binascii.Error, UnicodeDecodeError):
+        return UNKNOWN
+
+
+def _commands(written: object) -> str:
+    """Each command is a shell's text, or the words of a program."""
+    commands = cast("list[object]", written) if isinstance(written, list) else []
+    return "\n".join(
+        shlex.join(map(str, cast("list[object]", each))) if isinstance(each, list) else str(each) for each in commands
+    )

@@ -1,0 +1,53 @@
+"""Machines that the stack describes only by the files which commands, copies and cloud-init place on them.
+
+Files of kubeadm, kubelet and etcd make such a host a machine, so that rules on a machine's files read them as well. Its
+labels and taints are those of the Node object of its name, if the stack has one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import contract
+from policy.facts.etcd_files import etcd_configuration
+from policy.facts.host_commands import Hosts, PlacedFile
+from policy.facts.kubernetes.node import Node
+from policy.facts.machine import MASTER, Machine
+from policy.facts.registration import joins_as_master, registrations
+from policy.facts.properties import Malformed
+from policy.facts.resource import Resource
+from policy.facts.shell.syntax import UNKNOWN, is_known
+
+_READ = re.compile(r"/etc/kubernetes/.+|/var/lib/kubelet/.+|.*(kubeadm|kubelet|etcd)[^/]*", re.IGNORECASE)
+"""Paths of files that configure kubeadm, kubelet or etcd, or are static pods."""
+
+
+def placed_machines(hosts: Hosts, declared: Iterable[Machine], nodes: Sequence[Node]) -> Iterator[Machine]:
+    """A machine for each host with such files, unless a component with its address or name declares it."""
+    known = {name for each in declared for name in (each.address, each.node) if name}
+    described = {node.name: node for node in nodes}
+    for host, placed in hosts.placed.items():
+        files = [each for each in placed if _READ.fullmatch(each.path) and each.text != UNKNOWN]
+        if files and host and is_known(host) and host not in known:
+            machine = _machine(host, files, described)
+            if machine.node not in known:
+                yield machine
+
+
+def _machine(host: str, placed: Sequence[PlacedFile], described: Mapping[str, Node]) -> Machine:
+    files = {each.path: each.text for each in placed}
+    props: dict[str, Any] = {"node": host, "files": files}
+    machine = Machine(Resource(contract.MACHINE, placed[0].resource.urn, host, lambda: props), is_placed=True)
+    etcd = etcd_configuration(files)
+    try:
+        named = next((each.name for each in registrations(machine) if each.name and is_known(each.name)), "")
+        props["roles"] = [MASTER] if joins_as_master(machine) else []
+    except Malformed:  # rules on its files report the file that cannot be read
+        named = ""
+    props["node"] = named or (etcd.name if etcd else "") or host
+    if node := described.get(named or host):
+        props["labels"] = dict(node.labels)
+        props["taints"] = [f"{each.key}={each.value}:{each.effect}" for each in node.taints]
+    return machine

@@ -1,0 +1,78 @@
+"""Files that a machine runs by itself: entries of cron, scripts at boot, the programs of systemd's units.
+
+A stack places them by copies, commands and cloud-init. What they do to a quorum's members counts as if the stack ran
+it, because no quorum check of the stack comes before it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from policy.facts.host_commands import Hosts
+from policy.facts.resource import Resource
+from policy.facts.shell.effects import Effect, effects
+from policy.facts.shell.script import Script
+from policy.facts.shell.syntax import is_known
+
+_AT_BOOT = re.compile(r"/etc/rc\.local|/etc/init\.d/[^/]+|/etc/cron\.(hourly|daily|weekly|monthly)/[^/]+|/etc/local\.d/[^/]+")
+_CRON = re.compile(r"/etc/crontab|/etc/cron\.d/[^/]+")
+_CRON_OF_USER = re.compile(r"/var/spool/cron/(crontabs/)?[^/]+")
+_UNIT = re.compile(r"/(etc|run|usr/lib|lib)/systemd/system/.+\.(service|conf)")
+_SCHEDULE = r"^[ \t]*(?:@\w+|(?:[\d*/,\-A-Za-z]+[ \t]+){4}[\d*/,\-A-Za-z]+)[ \t]+"
+_ENTRY_OF_USER = re.compile(rf"{_SCHEDULE}(.+)$", re.MULTILINE)
+_ENTRY = re.compile(rf"{_SCHEDULE}\S+[ \t]+(.+)$", re.MULTILINE)
+_PROGRAM = re.compile(r"^Exec(?:StartPre|Start|StartPost|Condition)=[-@:+!|]*(.+(?:\\\n.+)*)", re.MULTILINE)
+_PARTS = ((_CRON, _ENTRY), (_CRON_OF_USER, _ENTRY_OF_USER), (_UNIT, _PROGRAM))
+"""Files of which a machine runs parts."""
+_BOOTCMD = "bootcmd"
+
+
+@dataclass(frozen=True)
+class RunLater:
+    """A file that a machine runs by itself."""
+
+    resource: Resource
+    """What places the file."""
+    path: str
+    text: str
+    """What it runs, as shell text."""
+
+    @property
+    def title(self) -> str:
+        """What a message calls it."""
+        return f"{self.path} of {self.resource.name}"
+
+    @cached_property
+    def effects(self) -> tuple[Effect, ...]:
+        """What it does that a quorum's member may not survive. A part that cannot be read is not reported."""
+        script = Script()
+        script.run(self.text)
+        return tuple(effects(script))
+
+    @property
+    def disrupts(self) -> str:
+        """The first effect without a quorum check, in words; empty if there is none."""
+        return next((effect.does for effect in self.effects if not effect.checked), "")
+
+
+def run_later(hosts: Hosts) -> Iterator[RunLater]:
+    """Every such file that the stack places."""
+    for files in hosts.placed.values():
+        for each in files:
+            text = _program(each.path, each.text) if is_known(each.path) and is_known(each.text) else ""
+            if text:
+                yield RunLater(each.resource, each.path, text)
+    for resource, data in hosts.cloud_inits:
+        if data.each_boot:
+            yield RunLater(resource, _BOOTCMD, data.each_boot)
+
+
+def _program(path: str, text: str) -> str:
+    """What a machine runs of a file by itself, as shell text; empty for a file that it does not run."""
+    if _AT_BOOT.fullmatch(path):
+        return text
+    found = (program.findall(text) for place, program in _PARTS if place.fullmatch(path))
+    return "\n".join(next(found, []))
