@@ -55,7 +55,8 @@ def cloud_init(user_data: str) -> CloudInit:
 
 def _entries(config: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
     written = config.get(key)
-    return [each for each in written if isinstance(each, dict)] if isinstance(written, list) else []
+    entries = cast("list[object]", written) if isinstance(written, list) else []
+    return [cast("dict[str, Any]", each) for each in entries if isinstance(each, dict)]
 
 
 def _content(entry: Mapping[str, Any]) -> str:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from policy.facts.kubernetes.configuration import command_line, environment, read_by
+from policy.facts.kubernetes.configuration import written
 from policy.facts.kubernetes.workload import Workload
 from policy.facts.product_defaults import Default
 from policy.facts.properties import Malformed
@@ -63,13 +63,9 @@ def _of_files(files: Mapping[str, str]) -> dict[str, str]:
 
 def _of_workload(facts: Facts, workload: Workload) -> dict[str, str]:
     found: dict[str, str] = {}
-    for config in read_by(workload, facts.config_maps):
-        for name in config.files:
-            found |= _of_text(config.files[name])
-    for container in workload.pod.at("containers").items():
-        variables = environment(container)
-        found |= _of_text("\n".join(f"{name}={value}" for name, value in variables.items()))
-        found |= _of_text(" ".join(command_line(container)))
+    for each in written(workload, facts.config_maps):
+        text = each.read()
+        found |= _of_text(f"{each.name}={text}" if each.name.startswith("ETCD_") else text)
     return found
 
 

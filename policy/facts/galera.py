@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from policy.facts.kubernetes.configuration import command_line, environment, read_by, sections
 from policy.facts.kubernetes.workload import Workload
 from policy.facts.product_defaults import CLUSTER_ADDRESS, WSREP_ON, Default
+from policy.facts.properties import Properties
 from policy.facts.stack import Facts
 
 ADDRESS, ON = CLUSTER_ADDRESS.setting, WSREP_ON.setting
@@ -61,7 +62,7 @@ def galera(facts: Facts, workload: Workload) -> Galera:
             if name.endswith((".cnf", ".ini")):
                 options |= _of_file(config.files[name])
     for container in workload.pod.at("containers").items():
-        options |= _of_environment(environment(container))
+        options |= _of_environment(environment(workload, container, facts.config_maps))
         options |= dict(_of_arguments(command_line(container)))
     return Galera(options)
 
@@ -80,9 +81,9 @@ def _of_file(text: str) -> dict[str, str]:
     }
 
 
-def _of_environment(variables: Mapping[str, str]) -> dict[str, str]:
+def _of_environment(variables: Mapping[str, Properties]) -> dict[str, str]:
     """An image that reads the address from its environment also switches replication on."""
-    found = [variables[name] for name in _ADDRESS_VARIABLES if name in variables]
+    found = [variables[name].text() for name in _ADDRESS_VARIABLES if name in variables]
     return {ADDRESS: found[0], ON: "ON"} if found else {}
 
 

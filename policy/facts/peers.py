@@ -8,22 +8,19 @@ not known yet, the answer is not known either.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
-from functools import lru_cache, partial
-from typing import TypeVar
+from collections.abc import Iterator
+from functools import lru_cache
 
 import image_reference
-from policy.facts.kubernetes.configuration import ConfigMap, read_by
+from policy.facts.kubernetes.configuration import written
 from policy.facts.kubernetes.workload import REPLICATED, Workload
-from policy.facts.properties import NotKnown, Properties
+from policy.facts.properties import NotKnown
 from policy.facts.stack import Facts
 
 _NAME = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?")
 _CLUSTER_NAME = re.compile(
     r"""(?:wsrep_cluster_name|cluster[._-]?name|initial-cluster-token)["']?\s*[=:\s]\s*["']?([\w.-]+)""", re.IGNORECASE
 )
-
-T = TypeVar("T")
 
 
 class Peers:
@@ -70,7 +67,7 @@ class Peers:
         """
         known = (_program(one), _program(other))
         if None in known and self.find_each_other(one, other):
-            _ = (one.images, other.images)  # raises for the one that is not known
+            known = (_known_program(one), _known_program(other))
         return known[0] is not None and known[0] == known[1]
 
     def _share_service(self, one: Workload, other: Workload, *, headless: bool) -> bool:
@@ -109,23 +106,15 @@ class Peers:
         return self._texts[workload]
 
     def _read(self, workload: Workload) -> Iterator[str]:
-        """Every text of the workload's configuration that is known."""
-        for container in self._known(workload, workload.pod.at("containers").items):
-            for key in ("command", "args"):
-                yield from self._known(workload, partial(_words, container.at(key)))
-            for variable in self._known(workload, container.at("env").items):
-                yield from self._known(workload, partial(_assignment, variable))
-        for each in read_by(workload, self._facts.config_maps):
-            for name in each.files:
-                yield from self._known(workload, partial(_file, each, name))
-
-    def _known(self, workload: Workload, read: Callable[[], Iterable[T]]) -> list[T]:
-        """What it reads, or nothing and a note that something of the workload is not known."""
+        """Every text of the workload's configuration that is known; a variable's with its name before it."""
         try:
-            return list(read())
+            for each in written(workload, self._facts.config_maps):
+                try:
+                    yield f"{each.name}={each.read()}"
+                except NotKnown as reason:
+                    self._unknown[workload] = reason
         except NotKnown as reason:
             self._unknown[workload] = reason
-            return []
 
 
 @lru_cache(maxsize=2)  # a comparison has two sides
@@ -135,19 +124,13 @@ def peers(facts: Facts) -> Peers:
 
 
 def _program(workload: Workload) -> frozenset[str] | None:
+    """The names of its images; None if one is not known, or if there is none."""
     try:
-        return frozenset(image_reference.parse(image).name for image in workload.images) or None
+        return _known_program(workload)
     except NotKnown:
         return None
 
 
-def _words(tree: Properties) -> Iterable[str]:
-    return tree.words() if tree.is_list() else (tree.text(),)
-
-
-def _assignment(variable: Properties) -> Iterable[str]:
-    return (f"{variable.at('name').text()}={variable.at('value').text()}",)
-
-
-def _file(config: ConfigMap, name: str) -> Iterable[str]:
-    return (config.files[name],)
+def _known_program(workload: Workload) -> frozenset[str] | None:
+    """The same. Raises NotKnown for an image that is not known."""
+    return frozenset(image_reference.parse(image).name for image in workload.images) or None

@@ -15,8 +15,8 @@ from policy.facts.etcd_files import etcd_configuration
 from policy.facts.host_commands import Hosts, PlacedFile
 from policy.facts.kubernetes.node import Node
 from policy.facts.machine import MASTER, Machine
-from policy.facts.registration import joins_as_master, registrations
 from policy.facts.properties import Malformed
+from policy.facts.registration import joins_as_master, registrations
 from policy.facts.resource import Resource
 from policy.facts.shell.syntax import UNKNOWN, is_known
 
@@ -28,12 +28,22 @@ def placed_machines(hosts: Hosts, declared: Iterable[Machine], nodes: Sequence[N
     """A machine for each host with such files, unless a component with its address or name declares it."""
     known = {name for each in declared for name in (each.address, each.node) if name}
     described = {node.name: node for node in nodes}
-    for host, placed in hosts.placed.items():
+    for host, placed in _by_host(hosts):
         files = [each for each in placed if _READ.fullmatch(each.path) and each.text != UNKNOWN]
-        if files and host and is_known(host) and host not in known:
+        if files and host not in known:
             machine = _machine(host, files, described)
             if machine.node not in known:
                 yield machine
+
+
+def _by_host(hosts: Hosts) -> Iterator[tuple[str, list[PlacedFile]]]:
+    """Files by host. Where a host is not known, each resource that places files stands for one."""
+    for host, placed in hosts.placed.items():
+        if host and is_known(host):
+            yield host, list(placed)
+        elif host:
+            for name in dict.fromkeys(each.resource.name for each in placed):
+                yield name, [each for each in placed if each.resource.name == name]
 
 
 def _machine(host: str, placed: Sequence[PlacedFile], described: Mapping[str, Node]) -> Machine:

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 import image_reference
 from policy.facts.kubernetes.node import MACHINE_TYPES
 from policy.facts.kubernetes.workload import Workload
+from policy.facts.programs import kind_of
 from policy.facts.properties import Properties
+from policy.facts.quorums import group_of, is_quorum
 from policy.facts.resource import Resource
 from policy.facts.stack import Facts
 
@@ -48,6 +50,13 @@ class Pods:
     def names(self) -> set[str]:
         """What its containers run, by their images."""
         return {image_reference.parse(image).name for image in self.images}
+
+
+def are_members(facts: Facts, each: Pods) -> bool:
+    """Whether they are members of a quorum of several; of static pods those that are known to vote."""
+    if each.workload is None:
+        return kind_of(each.images, several=True, stable=True) is not None
+    return each.workload.is_long_running and is_quorum(facts, group_of(facts, each.workload))
 
 
 def pods(facts: Facts) -> Iterator[Pods]:

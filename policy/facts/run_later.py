@@ -17,7 +17,9 @@ from policy.facts.shell.effects import Effect, effects
 from policy.facts.shell.script import Script
 from policy.facts.shell.syntax import is_known
 
-_AT_BOOT = re.compile(r"/etc/rc\.local|/etc/init\.d/[^/]+|/etc/cron\.(hourly|daily|weekly|monthly)/[^/]+|/etc/local\.d/[^/]+")
+_AT_BOOT = re.compile(
+    r"/etc/rc\.local|/etc/init\.d/[^/]+|/etc/cron\.(hourly|daily|weekly|monthly)/[^/]+|/etc/local\.d/[^/]+"
+)
 _CRON = re.compile(r"/etc/crontab|/etc/cron\.d/[^/]+")
 _CRON_OF_USER = re.compile(r"/var/spool/cron/(crontabs/)?[^/]+")
 _UNIT = re.compile(r"/(etc|run|usr/lib|lib)/systemd/system/.+\.(service|conf)")
@@ -75,4 +77,4 @@ def _program(path: str, text: str) -> str:
     if _AT_BOOT.fullmatch(path):
         return text
     found = (program.findall(text) for place, program in _PARTS if place.fullmatch(path))
-    return "\n".join(next(found, []))
+    return "\n".join(next(found, list[str]()))

@@ -7,11 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from image_reference import parse
-from policy.facts.kubernetes.node import MACHINE_TYPES
 from policy.facts.kubernetes.workload import kubernetes_kind
 from policy.facts.machine import Machine
-from policy.facts.product_defaults import DEPLOYMENT_REPLICAS, DNS_REPLICAS, FULL_MESH, LEADER_ELECT, MAX_IN_FLIGHT
+from policy.facts.product_defaults import FULL_MESH, MAX_IN_FLIGHT
 from policy.facts.properties import Malformed, Properties
 from policy.facts.resource import Resource
 from policy.facts.stack import Facts
@@ -24,7 +22,6 @@ LEAST_TIMEOUT = 600
 """Seconds: 10 minutes."""
 LARGE = 1000
 LEAST_REQUESTS = 2000
-LEAST_DNS = 6
 
 _UPSTREAM = re.compile(r"\bserver\s+([^\s;:]+):6443\b")
 _TIMEOUT = re.compile(r"^\s*proxy_timeout\s+(\w+)\s*;", re.M)
@@ -146,12 +143,12 @@ def large(facts: Facts) -> bool:
     return len(facts.nodes) >= LARGE or (bool(facts.clouds) and facts.required_architecture.computes >= LARGE)
 
 
-def _configured(facts: Facts) -> Iterator[Machine]:
+def configured(facts: Facts) -> Iterator[Machine]:
     """Masters whose kubeadm configuration is the cluster's."""
     return (machine for machine in facts.machines if machine.is_master and any(machine.of_kind("ClusterConfiguration")))
 
 
-def _arguments(configuration: Mapping[str, Any], component: str) -> dict[str, str]:
+def arguments(configuration: Mapping[str, Any], component: str) -> dict[str, str]:
     """A component's further arguments; kubeadm writes them as a list since v1beta4 and wrote a mapping before."""
     given = Properties(configuration, "kubeadm's configuration").at(component, "extraArgs")
     if given.is_list():
@@ -167,7 +164,7 @@ def _arguments(configuration: Mapping[str, Any], component: str) -> dict[str, st
     "nodes whose kubelets cannot report are marked unreachable.",
     sources=(Source("004", "5.5.8", 14),),
     remediation="Set apiServer.extraArgs max-requests-inflight to 2000 in kubeadm's ClusterConfiguration.",
-    subjects=_configured,
+    subjects=configured,
     applies=lambda facts, _machine: large(facts),
     not_applicable_reason="the stack is built for less than 1000 nodes, or no master has a ClusterConfiguration",
     parameters={"from nodes": LARGE, "least": LEAST_REQUESTS},
@@ -176,80 +173,9 @@ def _arguments(configuration: Mapping[str, Any], component: str) -> dict[str, st
 def api_requests_in_flight(_facts: Facts, machine: Machine) -> Iterator[Problem]:
     """See the rationale."""
     for configuration in machine.of_kind("ClusterConfiguration"):
-        said = _arguments(configuration, "apiServer").get(MAX_IN_FLIGHT.setting, "")
+        said = arguments(configuration, "apiServer").get(MAX_IN_FLIGHT.setting, "")
         if not said.isdigit() or int(said) < LEAST_REQUESTS:
             yield Problem(MAX_IN_FLIGHT.actual(said or None), f"{LEAST_REQUESTS} or more")
-
-
-@rule(
-    id="leader-election",
-    title="Schedulers and controller managers use leader election",
-    severity=Severity.CRITICAL,
-    rationale="Three replicas run and one is active. Without leader election all three act on the same pods at the "
-    "same time.",
-    sources=(
-        Source("004", "5.5.4", 16),
-        Source("004", "5.5.4", 25),
-    ),
-    remediation="Set extraArgs leader-elect to true for scheduler and controllerManager in kubeadm's "
-    "ClusterConfiguration.",
-    subjects=_configured,
-    not_applicable_reason="no master has a ClusterConfiguration",
-    since="0.2.0",
-    single=MACHINE_TYPES,
-)
-def leader_election(_facts: Facts, machine: Machine) -> Iterator[Problem]:
-    """kubeadm leaves the default; a value that is written counts."""
-    for configuration in machine.of_kind("ClusterConfiguration"):
-        for component in ("scheduler", "controllerManager"):
-            said = _arguments(configuration, component).get(LEADER_ELECT.setting, LEADER_ELECT.value)
-            if said != "true":
-                yield Problem(f"{component} has {LEADER_ELECT.setting}={said}", "true")
-
-
-@dataclass(frozen=True)
-class Dns:
-    """CoreDNS, as a workload of the stack or a file of a master."""
-
-    resource: Resource
-    title: str
-    replicas: int
-
-
-def _dns(facts: Facts) -> Iterator[Dns]:
-    """Where the stack says nothing of it, the first master stands for what kubeadm makes: two replicas."""
-    found = False
-    for workload in facts.workloads:
-        if workload.kind == "Deployment" and any(_is_dns(image) for image in workload.images):
-            found = True
-            yield Dns(workload.resource, workload.title, workload.replicas or 0)
-    for machine in _configured(facts) if not found else ():
-        written = [each for each in machine.of_kind("Deployment") if each["metadata"]["name"] == "coredns"]
-        own = written[0].get("spec", {}).get("replicas", DEPLOYMENT_REPLICAS.value) if written else DNS_REPLICAS.value
-        yield Dns(machine.resource, f"CoreDNS of {machine.title}", int(own))
-
-
-def _is_dns(image: str) -> bool:
-    return parse(image).name in ("coredns", "kube-dns", "k8s-dns-kube-dns")
-
-
-@rule(
-    id="dns-scale",
-    title="Clusters of 1000 nodes or more run at least 6 DNS replicas",
-    severity=Severity.MEDIUM,
-    rationale="Every pod of every node resolves names through DNS. kubeadm's two replicas are for a small cluster.",
-    sources=(Source("004", "5.5.8", 30),),
-    remediation="Give CoreDNS 6 replicas (file dns/coredns.yaml of the first master, applied over kubeadm's own).",
-    subjects=_dns,
-    applies=lambda facts, _dns: large(facts),
-    not_applicable_reason="the stack is built for less than 1000 nodes, or says nothing of its DNS",
-    parameters={"from nodes": LARGE, "least": LEAST_DNS},
-    since="0.2.0",
-)
-def dns_scale(_facts: Facts, dns: Dns) -> Iterator[Problem]:
-    """See the rationale."""
-    if dns.replicas < LEAST_DNS:
-        yield Problem(pluralize(dns.replicas, "replica"), f"at least {LEAST_DNS}")
 
 
 def _with_bgp(facts: Facts) -> Iterator[Machine]:

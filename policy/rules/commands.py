@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from policy.facts.host_commands import LOCAL, PLACING, REMOTE, Command
-from policy.facts.libvirt import CLOUD_INIT
-from policy.facts.pod_commands import PodCommands, pod_commands
+from policy.facts.host_commands import LOCAL, PLACING, Command
 from policy.facts.kubernetes.node import MACHINE_TYPES
 from policy.facts.kubernetes.workload import WORKLOAD_TYPES
+from policy.facts.libvirt import CLOUD_INIT
 from policy.facts.machine import Machine
+from policy.facts.pod_commands import PodCommands, pod_commands
 from policy.facts.run_later import RunLater, run_later
 from policy.facts.shell.syntax import Unreadable
 from policy.facts.stack import Facts

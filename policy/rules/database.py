@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from policy.facts import proxysql
 from policy.facts.galera import NEW_CLUSTER, Galera, galera, is_true
-from policy.facts.kubernetes.configuration import ConfigMap, command_line, read_by
+from policy.facts.kubernetes.configuration import ConfigMap, written
 from policy.facts.kubernetes.workload import Workload
 from policy.facts.product_defaults import (
     BOOTSTRAP,
@@ -41,9 +41,7 @@ def _is_galera(facts: Facts, group: Group) -> bool:
 
 def _replicates_otherwise(facts: Facts, workload: Workload) -> bool:
     """Whether MySQL's own group replication is configured."""
-    texts = [config.files[name] for config in read_by(workload, facts.config_maps) for name in config.files]
-    texts += [word for container in workload.pod.at("containers").items() for word in command_line(container)]
-    return any(_OTHER_REPLICATION.search(text) for text in texts)
+    return any(_OTHER_REPLICATION.search(each.read()) for each in written(workload, facts.config_maps))
 
 
 @rule(

@@ -9,7 +9,7 @@ from contract import DEDICATED
 from policy.facts.architecture import Row
 from policy.facts.components import Cloud
 from policy.facts.kubernetes.quantity import MIB, Resources
-from policy.facts.kubernetes.workload import SYSTEM_NAMESPACES, Workload
+from policy.facts.kubernetes.workload import NODE_CRITICAL, SYSTEM_NAMESPACES, Workload
 from policy.facts.stack import Facts
 from policy.findings import Severity
 from policy.rule import Problem, Source, rule
@@ -59,6 +59,19 @@ def dedicated_nodes_are_there(facts: Facts, _cloud: Cloud) -> Iterator[Problem]:
         )
 
 
+def _belongs_to_nodes(facts: Facts, workload: Workload) -> bool:
+    """Whether it is an agent of the nodes. The class alone does not make one of a workload that requests much."""
+    if not workload.node_agent or workload.namespace in SYSTEM_NAMESPACES:
+        return workload.node_agent
+    return workload.requests.fits(_light(facts))
+
+
+def _light(facts: Facts) -> Resources:
+    """What a light service may request."""
+    light = facts.required_architecture.light
+    return Resources(Decimal(light.cpu_m) / 1000, Decimal(light.memory_mi * MIB))
+
+
 @rule(
     id="dedicated-nodes-admit-guests",
     title="Dedicated nodes run only the services their row admits",
@@ -77,10 +90,13 @@ def dedicated_nodes_are_there(facts: Facts, _cloud: Cloud) -> Iterator[Problem]:
     remediation="Remove the toleration of that pool's taint, or require node affinity to other pools "
     "(quorate.io/pool).",
     subjects=lambda facts: facts.workloads,
-    applies=lambda facts, workload: facts.architecture is not None and not workload.node_agent,
+    applies=lambda facts, workload: facts.architecture is not None and not _belongs_to_nodes(facts, workload),
     not_applicable_reason="no workload that a reference architecture could exclude from a node",
     needs_architecture=True,
-    parameters={"node agents": f"DaemonSets in {', '.join(SYSTEM_NAMESPACES)} or of class system-node-critical"},
+    parameters={
+        "node agents": f"DaemonSets in {', '.join(SYSTEM_NAMESPACES)}, or of class {NODE_CRITICAL} that request at "
+        "most what a light service may"
+    },
 )
 def dedicated_nodes_admit_guests(facts: Facts, workload: Workload) -> Iterator[Problem]:
     """Evaluates eligible nodes: a toleration alone does not fail. A companion is admitted where its row is."""
@@ -143,8 +159,7 @@ def _admits_as_light(owner: Row, guest: Row) -> bool:
 )
 def light_services_are_light(facts: Facts, workload: Workload) -> Iterator[Problem]:
     """Evaluates the requests of one pod: all its containers together."""
-    light = facts.required_architecture.light
-    limit = Resources(Decimal(light.cpu_m) / 1000, Decimal(light.memory_mi * MIB))
+    limit = _light(facts)
     if not workload.requests.fits(limit):
         hosts = {
             owner.row

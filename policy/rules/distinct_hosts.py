@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
 from contract import SERVER
 from policy.facts.kubernetes.node import Node
@@ -64,6 +65,21 @@ def _guest(facts: Facts, node: Node) -> bool:
     return carried or any(node.name == each.name for each in facts.domains)
 
 
+@lru_cache(maxsize=2)
+def _by_provider_id(facts: Facts) -> Mapping[str, frozenset[str]]:
+    """Names of nodes by the machine that their providerID names."""
+    found: dict[str, frozenset[str]] = {}
+    for node in facts.nodes:
+        if node.provider_id:
+            found[node.provider_id] = found.get(node.provider_id, frozenset()) | {node.name}
+    return found
+
+
+def _twins(facts: Facts, node: Node) -> frozenset[str]:
+    """Other nodes that are the same machine."""
+    return _by_provider_id(facts).get(node.provider_id, frozenset()) - {node.name}
+
+
 @rule(
     id="server-label-is-true",
     title="A virtual machine's server label names the host that runs it",
@@ -77,8 +93,8 @@ def _guest(facts: Facts, node: Node) -> bool:
     ),
     remediation="Set the node's label quorate.io/server to the server whose VirtHost lists the virtual machine.",
     subjects=lambda facts: facts.nodes,
-    applies=_guest,
-    not_applicable_reason="no node is a virtual machine on a VirtHost of the stack",
+    applies=lambda facts, node: _guest(facts, node) or bool(_twins(facts, node)),
+    not_applicable_reason="no node is a virtual machine of the stack, or the same machine as another node",
 )
 def server_label_is_true(facts: Facts, node: Node) -> Iterator[Problem]:
     """The VirtHost creates the virtual machine, or a libvirt domain on the hypervisor that its provider connects to."""
@@ -88,6 +104,8 @@ def server_label_is_true(facts: Facts, node: Node) -> Iterator[Problem]:
             f"{SERVER}={node.server or '(none)'}, but VirtHost {join_names(carriers)} carries it",
             "one carrier, named in the label",
         )
+    if twins := _twins(facts, node):
+        yield Problem(f"spec.providerID is that of {join_names(twins)}", "one Node for each machine")
     hosts = {each.name: each.host for each in facts.domains}
     if node.name in hosts:
         beside = [each for each in facts.nodes if hosts.get(each.name) == hosts[node.name]]

@@ -118,7 +118,7 @@ def _racks(facts: Facts) -> set[str]:
 
 
 def _in_racks(facts: Facts, group: Group) -> bool:
-    if not _members(facts, group) or len(_racks(facts)) < 3:
+    if not _members(facts, group) or len(_racks(facts)) < 2:
         return False
     if group.etcd:
         racks = {node.name: node.rack for node in facts.nodes}
@@ -131,19 +131,19 @@ def _in_racks(facts: Facts, group: Group) -> bool:
     title="Every quorum keeps its majority when any one rack fails",
     severity=Severity.MEDIUM,
     rationale="A rack shares its switches and its power. The reference architectures have nine and thirty-five "
-    "racks, so that members of a quorum can run in different racks.",
+    "racks, so that members of a quorum can run in different racks. Of two racks, one has half of the members or more.",
     sources=(Source("project", "Failure domains", 4),),
-    remediation="Give the quorum nodes in different racks, or keep its members apart over quorate.io/rack.",
+    remediation="Give the quorum nodes in three or more racks, or keep its members apart over quorate.io/rack.",
     subjects=groups,
     applies=_in_racks,
-    not_applicable_reason="no quorum on nodes whose racks are known, or fewer than 3 racks in all",
-    parameters={"domain": RACK, "racks": "3 or more in the stack"},
+    not_applicable_reason="no quorum on nodes whose racks are known, or all nodes in one rack",
+    parameters={"domain": RACK, "racks": "2 or more in the stack"},
     enforcement={PRODUCTION: Enforcement.ADVISORY, LAB: Enforcement.ADVISORY},
     since="0.2.0",
 )
 def quorum_survives_rack(facts: Facts, group: Group) -> Iterator[Problem]:
-    """Advisory, because no source requires it."""
+    """Advisory, because no source requires it. Over two racks no placement can: the finding says so."""
     size = group.size(facts)
     lost = _lost(facts, group, RACK)
-    left = f"at least {majority(size)} left (majority)"
+    left = f"at least {majority(size)} left (majority)" + ", which takes a third rack" * (len(_racks(facts)) == 2)
     yield from _fatal(lost, max(1, size - majority(size)), f"{size} members", "rack", left)

@@ -1,29 +1,19 @@
-"""What kubelet does to a quorum's members: which pods it evicts first, and which containers it restarts."""
+"""What pods of quorum members request, how they stop, and how many members their settings list."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
-from policy.facts.cluster_checks import IN_COMMANDS, PATHS_OF_ETCD, ClusterCheck
-from policy.facts.kubernetes.configuration import read_by
 from policy.facts.kubernetes.workload import container_requests, kubernetes_kind
-from policy.facts.pods import Pods, pods
-from policy.facts.programs import Quorum, kind_of
-from policy.facts.properties import Properties
-from policy.facts.quorums import group_of, is_quorum
+from policy.facts.member_counts import mismatches
+from policy.facts.pods import Pods, are_members, pods
+from policy.facts.quorums import Group, groups, is_quorum
 from policy.facts.stack import Facts
 from policy.findings import Severity
 from policy.rule import Problem, Source, rule
 
 RESOURCES = ("cpu", "memory")
-
-
-def _of_quorum(facts: Facts, each: Pods) -> bool:
-    """Members of a quorum of several; of static pods those that are known to vote."""
-    if each.workload is None:
-        return kind_of(each.images, several=True, stable=True) is not None
-    return each.workload.is_long_running and is_quorum(facts, group_of(facts, each.workload))
 
 
 @lru_cache(maxsize=2)
@@ -50,7 +40,7 @@ def _limit_ranges(facts: Facts) -> Mapping[str, frozenset[str]]:
     sources=(Source("project", "Quorums", 14),),
     remediation="Set resources.requests of cpu and memory for each container of the pod.",
     subjects=pods,
-    applies=_of_quorum,
+    applies=are_members,
     not_applicable_reason="the stack makes no pod that is a member of a quorum",
     parameters={"requests": ", ".join(RESOURCES)},
     since="0.4.0",
@@ -70,51 +60,45 @@ def members_request_resources(facts: Facts, each: Pods) -> Iterator[Problem]:
             )
 
 
-def _is_alive_checked(facts: Facts, each: Pods) -> bool:
-    return _of_quorum(facts, each) and any(one.at("livenessProbe").given() for one in each.lasting_containers())
+@rule(
+    id="members-shut-down-in-time",
+    title="Quorum members have time to shut down",
+    severity=Severity.HIGH,
+    rationale="With terminationGracePeriodSeconds: 0 Kubernetes deletes the pod without waiting until the node has "
+    "stopped it. If the node does not answer, a second pod with the same name and data starts beside the first, and "
+    "every planned stop is a crash.",
+    sources=(Source("project", "Quorums", 18),),
+    remediation="Remove terminationGracePeriodSeconds (default: 30), or set the seconds that a member takes to stop.",
+    subjects=pods,
+    applies=are_members,
+    not_applicable_reason="the stack makes no pod that is a member of a quorum",
+    parameters={"least": "1 second"},
+    since="0.4.0",
+)
+def members_shut_down_in_time(_facts: Facts, each: Pods) -> Iterator[Problem]:
+    """https://kubernetes.io/docs/tasks/run-application/force-delete-stateful-set-pod/."""
+    if each.spec.at("terminationGracePeriodSeconds").number(30) < 1:
+        yield Problem("terminationGracePeriodSeconds is 0", "1 or more (default: 30)")
+
+
+def _sized(facts: Facts, group: Group) -> bool:
+    return bool(group.workloads) and is_quorum(facts, group)
 
 
 @rule(
-    id="liveness-asks-the-member",
-    title="Liveness probes of quorum members check the member itself",
+    id="members-agree-on-size",
+    title="The settings of quorum members agree with the number of pods",
     severity=Severity.CRITICAL,
-    rationale="A member without a majority waits for the others. If its liveness probe asks the cluster, kubelet "
-    "restarts every member that is left of a minority, again and again, and none of them is there when the others "
-    "return.",
-    sources=(Source("project", "Quorums", 15),),
-    remediation="Check the process in the liveness probe (a TCP connection, `rabbitmq-diagnostics ping`, `SELECT 1`, "
-    "GET /livez of etcd), and the cluster in the readiness probe.",
-    subjects=pods,
-    applies=_is_alive_checked,
-    not_applicable_reason="no container of a quorum's member has a liveness probe",
+    rationale="A majority is counted over the members that the settings list. With five in the list and three pods, "
+    "the loss of one pod ends the quorum. With bootstrap_expect 1, every member starts a cluster of its own.",
+    sources=(Source("project", "Quorums", 17),),
+    remediation="List every pod once, under a URL of its own (initial-cluster, ZOO_SERVERS), and set bootstrap_expect "
+    "and the quorum of `sentinel monitor` to a majority of the members at least.",
+    subjects=groups,
+    applies=_sized,
+    not_applicable_reason="no quorum of several pods",
     since="0.4.0",
 )
-def liveness_asks_the_member(facts: Facts, each: Pods) -> Iterator[Problem]:
-    """Reads commands, scripts that ConfigMaps of the stack contain, and paths of GET requests."""
-    is_etcd = kind_of(each.images, several=True, stable=True) is Quorum.ETCD
-    for container in each.lasting_containers():
-        probe = container.at("livenessProbe")
-        for text in _texts(facts, each, probe):
-            for check in IN_COMMANDS:
-                yield from _found(container, check, text)
-        if is_etcd:
-            yield from _found(container, PATHS_OF_ETCD, probe.at("httpGet", "path").text())
-
-
-def _found(container: Properties, check: ClusterCheck, text: str) -> Iterator[Problem]:
-    if match := check.form.search(text):
-        yield Problem(
-            f"liveness probe of container {container.at('name').text()} runs `{match[0].strip()}`: {check.why}",
-            "a check of the member itself",
-        )
-
-
-def _texts(facts: Facts, each: Pods, probe: Properties) -> Iterator[str]:
-    """The command or the path that a probe asks for, and the scripts that it runs."""
-    words = probe.at("exec", "command").words()
-    command = " ".join(words)
-    yield command
-    yield probe.at("httpGet", "path").text()
-    called = {word.rpartition("/")[2] for word in command.split()}
-    for config in read_by(each.workload, facts.config_maps) if each.workload and called else ():
-        yield from (config.files[name] for name in config.files if name in called)
+def members_agree_on_size(facts: Facts, group: Group) -> Iterator[Problem]:
+    """etcd, ZooKeeper, Consul and Sentinel. Members of other programs find each other by name."""
+    yield from dict.fromkeys(Problem(each.actual, each.expected) for each in mismatches(facts, group))

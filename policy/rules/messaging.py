@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from policy.facts.kubernetes.configuration import ConfigMap, environment, flat, read_by, sections
 from policy.facts.kubernetes.workload import Workload
 from policy.facts.product_defaults import CLIENT_QUORUM_QUEUE, PARTITION_HANDLING, QUEUE_TYPE, Default
 from policy.facts.programs import Quorum
+from policy.facts.properties import Malformed, Properties
 from policy.facts.quorums import cluster_of, quorum_of
 from policy.facts.stack import Facts
 from policy.findings import Severity
@@ -18,6 +19,7 @@ from policy.wording import join_names
 MODE = "pause_minority"
 _ERLANG_COMMENT = re.compile(r"%.*$", re.MULTILINE)
 _ERLANG_VARIABLES = ("RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS", "RABBITMQ_SERVER_ERL_ARGS")
+_FILE_VARIABLES = ("RABBITMQ_CONFIG_FILE", "RABBITMQ_CONFIG_FILES", "RABBITMQ_ADVANCED_CONFIG_FILE")
 _MIRRORED = re.compile(r"\bha[-_]mode\b")
 _CLIENT = "oslo_messaging_rabbit"
 
@@ -43,10 +45,30 @@ def _written(facts: Facts, workload: Workload, default: Default) -> set[str]:
             elif name.endswith(".config"):
                 said |= _in_erlang(_ERLANG_COMMENT.sub("", config.files[name]), default)
     for container in workload.pod.at("containers").items():
-        variables = environment(container)
-        for name in _ERLANG_VARIABLES:
-            said |= _in_erlang(variables.get(name, ""), default)
+        variables = environment(workload, container, facts.config_maps)
+        said |= {
+            value
+            for name in _ERLANG_VARIABLES
+            if name in variables
+            for value in _in_erlang(variables[name].text(), default)
+        }
+        _refuse_other_files(workload, container, variables)
     return said
+
+
+def _refuse_other_files(workload: Workload, container: Properties, variables: Mapping[str, Properties]) -> None:
+    """Raises Malformed if a variable names a file that is on no mounted ConfigMap: what RabbitMQ reads is not known."""
+    mounted = {each.at("name").text() for each in workload.pod.at("volumes").items() if _is_configuration(each)}
+    mounts = [each for each in container.at("volumeMounts").items() if each.at("name").text() in mounted]
+    places = [each.at("mountPath").text().rstrip("/") for each in mounts]
+    for name in _FILE_VARIABLES:
+        path = variables[name].text() if name in variables else ""
+        if path and not any(path == place or path.startswith(f"{place}/") for place in places):
+            raise Malformed(f"{name} is {path}, which no mounted ConfigMap contains")
+
+
+def _is_configuration(volume: Properties) -> bool:
+    return volume.at("configMap").given() or volume.at("projected").given()
 
 
 def _in_erlang(text: str, default: Default) -> set[str]:

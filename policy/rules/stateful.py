@@ -12,6 +12,13 @@ from policy.rule import IN_ANY_PROFILE, Problem, Source, rule
 from policy.wording import join_names
 
 
+def _can_move(facts: Facts, workload: Workload) -> bool:
+    """Whether a pod may start again on another node than before: a DaemonSet's and that of a single node do not."""
+    if workload.replicas is None:
+        return False
+    return not facts.nodes or len(facts.eligible(workload)) > 1
+
+
 @rule(
     id="stateful-keeps-data",
     title="Each quorum member has persistent storage of its own",
@@ -23,8 +30,8 @@ from policy.wording import join_names
         Source("004", "5.3.13", 14),
         Source("004", "5.4.17", 19),
     ),
-    remediation="Add a volumeClaimTemplate to the StatefulSet (or, to each member, a claim of its own or a directory "
-    "of the node).",
+    remediation="Add a volumeClaimTemplate to the StatefulSet (or to each member a claim of its own). A directory "
+    "of the node keeps the data of a DaemonSet's pods only.",
     subjects=lambda facts: facts.workloads,
     applies=is_member,
     not_applicable_reason="no workload is a member of a quorum",
@@ -34,7 +41,9 @@ from policy.wording import join_names
 def stateful_keeps_data(facts: Facts, workload: Workload) -> Iterator[Problem]:
     """RabbitMQ too: what source 004 calls stateless there, its queues, are logs on disk as quorum queues."""
     if not workload.keeps_data:
-        yield Problem("no volume outlives the pod", "a volumeClaimTemplate, a claim or a hostPath")
+        yield Problem("no volume outlives the pod", "a volumeClaimTemplate, a claim or, of a DaemonSet, a hostPath")
+    elif not (workload.claim_templates or workload.claim_names) and _can_move(facts, workload):
+        yield Problem("its data is in a hostPath, and its pods can change nodes", "a volumeClaimTemplate")
     if workload.claim_names and (workload.replicas is None or workload.replicas > 1):
         yield Problem(f"all its pods mount the same claim {join_names(workload.claim_names)}", "a volumeClaimTemplate")
     retention = workload.spec.at("persistentVolumeClaimRetentionPolicy")

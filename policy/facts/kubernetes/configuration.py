@@ -1,9 +1,12 @@
-"""Configuration that pods read from ConfigMaps of the stack."""
+"""Configuration of pods: commands, variables, and files from ConfigMaps of the stack.
+
+Every reader of a program's settings starts here. A value that is not known raises NotKnown when it is read, not before.
+"""
 
 from __future__ import annotations
 
 import configparser
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from policy.facts.kubernetes.workload import Workload
@@ -21,17 +24,31 @@ class ConfigMap:
     def title(self) -> str:
         return f"ConfigMap {self.resource.name}"
 
+    @property
+    def name(self) -> str:
+        """The object's own name."""
+        return self.resource.props.at("metadata", "name").text()
+
+    @property
+    def namespace(self) -> str:
+        """Its namespace."""
+        return self.resource.props.at("metadata", "namespace").text("default")
+
     def is_read_by(self, workload: Workload) -> bool:
         """Whether the workload's pods mount it."""
-        metadata = self.resource.props.at("metadata")
-        if not workload.config_maps or workload.namespace != metadata.at("namespace").text("default"):
+        if not workload.config_maps or workload.namespace != self.namespace:
             return False
-        return metadata.at("name").text() in workload.config_maps
+        return self.name in workload.config_maps
+
+    @property
+    def data(self) -> Properties:
+        """Its texts."""
+        return self.resource.props.at("data")
 
     @property
     def files(self) -> Mapping[str, str]:
         """Its texts by their keys."""
-        return self.resource.props.at("data").texts()
+        return self.data.texts()
 
 
 def config_maps(resources: Iterable[Resource]) -> tuple[ConfigMap, ...]:
@@ -49,10 +66,45 @@ def command_line(container: Properties) -> tuple[str, ...]:
     return (*container.at("command").words(), *container.at("args").words())
 
 
-def environment(container: Properties) -> Mapping[str, str]:
-    """A container's variables that are written as text; others come from objects of the cluster."""
-    variables = (each for each in container.at("env").items() if not each.at("valueFrom").given())
-    return {each.at("name").text(): each.at("value").text() for each in variables}
+def environment(workload: Workload, container: Properties, known: Iterable[ConfigMap]) -> Mapping[str, Properties]:
+    """A container's variables: those that are written as text, and those from ConfigMaps of the stack."""
+    maps = {each.name: each.data for each in known if each.namespace == workload.namespace}
+    found: dict[str, Properties] = {}
+    for source in container.at("envFrom").items():
+        if data := maps.get(source.at("configMapRef", "name").text()):
+            prefix = source.at("prefix").text()
+            found |= {prefix + key: data.at(key) for key in data.keys()}  # noqa: SIM118 - a Properties is no mapping
+    for variable in container.at("env").items():
+        reference = variable.at("valueFrom", "configMapKeyRef")
+        if not variable.at("valueFrom").given():
+            found[variable.at("name").text()] = variable.at("value")
+        elif data := maps.get(reference.at("name").text()):
+            found[variable.at("name").text()] = data.at(reference.at("key").text())
+    return found
+
+
+@dataclass(frozen=True)
+class Written:
+    """One text of a workload's configuration."""
+
+    name: str
+    """A file's key, a variable's name, or COMMAND."""
+    read: Callable[[], str]
+    """The text. Raises NotKnown."""
+
+
+COMMAND = "command"
+
+
+def written(workload: Workload, known: Iterable[ConfigMap]) -> Iterator[Written]:
+    """Every text that configures the programs of a workload's containers."""
+    maps = tuple(known)
+    for config in read_by(workload, maps):
+        yield from (Written(key, config.data.at(key).text) for key in config.files)
+    for container in workload.pod.at("containers").items():
+        yield Written(COMMAND, lambda container=container: " ".join(command_line(container)))
+        for name, value in environment(workload, container, maps).items():
+            yield Written(name, value.text)
 
 
 def flat(text: str) -> Mapping[str, str]:

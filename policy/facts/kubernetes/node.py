@@ -75,6 +75,11 @@ class Node:
         return self.written_address.text()
 
     @property
+    def provider_id(self) -> str:
+        """The machine, as its cloud or provider names it; empty if it is not written."""
+        return self.resource.props.at("spec", "providerID").text()
+
+    @property
     def server(self) -> str | None:
         """The physical host, by the label that the scheduler goes by."""
         return self.labels.get(SERVER)

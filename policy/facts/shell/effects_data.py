@@ -29,7 +29,9 @@ def _files(words: Sequence[str]) -> str:
 def _sed(words: Sequence[str]) -> str:
     """In place, in files of a member's state such as Galera's grastate.dat. Files of settings may be edited."""
     given = arguments(words, ("-e", "--expression", "-f", "--file"))
-    in_place = any(option.startswith(("-i", "--in-place")) or option in ("-ni", "-ri", "-Ei") for option in given.options)
+    in_place = any(
+        option.startswith(("-i", "--in-place")) or option in ("-ni", "-ri", "-Ei") for option in given.options
+    )
     return CHANGES if in_place and any(is_state(path) for path in given.operands) else ""
 
 

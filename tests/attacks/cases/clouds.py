@@ -84,6 +84,7 @@ CASES = [
                 spec__template__spec__containers=HEAVY["containers"],
             ),
         ],
+        caught_by="dedicated-nodes-admit-guests",
     ),
     Attack(
         "a foreign workload that tolerates everything",
@@ -162,6 +163,7 @@ CASES = [
                 "kube-system",
             ),
         ],
+        caught_by="dns-scale",
     ),
     Attack(
         "one keystone in three namespaces of its own",

@@ -1,8 +1,11 @@
 """Commands that end members or their data, in words that do not look like it."""
 
-from tests.attacks.attack import Attack
+import json
+
+from tests.attacks.attack import Attack, container, with_container
 from tests.policy.tables.commands import copied, local, ssh
 from tests.policy.world import Given
+from tests.sound.sound import node, nodes, quorum
 
 UNIT = """[Service]
 ExecStart=/usr/bin/etcd --name m1 --initial-cluster m1=https://10.0.0.1:2380,m2=https://10.0.0.2:2380 --unsafe-no-fsync
@@ -73,17 +76,99 @@ ENVIRONMENT = local("work", 'sh -c "$WHAT"').but(environment={"WHAT": "systemctl
 AT_ONCE = [ssh(each, "etcdctl endpoint health --cluster && systemctl restart etcd") for each in ("m1", "m2", "m3")]
 
 
-UNREAD = ("crontab", "galera safe_to_bootstrap")
-"""docs/auditing.md lists them."""
+PEERS = ",".join(f"m{each}=https://10.0.0.{each}:2380" for each in (1, 2, 3))
+KUBEADM = "kind: InitConfiguration\n---\nkind: ClusterConfiguration\nscheduler: {extraArgs: {leader-elect: 'false'}}\n"
+LABELLED = "KUBELET_EXTRA_ARGS=--node-labels=quorate.io/server=s9\n"
+
+
+def etcd_file(number: int, *more: str) -> str:
+    """An environment file of etcd, as a command writes it."""
+    lines = [f"ETCD_NAME=m{number}", f"ETCD_INITIAL_CLUSTER={PEERS}", *more]
+    return "\n".join(["cat > /etc/etcd/etcd.env <<'END'", *lines, "END", ""])
+
+
+def cloud_init(name: str, **data: object) -> Given:
+    """A disk with user data for cloud-init."""
+    props = {"userData": "#cloud-config\n" + json.dumps({"hostname": name, **data})}
+    return Given("libvirt:index/cloudInitDisk:CloudInitDisk", f"{name}-init", props)
+
+
+def placed(path: str, content: str) -> dict[str, object]:
+    """A file that cloud-init writes."""
+    return {"write_files": [{"path": path, "content": content}]}
 
 
 def _alone(name: str, given: Given) -> Attack:
-    return Attack(f"command: {name}", [given], caught_by="" if name in UNREAD else "command-asks-quorum")
+    return Attack(f"command: {name}", [given], caught_by="command-asks-quorum")
 
 
 CASES = [
     *(_alone(name, ssh("work", text, "m1")) for name, text in TEXTS.items()),
     *(_alone(name, local("work", text)) for name, text in LOCALS.items()),
+    Attack(
+        "a flag in a file that a command writes",
+        [
+            ssh(f"e{each}", etcd_file(each, *["ETCD_FORCE_NEW_CLUSTER=true"] * (each == 2)), f"10.0.0.{each}")
+            for each in (1, 2, 3)
+        ],
+        caught_by="etcd-settings-keep-quorum",
+    ),
+    Attack(
+        "kubeadm's file by a command",
+        [
+            ssh(
+                "init",
+                f"cat > /root/kubeadm.yaml <<'END'\n{KUBEADM}END\nkubeadm init --config /root/kubeadm.yaml",
+                "m1",
+            )
+        ],
+        caught_by="leader-election",
+    ),
+    Attack(
+        "kubeadm's file by cloud-init",
+        [cloud_init("m1", **placed("/etc/kubernetes/kubeadm.yaml", KUBEADM))],
+        caught_by="leader-election",
+    ),
+    Attack(
+        "kubelet's labels by cloud-init, against the Node",
+        [node("n1", "s1"), cloud_init("n1", **placed("/etc/default/kubelet", LABELLED))],
+        caught_by="machine-facts-match-files",
+    ),
+    Attack(
+        "an etcd of two by cloud-init",
+        [
+            cloud_init(
+                f"m{each}", runcmd=[f"echo ETCD_INITIAL_CLUSTER={PEERS.rpartition(',')[0]} > /etc/etcd/etcd.env"]
+            )
+            for each in (1, 2)
+        ],
+        caught_by="etcd-size",
+    ),
+    Attack(
+        "a deletion at each boot by cloud-init",
+        [cloud_init("m1", bootcmd=[["rm", "-rf", "/var/lib/etcd"]])],
+        caught_by="command-asks-quorum",
+    ),
+    Attack(
+        "a deletion before the unit starts",
+        [copied("unit", "[Service]\nExecStartPre=-/bin/rm -rf /var/lib/etcd\n", "m1", "/etc/systemd/system/x.service")],
+        caught_by="command-asks-quorum",
+    ),
+    Attack(
+        "a deletion by an init container",
+        [
+            *nodes(3),
+            *quorum(
+                "db",
+                "mariadb",
+                pod={
+                    **with_container("mariadb"),
+                    "initContainers": [container("clean", command=["sh", "-c", "rm -rf /var/lib/mysql/*"])],
+                },
+            ),
+        ],
+        caught_by="command-asks-quorum",
+    ),
     Attack("three masters that ask at the same time", AT_ONCE, caught_by="commands-one-machine-at-a-time"),
     Attack("a command in the environment", [ENVIRONMENT], caught_by="command-asks-quorum"),
     Attack(
@@ -95,6 +180,8 @@ CASES = [
         "a unit that is copied", [copied("unit", UNIT, "m1", "/etc/systemd/system/etcd.service")], caught_by="etcd-size"
     ),
     Attack(
-        "a hook for each start", [copied("hook", "#!/bin/sh\nrm -rf /var/lib/etcd/member\n", "m1", "/etc/rc.local")]
+        "a hook for each start",
+        [copied("hook", "#!/bin/sh\nrm -rf /var/lib/etcd/member\n", "m1", "/etc/rc.local")],
+        caught_by="command-asks-quorum",
     ),
 ]

@@ -208,13 +208,18 @@ CASES = [
         ],
         caught_by="one-instance-per-node",
     ),
-    Attack("another scheduler", [*nodes(3), *quorum("etcd", "etcd", pod={"schedulerName": "random"})]),
+    Attack(
+        "another scheduler",
+        [*nodes(3), *quorum("etcd", "etcd", pod={"schedulerName": "random"})],
+        caught_by="one-instance-per-node",
+    ),
     Attack(
         "two Nodes for one machine",
         [
             *(node(f"n{each}", f"s{each}").but(spec__providerID="metal://one") for each in (1, 2, 3)),
             *quorum("etcd", "etcd"),
         ],
+        caught_by="server-label-is-true",
     ),
     Attack(
         "a budget that selects by exclusion",
@@ -248,6 +253,7 @@ CASES = [
     Attack(
         "a readiness probe that always succeeds",
         [*nodes(3), *quorum("db", "etcd", pod=with_container("etcd", readinessProbe=NO_PROBE))],
+        caught_by="readiness-can-fail",
     ),
     Attack(
         "an image with a name like ours",

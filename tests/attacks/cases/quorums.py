@@ -73,6 +73,7 @@ CASES = [
             *quorum("sentinel", "valkey", pod=mounting("valkey", "sentinel-config", "/etc/valkey")),
             config("sentinel-config", {"sentinel.conf": SENTINEL}),
         ],
+        caught_by="members-agree-on-size",
     ),
     Attack("a budget that keeps one of three", budgeted({"minAvailable": 1}), caught_by="budget-keeps-majority"),
     Attack("a budget of half", budgeted({"maxUnavailable": "50%"}), caught_by="budget-keeps-majority"),
@@ -111,7 +112,7 @@ CASES = [
     ),
     Attack("data in an emptyDir", data({"emptyDir": {}}), caught_by="stateful-keeps-data"),
     Attack("data in memory", data({"emptyDir": {"medium": "Memory"}}), caught_by="stateful-keeps-data"),
-    Attack("data on any host's path", data({"hostPath": {"path": "/srv/etcd"}})),
+    Attack("data on any host's path", data({"hostPath": {"path": "/srv/etcd"}}), caught_by="stateful-keeps-data"),
     Attack(
         "claims that are deleted with the replica",
         [
@@ -174,8 +175,8 @@ CASES = [
         caught_by="galera-keeps-quorum",
     ),
     Attack("etcd without fsync", etcd("--unsafe-no-fsync"), caught_by="etcd-settings-keep-quorum"),
-    Attack("etcd of three with a list of five", etcd(ETCD_FIVE)),
-    Attack("two names of etcd with one address", etcd(ETCD_TWICE)),
+    Attack("etcd of three with a list of five", etcd(ETCD_FIVE), caught_by="members-agree-on-size"),
+    Attack("two names of etcd with one address", etcd(ETCD_TWICE), caught_by="members-agree-on-size"),
     Attack("etcd that forces a new cluster", etcd("--force-new-cluster"), caught_by="etcd-settings-keep-quorum"),
     Attack(
         "etcd with elections before heartbeats",
@@ -190,6 +191,7 @@ CASES = [
                 "zk", "zookeeper", pod=with_container("zookeeper", env=[{"name": "ZOO_SERVERS", "value": ZOO_FIVE}])
             ),
         ],
+        caught_by="members-agree-on-size",
     ),
     Attack(
         "Consul that bootstraps alone",
@@ -201,6 +203,7 @@ CASES = [
                 pod=with_container("consul", args=["agent", "-server", "-bootstrap-expect=1", "-data-dir=/data"]),
             ),
         ],
+        caught_by="members-agree-on-size",
     ),
     Attack(
         "a liveness probe that asks Galera's size",
@@ -226,6 +229,7 @@ CASES = [
     Attack(
         "a member that is killed at once",
         [*nodes(3), *quorum("db", "etcd", pod={**with_container("etcd"), "terminationGracePeriodSeconds": 0})],
+        caught_by="members-shut-down-in-time",
     ),
     Attack(
         "a password in the environment",
@@ -279,6 +283,7 @@ CASES = [
                 "kube-system",
             ),
         ],
+        caught_by="api-server-lists-etcd",
     ),
     Attack(
         "schedulers without a leader",
@@ -298,5 +303,6 @@ CASES = [
                 "kube-system",
             ),
         ],
+        caught_by="leader-election",
     ),
 ]

@@ -26,6 +26,7 @@ CASES = [
     Attack(
         "a hook that changes the running node",
         rabbit(PAUSE, started(lifecycle={"postStart": {"exec": {"command": EVAL}}})),
+        caught_by="command-asks-quorum",
     ),
     Attack(
         "a setting in the environment against the file",
@@ -52,10 +53,12 @@ CASES = [
                 {"RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS": "-rabbit cluster_partition_handling ignore"},
             ),
         ),
+        caught_by="rabbitmq-pauses-minority",
     ),
     Attack(
         "another file by the environment",
         rabbit(PAUSE, started(env=[{"name": "RABBITMQ_CONFIG_FILE", "value": "/opt/other.conf"}])),
+        caught_by="rabbitmq-pauses-minority",
     ),
     Attack(
         "a setting that is written twice",

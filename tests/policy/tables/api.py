@@ -2,19 +2,15 @@ from policy.rules.api import (
     api_proxy_knows_all_masters,
     api_proxy_timeout,
     api_requests_in_flight,
-    dns_scale,
-    leader_election,
     route_reflectors,
 )
 from tests.policy.cases import case
-from tests.policy.world import UNKNOWN, Given, cloud, machine, machine_pool, master_tier, masters, stack, workload
+from tests.policy.world import UNKNOWN, Given, cloud, machine, machine_pool, master_tier, masters, stack
 
-known, timeout, requests, leader, dns, reflectors = (
+known, timeout, requests, reflectors = (
     api_proxy_knows_all_masters,
     api_proxy_timeout,
     api_requests_in_flight,
-    leader_election,
-    dns_scale,
     route_reflectors,
 )
 
@@ -61,10 +57,6 @@ PEER = "kind: BGPPeer\nspec: {nodeSelector: all()}\n"
 def reflector(*names: str) -> str:
     spec = "spec: {bgp: {routeReflectorClusterID: 244.0.0.1}}"
     return "---\n".join(f"kind: Node\nmetadata: {{name: {name}}}\n{spec}\n" for name in names)
-
-
-def coredns(replicas: object) -> Given:
-    return workload("dns", image="registry.k8s.io/coredns/coredns:v1.12", replicas=replicas, namespace="kube-system")
 
 
 CASES = (
@@ -160,36 +152,6 @@ CASES = (
         fails="master-1",
     ),
     case(requests, "unknown configuration", LARGE, configured(UNKNOWN), stack(), undecided="quorate-test"),
-    case(leader, "by kubeadm's default", configured(kubeadm()), passes="master-1"),
-    case(leader, "written", configured(kubeadm(scheduler="{name: leader-elect, value: 'true'}")), passes="master-1"),
-    case(
-        leader,
-        "switched off",
-        configured(kubeadm(manager="{name: leader-elect, value: 'false'}")),
-        fails="master-1",
-        message="controllerManager has leader-elect=false",
-    ),
-    case(leader, "no configuration", masters()),
-    case(leader, "unknown configuration", stack(), configured(UNKNOWN), undecided="quorate-test"),
-    case(
-        dns,
-        "six, in a file of the master",
-        LARGE,
-        configured(kubeadm(), "kind: Deployment\nmetadata: {name: coredns}\nspec: {replicas: 6}\n"),
-        passes="master-1",
-    ),
-    case(
-        dns,
-        "kubeadm's own two",
-        LARGE,
-        configured(kubeadm()),
-        fails="master-1",
-        message="2 replicas; expected at least 6",
-    ),
-    case(dns, "two, by hand", LARGE, coredns(2), configured(kubeadm()), fails="dns"),
-    case(dns, "six, by hand", LARGE, coredns(6), passes="dns"),
-    case(dns, "a small cluster", cloud("300"), configured(kubeadm())),
-    case(dns, "unknown replicas", LARGE, coredns(UNKNOWN), stack(), undecided="quorate-test"),
     case(
         reflectors,
         "three of them",

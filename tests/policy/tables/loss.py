@@ -31,7 +31,7 @@ IN_RACKS = [
     for number in (1, 2, 3)
 ]
 RACKS = [vm(f"n{number}", f"s{number}", f"r{number}") for number in (1, 2, 3)]
-ONE_RACK = [vm("n1", "s1", "r1"), vm("n2", "s2", "r1"), vm("n3", "s3", "r2")]
+TWO_RACKS = [vm("n1", "s1", "r1"), vm("n2", "s2", "r1"), vm("n3", "s3", "r2")]
 KEYSTONE = workload("keystone", row="keystone-all", pools=["keystone"])
 TRIO = [of_cluster(quorum(name, replicas=1, pools=["rabbitmq"], apart=())) for name in ("r1", "r2", "r3")]
 
@@ -212,7 +212,7 @@ CASES = (
     case(
         rack,
         "two of three in one rack",
-        known("r3", *ONE_RACK),
+        known("r3", *TWO_RACKS),
         quorum(),
         fails="rabbitmq",
         message="losing rack r1 can take 2 of 3 members; expected at least 2 left (majority)",
@@ -220,7 +220,7 @@ CASES = (
     case(
         rack,
         "apart over racks",
-        known("r3", *ONE_RACK),
+        known("r3", *TWO_RACKS),
         quorum(apart=(HOST, SERVER, "quorate.io/rack")),
         passes="rabbitmq",
     ),
@@ -305,7 +305,21 @@ CASES = (
         workload("ledger", "StatefulSet", pools=["rabbitmq"]),
         fails="ledger",
     ),
-    case(rack, "two racks in all, none known, or no quorum", ONE_RACK, quorum()),
+    case(
+        rack,
+        "two racks in all",
+        TWO_RACKS,
+        quorum(),
+        fails="rabbitmq",
+        message="losing rack r1 can take 2 of 3 members; expected at least 2 left (majority), which takes a third rack",
+    ),
+    case(
+        rack,
+        "one rack, or no quorum",
+        [vm(f"n{number}", f"s{number}", "r1") for number in (1, 2, 3)],
+        quorum(),
+        KEYSTONE,
+    ),
     case(rack, "a node whose rack is not known", RACKS, vm("n4", "s4"), quorum()),
     case(rack, "an unknown rack", RACKS, vm("n4", "s4", UNKNOWN), quorum(), undecided="rabbitmq"),
 )

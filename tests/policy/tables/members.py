@@ -1,8 +1,8 @@
-from policy.rules.members import liveness_asks_the_member, members_request_resources
+from policy.rules.members import members_agree_on_size, members_request_resources, members_shut_down_in_time
 from tests.policy.cases import case
-from tests.policy.world import UNKNOWN, Given, Props, config_map, machine, quorum, reading, workload
+from tests.policy.world import UNKNOWN, Given, Props, config_map, machine, names, quorum, reading, stack, workload
 
-request, alive = members_request_resources, liveness_asks_the_member
+request, stops, agree = members_request_resources, members_shut_down_in_time, members_agree_on_size
 
 ENOUGH: Props = {"requests": {"cpu": "1", "memory": "1Gi"}}
 
@@ -12,18 +12,6 @@ def members(*containers: Props, image: str = "mariadb:11.4", **pod: object) -> G
     named = [{"name": f"c{number}", "image": image, **each} for number, each in enumerate(containers)]
     changed = {f"spec__template__spec__{key}": value for key, value in pod.items()}
     return quorum("db", "mysqld-server").but(spec__template__spec__containers=named, **changed)
-
-
-def asking(*command: object, image: str = "mariadb:11.4") -> Given:
-    return members({"livenessProbe": {"exec": {"command": list(command)}}}, image=image)
-
-
-def getting(path: object, image: str = "etcd:3.6") -> Given:
-    return quorum("etcd", "etcd").but(
-        spec__template__spec__containers=[
-            {"name": "etcd", "image": image, "livenessProbe": {"httpGet": {"path": path, "port": 2381}}}
-        ]
-    )
 
 
 def limit_range(kind: str, **defaults: object) -> Given:
@@ -40,6 +28,30 @@ def static_etcd(**container: object) -> Given:
     }
     return machine("master-1", "master", files={"/etc/kubernetes/manifests/etcd.yaml": str(pod)})
 
+
+def etcd(*peers: str, **variables: object) -> list[Given]:
+    """An etcd of three in pods, with this list of members."""
+    command = ["etcd", f"--initial-cluster={','.join(peers)}"] if peers else ["etcd"]
+    env = [{"name": name, "value": value} for name, value in variables.items()]
+    container = {"name": "etcd", "image": "etcd:3.6", "command": command, "env": env}
+    return [quorum("etcd", "etcd").but(spec__template__spec__containers=[container]), names("etcd")]
+
+
+def running(image: str, *arguments: object, **variables: object) -> Given:
+    """A quorum of three that runs a program."""
+    env = [{"name": name, "value": value} for name, value in variables.items()]
+    container = {"name": "main", "image": image, "args": list(arguments), "env": env}
+    return quorum("own", None).but(spec__template__spec__containers=[container])
+
+
+def watching(votes: int) -> list[Given]:
+    """Three sentinels, so many of which decide on a failover."""
+    text = f"sentinel monitor primary valkey-0 6379 {votes}\n"
+    return [reading(running("valkey:8"), "conf"), config_map("conf", {"sentinel.conf": text})]
+
+
+PEERS = [f"etcd-{number}=http://etcd-{number}.etcd-members:2380" for number in range(5)]
+ZOO = [f"server.{number}=zk-{number}:2888:3888;2181" for number in range(5)]
 
 CASES = (
     case(request, "requests", members({"resources": ENOUGH}), passes="db"),
@@ -73,59 +85,58 @@ CASES = (
     case(request, "a static pod without", static_etcd(), fails="master-1"),
     case(request, "a single member, or no quorum", quorum("db", replicas=1), workload("keystone")),
     case(request, "an unknown request", members({"resources": {"requests": {"cpu": UNKNOWN}}}), undecided="db"),
-    case(alive, "a connection", members({"livenessProbe": {"tcpSocket": {"port": 3306}}}), passes="db"),
-    case(alive, "the member itself", asking("mariadb", "-e", "SELECT 1"), passes="db"),
-    case(alive, "a ping", asking("rabbitmq-diagnostics", "-q", "ping", image="rabbitmq:4"), passes="db"),
-    case(alive, "the monitor's socket", asking("ceph", "daemon", "mon.a", "mon_status"), passes="db"),
-    case(alive, "etcd itself", getting("/livez"), passes="etcd"),
-    case(alive, "etcd's own store", getting("/health?exclude=NOSPACE&serializable=true"), passes="etcd"),
+    case(stops, "the default, and a minute", quorum("a"), members({}, terminationGracePeriodSeconds=60), passes="a db"),
     case(
-        alive,
-        "the state of Galera",
-        asking("sh", "-c", "mariadb -e \"SHOW STATUS LIKE 'wsrep_cluster_status'\" | grep Primary"),
+        stops,
+        "at once",
+        members({}, terminationGracePeriodSeconds=0),
         fails="db",
-        message="liveness probe of container c0 runs `wsrep_cluster_status`: Galera changes this variable",
+        message="terminationGracePeriodSeconds is 0; expected 1 or more (default: 30)",
     ),
-    case(alive, "Galera's own script", asking("healthcheck.sh", "--connect", "--galera_online"), fails="db"),
+    case(stops, "no quorum", workload("keystone").but(spec__template__spec__terminationGracePeriodSeconds=0)),
+    case(stops, "unknown", members({}, terminationGracePeriodSeconds=UNKNOWN), undecided="db"),
+    case(agree, "a list of three", etcd(*PEERS[:3]), passes="etcd"),
     case(
-        alive,
-        "a script of a ConfigMap",
-        reading(asking("/scripts/alive.sh"), "scripts"),
-        config_map("scripts", {"alive.sh": "mysql -e 'SELECT wsrep_ready'", "ready.sh": "wsrep_cluster_size"}),
-        fails="db",
-        message="wsrep_ready",
-    ),
-    case(
-        alive,
-        "only the script for readiness asks",
-        reading(asking("/scripts/alive.sh"), "scripts"),
-        config_map("scripts", {"alive.sh": "mysql -e 'SELECT 1'", "ready.sh": "wsrep_cluster_size"}),
-        passes="db",
+        agree,
+        "no list, and one that a shell writes",
+        etcd(),
+        running("etcd:3", "--initial-cluster=$P"),
+        passes="etcd own",
     ),
     case(
-        alive,
-        "the cluster of RabbitMQ",
-        asking("rabbitmq-diagnostics", "-q", "cluster_status", image="rabbitmq:4"),
-        fails="db",
-        message="it asks other members of RabbitMQ; expected a check of the member itself",
+        agree,
+        "a list of five",
+        etcd(*PEERS),
+        fails="etcd",
+        message="initial-cluster has 5 members of 3; expected the 3 members",
     ),
-    case(alive, "a paused RabbitMQ", asking("rabbitmq-diagnostics", "check_running", image="rabbitmq:4"), fails="db"),
-    case(alive, "etcd's quorum", asking("etcdctl", "endpoint", "health", "--cluster", image="etcd:3.6"), fails="db"),
-    case(alive, "a read of etcd", asking("etcdctl get --prefix /"), fails="db"),
-    case(alive, "a read of one member", asking("etcdctl --consistency=s get --prefix /"), passes="db"),
-    case(alive, "the monitors", asking("ceph", "quorum_status"), fails="db"),
-    case(alive, "a read through the quorum", getting("/health"), fails="etcd", message="runs `/health`"),
+    case(agree, "a list of two in a variable", etcd(ETCD_INITIAL_CLUSTER=",".join(PEERS[:2])), fails="etcd"),
     case(
-        alive,
-        "a static pod",
-        static_etcd(livenessProbe={"httpGet": {"path": "/readyz", "port": 2381}}),
-        fails="master-1",
+        agree,
+        "one address for two",
+        etcd("etcd-0=http://a:2380", "etcd-1=http://a:2380", "etcd-2=http://c:2380"),
+        fails="etcd",
+        message="initial-cluster has two members with one URL; expected a URL for each member",
     ),
+    case(agree, "three ZooKeepers", running("zookeeper:3", ZOO_SERVERS=" ".join(ZOO[:3])), passes="own"),
     case(
-        alive,
-        "no probe, or only of readiness, or no quorum",
-        members({"readinessProbe": {"exec": {"command": ["clustercheck"]}}}),
-        workload("keystone"),
+        agree,
+        "five ZooKeepers",
+        running("zookeeper:3", ZOO_SERVERS=" ".join(ZOO)),
+        fails="own",
+        message="has 5 members",
     ),
-    case(alive, "an unknown command", asking(UNKNOWN), undecided="db"),
+    case(agree, "an observer", running("zookeeper:3", ZOO_SERVERS=f"{' '.join(ZOO[:3])}:observer"), passes="own"),
+    case(agree, "Consul", running("consul:1", "agent", "-bootstrap-expect=3"), passes="own"),
+    case(
+        agree,
+        "a Consul for each member",
+        running("consul:1", "agent", "-bootstrap-expect=1"),
+        fails="own",
+        message="bootstrap_expect is 1 of 3 members; expected 2 to 3",
+    ),
+    case(agree, "two sentinels decide", watching(2), passes="own"),
+    case(agree, "one sentinel decides", watching(1), fails="own", message="the quorum of sentinel monitor is 1 of 3"),
+    case(agree, "no quorum of pods", stack(), workload("keystone")),
+    case(agree, "an unknown list", etcd(ETCD_INITIAL_CLUSTER=UNKNOWN), undecided="etcd"),
 )

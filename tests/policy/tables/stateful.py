@@ -6,15 +6,31 @@ data, find = stateful_keeps_data, members_find_each_other
 
 HAND_WRITTEN = workload("db", image="mariadb:11", labels={"app": "db"}, replicas=2)
 
+DIRECTORY = {"name": "data", "hostPath": {"path": "/var/lib/mysql"}}
 SHARED = {"name": "data", "persistentVolumeClaim": {"claimName": "shared"}}
 
 CASES = (
     case(data, "a claim for each member", quorum(), passes="rabbitmq"),
     case(
         data,
-        "a directory of the node",
-        HAND_WRITTEN.but(spec__template__spec__volumes=[{"name": "data", "hostPath": {"path": "/var/lib/mysql"}}]),
-        passes="db",
+        "a directory of whatever node it runs on",
+        HAND_WRITTEN.but(spec__template__spec__volumes=[DIRECTORY]),
+        fails="db",
+        message="its data is in a hostPath, and its pods can change nodes; expected a volumeClaimTemplate",
+    ),
+    case(
+        data,
+        "a directory of the node that a daemon stays on",
+        daemons("rabbitmq", "rabbitmq", row="rabbitmq-server").but(spec__template__spec__volumes=[DIRECTORY]),
+        machines("rabbitmq"),
+        passes="rabbitmq",
+    ),
+    case(
+        data,
+        "a directory of the only node that the member may run on",
+        machines("rabbitmq", 1),
+        quorum(replicas=1).but(spec__volumeClaimTemplates=[], spec__template__spec__volumes=[DIRECTORY]),
+        passes="rabbitmq",
     ),
     case(
         data,
@@ -22,7 +38,7 @@ CASES = (
         HAND_WRITTEN.but(spec__template__spec__volumes=[{"name": "data", "emptyDir": {"sizeLimit": "1Gi"}}]),
         quorum().but(spec__volumeClaimTemplates=[]),
         fails="db rabbitmq",
-        message="no volume outlives the pod; expected a volumeClaimTemplate, a claim or a hostPath",
+        message="no volume outlives the pod; expected a volumeClaimTemplate, a claim or, of a DaemonSet, a hostPath",
     ),
     case(
         data,

@@ -2,29 +2,22 @@ from dataclasses import replace
 
 from policy.rules.virt import (
     controllers_on_different_servers,
-    domain_gives_what_is_said,
-    domains_on_different_hypervisors,
-    hypervisor_known,
     one_role_per_machine,
     virt_disclaimers_acknowledged,
-    virt_host_is_protected,
     virt_is_asked_for,
     virt_mixes_with_compute_only,
     vms_fit_their_host,
 )
 from tests.policy.cases import case
-from tests.policy.world import UNKNOWN, Given, cloud, etcd, machine, machine_pool, masters, stack
+from tests.policy.world import UNKNOWN, Given, cloud, machine, machine_pool, masters
 
-mixes, one_role, asked, acknowledged, known, protected, apart, fit, gives = (
+mixes, one_role, asked, acknowledged, apart, fit = (
     virt_mixes_with_compute_only,
     one_role_per_machine,
     virt_is_asked_for,
     virt_disclaimers_acknowledged,
-    hypervisor_known,
-    virt_host_is_protected,
     controllers_on_different_servers,
     vms_fit_their_host,
-    domain_gives_what_is_said,
 )
 
 BOTH = ["virt", "compute"]
@@ -47,19 +40,6 @@ def host(
     return Given("quorate:virt:VirtHost", name, props, protected)
 
 
-def domain(protected: bool = False, **props: object) -> Given:
-    """A libvirt domain by hand."""
-    return Given("libvirt:index/domain:Domain", "vm", {"name": "vm", "memory": 4096, "vcpu": 2, **props}, protected)
-
-
-def tier(*hypervisors: str) -> list[Given]:
-    """libvirt domains ctl-1, ctl-2, …, each on the hypervisor of its provider."""
-    return [
-        replace(domain(name=f"ctl-{number}"), name=f"ctl-{number}", provider=uri)
-        for number, uri in enumerate(hypervisors, start=1)
-    ]
-
-
 def guest(name: str = "db1", pool: str = "mysqld", xml: object = None, server: str = "virt1") -> Given:
     """A virtual machine with its libvirt domain."""
     definition = {} if xml is None else {"domain.xml": xml}
@@ -67,34 +47,7 @@ def guest(name: str = "db1", pool: str = "mysqld", xml: object = None, server: s
     return replace(made, props={**made.props, "cpu": 8, "memory": 16})
 
 
-VOTER = [etcd()]
-"""Members on master-1, master-2 and master-3."""
-tiers = domains_on_different_hypervisors
-
-XML = "<domain type='{type}'><name>{name}</name><memory unit='{unit}'>{memory}</memory><vcpu>{cpu}</vcpu></domain>"
-
-
-def xml(**values: object) -> str:
-    return XML.format(**{"type": "kvm", "name": "db1", "unit": "GiB", "memory": 16, "cpu": 8, **values})
-
-
 CASES = (
-    case(
-        tiers,
-        "a hypervisor for each",
-        tier("qemu+ssh://h1/system", "qemu+ssh://h2/system", "qemu+ssh://h3/system"),
-        passes="ctl-1 ctl-2 ctl-3",
-    ),
-    case(
-        tiers,
-        "three on one hypervisor through one provider",
-        tier("qemu+ssh://h1/system", "qemu+ssh://h1/system", "qemu+ssh://h1/system"),
-        fails="ctl-1 ctl-2 ctl-3",
-        message="shares its hypervisor with ctl-2, ctl-3; expected a hypervisor for each",
-    ),
-    case(tiers, "two small virtual machines", tier("qemu:///system", "qemu:///system")),
-    case(tiers, "unknown name", tier("a", "a"), domain(name=UNKNOWN), undecided="ctl-1 ctl-2 vm"),
-    case(protected, "an unrelated virtual machine", masters(), etcd(), domain()),
     case(mixes, "with compute", host("virt1"), host("virt2", roles=["virt"]), passes="virt1 virt2"),
     case(
         mixes,
@@ -168,55 +121,6 @@ CASES = (
     case(acknowledged, "servers alone", cloud()),
     case(acknowledged, "unknown", cloud(acknowledged=UNKNOWN), host("virt1", "a"), undecided="cloud"),
     case(
-        known,
-        "the three",
-        host("virt1"),
-        host("virt2", hypervisor="lxc"),
-        host("virt3", hypervisor="container"),
-        domain(),
-        passes="virt1 virt2 virt3 vm",
-    ),
-    case(
-        known,
-        "emulated, by hand",
-        domain(type="qemu"),
-        fails="vm",
-        message="hypervisor is qemu; expected kvm, lxc or container",
-    ),
-    case(
-        known,
-        "unheard of",
-        host(hypervisor="xen"),
-        fails="virt1",
-        message="hypervisor is xen; expected kvm, lxc or container",
-    ),
-    case(
-        known,
-        "a guest that is another thing than its host says",
-        host("virt1", "db1"),
-        guest(xml=xml(type="qemu")),
-        fails="virt1",
-        message="domain of db1 has type qemu; expected kvm",
-    ),
-    case(known, "the same as its host", host("virt1", "db1"), guest(xml=xml()), passes="virt1"),
-    case(known, "no virtual machine", masters()),
-    case(known, "an unknown type", domain(type=UNKNOWN), undecided="vm"),
-    case(
-        protected, "protected", VOTER, host(protected=True), domain(protected=True, name="master-1"), passes="virt1 vm"
-    ),
-    case(
-        protected,
-        "not",
-        VOTER,
-        host(),
-        domain(name="master-1"),
-        fails="virt1 vm",
-        message="not protected; expected the resource option protect=True",
-    ),
-    case(protected, "a lab", cloud(profile="lab"), host(), domain()),
-    case(protected, "no virt host", cloud()),
-    case(protected, "unknown profile", cloud(profile=UNKNOWN), host(), undecided="virt1"),
-    case(
         apart,
         "each on another host",
         host("virt1", "db1"),
@@ -261,37 +165,4 @@ CASES = (
     ),
     case(fit, "an empty host", host("virt1")),
     case(fit, "unknown memory", host("virt1", "a", each=(4, UNKNOWN)), undecided="virt1"),
-    case(gives, "what is said", guest(xml=xml()), passes="db1"),
-    case(gives, "in another unit", guest(xml=xml(unit="KiB", memory=16 * 2**20)), passes="db1"),
-    case(
-        gives,
-        "less memory",
-        guest(xml=xml(memory=8)),
-        fails="db1",
-        message="domain has 8 GiB of memory; expected 16 GiB",
-    ),
-    case(
-        gives,
-        "a template that leaves the CPUs out",
-        guest(xml="<domain type='kvm'><name>db1</name><memory unit='GiB'>16</memory></domain>"),
-        fails="db1",
-        message="domain sets no CPU count; expected 8",
-    ),
-    case(
-        gives,
-        "an empty value",
-        guest(xml=xml(memory="")),
-        fails="db1",
-        message="domain has 0 GiB of memory; expected 16 GiB",
-    ),
-    case(gives, "another's name", guest(xml=xml(name="db2")), fails="db1", message="domain name is db2; expected db1"),
-    case(
-        gives,
-        "no XML",
-        guest(xml="{ram}"),
-        fails="db1",
-        message="domain.xml is not valid XML; expected a libvirt domain",
-    ),
-    case(gives, "no domain", guest(), stack()),
-    case(gives, "an unknown domain", guest(xml=UNKNOWN), undecided="db1"),
 )

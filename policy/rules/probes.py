@@ -1,0 +1,98 @@
+"""Probes of quorum members: which of them kubelet restarts, and which count as ready."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterator
+
+from policy.facts.cluster_checks import IN_COMMANDS, PATHS_OF_ETCD, ClusterCheck
+from policy.facts.kubernetes.configuration import read_by
+from policy.facts.pods import Pods, are_members, pods
+from policy.facts.programs import Quorum, kind_of
+from policy.facts.properties import Properties
+from policy.facts.shell.script import Script
+from policy.facts.stack import Facts
+from policy.findings import Severity
+from policy.rule import Problem, Source, rule
+
+_RESTARTING = ("livenessProbe", "startupProbe")
+"""Probes after whose failure kubelet restarts the container."""
+
+
+def _probed(*kinds: str) -> Callable[[Facts, Pods], bool]:
+    """Whether pods are members of a quorum, and a container of theirs has a probe of these kinds."""
+    return lambda facts, each: (
+        are_members(facts, each)
+        and any(container.at(kind).given() for container in each.lasting_containers() for kind in kinds)
+    )
+
+
+@rule(
+    id="liveness-asks-the-member",
+    title="Liveness and startup probes of quorum members check the member itself",
+    severity=Severity.CRITICAL,
+    rationale="A member without a majority waits for the others. If its liveness probe asks the cluster, kubelet "
+    "restarts every member that is left of a minority, again and again, and none of them is there when the others "
+    "return. If its startup probe does, the first members of a cluster that starts again never start.",
+    sources=(Source("project", "Quorums", 15),),
+    remediation="Check the process in these probes (a TCP connection, `rabbitmq-diagnostics ping`, `SELECT 1`, "
+    "GET /livez of etcd), and the cluster in the readiness probe.",
+    subjects=pods,
+    applies=_probed(*_RESTARTING),
+    not_applicable_reason="no container of a quorum's member has a liveness or startup probe",
+    since="0.4.0",
+)
+def liveness_asks_the_member(facts: Facts, each: Pods) -> Iterator[Problem]:
+    """Reads commands, scripts that ConfigMaps of the stack contain, and paths of GET requests."""
+    is_etcd = kind_of(each.images, several=True, stable=True) is Quorum.ETCD
+    for container in each.lasting_containers():
+        for kind in _RESTARTING:
+            probe, title = container.at(kind), f"{kind} of container {container.at('name').text()}"
+            for text in _texts(facts, each, probe):
+                for check in IN_COMMANDS:
+                    yield from _found(title, check, text)
+            if is_etcd:
+                yield from _found(title, PATHS_OF_ETCD, probe.at("httpGet", "path").text())
+
+
+def _found(title: str, check: ClusterCheck, text: str) -> Iterator[Problem]:
+    if match := check.form.search(text):
+        yield Problem(
+            f"{title} runs `{match[0].strip()}`: {check.why}",
+            "a check of the member itself",
+        )
+
+
+def _texts(facts: Facts, each: Pods, probe: Properties) -> Iterator[str]:
+    """The command or the path that a probe asks for, and the scripts that it runs."""
+    words = probe.at("exec", "command").words()
+    command = " ".join(words)
+    yield command
+    yield probe.at("httpGet", "path").text()
+    called = {word.rpartition("/")[2] for word in command.split()}
+    for config in read_by(each.workload, facts.config_maps) if each.workload and called else ():
+        yield from (config.files[name] for name in config.files if name in called)
+
+
+@rule(
+    id="readiness-can-fail",
+    title="Readiness probes of quorum members can fail",
+    severity=Severity.HIGH,
+    rationale="A rolling update and an eviction wait until the previous member is ready. If the probe always succeeds, "
+    "the next member stops before the previous one has joined again.",
+    sources=(Source("project", "Quorums", 19),),
+    remediation="Ask the member whether it serves: wsrep_ready, `rabbitmq-diagnostics check_running`, GET /readyz of "
+    "etcd.",
+    subjects=pods,
+    applies=_probed("readinessProbe"),
+    not_applicable_reason="no container of a quorum's member has a readiness probe",
+    since="0.4.0",
+)
+def readiness_can_fail(_facts: Facts, each: Pods) -> Iterator[Problem]:
+    """Reads the command as a shell does: `true`, `exit 0` and `… || true` never fail."""
+    for container in each.lasting_containers():
+        words = container.at("readinessProbe", "exec", "command").words()
+        if words and Script().run(shlex.join(words)).failed is None:
+            yield Problem(
+                f"readinessProbe of container {container.at('name').text()} always succeeds", "a check of the member"
+            )
