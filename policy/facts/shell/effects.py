@@ -83,7 +83,7 @@ def _written(writes: list[Write]) -> Iterator[Effect]:
         elif is_disk(write.path):
             yield Effect(effects_data.ERASES, write.checked, frozenset({write.host}))
         elif is_state(write.path):
-            yield Effect(effects_cluster.CHANGES, write.checked, frozenset({write.host}))
+            yield Effect(effects_cluster.DELETES, write.checked, frozenset({write.host}))
 
 
 def _evicts(call: Call) -> bool:
