@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from policy.facts.shell.arguments import Arguments, arguments
+from policy.facts.shell.flow import Checked, Exits, plain
+from policy.facts.shell.syntax import ASKED
 
 KUBECTL_VALUED = frozenset(
     {
@@ -27,6 +29,7 @@ CEPH_VALUED = frozenset(
     {"-c", "--conf", "-k", "--keyring", "-n", "--name", "--id", "-m", "-f", "--format", "--cluster"}
 )
 
+_NOT_EQUAL = frozenset({"!=", "-ne", "-lt", "-le", "-z"})
 _WSREP = re.compile(r"wsrep_(cluster_status|cluster_size|local_state\w*|ready|evs_state)", re.I)
 
 
@@ -77,3 +80,11 @@ _PROGRAMS: Mapping[str, tuple[frozenset[str], Callable[[Arguments], bool]]] = {
     "kubectl": (KUBECTL_VALUED, _kubectl),
     "oc": (KUBECTL_VALUED, _kubectl),
 }
+
+
+def tested(words: Sequence[str], checked: Checked) -> Exits:
+    """A test of a check's output. Which of its outcomes is the healthy one is told by its operator."""
+    if checked is None or not any(ASKED in word for word in words):
+        return plain(checked)
+    negated = bool(_NOT_EQUAL & set(words)) is not ("!" in words)
+    return Exits(checked, True) if negated else Exits(True, checked)

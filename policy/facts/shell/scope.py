@@ -1,13 +1,15 @@
-"""What a running shell knows: variables, functions, the directory, and how it is left."""
+"""What a running shell knows, and what runs its programs."""
 
 from __future__ import annotations
 
 import posixpath
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 from tree_sitter import Node
 
-from policy.facts.shell.calls import HERE
+from policy.facts.shell.calls import HERE, Call
 from policy.facts.shell.flow import Checked, Exits
 from policy.facts.shell.syntax import DEFAULTS, UNKNOWN, Unreadable
 
@@ -64,3 +66,25 @@ class Scope:
         if name == "PWD":
             return self.directory or UNKNOWN
         return self.variables.get(name, UNKNOWN)
+
+
+class Shell(Protocol):
+    """What runs the programs of the statements."""
+
+    calls: list[Call]
+
+    def call(self, words: Sequence[str], scope: Scope, checked: Checked, text: str | None = None) -> Exits:
+        """Runs a program, a builtin, a function or a script, with what it reads."""
+        ...
+
+    def words(self, nodes: Sequence[Node], scope: Scope, checked: Checked) -> list[str]:
+        """Expands words. A variable with white space in it becomes several."""
+        ...
+
+    def text(self, node: Node, scope: Scope, checked: Checked) -> str:
+        """Expands one word, without splitting it."""
+        ...
+
+    def write(self, path: str, text: str, scope: Scope, checked: Checked, appends: bool) -> None:
+        """Notes a file that the script writes."""
+        ...
