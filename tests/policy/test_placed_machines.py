@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from policy.findings import Enforcement, Verdict
-from policy.rule import AnyRule, evaluate
+from policy.rule import Rule, S, evaluate
 from policy.rules.kubernetes_programs import leader_election
 from policy.rules.machine_files import machine_facts_match_files
 from tests.policy.tables.commands import ssh
@@ -15,7 +15,7 @@ from tests.sound.sound import node
 KUBEADM = "kind: InitConfiguration\n---\nkind: ClusterConfiguration\nscheduler: {extraArgs: {leader-elect: 'false'}}\n"
 
 
-def told(rule: AnyRule, *given: Given) -> list[str]:
+def told(rule: Rule[S], *given: Given) -> list[str]:
     """Messages of what fails or is not evaluated."""
     return [each.message for each in evaluate(rule, facts(given), Enforcement.MANDATORY) if each.verdict.is_violation]
 
