@@ -67,7 +67,7 @@ def _print(result: Audit, directory: Path) -> None:
         print(printable(f"unreliable: {problem}"))
     for group in grouped(result.violations):
         level = "mandatory" if result.stops(group.first) else "advisory"
-        print(printable(f"[{level}] {group.first.rule}: {_affected(group)}{group.message}"))
+        print(printable(f"[{level}] {group.rule}: {_affected(group)}{group.message}"))
     for group in grouped(result.waived):
         waiver = group.first.waiver or "waived"
         print(printable(f"[waived] {group.first.rule}: {_affected(group)}{waiver}: {group.message}"))
@@ -79,7 +79,7 @@ def _print(result: Audit, directory: Path) -> None:
 
 
 def _affected(group: Group) -> str:
-    return f"{len(group.findings)} resources ({group.resources}): " if len(group.findings) > 1 else ""
+    return f"{group.count} resources ({group.resources}): " if group.count > 1 else ""
 
 
 if __name__ == "__main__":

@@ -110,18 +110,19 @@ def _list(audit: Audit, groups: Sequence[Group], most: int) -> Iterator[str]:
 
 
 def _entry(audit: Audit, group: Group) -> Iterator[str]:
-    finding, several = group.first, len(group.findings) > 1
+    finding, several = group.first, group.count > 1
     verdict = "" if finding.verdict is not Verdict.NOT_EVALUATED else ", not evaluated"
     level = "" if audit.stops(finding) or finding.verdict is Verdict.WAIVED else ", advisory"
-    resources = pluralize(len(group.findings), "resource") if several else in_markdown(resource_name(finding.resource))
-    yield f"- **{finding.severity}{level}{verdict}** {finding.rule} on {resources}: {in_markdown(group.message)}"
+    resources = pluralize(group.count, "resource") if several else in_markdown(resource_name(finding.resource))
+    yield f"- **{finding.severity}{level}{verdict}** {group.rule} on {resources}: {in_markdown(group.message)}"
     if several:
         yield f"  - Resources: {in_markdown(group.resources)}"
     if finding.waiver:
         waiver = finding.waiver
         yield f"  - Waived until {waiver.expires} by {in_markdown(waiver.owner)}: {in_markdown(waiver.reason)}"
-    yield f"  - Fix: {in_markdown(finding.remediation)}"
-    yield f"  - Source: {_cell(finding.source)}"
+    if len(group.rules) == 1:
+        yield f"  - Fix: {in_markdown(finding.remediation)}"
+        yield f"  - Source: {_cell(finding.source)}"
 
 
 def _rules(audit: Audit) -> Iterator[str]:

@@ -85,6 +85,8 @@ ENFORCEMENT: Mapping[str, Enforcement] = {PRODUCTION: Enforcement.MANDATORY, LAB
 """What a rule does to an update, by the stack's profile, where the rule does not say otherwise."""
 NO_ARCHITECTURE = "the stack names no reference architecture"
 """Why a rule that compares with one does not apply."""
+SUBJECTS_UNKNOWN = "its subjects are not known: "
+"""Before the reason, where a rule does not know what it is about."""
 IN_ANY_PROFILE: Mapping[str, Enforcement] = {PRODUCTION: Enforcement.MANDATORY, LAB: Enforcement.MANDATORY}
 """For the gate's own rules, and those whose breach loses data at the first fault (docs/adr)."""
 
@@ -184,7 +186,7 @@ def evaluate(rule: Rule[S], facts: Facts, enforcement: Enforcement) -> list[Find
     try:
         subjects = list(rule.subjects(facts))
     except Exception as reason:  # any error: the rule has not passed
-        return [found(Verdict.NOT_EVALUATED, facts.stack_urn, f"its subjects are not known: {_why(reason)}")]
+        return [found(Verdict.NOT_EVALUATED, facts.stack_urn, f"{SUBJECTS_UNKNOWN}{_why(reason)}")]
     findings: list[Finding] = []
     for subject in subjects:
         urn = subject.resource.urn

@@ -47,6 +47,16 @@ def test_another_cause_verdict_rule_or_waiver_is_another_group() -> None:
     assert [len(group.findings) for group in grouped(findings)] == [1] * len(findings)
 
 
+def test_what_one_cause_keeps_from_being_evaluated_is_one_group_for_all_rules() -> None:
+    cause = "the stack describes no node"
+    one, two = finding("a", cause, Verdict.NOT_EVALUATED), finding("b", cause, Verdict.NOT_EVALUATED)
+    subjects = replace(one, rule="etcd-size", message=f"its subjects are not known: {cause}")
+    (group,) = grouped([one, two, subjects])
+    assert group.message == cause
+    assert group.rules == (RULE.id, "etcd-size")
+    assert (group.count, group.resources) == (2, "cloud-openstack-a, cloud-openstack-b")
+
+
 def test_a_message_about_another_resource_is_kept_whole() -> None:
     """Its start names the cause, not the resource that the finding is reported on."""
     other = replace(finding("glance"), message="Deployment keystone: 30 replicas fill the pool")
