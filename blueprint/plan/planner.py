@@ -190,7 +190,7 @@ def _override_problems(settings: Settings, architecture: Architecture) -> list[P
 
 
 def _warnings(settings: Settings, architecture: Architecture, nodes: tuple[Node, ...]) -> tuple[str, ...]:
-    found = list(quorum_limits.warnings(settings, nodes))
+    found = [*quorum_limits.warnings(settings, nodes), *checks.option_warnings(settings)]
     if FEATURE in settings.features and any(node.virtual for node in nodes):
         found.append(
             "reduced footprint: control-plane nodes are virtual machines beside tenants' machines; expect bad "

@@ -9,10 +9,12 @@ import re
 from collections.abc import Iterator
 
 from blueprint import domain_template
+from blueprint.openstack import options
 from blueprint.problems import Problem
 from blueprint.releases import DISTRO_VERSIONS
 from blueprint.stackfile import ssh
-from blueprint.stackfile.settings import Override, Settings
+from blueprint.stackfile.settings import Options, Override, Settings
+from suggestion import did_you_mean
 from waiver_limits import refusals, today
 
 CONFIG_LIMIT = 1024 * 1024
@@ -32,6 +34,7 @@ def problems(settings: Settings) -> list[Problem]:
         *domain_template.problems(settings.template),
         *ssh.problems(settings),
         *(problem for name, override in settings.services.items() for problem in _service(name, override)),
+        *_options(settings),
         *_waivers(settings),
     ]
 
@@ -62,6 +65,33 @@ def _service(name: str, override: Override) -> Iterator[Problem]:
     size = sum(len(text.encode()) for text in override.config.values())
     if size > CONFIG_LIMIT:
         yield Problem(f"{key}.config", f"its files have {size} bytes together; write {CONFIG_LIMIT} or less")
+
+
+def _options(settings: Settings) -> Iterator[Problem]:
+    if settings.release not in DISTRO_VERSIONS:
+        return
+    for name in settings.projects:
+        if name not in options.FILES:
+            hint = did_you_mean(name, options.FILES)
+            known = ", ".join(options.FILES)
+            yield Problem(f"quorate:projects.{name}", f"is not a project with options{hint}; write one of: {known}")
+    for key, project, files in _given_options(settings):
+        yield from options.problems(key, project, settings.release, files)
+
+
+def option_warnings(settings: Settings) -> Iterator[str]:
+    """Yields a warning for each option that a later release removes."""
+    for key, project, files in _given_options(settings):
+        yield from options.warnings(key, project, settings.release, files)
+
+
+def _given_options(settings: Settings) -> Iterator[tuple[str, str, Options]]:
+    """Key, project and options of each place in the stack file that may set options."""
+    for name, override in settings.projects.items():
+        if name in options.FILES:
+            yield f"quorate:projects.{name}.options", name, override.options
+    for name, override in settings.services.items():
+        yield f"quorate:services.{name}.options", options.project_of(name), override.options
 
 
 def _waivers(settings: Settings) -> Iterator[Problem]:

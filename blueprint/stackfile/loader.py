@@ -63,7 +63,8 @@ def _validate(configuration: reader.Configuration) -> Settings:
         problems += inventory.problems(settings)
     if problems or settings is None:
         # A plan of such settings is not made, so that what each of them is wrong about by itself is reported here.
-        problems += checks.problems(settings) if settings is not None else []
+        others = checks.problems(settings) if settings is not None else []
+        problems += [problem for problem in others if not problem.key.startswith(secret)]
         raise InvalidStackError(problems)
     return settings
 

@@ -24,6 +24,7 @@ from blueprint.stackfile.values import (
     Namespace,
     Network,
     Number,
+    OptionValue,
     PlainValue,
     PoolsOfNames,
     ProjectPath,
@@ -132,12 +133,25 @@ class Server(Strict):
     vms: tuple[VirtualMachine, ...] = ()
 
 
+Options = Annotated[
+    dict[str, dict[str, dict[str, OptionValue]]],
+    Field(description="options of OpenStack's configuration files: file, section, option, value"),
+]
+
+
 class Override(Strict):
     """What a stack says of one service, over the reference architecture and the service's defaults."""
 
     replicas: Instances | None = None
     image: Annotated[Image | None, Field(description="a whole reference, best pinned by digest")] = None
+    options: Options = {}
     config: Annotated[dict[str, str], Field(description="further files: name to content")] = {}
+
+
+class ProjectOverride(Strict):
+    """What a stack says of all services of one OpenStack project; what it says of one service overrides it."""
+
+    options: Options = {}
 
 
 class Images(Strict):
@@ -200,6 +214,7 @@ class Settings(Strict):
     template: Annotated[ProjectPath | None, Field(description="a libvirt domain template of your own")] = None
     networks: Networks = Networks()
     ssh: Ssh = Ssh()
+    projects: dict[str, ProjectOverride] = {}
     services: dict[str, Override] = {}
     images: Images = Images()
     waivers: tuple[Waiver, ...] = ()

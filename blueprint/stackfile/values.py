@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 from pydantic import AfterValidator, Field, StringConstraints, ValidationError, WrapValidator
 from pydantic_core import PydanticCustomError
@@ -136,6 +136,14 @@ def _plain_value(value: object, handler: Callable[[object], Any]) -> Any:
         raise error("is not a plain value; write text, a finite number, true or false") from None
 
 
+def _option_value(value: object, handler: Callable[[object], Any]) -> Any:
+    try:
+        # A function gets Python's list for JSON's, which strict mode does not take for a tuple.
+        return handler(tuple(cast("list[object]", value)) if isinstance(value, list) else value)
+    except ValidationError:
+        raise error("is not the value of an option; write text, a number, true, false or a list of these") from None
+
+
 Label = Annotated[str, AfterValidator(_label)]
 """A value of a Kubernetes label (Kubernetes documentation, Labels and Selectors)."""
 Names = Annotated[str, AfterValidator(_names)]
@@ -156,6 +164,9 @@ PlainValue = Annotated[
     str | int | Annotated[float, Field(allow_inf_nan=False)] | bool,
     WrapValidator(_plain_value),
 ]
+_Scalar = str | int | Annotated[float, Field(allow_inf_nan=False)] | bool
+OptionValue = Annotated[_Scalar | tuple[_Scalar, ...], WrapValidator(_option_value)]
+"""The value of an option of OpenStack; its list of options decides what fits (blueprint/openstack/options.py)."""
 
 # Bounds against a slip of the finger: each is far above what servers have.
 Cores = Annotated[int, Field(gt=0, le=4096)]

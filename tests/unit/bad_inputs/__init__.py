@@ -7,6 +7,7 @@ from tests.unit.bad_inputs import (
     architectures,
     kubeconfigs,
     numbers,
+    options,
     paths,
     secrets,
     text,
@@ -17,6 +18,6 @@ from tests.unit.bad_inputs.case import Bad
 
 CASES: dict[str, Bad] = {
     f"{module.__name__.rpartition('.')[2]}: {name}": bad
-    for module in (addresses, architectures, kubeconfigs, numbers, paths, secrets, text, topologies, values)
+    for module in (addresses, architectures, kubeconfigs, numbers, options, paths, secrets, text, topologies, values)
     for name, bad in module.CASES.items()
 }

@@ -1,0 +1,1 @@
+"""OpenStack's own configuration options, as data."""

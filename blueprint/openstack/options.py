@@ -1,0 +1,221 @@
+"""Configuration options of OpenStack releases, and what is wrong with options that a stack sets.
+
+The lists in options/<release>/ are those of the release's own oslo-config-generator; `python -m toolchain.option_lists`
+writes them. A list is read when the first stack names its file.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+from blueprint.problems import Problem, quoted, shown
+from suggestion import did_you_mean
+
+Kind = Literal["string", "integer", "float", "boolean", "port", "list", "dict", "multi"]
+Scalar = str | int | float | bool
+Value = Scalar | tuple[Scalar, ...]
+Sections = Mapping[str, Mapping[str, Value]]
+"""Values by section and option, as a stack file writes them for one configuration file."""
+
+FILES: dict[str, tuple[str, ...]] = {
+    "keystone": ("keystone.conf",),
+    "glance": ("glance-api.conf",),
+    "placement": ("placement.conf",),
+    "nova": ("nova.conf",),
+    "neutron": (
+        "neutron.conf",
+        "ml2_conf.ini",
+        "openvswitch_agent.ini",
+        "dhcp_agent.ini",
+        "l3_agent.ini",
+        "metadata_agent.ini",
+    ),
+    "cinder": ("cinder.conf",),
+    "heat": ("heat.conf",),
+}
+"""The configuration files of each project that have a list of options."""
+
+_LISTS = Path(__file__).parent / "options"
+_BOOLEANS = {"true", "false", "yes", "no", "on", "off", "1", "0"}
+"""Words that oslo.config takes for a boolean, in any case."""
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option of a configuration file."""
+
+    kind: Kind
+    """multi: written once for each of its values. list and dict: one value with commas."""
+    secret: bool = False
+    renamed: str | None = None
+    """Section and name that replace it, as section/name; None if the name is current."""
+    removal: str | None = None
+    """Why a later release removes it, possibly empty; None if it stays."""
+
+
+@cache
+def listed(release: str, file: str) -> Mapping[str, Mapping[str, Option]]:
+    """The options of a file by section. Raises FileNotFoundError for a file or release that has no list."""
+    sections: dict[str, dict[str, dict[str, Any]]] = json.loads(
+        (_LISTS / release / f"{file}.json").read_text(encoding="utf-8")
+    )
+    return {
+        section: {name: Option(**facts) for name, facts in options.items()} for section, options in sections.items()
+    }
+
+
+def project_of(service: str) -> str:
+    """The project of a service: nova of nova-api. The project may have no list of options."""
+    return service.partition("-")[0]
+
+
+def problems(key: str, project: str, release: str, files: Mapping[str, Sections]) -> Iterator[Problem]:
+    """Yields what is wrong with a project's options. `key` is the stack file's key that holds them."""
+    known = FILES.get(project, ())
+    for file, sections in files.items():
+        if not known:
+            yield Problem(f"{key}.{file}", "has no list of options; write the whole file under services.<name>.config")
+        elif file not in known:
+            hint = did_you_mean(file, known)
+            yield Problem(f"{key}.{file}", f"is not a file of {project}{hint}; write one of: {', '.join(known)}")
+        else:
+            yield from _file_problems(f"{key}.{file}", release, file, sections)
+
+
+def _file_problems(key: str, release: str, file: str, sections: Sections) -> Iterator[Problem]:
+    lists = listed(release, file)
+    backends = _backends(file, sections)
+    for section, options in sections.items():
+        known = lists.get(backends.get(section, section))
+        if known is None:
+            yield Problem(f"{key}.{section}", _unknown_section(file, section, lists))
+            continue
+        for name, value in options.items():
+            wrong = _wrong(name, value, section, known, f"{file} of OpenStack {release}")
+            if wrong:
+                yield Problem(f"{key}.{section}.{name}", wrong)
+
+
+def _unknown_section(file: str, section: str, known: Mapping[str, object]) -> str:
+    advice = f"write one of {file}, such as {next(iter(known))}"
+    if file in _BACKENDS:
+        advice += ", or name the section of a backend in DEFAULT.enabled_backends"
+    return f"is not a section{did_you_mean(section, known)}; {advice}"
+
+
+def _wrong(name: str, value: Value, section: str, known: Mapping[str, Option], where: str) -> str | None:
+    """What is wrong with one option, or None."""
+    option = known.get(canonical(name))
+    if option is None:
+        hint = did_you_mean(canonical(name), known)
+        return f"is not an option of section {section} in {where}{hint}; write an option of its configuration reference"
+    if option.renamed:
+        return f"is deprecated in {where}; write {option.renamed.replace('/', '.')}"
+    if option.secret:
+        return (
+            "is a secret, and a stack file is not; remove it: Quorate derives passwords and connection addresses from "
+            "quorate:rootSecret"
+        )
+    return _misfit(option.kind, value)
+
+
+def canonical(name: str) -> str:
+    """The name as it is written to a file: oslo.config takes a dash for an underscore."""
+    return name.replace("-", "_")
+
+
+def warnings(key: str, project: str, release: str, files: Mapping[str, Sections]) -> Iterator[str]:
+    """Yields a warning for each option that works in this release, but not in a later one."""
+    for file, sections in files.items():
+        if file not in FILES.get(project, ()):
+            continue
+        lists = listed(release, file)
+        for section, options in sections.items():
+            for name in options:
+                option = lists.get(section, {}).get(canonical(name))
+                if option and option.removal is not None:
+                    reason = option.removal or "it gives no reason"
+                    yield f"{key}.{file}.{section}.{name}: a release after {release} removes this option ({reason})"
+
+
+def _misfit(kind: Kind, value: Value) -> str | None:
+    """What is wrong with a value for its kind, or None. `$other` refers to another option's value."""
+    texts = value if isinstance(value, tuple) else (value,)
+    if any(isinstance(text, str) and ("\n" in text or "\r" in text) for text in texts):
+        return "has a value of several lines; write one line"
+    if isinstance(value, tuple):
+        return None if kind in ("list", "dict", "multi") else f"a list does not fit; write {_EXPECTED[kind]}"
+    if isinstance(value, str) and value.startswith("$"):
+        return None
+    fits = _FITS.get(kind)
+    if fits is None or fits(value):
+        return None
+    return f"{shown(value) if not isinstance(value, str) else quoted(value)} does not fit; write {_EXPECTED[kind]}"
+
+
+def _is_integer(value: Scalar) -> bool:
+    return not isinstance(value, bool) and (isinstance(value, int) or _converts(int, value))
+
+
+def _is_float(value: Scalar) -> bool:
+    return not isinstance(value, bool) and _converts(float, value)
+
+
+def _is_boolean(value: Scalar) -> bool:
+    return isinstance(value, bool) or str(value).lower() in _BOOLEANS
+
+
+def _is_port(value: Scalar) -> bool:
+    return _is_integer(value) and 0 <= int(value) <= 65535
+
+
+def _converts(kind: Callable[[str], object], value: Scalar) -> bool:
+    try:
+        kind(str(value))
+    except ValueError:
+        return False
+    return True
+
+
+_FITS: dict[Kind, Callable[[Scalar], bool]] = {
+    "integer": _is_integer,
+    "float": _is_float,
+    "boolean": _is_boolean,
+    "port": _is_port,
+    "dict": lambda value: isinstance(value, str),
+}
+_EXPECTED: dict[Kind, str] = {
+    "string": "one value",
+    "integer": "a whole number",
+    "float": "a number",
+    "boolean": "true or false",
+    "port": "a port, 0 to 65535",
+    "dict": "text such as key:value,key:value",
+}
+
+_BACKENDS = {"cinder.conf": "backend_defaults", "glance-api.conf": "glance.store.{type}.store"}
+"""Files whose sections may have names of the deployer's choice, and the section that lists the options of these."""
+_STORES = ("os_glance_staging_store", "os_glance_tasks_store")
+"""Glance's two stores of its own: directories of the node."""
+
+
+def _backends(file: str, sections: Sections) -> dict[str, str]:
+    """Sections that enabled_backends names, each with the section that lists its options."""
+    if file not in _BACKENDS:
+        return {}
+    enabled = sections.get("DEFAULT", {}).get("enabled_backends", ())
+    words = enabled if isinstance(enabled, tuple) else str(enabled).split(",")
+    pairs = [str(word).strip().partition(":") for word in words]
+    found = {name: _listed_as(file, kind) for name, _, kind in pairs if name}
+    if file == "glance-api.conf":
+        found |= dict.fromkeys(_STORES, "file")
+    return found
+
+
+def _listed_as(file: str, kind: str) -> str:
+    return kind if kind in ("cinder", "file") else _BACKENDS[file].format(type=kind)

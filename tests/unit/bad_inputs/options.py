@@ -1,0 +1,74 @@
+"""Options of OpenStack's configuration files that no service would read, or not as they are meant."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.unit.bad_inputs.case import Bad, stack
+
+
+def option(said: str, value: Any = 1, section: str = "DEFAULT", name: str = "debug", file: str = "nova.conf") -> Bad:
+    """An option of nova-api; the key in the message ends where `said` begins."""
+    files = {file: {section: {name: value}}}
+    key = f"quorate:services.nova-api.options.{file}.{section}.{name}"
+    return Bad(stack(services={"nova-api": {"options": files}}), f"{key}: {said}")
+
+
+def project(name: str, said: str) -> Bad:
+    files = {"nova.conf": {"DEFAULT": {"debug": True}}}
+    return Bad(stack(projects={name: {"options": files}}), f"quorate:projects.{name}{said}")
+
+
+def section(file: str, name: str, said: str, **services: Any) -> Bad:
+    service = {"cinder.conf": "cinder-volume"}.get(file, "nova-api")
+    key = f"quorate:services.{service}.options.{file}.{name}"
+    return Bad(stack(services={service: {"options": {file: {name: {"debug": True}}}}}), f"{key}: {said}")
+
+
+UNKNOWN = "is not an option of section"
+CASES = {
+    "an unknown option": option(f"{UNKNOWN} DEFAULT in nova.conf of OpenStack 2026.1 (did you mean", name="debgu"),
+    "an option of another file": option(f"{UNKNOWN} DEFAULT", name="network_vlan_ranges"),
+    "an old name": option(
+        "is deprecated in nova.conf of OpenStack 2026.1; write wsgi.api_paste_config", "/etc/x", name="api_paste_config"
+    ),
+    "an old name with a dash": option(
+        "is deprecated in nova.conf of OpenStack 2026.1; write wsgi.api_paste_config", "/etc/x", name="api-paste-config"
+    ),
+    "text for an integer": option(
+        "'many' does not fit; write a whole number", "many", "DEFAULT", "reserved_host_memory_mb"
+    ),
+    "a boolean for an integer": option(
+        "true does not fit; write a whole number", True, "DEFAULT", "reserved_host_memory_mb"
+    ),
+    "text for a boolean": option("'maybe' does not fit; write true or false", "maybe"),
+    "a list for a boolean": option("a list does not fit; write true or false", [True]),
+    "text for a number": option("'x' does not fit; write a number", "x", "DEFAULT", "initial_cpu_allocation_ratio"),
+    "a port that there is not": option("70000 does not fit; write a port, 0 to 65535", 70000, "vnc", "novncproxy_port"),
+    "a number for a dictionary": option(
+        "5 does not fit; write text such as key:value,key:value", 5, "profiler_jaeger", "process_tags"
+    ),
+    "two lines": option("has a value of several lines; write one line", "a\n[x]\nb = 1", name="instances_path"),
+    "a mapping as a value": option("is not the value of an option; write text", {"a": 1}),
+    "nothing as a value": option("is not the value of an option; write text", None),
+    "a secret by its name": option("holds a secret in clear text", "hunter2", "neutron", "password"),
+    "a secret by its list": option(
+        "is a secret, and a stack file is not; remove it", "hunter2", "vault", "approle_role_id"
+    ),
+    "an unknown section": section("nova.conf", "libvrit", "is not a section (did you mean 'libvirt'?)"),
+    "a backend that is not enabled": section("cinder.conf", "ceph1", "is not a section; write one of cinder.conf"),
+    "an unknown file": Bad(
+        stack(services={"nova-api": {"options": {"nova.cfg": {"DEFAULT": {"debug": True}}}}}),
+        "quorate:services.nova-api.options.nova.cfg: is not a file of nova (did you mean 'nova.conf'?)",
+    ),
+    "a file of another project": project("neutron", ".options.nova.conf: is not a file of neutron"),
+    "a project that there is not": project("nvoa", ": is not a project with options (did you mean 'nova'?)"),
+    "options of a service without a list": Bad(
+        stack(services={"mysqld": {"options": {"my.cnf": {"mysqld": {"port": 1}}}}}),
+        "quorate:services.mysqld.options.my.cnf: has no list of options; write the whole file",
+    ),
+    "a section that is no mapping": Bad(
+        stack(services={"nova-api": {"options": {"nova.conf": {"DEFAULT": "debug"}}}}),
+        "quorate:services.nova-api.options.nova.conf.DEFAULT: 'debug' does not fit; write a mapping",
+    ),
+}

@@ -1,0 +1,211 @@
+"""Writes the options of an OpenStack release into blueprint/openstack/options/: `python -m toolchain.option_lists`.
+
+The options are those of the release's own oslo-config-generator, for each configuration file with the namespaces that
+its project's generator file names (in its source archive: <project>-config-generator.conf), and those of the release's
+authentication plugin. Blueprint reads the lists without OpenStack installed (blueprint/openstack/options.py).
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, TypedDict
+
+from toolchain.install import ROOT
+from toolchain.openstack_programs import ensure, releases
+from toolchain.progress import ProgramError, Reporter, UserError
+from toolchain.system_errors import explain
+
+LISTS = ROOT / "blueprint" / "openstack" / "options"
+PROGRAM = ROOT / "toolchain" / "openstack" / "list_options.py"
+
+_AGENT = ["neutron.az.agent", "neutron.base.agent", "oslo.log"]
+_SERVER = ["keystonemiddleware.auth_token", "oslo.log", "oslo.policy", "osprofiler"]
+PROJECTS: dict[str, dict[str, list[str]]] = {
+    "keystone": {
+        "keystone.conf": [
+            "keystone", "oslo.cache", "oslo.db", "oslo.log", "oslo.messaging", "oslo.middleware", "oslo.policy",
+            "osprofiler",
+        ],
+    },
+    "glance": {
+        "glance-api.conf": [
+            "glance.api", "glance.multi_store", "glance.store", "castellan.config", "keystonemiddleware.auth_token",
+            "os_brick", "oslo.concurrency", "oslo.db", "oslo.limit", "oslo.log", "oslo.messaging",
+            "oslo.middleware.cors", "oslo.middleware.healthcheck", "oslo.middleware.http_proxy_to_wsgi",
+            "oslo.policy", "oslo.reports",
+        ],
+    },
+    "placement": {
+        "placement.conf": [
+            "placement.conf", *_SERVER, "oslo.middleware.cors", "oslo.middleware.http_proxy_to_wsgi",
+        ],
+    },
+    "nova": {
+        "nova.conf": [
+            "nova.conf", *_SERVER, "os_brick", "os_vif", "oslo.concurrency", "oslo.limit", "oslo.messaging",
+            "oslo.middleware", "oslo.privsep", "oslo.reports", "oslo.service.periodic_task", "oslo.service.service",
+            "oslo.versionedobjects",
+        ],
+    },
+    "neutron": {
+        "neutron.conf": [
+            "neutron", "neutron.agent", "neutron.db", "neutron.experimental", "neutron.extensions", *_SERVER,
+            "designate.auth", "ironic.auth", "nova.auth", "placement.auth", "oslo.cache", "oslo.concurrency",
+            "oslo.db", "oslo.messaging", "oslo.middleware.cors", "oslo.middleware.healthcheck",
+            "oslo.middleware.http_proxy_to_wsgi", "oslo.privsep", "oslo.reports", "oslo.service.periodic_task",
+            "oslo.service.service", "oslo.service.sslutils", "oslo.service.wsgi", "oslo.versionedobjects",
+        ],
+        "ml2_conf.ini": ["neutron.ml2", "neutron.ml2.ovn", "oslo.log"],
+        "openvswitch_agent.ini": ["neutron.ml2.ovs.agent", "oslo.log"],
+        "dhcp_agent.ini": ["neutron.dhcp.agent", *_AGENT],
+        "l3_agent.ini": ["neutron.l3.agent", *_AGENT],
+        "metadata_agent.ini": ["neutron.metadata.agent", "oslo.cache", "oslo.log"],
+    },
+    "cinder": {
+        "cinder.conf": [
+            "cinder", *_SERVER, "castellan.config", "os_brick", "oslo.concurrency", "oslo.config", "oslo.db",
+            "oslo.messaging", "oslo.middleware", "oslo.privsep", "oslo.reports", "oslo.service.periodic_task",
+            "oslo.service.service", "oslo.service.sslutils", "oslo.service.wsgi", "oslo.versionedobjects",
+        ],
+    },
+    "heat": {
+        "heat.conf": [
+            "heat.common.config", "heat.api.aws.ec2token", "heat.common.cache", "heat.common.context",
+            "heat.common.crypt", "heat.common.wsgi", "heat.engine.clients",
+            "heat.engine.clients.os.keystone.heat_keystoneclient", "heat.engine.hot.functions",
+            "heat.engine.notification", "heat.engine.resources", *_SERVER, "cotyledon", "oslo.cache",
+            "oslo.messaging", "oslo.middleware", "oslo.reports", "oslo.service.periodic_task",
+            "oslo.service.service", "oslo.service.sslutils", "oslo.versionedobjects",
+        ],
+    },
+}  # fmt: skip
+"""Configuration files of each project, and the namespaces of their options. The first of a file is the project's own
+and must exist; the others are left out where a release does not have them."""
+
+_KINDS = {
+    "boolean value": "boolean",
+    "dict value": "dict",
+    "floating point value": "float",
+    "integer value": "integer",
+    "list value": "list",
+    "multi valued": "multi",
+    "port value": "port",
+}
+"""Kinds of oslo.config whose values have a form that can be checked; all others are text."""
+
+
+class Option(TypedDict, total=False):
+    """An option as it is written to a list; keys are left out where they say nothing."""
+
+    kind: str
+    """string, integer, float, boolean, port, list, dict or multi (may be written several times)."""
+    secret: bool
+    renamed: str
+    """Deprecated: the section and the name to write instead, as section/name."""
+    removal: str
+    """Deprecated: why a later release removes it, in the release's own words."""
+
+
+_UNLISTED: dict[str, dict[str, dict[str, Option]]] = {
+    "cinder.conf": {"backend_defaults": {"backend_host": {"kind": "string"}}},
+}
+"""Options that a program registers for itself: cinder-volume, for each backend (cinder/cmd/volume.py)."""
+
+
+def list_of(document: dict[str, Any], auth: list[dict[str, Any]]) -> dict[str, dict[str, Option]]:
+    """Returns options by section, from the generator's document of a file. Old names are deprecated options."""
+    sections: dict[str, dict[str, Option]] = {}
+    for section, group in document["options"].items():
+        options = {_name(each["dest"]): _option(each) for each in group["opts"]}
+        authenticates = {"auth_type", "auth_url"} & options.keys()
+        sections[section] = _auth(section, auth) | options if authenticates else options
+    for section, old_ones in document["deprecated_options"].items():
+        for old in old_ones:
+            target = sections.get(old["replacement_group"], {}).get(_name(old["replacement_name"]))
+            if target is not None and _name(old["name"]) not in sections.get(section, {}):
+                now = f"{old['replacement_group']}/{_name(old['replacement_name'])}"
+                sections.setdefault(section, {})[_name(old["name"])] = {**target, "renamed": now}
+    return {section: dict(sorted(options.items())) for section, options in sorted(sections.items()) if options}
+
+
+def _option(entry: dict[str, Any]) -> Option:
+    option = Option(kind=_KINDS.get(entry["type"], "string"))
+    if entry["secret"]:
+        option["secret"] = True
+    if entry["deprecated_for_removal"]:
+        option["removal"] = " ".join((entry["deprecated_reason"] or "").split())
+    return option
+
+
+def _auth(section: str, options: list[dict[str, Any]]) -> dict[str, Option]:
+    found: dict[str, Option] = {}
+    for each in options:
+        option = Option(kind="string", secret=True) if each["secret"] else Option(kind="string")
+        found[_name(each["name"])] = option
+        found |= {_name(old): {**option, "renamed": f"{section}/{_name(each['name'])}"} for old in each["old"]}
+    return found
+
+
+def _name(name: str) -> str:
+    """The spelling that is written to files: oslo.config takes a dash for an underscore in names of options."""
+    return name.replace("-", "_")
+
+
+def text_of(sections: dict[str, dict[str, Option]]) -> str:
+    """The JSON text of a list, an option a line: a difference of two releases is readable."""
+    blocks: list[str] = []
+    for section, options in sections.items():
+        lines = ",\n".join(f"  {json.dumps(name)}: {json.dumps(option)}" for name, option in options.items())
+        blocks.append(f" {json.dumps(section)}: {{\n{lines}\n }}")
+    return "{\n" + ",\n".join(blocks) + "\n}\n"
+
+
+def make(release: str, reporter: Reporter) -> dict[str, str]:
+    """Returns the text of each list of a release, by the name of its file. Raises UserError if one cannot be made."""
+    home = ensure(release, reporter)
+    texts: dict[str, str] = {}
+    for project, files in PROJECTS.items():
+        reporter.begin(f"Listing the options of {project} {release}")
+        done = subprocess.run(
+            [home / "bin" / "python", "-E", "-W", "ignore", PROGRAM],
+            input=json.dumps(files),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode:
+            raise UserError(f"The options of {project} could not be listed:\n{done.stderr[-2000:]}")
+        found = json.loads(done.stdout)
+        for file, document in found["files"].items():
+            sections = list_of(document, found["auth"])
+            for section, options in _UNLISTED.get(file, {}).items():
+                sections[section] = dict(sorted((sections[section] | options).items()))
+            texts[f"{file}.json"] = text_of(sections)
+        reporter.end()
+    return texts
+
+
+def main() -> int:
+    """Writes the lists of the named releases, or of all."""
+    reporter = Reporter()
+    try:
+        for release in sys.argv[1:] or releases():
+            texts = make(release, reporter)
+            directory = LISTS / release
+            directory.mkdir(parents=True, exist_ok=True)
+            for file, text in texts.items():
+                Path(directory / file).write_text(text, encoding="utf-8")
+    except (UserError, ProgramError) as trouble:
+        reporter.say(str(trouble))
+        return 1
+    except OSError as error:
+        reporter.say(explain(error))
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
