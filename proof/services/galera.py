@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from proof.services.lab import Broken, Lab, Machine, place, require, until
+from proof.services.lab import Broken, Lab, Machine, Pod, place, require, until
 from proof.services.report import Proof
 
 ACCOUNTS = 20
@@ -36,8 +36,8 @@ GRANT ALL ON bank.* TO client@'%';
 class Cluster:
     """The members of one cluster, and a client."""
 
-    def __init__(self, lab: Lab, files: Mapping[str, str], size: int = 3) -> None:
-        self.lab, self.files = lab, files
+    def __init__(self, lab: Lab, pod: Pod, size: int = 3) -> None:
+        self.lab, self.pod = lab, pod
         self.members: dict[str, Machine] = {}
         self.restarts = 0
         self.password = secrets.token_urlsafe(12)
@@ -52,8 +52,7 @@ class Cluster:
         """Adds a member, as a larger StatefulSet does."""
         name = f"mysqld-{number}"
         machine = self.members[name] = self.lab.add(name)
-        self._commands[name] = place(machine, self.files)
-        machine.write("/etc/mysql/initial.sql", _SQL.format(password=self.password), "mysql", "0600")
+        self._commands[name] = place(machine, self.pod)
         return machine
 
     def grow(self, number: int) -> None:
@@ -207,6 +206,9 @@ def begin(cluster: Cluster) -> list[str]:
     require(bootstrapped == ["mysqld-0"], f"bootstrapped by {bootstrapped}")
     clusters = {cluster.state(name)[1].rpartition(" ")[2] for name in cluster.members}
     require(len(clusters) == 1, f"{len(clusters)} clusters")
+    accounts = cluster.sql("mysqld-2", "SELECT CONCAT(user, '@', host) FROM mysql.global_priv").split()
+    require("root@%" in accounts, f"the administrator has no account: {accounts}")
+    cluster.sql("mysqld-0", _SQL.format(password=cluster.password))
     values = ",".join(f"({number},0)" for number in range(ACCOUNTS))
     cluster.sql("mysqld-0", f"INSERT INTO bank.account VALUES {values}")  # noqa: S608
     return [f"a new cluster of {len(cluster.members)} was ready after {seconds:.0f} s"]
@@ -327,10 +329,10 @@ QUICK: tuple[Failure, ...] = (one_killed, minority, full_stop, power_cut)
 HEAVY: tuple[Failure, ...] = (donor_killed, stuck, three_to_five)
 
 
-def prove(root: Path, files: Mapping[str, str], failures: Sequence[Failure]) -> list[Proof]:
+def prove(root: Path, pod: Pod, failures: Sequence[Failure]) -> list[Proof]:
     """Runs failures one after the other on one cluster, until one is not survived. Raises Unavailable."""
     with Lab(root) as lab:
-        cluster = Cluster(lab, files)
+        cluster = Cluster(lab, pod)
         load = Load(cluster)
         notes = tuple(begin(cluster))
         proofs: list[Proof] = []

@@ -15,6 +15,7 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -249,12 +250,20 @@ class Lab:
         _run(["nsenter", f"--target={self._switch.pid}", "--net", "ip", *words])
 
 
-def place(machine: Machine, files: Mapping[str, str], secrets: Mapping[str, str] | None = None) -> list[str]:
+@dataclass(frozen=True)
+class Pod:
+    """What is rendered for a pod: the texts of its ConfigMap and of its Secret, by name."""
+
+    public: Mapping[str, str]
+    secret: Mapping[str, str]
+
+
+def place(machine: Machine, pod: Pod) -> list[str]:
     """Does what Kolla's start script does with a pod's ConfigMap and Secret; returns the command to run."""
-    config: dict[str, Any] = json.loads(files["config.json"])
-    texts = {**files, **(secrets or {})}
+    config: dict[str, Any] = json.loads(pod.public["config.json"])
     for entry in config["config_files"]:
-        name = entry["source"].rpartition("/")[2]
+        directory, _, name = entry["source"].rpartition("/")
+        texts = pod.secret if directory.endswith("/secrets") else pod.public
         machine.write(entry["dest"], texts[name], entry["owner"], entry["perm"])
     for entry in config["permissions"]:
         machine.own(entry["path"], entry["owner"].partition(":")[0])

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import secrets
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from proof.services.lab import Broken, Lab, Machine, place, require, until
+from proof.services.lab import Broken, Lab, Machine, Pod, place, require, until
 from proof.services.report import Proof
 
 SERVICE, DOMAIN, PORT = "rabbitmq-members", "openstack.svc", 5672
@@ -21,21 +20,17 @@ _LOAD = Path(__file__).with_name("rabbitmq_load.py")
 class Cluster:
     """Three members, and a client that publishes numbered messages to a quorum queue."""
 
-    def __init__(self, lab: Lab, files: Mapping[str, str], size: int = 3) -> None:
+    def __init__(self, lab: Lab, pod: Pod, size: int = 3) -> None:
         self.lab = lab
         self.members: dict[str, Machine] = {}
-        self.password = secrets.token_urlsafe(12)
+        self.password = _option(pod.secret["rabbitmq.conf"], "default_pass")
+        self.user = _option(pod.public["rabbitmq.conf"], "default_user")
         self.sent = 0
         self._commands: dict[str, list[str]] = {}
-        cookie = secrets.token_urlsafe(24)
         for number in range(size):
             name = f"rabbitmq-{number}"
             machine = self.members[name] = lab.add(name)
-            self._commands[name] = place(machine, files)
-            machine.own("/var/lib/rabbitmq", "rabbitmq")
-            machine.write("/var/lib/rabbitmq/.erlang.cookie", cookie, "rabbitmq", "0400")
-            account = f"default_user = load\ndefault_pass = {self.password}\n"
-            machine.write("/etc/rabbitmq/conf.d/account.conf", account, "rabbitmq", "0600")
+            self._commands[name] = place(machine, pod)
         self.client = lab.add("client")
         self.client.write("/load.py", _LOAD.read_text(encoding="utf-8"))
         lab.name_members(SERVICE, DOMAIN, list(self.members))
@@ -79,7 +74,7 @@ class Cluster:
     def load(self) -> None:
         """Begins to publish."""
         members = [machine.address for machine in self.members.values()]
-        settings = {"members": members, "password": self.password, "first": self.sent}
+        settings = {"members": members, "user": self.user, "password": self.password, "first": self.sent}
         self.client.write("/etc/load.json", json.dumps(settings))
         self.client.log.write_text("")
         self.client.start(["python3", "/load.py"], "root")
@@ -106,6 +101,11 @@ class Cluster:
     def drained(self) -> set[int]:
         """Takes all messages out of the queue, and returns their numbers."""
         return {int(line) for line in self.client.run(["python3", "/load.py", "drain"], seconds=START).split()}
+
+
+def _option(text: str, name: str) -> str:
+    pairs = (line.partition(" = ") for line in text.splitlines())
+    return next(value for option, _, value in pairs if option == name)
 
 
 Failure = Callable[[Cluster], list[str]]
@@ -208,10 +208,10 @@ QUICK: tuple[Failure, ...] = (one_killed, minority, full_stop)
 HEAVY: tuple[Failure, ...] = (power_cut, lost_disk)
 
 
-def prove(root: Path, files: Mapping[str, str], failures: Sequence[Failure]) -> list[Proof]:
+def prove(root: Path, pod: Pod, failures: Sequence[Failure]) -> list[Proof]:
     """Runs failures one after the other on one cluster, until one is not survived. Raises Unavailable."""
     with Lab(root) as lab:
-        cluster = Cluster(lab, files)
+        cluster = Cluster(lab, pod)
         notes = tuple(begin(cluster))
         proofs: list[Proof] = []
         for failure in failures:

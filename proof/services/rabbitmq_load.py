@@ -30,7 +30,7 @@ def connect(settings: Any, choice: int) -> Any:
     return pika.BlockingConnection(
         pika.ConnectionParameters(
             host=members[choice % len(members)],
-            credentials=pika.PlainCredentials("load", settings["password"]),
+            credentials=pika.PlainCredentials(settings["user"], settings["password"]),
             heartbeat=6,
             socket_timeout=3,
             stack_timeout=5,

@@ -7,22 +7,19 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from proof.services import galera, rabbitmq, report
-from proof.services.lab import Broken, Unavailable
+from proof.services.lab import Broken, Pod, Unavailable
 from proof.services.report import Proof
-
-Files = Mapping[str, str]
-"""The content of a pod's ConfigMap, by key."""
 
 
 def run(
-    root: Callable[[], Path], pods: Mapping[str, Files], directory: Path, *, heavy: bool, say: Callable[[str], None]
+    root: Callable[[], Path], pods: Mapping[str, Pod], directory: Path, *, heavy: bool, say: Callable[[str], None]
 ) -> bool:
     """Proves the services whose pods are given, by process (mysqld, rabbitmq), and writes `directory`/report.json.
 
     `root` returns the Debian root that has the programs, and raises Unavailable where there can be none; the report
     then says what was skipped, and why. Returns whether all proofs hold: a skipped one does not.
     """
-    services: Mapping[str, Callable[[Files], list[Proof]]] = {
+    services: Mapping[str, Callable[[Pod], list[Proof]]] = {
         "mysqld": lambda pod: galera.prove(root(), pod, (*galera.QUICK, *(galera.HEAVY if heavy else ()))),
         "rabbitmq": lambda pod: rabbitmq.prove(root(), pod, (*rabbitmq.QUICK, *(rabbitmq.HEAVY if heavy else ()))),
     }

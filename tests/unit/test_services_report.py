@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from proof.services import run as services
-from proof.services.lab import Unavailable
+from proof.services.lab import Pod, Unavailable
 from proof.services.report import Proof, document
 
 GOOD = Proof("Galera: kill -9 of one member", 40, 38, 0, 12.5)
@@ -32,6 +32,6 @@ def test_a_machine_without_a_lab_is_no_pass(tmp_path: Path) -> None:
     def no_root() -> Path:
         raise Unavailable("needs root")
 
-    assert not services.run(no_root, {"mysqld": {}}, tmp_path, heavy=False, say=print)
+    assert not services.run(no_root, {"mysqld": Pod({}, {})}, tmp_path, heavy=False, say=print)
     report = json.loads((tmp_path / "report.json").read_text())
     assert report == {"verdict": "skipped", "proofs": [], "skipped": ["mysqld: needs root"]}

@@ -1,27 +1,88 @@
-"""RabbitMQ: messages, in quorum queues. Its tables say no load balancer: clients know every member."""
+"""RabbitMQ: messages, in quorum queues. Its tables say no load balancer: clients know every member.
 
-from components.openstack.config.layers import ConfigFile, Layer, Level
+Members find each other by a list of names: the plugin for Kubernetes makes ordinal 0 begin a cluster by itself when it
+has lost its data (https://www.rabbitmq.com/blog/2025/04/04/new-k8s-peer-discovery), and before 4.1 it needed an account
+of the Kubernetes API. With the list, an empty member
+looks for the others until it finds them, and scripts/rabbitmq_start.sh makes them take it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from components.openstack import scripts
+from components.openstack.config.layers import ConfigFile, Layer, Level, Secret, TextFile, WrittenFile
 from components.openstack.config.ports import AMQP
+from components.openstack.config.wiring import Wiring
 from components.openstack.definition import (
     Claim,
     Container,
-    Exec,
     File,
     Port,
     ProcessDefinition,
     ProjectDefinition,
+    Tcp,
 )
 
-CONFIGURATION = ConfigFile(
-    "rabbitmq.conf",
-    "flat",
-    (
-        # On the minority side of a partition, RabbitMQ stops; by default both sides would continue.
-        Layer(Level.PROJECT, "004, 5.3.12", {"": {"cluster_partition_handling": "pause_minority"}}),
-        # A quorum queue lives on a majority of the members, a classic one on the member that it was declared on.
-        Layer(Level.PROJECT, "https://www.rabbitmq.com/docs/quorum-queues", {"": {"default_queue_type": "quorum"}}),
-    ),
-)
+FIRST_MEMBERS = 3
+"""Members by which an empty one finds the cluster. The list does not grow with the size, so that a new member restarts
+no other: RabbitMQ adds the member itself."""
+
+_FORMATION = "https://www.rabbitmq.com/docs/cluster-formation"
+_START = File("rabbitmq-start.sh", "/etc/rabbitmq/rabbitmq-start.sh")
+_COOKIE = File("erlang-cookie", "/var/lib/rabbitmq/.erlang.cookie")
+
+
+def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
+    domain = wiring.host(f"{name}-members")
+    return (
+        ConfigFile("rabbitmq.conf", "flat", tuple(_layers(wiring, name)), fragment="/etc/rabbitmq/conf.d/secrets.conf"),
+        # Names of other pods contain dots, which Erlang knows as long names.
+        TextFile("rabbitmq-env.conf", ("USE_LONGNAME=true\n", f"NODENAME=rabbit@$(uname -n).{domain}\n")),
+        TextFile("enabled_plugins", ("[rabbitmq_management,rabbitmq_prometheus].\n",)),
+        TextFile(_START.name, (scripts.text("rabbitmq_start.sh"),)),
+        TextFile(_COOKIE.name, (Secret("rabbitmq/cookie"),)),
+    )
+
+
+def _layers(wiring: Wiring, name: str) -> Iterator[Layer]:
+    # On the minority side of a partition, RabbitMQ stops; by default both sides would continue. Khepri, in which new
+    # clusters of 4.2 keep their metadata, has no other way (https://www.rabbitmq.com/docs/metadata-store).
+    yield _layer("004, 5.3.12", {"cluster_partition_handling": "pause_minority"})
+    # A quorum queue lives on a majority of the members, a classic one on the member that it was declared on.
+    yield _layer("https://www.rabbitmq.com/docs/quorum-queues", {"default_queue_type": "quorum"})
+    members = wiring.members(name)[:FIRST_MEMBERS]
+    nodes = {
+        f"cluster_formation.classic_config.nodes.{number}": f"rabbit@{member}"
+        for number, member in enumerate(members, start=1)
+    }
+    yield _layer(_FORMATION, {"cluster_formation.peer_discovery_backend": "classic_config", **nodes})
+    # A member that lost its disk gets its queues' data again without an administrator.
+    yield _layer(
+        "https://www.rabbitmq.com/docs/quorum-queues#replica-reconciliation",
+        {
+            "quorum_queue.continuous_membership_reconciliation.enabled": True,
+            "quorum_queue.continuous_membership_reconciliation.target_group_size": len(members),
+        },
+    )
+    # After the last attempt an empty member would begin a cluster of its own: it tries for eleven days.
+    attempts = {
+        "cluster_formation.discovery_retry_limit": 1_000_000,
+        "cluster_formation.discovery_retry_interval": 1000,
+    }
+    yield _layer(f"{_FORMATION}#discovery-retries", attempts)
+    # A member that cannot be reached is noticed after 23 to 38 s, before Kubernetes declares its node lost (50 s).
+    yield _layer("https://www.rabbitmq.com/docs/nettick", {"net_ticktime": 30})
+    # The log is the container's.
+    yield _layer("https://www.rabbitmq.com/docs/logging", {"log.console": True, "log.file": False})
+    yield _layer(
+        "components/openstack/accounts.py", {"default_user": "admin", "default_pass": Secret("rabbitmq/admin")}
+    )
+
+
+def _layer(source: str, options: dict[str, str | int | bool | Secret]) -> Layer:
+    return Layer(Level.PROJECT, source, {"": options})
+
 
 RABBITMQ = ProcessDefinition(
     name="rabbitmq",
@@ -35,7 +96,7 @@ RABBITMQ = ProcessDefinition(
             name="rabbitmq",
             image="rabbitmq",
             user="rabbitmq",
-            command="/usr/sbin/rabbitmq-server",
+            command=f"sh {_START.path}",
             ports=(
                 Port("amqp", AMQP),
                 Port("management", 15672),
@@ -43,13 +104,18 @@ RABBITMQ = ProcessDefinition(
                 Port("distribution", 25672),
                 Port("epmd", 4369),
             ),
-            ready=Exec(("healthcheck_rabbitmq",), timeout=30),
-            alive=Exec(("rabbitmq-diagnostics", "-q", "ping"), timeout=30),
+            # Listens once the member has booted, and not while it is paused. rabbitmq-diagnostics would start an
+            # Erlang VM for each probe, which was most of an idle member's CPU.
+            ready=Tcp("amqp"),
+            # The VM itself: a paused member, or one that waits for others, must not be restarted.
+            alive=Tcp("distribution"),
             files=(
                 File("rabbitmq.conf", "/etc/rabbitmq/rabbitmq.conf"),
                 File("rabbitmq-env.conf", "/etc/rabbitmq/rabbitmq-env.conf"),
                 File("advanced.config", "/etc/rabbitmq/advanced.config"),
                 File("enabled_plugins", "/etc/rabbitmq/enabled_plugins"),
+                _START,
+                _COOKIE,
             ),
             data="/var/lib/rabbitmq",
         ),
@@ -59,5 +125,5 @@ RABBITMQ = ProcessDefinition(
 PROJECT = ProjectDefinition(
     name="rabbitmq",
     processes=(RABBITMQ,),
-    configure=lambda _wiring, _process: (CONFIGURATION,),
+    configure=_configure,
 )
