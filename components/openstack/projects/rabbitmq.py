@@ -2,8 +2,8 @@
 
 Members find each other by a list of names: the plugin for Kubernetes makes ordinal 0 begin a cluster by itself when it
 has lost its data (https://www.rabbitmq.com/blog/2025/04/04/new-k8s-peer-discovery), and before 4.1 it needed an account
-of the Kubernetes API. With the list, an empty member
-looks for the others until it finds them, and scripts/rabbitmq_start.sh makes them take it.
+of the Kubernetes API. With the list, an empty member looks for the others until it finds them, and
+scripts/rabbitmq_start.sh makes them take it.
 """
 
 from __future__ import annotations
