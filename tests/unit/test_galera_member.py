@@ -261,9 +261,9 @@ def test_progress_is_a_change_a_transfer_or_being_synced(monkeypatch: pytest.Mon
     progress = Progress()
     joined = replace(SYNCED, state="3")
 
-    def after(seconds: float, status: Status | None, *, transfers: bool = False) -> float:
+    def after(seconds: float, status: Status | None, *, transfers: bool = False, wrote: int = 7) -> float:
         now[0] += seconds
-        return progress.seconds_without(status, transfers)
+        return progress.seconds_without(status, transfers=transfers, wrote=wrote)
 
     assert after(10, joined) == 0
     assert after(10, joined) == 10
@@ -274,3 +274,4 @@ def test_progress_is_a_change_a_transfer_or_being_synced(monkeypatch: pytest.Mon
     assert after(10, replace(SYNCED, desynced=True, state="2")) == 0
     assert after(10, None) == 0
     assert after(10, None) == 10
+    assert after(10, None, wrote=8) == 0

@@ -18,7 +18,7 @@ from typing import Any
 
 from . import data
 from .decision import Decision, Position, decide
-from .server import Progress, Status, server_status, transfers_state
+from .server import Progress, Status, server_status, transfers_state, written
 
 INITIAL_SQL = Path("/etc/mysql/initial.sql")
 """Statements for a new cluster: the first accounts. Executed once, by the member that bootstraps it."""
@@ -46,7 +46,9 @@ class Member:
         while True:
             if self.server:
                 self._status = server_status()
-                self._stuck = progress.seconds_without(self._status, transfers_state())
+                self._stuck = progress.seconds_without(
+                    self._status, transfers=transfers_state(), wrote=written(self.server.pid)
+                )
             time.sleep(2)
 
     def answer(self, path: str) -> tuple[int, str]:

@@ -73,6 +73,15 @@ def transfers_state() -> bool:
     return False
 
 
+def written(pid: int) -> int:
+    """Returns the MiB that a process has written: while it does not answer yet, it may recover or receive data."""
+    try:
+        lines = Path(f"/proc/{pid}/io").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) >> 20 for line in lines if line.startswith("write_bytes")), 0)
+
+
 class Progress:
     """When a member that is not synced last made progress."""
 
@@ -80,9 +89,9 @@ class Progress:
         self._seen: object = None
         self._at = time.monotonic()
 
-    def seconds_without(self, status: Status | None, transfers: bool) -> float:
+    def seconds_without(self, status: Status | None, *, transfers: bool, wrote: int) -> float:
         """Returns the seconds since the last progress, this look included."""
-        seen = status and (status.state, status.view_number, status.committed)
+        seen = (status.state, status.view_number, status.committed) if status else wrote
         if seen != self._seen or transfers or (status and (status.is_synced or status.desynced)):
             self._seen, self._at = seen, time.monotonic()
         return time.monotonic() - self._at
