@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from proof.services import run as services
+from proof.services.galera import Cluster, contradictions
 from proof.services.lab import Pod, Unavailable
 from proof.services.report import Proof, document
 
@@ -35,3 +37,37 @@ def test_a_machine_without_a_lab_is_no_pass(tmp_path: Path) -> None:
     assert not services.run(no_root, {"mysqld": Pod({}, {})}, tmp_path, heavy=False, say=print)
     report = json.loads((tmp_path / "report.json").read_text())
     assert report == {"verdict": "skipped", "proofs": [], "skipped": ["mysqld: needs root"]}
+
+
+class Members:
+    """Members that hold given transfers, and a sum of money."""
+
+    def __init__(self, held: dict[str, set[int]], total: int = 0) -> None:
+        self.members = dict.fromkeys(held)
+        self._held, self._total = held, total
+
+    def sql(self, name: str, statement: str) -> str:
+        rows = sorted(self._held[name]) if "number" in statement else [self._total]
+        return "\n".join(str(row) for row in rows)
+
+
+SAID = {0: "ok", 1: "no", 2: "unknown", 3: "ok"}
+
+
+@pytest.mark.parametrize(
+    ("held", "total", "lost", "wrong"),
+    [
+        ({"a": {0, 3}, "b": {0, 3}}, 0, 0, ""),
+        ({"a": {0, 2, 3}, "b": {0, 2, 3}}, 0, 0, ""),  # what broke off may be there, or not
+        ({"a": {0}, "b": {0}}, 0, 1, ""),
+        ({"a": {0, 3}, "b": {0}}, 0, 1, "the members have different transfers"),
+        ({"a": {0, 1, 3}, "b": {0, 1, 3}}, 0, 0, "a has 1 transfers that were rejected"),
+        ({"a": {0, 3}, "b": {0, 3}}, 5, 0, "the accounts do not add up to 0: 5"),
+    ],
+)
+def test_the_checker_finds_lost_rejected_and_different_transfers(
+    held: dict[str, set[int]], total: int, lost: int, wrong: str
+) -> None:
+    found, texts = contradictions(cast("Cluster", Members(held, total)), SAID)
+    assert found == lost
+    assert ("; ".join(texts).startswith(wrong)) if wrong else not texts
