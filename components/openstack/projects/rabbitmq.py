@@ -8,7 +8,7 @@ scripts/rabbitmq_start.sh makes them take it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from components.openstack import scripts
 from components.openstack.config.layers import ConfigFile, Layer, Level, Secret, TextFile, WrittenFile
@@ -80,7 +80,7 @@ def _layers(wiring: Wiring, name: str) -> Iterator[Layer]:
     )
 
 
-def _layer(source: str, options: dict[str, str | int | bool | Secret]) -> Layer:
+def _layer(source: str, options: Mapping[str, str | int | bool | Secret]) -> Layer:
     return Layer(Level.PROJECT, source, {"": options})
 
 
