@@ -37,6 +37,8 @@ class Wiring:
     """Instances by process, for every process of the stack."""
     cores: Mapping[str, float]
     """Cores that an instance requests, by process."""
+    memory: Mapping[str, int]
+    """MiB that an instance may use, by process."""
 
     def host(self, process: str) -> str:
         """Returns the name of a process's Service."""
@@ -76,4 +78,5 @@ def wiring(plan: Plan, environment: str) -> Wiring:
         plan.architecture.computes,
         {process.name: process.instances for process in plan.processes},
         {process.name: plan.sizes[process.name].cpu_m / 1000 for process in plan.processes},
+        {process.name: plan.sizes[process.name].limit_memory_mi for process in plan.processes},
     )

@@ -73,6 +73,9 @@ def _layers(wiring: Wiring, name: str) -> Iterator[Layer]:
     yield _layer(f"{_FORMATION}#discovery-retries", attempts)
     # A member that cannot be reached is noticed after 23 to 38 s, before Kubernetes declares its node lost (50 s).
     yield _layer("https://www.rabbitmq.com/docs/nettick", {"net_ticktime": 30})
+    # RabbitMQ would take its 60 % of the node's memory, not of what the container may use.
+    limit = {"total_memory_available_override_value": f"{wiring.memory[name]}MiB"}
+    yield _layer("https://www.rabbitmq.com/docs/memory#absolute-limit", limit)
     # The log is the container's.
     yield _layer("https://www.rabbitmq.com/docs/logging", {"log.console": True, "log.file": False})
     yield _layer(
