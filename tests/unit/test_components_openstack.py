@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -20,7 +21,7 @@ from components.openstack.config.wiring import wiring
 from components.openstack.definition import Container, Exec, Http, ProcessDefinition, Tcp
 from components.openstack.pod import divide
 from components.openstack.projects import PROCESSES, PROJECTS
-from tests.stacks import full_size, parsed
+from tests.stacks import ROOT, full_size, parsed
 
 SETTINGS = parsed(full_size("100"))
 WIRING = wiring(plan(SETTINGS), "openstack")
@@ -241,8 +242,28 @@ def test_rabbitmq_keeps_its_majority_whoever_configures_it() -> None:
 def test_galera_forms_one_cluster() -> None:
     found = config_map(PROCESSES["mysqld"], {})["my.cnf"].splitlines()
     assert "wsrep_on = ON" in found
-    members = "mysqld-0.mysqld-members,mysqld-1.mysqld-members,mysqld-2.mysqld-members"
+    members = ",".join(f"mysqld-{ordinal}.mysqld-members.openstack.svc" for ordinal in range(3))
     assert f"wsrep_cluster_address = gcomm://{members}" in found
+
+
+def test_a_new_member_restarts_no_other() -> None:
+    """The names of the first members do not follow the size."""
+    for project, name, file in (("mariadb", "mysqld", "my.cnf"), ("rabbitmq", "rabbitmq", "rabbitmq.conf")):
+        definition = next(each for each in PROJECTS if each.name == project)
+        texts = {
+            kolla.FileSet(definition.configure(replace(WIRING, instances={name: size}), name)).public()[file]
+            for size in (3, 5)
+        }
+        assert len(texts) == 1, name
+
+
+def test_the_package_of_the_start_is_complete() -> None:
+    """Kolla puts each module where `python3 -m galera` finds it."""
+    found = config_map(PROCESSES["mysqld"], {})
+    placed = {file["dest"] for file in json.loads(found["config.json"])["config_files"]}
+    modules = {path.name for path in (ROOT / "components/openstack/scripts/galera").glob("*.py")}
+    assert {f"/etc/mysql/galera/{module}" for module in modules} <= placed
+    assert "__main__.py" in modules
 
 
 def test_services_own_their_data_and_logs() -> None:
