@@ -250,7 +250,7 @@ def test_each_process_brings_the_objects_of_its_kind(large: list[Recorded]) -> N
     assert len(volumes) == 3
     assert kinds["cloud-openstack-rabbitmq"] == volumes | {
         "ServiceAccount rabbitmq", "ConfigMap rabbitmq-kolla", "Service rabbitmq-members",
-        "PodDisruptionBudget rabbitmq", "StatefulSet rabbitmq",
+        "PodDisruptionBudget rabbitmq", "StatefulSet rabbitmq", "Secret rabbitmq-secrets",
     }  # fmt: skip
     assert kinds["cloud-openstack"] == {
         "Namespace ", "StorageClass local", "PriorityClass quorum", "PriorityClass control-plane",
