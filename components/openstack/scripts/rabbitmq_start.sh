@@ -2,12 +2,12 @@
 # Starts a member of RabbitMQ. One that has lost its data is still counted by the others, and they refuse it as
 # "inconsistent_cluster": while it joins for the first time, it asks them to forget what it was.
 set -eu
-data=/var/lib/rabbitmq
+data=${RABBITMQ_DATA:-/var/lib/rabbitmq} configuration=${RABBITMQ_CONFIGURATION:-/etc/rabbitmq}
 # shellcheck source=/dev/null
-. /etc/rabbitmq/rabbitmq-env.conf
+. "$configuration/rabbitmq-env.conf"
 
 forget() {
-    sed -n 's/^cluster_formation\.classic_config\.nodes\.[0-9]* *= *//p' /etc/rabbitmq/rabbitmq.conf |
+    sed -n 's/^cluster_formation\.classic_config\.nodes\.[0-9]* *= *//p' "$configuration/rabbitmq.conf" |
         while read -r peer; do
             [ "$peer" = "$NODENAME" ] || rabbitmqctl --quiet --longnames --timeout 20 --node "$peer" \
                 forget_cluster_node "$NODENAME" </dev/null 2>/dev/null && break
