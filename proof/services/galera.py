@@ -325,8 +325,8 @@ def stuck(cluster: Cluster, _load: Load) -> list[str]:
     return [f"it said: {said}; not alive after {seconds:.0f} s with a patience of 20 s; ready {back:.0f} s later"]
 
 
-QUICK: tuple[Failure, ...] = (one_killed, minority, full_stop, power_cut)
-HEAVY: tuple[Failure, ...] = (donor_killed, stuck, three_to_five)
+QUICK: tuple[Failure, ...] = (one_killed, minority, full_stop)
+HEAVY: tuple[Failure, ...] = (power_cut, donor_killed, stuck, three_to_five)
 
 
 def prove(root: Path, pod: Pod, failures: Sequence[Failure]) -> list[Proof]:
