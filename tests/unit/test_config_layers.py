@@ -77,7 +77,7 @@ LAYERS = st.lists(st.builds(Layer, st.sampled_from(Level), st.just("-"), SECTION
 def test_a_reader_of_the_text_finds_the_merged_values(layers: list[Layer]) -> None:
     parser = configparser.RawConfigParser(delimiters=("=",), default_section="")
     parser.optionxform = str  # type: ignore[assignment,method-assign]  # pyright: ignore[reportAttributeAccessIssue]
-    parser.read_string(public_text(ConfigFile("x.conf", "ini", tuple(layers))))
+    parser.read_string(public_text(ConfigFile("x.conf", "ini", tuple(layers))) or "")
     wanted = {
         section: {option: str(setting.value) for option, setting in options.items()}
         for section, options in merge(layers).items()

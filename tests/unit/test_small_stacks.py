@@ -41,7 +41,7 @@ def instances(made: Plan) -> dict[str, int]:
 
 def build(made: Plan) -> list[Recorded]:
     def cloud() -> None:
-        Cloud("cloud", CloudArgs(made, "test", Render("test")))
+        Cloud("cloud", CloudArgs(made, "test", Render("test"), None))
 
     return record(cloud)
 
