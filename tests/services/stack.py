@@ -1,0 +1,38 @@
+"""The rendered objects of an example stack: what its program sends to Kubernetes, under the SDK's mocks.
+
+The engine writes the same objects as files (tests/engine); without it, a stack takes seconds.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import pulumi
+from pulumi.runtime import rpc
+
+from blueprint.plan.planner import plan
+from blueprint.stackfile.loader import load_file
+from components.cloud import Cloud, CloudArgs
+from components.target.render import Render
+from tests.recording import record
+from tests.stacks import STACKS
+
+
+def documents(stack: str) -> list[dict[str, Any]]:
+    """Every Kubernetes object of a stack."""
+    made = plan(load_file(STACKS[stack]))
+
+    def build() -> None:
+        root = pulumi.Output.secret("the root secret of the tests")
+        Cloud("cloud", CloudArgs(made, stack, Render(stack), root))
+
+    return [_revealed(each.inputs) for each in record(build) if each.type.startswith("kubernetes:")]
+
+
+def _revealed(value: Any) -> Any:
+    """The value with the text of its secrets: the engine is sent them in an envelope."""
+    if rpc.is_rpc_secret(value):
+        return _revealed(rpc.unwrap_rpc_secret(value))
+    if isinstance(value, dict):
+        return {key: _revealed(inner) for key, inner in cast("dict[str, Any]", value).items()}
+    return [_revealed(inner) for inner in cast("list[Any]", value)] if isinstance(value, list) else value

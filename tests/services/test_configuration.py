@@ -1,0 +1,112 @@
+"""Every configuration file that the example stacks render passes the oslo-config-validator of the real release."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from blueprint.openstack.options import FILES, Option, listed
+from tests.services.rendered import Started, started
+from tests.services.stack import documents
+from toolchain.openstack_programs import NEWEST, ensure
+from toolchain.option_lists import PROJECTS
+from toolchain.progress import Reporter
+
+VALIDATE = Path(__file__).parent / "validate.py"
+_UNKNOWN = "is not part of the sample config"
+EXAMPLES = ("dev", "prod", "ra1000")
+
+
+@pytest.fixture(scope="module")
+def python() -> Path:
+    """The Python of the release's environment."""
+    return ensure(NEWEST, Reporter()) / "bin" / "python"
+
+
+@pytest.fixture(scope="module")
+def containers() -> list[Started]:
+    """Every container of the example stacks."""
+    return [container for stack in EXAMPLES for container in started(documents(stack)).values()]
+
+
+def files_of(containers: Iterable[Started], project: str) -> list[dict[str, Any]]:
+    """The different files of a project's options, each once, with the namespaces of the options that it may contain."""
+    namespaces = PROJECTS[project]
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    for container in containers:
+        mine = [name for name in map(_name, container.files) if name in FILES[project]]
+        for path, text in container.files.items():
+            # A program reads its fragments together with its files: an option of any of them may be in a fragment.
+            names = [_name(path)] if _name(path) in mine else mine if ".conf.d/" in path else []
+            if names:
+                found[path, text] = {
+                    "name": f"{container.workload}/{container.name} {path} {len(found)}",
+                    "text": text,
+                    "lists": names,
+                    "namespaces": [each for name in names for each in namespaces[name]],
+                    "exclude": backends(container.files.values()),
+                }
+    return list(found.values())
+
+
+def unlisted(complaints: Iterable[str], lists: Sequence[str]) -> list[str]:
+    """The complaints without those of keystoneauth's options, which some projects read and their generator lacks.
+
+    The lists of options are the generator's and these (toolchain/option_lists.py).
+    """
+    known = [listed(NEWEST, name) for name in lists]
+    return [text for text in complaints if not any(_is_listed(text, sections) for sections in known)]
+
+
+def _is_listed(complaint: str, sections: Mapping[str, Mapping[str, Option]]) -> bool:
+    section, _, name = complaint.partition(" ")[0].partition("/")
+    return complaint.endswith(_UNKNOWN) and name in sections.get(section, {})
+
+
+def backends(texts: Iterable[str]) -> list[str]:
+    """Sections that enabled_backends names; blueprint/openstack/options.py knows what they may contain."""
+    words: list[str] = []
+    for text in texts:
+        words += [word for line in text.splitlines() if line.startswith("enabled_backends") for word in _values(line)]
+    return [word.partition(":")[0] for word in words]
+
+
+def _values(line: str) -> list[str]:
+    return [word.strip() for word in line.partition("=")[2].split(",")]
+
+
+def _name(path: str) -> str:
+    return path.rpartition("/")[2]
+
+
+def validated(python: Path, files: list[dict[str, Any]]) -> Mapping[str, list[str]]:
+    done = subprocess.run(
+        [python, "-E", "-W", "ignore", VALIDATE], input=json.dumps(files), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("project", PROJECTS)
+def test_no_option_is_unknown_or_deprecated(project: str, python: Path, containers: list[Started]) -> None:
+    files = files_of(containers, project)
+    if not files:
+        pytest.skip(f"{project} is not rendered yet")
+    reported = validated(python, files)
+    wrong = {each["name"]: found for each in files if (found := unlisted(reported[each["name"]], each["lists"]))}
+    assert not wrong
+
+
+def test_a_wrong_option_is_found(python: Path) -> None:
+    text = "[DEFAULT]\ndebgu = true\n[placement_database]\nmax_pool_size = 5\nmax_overflow = 1\n[nonsense]\na = 1\n"
+    file = {"name": "a", "text": text, "namespaces": PROJECTS["placement"]["placement.conf"], "exclude": []}
+    (found,) = validated(python, [file]).values()
+    assert found == [
+        "DEFAULT/debgu is not part of the sample config",
+        "nonsense/a is not part of the sample config",
+    ]
