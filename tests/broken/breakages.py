@@ -32,9 +32,10 @@ def install() -> None:
     pulumi.ComponentResource.register_outputs = broken
 
     def transform(args: pulumi.ResourceTransformArgs) -> pulumi.ResourceTransformResult:
-        props = copy.deepcopy(dict(args.props))
+        props = args.props
         for kind, name, change in changes:
             if args.type_.rpartition(":")[2] == kind and args.name == name:
+                props = copy.deepcopy(dict(props))
                 change(props)
         return pulumi.ResourceTransformResult(props, args.opts)
 
