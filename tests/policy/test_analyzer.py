@@ -103,7 +103,9 @@ def test_the_engine_is_told_the_level_beforehand() -> None:
 def test_not_applicable_is_said_with_its_reason() -> None:
     response = analyzer().AnalyzeStack(asked(whole_stack()), CONTEXT)
     reasons = {each.policy_name: each.reason for each in response.not_applicable}
-    assert reasons["server-label-is-true"] == "no node is a virtual machine on a VirtHost of the stack"
+    assert reasons["server-label-is-true"] == (
+        "no node is a virtual machine of the stack, or the same machine as another node"
+    )
 
 
 def test_a_disabled_policy_says_nothing() -> None:
