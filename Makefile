@@ -6,6 +6,7 @@ BASE ?=
 CONFIRM ?=
 ARCH ?=
 KUBECONFIG ?=
+SERVICE ?=
 
 # Recipes read these from their environment, exactly as they were given: neither make nor the shell expands them.
 override STACK := $(value STACK)
@@ -13,7 +14,8 @@ override BASE := $(value BASE)
 override CONFIRM := $(value CONFIRM)
 override ARCH := $(value ARCH)
 override KUBECONFIG := $(value KUBECONFIG)
-export STACK BASE CONFIRM ARCH KUBECONFIG
+override SERVICE := $(value SERVICE)
+export STACK BASE CONFIRM ARCH KUBECONFIG SERVICE
 
 # The first Python that is new enough; if there is none, python3 reports it.
 PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11 python; do \
@@ -25,8 +27,8 @@ QUORATE = .venv/bin/quorate
 ACTIVE = . .venv/bin/activate &&
 
 .DEFAULT_GOAL := help
-.PHONY: help setup environment cluster browser up refresh preview audit diff review plan pin destroy test e2e prove \
-	verify lint format bench clean
+.PHONY: help setup environment cluster browser up refresh preview audit diff review plan config pin destroy test e2e \
+	prove verify lint format bench clean
 
 help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -59,6 +61,9 @@ review: setup ## Run what CI runs on a pull request: diff and audit of STACK (or
 
 plan: environment ## Show the placement plan of STACK (does not start Pulumi)
 	@$(QUORATE) plan --stack="$$STACK"
+
+config: environment ## Show the configuration of SERVICE, every option with its layer and source
+	@$(QUORATE) config --stack="$$STACK" --service="$$SERVICE"
 
 pin: environment ## Write the pools that the plan of STACK chose into its stack file
 	@$(QUORATE) pin --stack="$$STACK"

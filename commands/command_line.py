@@ -116,6 +116,17 @@ def plan(stack: StackOption = "dev", as_json: JsonOption = False) -> int:
 
 
 @_command
+def config(
+    service: Annotated[str, typer.Option(help="A service of the plan, such as nova-api.")],
+    stack: StackOption = "dev",
+) -> int:
+    """Show the configuration of a service: every option with its layer and source (does not start Pulumi)."""
+    from commands import service_configuration
+
+    return service_configuration.show(_clone(), stack, service)
+
+
+@_command
 def pin(stack: StackOption = "dev") -> int:
     """Write the pools that the plan of a stack chose into its stack file (does not start Pulumi)."""
     from commands import pin as pins

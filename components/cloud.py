@@ -12,7 +12,7 @@ from components import machine_files, workers
 from components.component import Component, Facts, plain
 from components.k8s_master import MasterTier, MasterTierArgs
 from components.machine import Machine, MachinePool, MachinePoolArgs, Turns
-from components.openstack import storage
+from components.openstack.config.wiring import ENVIRONMENT
 from components.openstack.environment import Environment, EnvironmentArgs
 from components.target import Target
 from components.virt_host import VirtHost, VirtHostArgs
@@ -80,6 +80,5 @@ class Cloud(Component[CloudArgs]):
             MachinePool(f"{name}-{pool}", alike, self.child())
 
     def _environment(self, name: str, args: CloudArgs, masters: MasterTier) -> None:
-        environment = storage.ENVIRONMENT
-        arguments = EnvironmentArgs(environment, args.plan, args.target, args.root_secret, [masters])
-        Environment(f"{name}-{environment}", arguments, self.child())
+        arguments = EnvironmentArgs(ENVIRONMENT, args.plan, args.target, args.root_secret, [masters])
+        Environment(f"{name}-{ENVIRONMENT}", arguments, self.child())

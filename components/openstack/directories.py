@@ -7,6 +7,7 @@ from blueprint.plan.planner import Plan
 from components.documents import literal
 from components.machine import File, Parts, Step
 from components.openstack import storage
+from components.openstack.config.wiring import ENVIRONMENT
 from components.openstack.projects import PROCESSES
 
 TMPFILES = "/etc/tmpfiles.d/quorate.conf"
@@ -27,6 +28,6 @@ def parts(plan: Plan, node: Node) -> Parts:
     processes = [
         PROCESSES[entry.name] for entry in plan.processes if node.pool in entry.pools and PROCESSES[entry.name].claim
     ]
-    root = storage.root(storage.ENVIRONMENT)
+    root = storage.root(ENVIRONMENT)
     lines = [f"d {root}/{process.name} 0770 {process.uid} {process.uid} -\n" for process in processes]
     return Parts((File(TMPFILES, literal("".join(lines))),), (_CREATE,)) if lines else Parts()

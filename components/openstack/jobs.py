@@ -18,6 +18,7 @@ from blueprint.stackfile.settings import Settings
 from components.kubernetes_api import batch, core, meta
 from components.openstack import affinity, images, kolla, labels, storage
 from components.openstack.config.layers import Reveal
+from components.openstack.config.overrides import with_options
 from components.openstack.definition import JobDefinition, ProjectDefinition
 from components.openstack.scope import Scope
 
@@ -43,7 +44,9 @@ class JobArgs:
         """Its own files and those of the project."""
         project = self.project.configure(self.scope.wiring, self.definition.name)
         wanted = {file.name for file in self.definition.files}
-        return kolla.FileSet((*self.definition.written, *(file for file in project if file.name in wanted)))
+        named = (file for file in project if file.name in wanted)
+        configured = (with_options(file, self.settings, self.project.name, service=None) for file in named)
+        return kolla.FileSet((*self.definition.written, *configured))
 
 
 def job(name: str, args: JobArgs, opts: pulumi.ResourceOptions) -> batch.Job:

@@ -11,7 +11,7 @@ import contract
 from blueprint.plan.layout import ServicePlan
 from blueprint.plan.planner import Plan
 from components.component import Component, Facts, plain
-from components.openstack.config.layers import WrittenFile
+from components.openstack import configuration
 from components.openstack.definition import ProcessDefinition, ProjectDefinition
 from components.openstack.jobs import JobArgs, job
 from components.openstack.process import Process, ProcessArgs
@@ -73,12 +73,6 @@ def child_name(name: str, process: ProcessDefinition) -> str:
     return f"{name}-{process.name.removeprefix(f'{process.project}-')}"
 
 
-def _written(args: ProjectArgs, process: ProcessDefinition) -> tuple[WrittenFile, ...]:
-    """Returns those of the project's files that the process has a destination for."""
-    wanted = {file.name for container in process.containers for file in container.files}
-    return tuple(file for file in args.definition.configure(args.scope.wiring, process.name) if file.name in wanted)
-
-
 def _process_args(
     args: ProjectArgs, process: ProcessDefinition, placement: ServicePlan, needs: Sequence[pulumi.Resource]
 ) -> ProcessArgs:
@@ -86,7 +80,7 @@ def _process_args(
     return ProcessArgs(
         definition=process,
         placement=placement,
-        written=_written(args, process),
+        written=configuration.files(args.definition, process, placement.name, args.scope.wiring, plan.settings),
         scope=args.scope,
         settings=plan.settings,
         resources=plan.sizes[placement.name],

@@ -16,8 +16,6 @@ from components.openstack import labels
 from components.openstack.definition import Claim, ProcessDefinition
 from contract import HOSTNAME
 
-ENVIRONMENT = "openstack"
-"""The environment of a stack: its namespace has the same name. A stack has one until the stack file can name more."""
 CLAIM = "data"
 _ROOT = "/var/lib/quorate"
 

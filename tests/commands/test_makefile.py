@@ -88,6 +88,7 @@ TARGETS = (
     "diff",
     "review",
     "plan",
+    "config",
     "pin",
     "destroy",
     "e2e",
@@ -101,7 +102,7 @@ TARGETS = (
 @pytest.mark.parametrize("value", VALUES)
 @pytest.mark.parametrize("from_environment", [True, False])
 def test_no_target_runs_what_a_value_says(clone: Path, value: str, *, from_environment: bool) -> None:
-    names = ("STACK", "BASE", "ARCH", "CONFIRM", "KUBECONFIG")
+    names = ("STACK", "BASE", "ARCH", "CONFIRM", "KUBECONFIG", "SERVICE")
     if from_environment:
         make(clone, *TARGETS, **dict.fromkeys(names, value))
     else:

@@ -12,13 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from blueprint.architecture.loader import NAMES, load_architecture
+from blueprint.openstack import options
 from blueprint.plan.companions import COMPANIONS
 from blueprint.plan.planner import plan
 from blueprint.plan.sizing import load_sizing
 from blueprint.stackfile.settings import Images, Override, Settings
 from components.openstack import images, kolla
-from components.openstack.config.wiring import wiring
-from components.openstack.definition import Container, Exec, Http, ProcessDefinition, Tcp
+from components.openstack.config.layers import ConfigFile
+from components.openstack.config.ports import APIS
+from components.openstack.config.wiring import DATABASES, wiring
+from components.openstack.definition import Container, Exec, Http, ProcessDefinition, ProjectDefinition, Tcp
 from components.openstack.pod import divide
 from components.openstack.projects import PROCESSES, PROJECTS
 from tests.stacks import ROOT, full_size, parsed
@@ -295,3 +298,36 @@ def test_every_container_gets_something_of_every_size() -> None:
                 assert min(divide(total, shares)) >= 30, (service, profile)
             requests, limits = divide(resources.memory_mi, shares), divide(resources.limit_memory_mi, shares)
             assert all(request <= limit for request, limit in zip(requests, limits, strict=True)), (service, profile)
+
+
+DYNAMIC_SECTIONS = {"ceph"}
+"""Sections with a name of Quorate's choice, whose options the backend's driver defines."""
+
+
+@pytest.mark.parametrize("project", PROJECTS, ids=lambda project: project.name)
+def test_every_option_is_one_of_the_release(project: ProjectDefinition) -> None:
+    """By the release's own oslo-config-generator: not unknown, not deprecated."""
+    for process in project.processes:
+        for file in project.configure(WIRING, process.name):
+            if isinstance(file, ConfigFile) and file.name in options.FILES.get(project.name, ()):
+                known = options.listed("2026.1", file.name)
+                for section, settings in file.document().items():
+                    if section not in DYNAMIC_SECTIONS:
+                        unknown = settings.keys() - known.get(section, {}).keys()
+                        renamed = [name for name in settings.keys() - unknown if known[section][name].renamed]
+                        assert (unknown, renamed) == (set(), []), (file.name, section)
+
+
+def test_ports_and_databases_are_those_of_the_projects() -> None:
+    exposed = {process.name: process.exposed[0][0] for process in PROCESSES.values() if process.name in APIS}
+    assert exposed == APIS
+    jobs = {project.name: [job.name for job in project.jobs(WIRING)] for project in PROJECTS}
+    assert {name for name, named in jobs.items() if f"{name}-databases" in named} == DATABASES.keys()
+
+
+@pytest.mark.parametrize("project", PROJECTS, ids=lambda project: project.name)
+def test_jobs_copy_only_files_that_there_are(project: ProjectDefinition) -> None:
+    for job in project.jobs(WIRING):
+        written = {file.name for file in (*job.written, *project.configure(WIRING, job.name))}
+        assert {file.name for file in job.files} <= written, job.name
+        assert not set("|&;<>") & set(job.command), "Kolla's start script splits words, and calls no shell"

@@ -47,6 +47,12 @@ def secret_names(file: WrittenFile) -> frozenset[str]:
     return frozenset(secret.name for setting in settings for secret in _secrets(setting.value))
 
 
+def value_text(option: str, value: Value) -> str:
+    """Returns a value for a reader: a secret as its name in angle brackets, a repeated option with commas."""
+    values = value.values if isinstance(value, Repeated) else value
+    return _value(option, values, "<{}>".format)
+
+
 def _never(name: str) -> str:
     raise ValueError(f"secret {name} in a text without secrets")
 

@@ -12,6 +12,8 @@ from blueprint.plan.planner import Plan
 from components.openstack.config.layers import Secret
 from components.openstack.config.ports import AMQP, APIS, MYSQL
 
+ENVIRONMENT = "openstack"
+"""The environment of a stack: its namespace has the same name. A stack has one until the stack file can name more."""
 REGION = "RegionOne"
 """Keystone's own default for a cloud of one region."""
 

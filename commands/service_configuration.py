@@ -1,0 +1,55 @@
+"""`quorate config`: what configures a service, and where each value comes from. Secrets are shown by their names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from blueprint.plan.planner import Plan, plan
+from blueprint.stackfile.loader import load_file
+from commands import stack
+from components.openstack import configuration
+from components.openstack.config.formats import secret_names, value_text
+from components.openstack.config.layers import Setting, TextFile, WrittenFile
+from suggestion import did_you_mean
+from toolchain.progress import UserError
+
+_WIDTH = 60
+"""Columns of an option and its value, before its source."""
+
+
+def show(root: Path, name: str, service: str) -> int:
+    """Prints the files of a service. Raises UserError if the stack has no such service."""
+    made = plan(load_file(stack.load(root, name).file))
+    for file in _files(made, name, service):
+        print(f"# {file.name} of {service}")
+        for line in _lines(file):
+            print(line)
+        print()
+    return 0
+
+
+def _files(made: Plan, name: str, service: str) -> tuple[WrittenFile, ...]:
+    known = [process.name for process in made.processes]
+    if service not in known:
+        raise UserError(
+            f"{service} is not a service of {name}{did_you_mean(service, known)}. Services: {', '.join(sorted(known))}"
+        )
+    return configuration.of_service(made, service)
+
+
+def _lines(file: WrittenFile) -> Iterator[str]:
+    if isinstance(file, TextFile):
+        secrets = f", with the secrets {', '.join(sorted(names))}" if (names := secret_names(file)) else ""
+        yield f"(text, not made of options{secrets})"
+        return
+    for section, options in file.document().items():
+        if section:
+            yield f"[{section}]"
+        for option, setting in options.items():
+            yield _line(option, setting)
+
+
+def _line(option: str, setting: Setting) -> str:
+    written = f"{option} = {value_text(option, setting.value)}"
+    return f"{written:<{_WIDTH}} # {setting.level.name.lower()}: {setting.source}"

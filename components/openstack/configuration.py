@@ -1,0 +1,35 @@
+"""The configuration files of a process, from all layers. Pure Python: `quorate config` prints them without Pulumi."""
+
+from __future__ import annotations
+
+from blueprint.plan.planner import Plan
+from blueprint.stackfile.settings import Settings
+from components.openstack.config.layers import WrittenFile
+from components.openstack.config.overrides import with_options
+from components.openstack.config.wiring import ENVIRONMENT, Wiring, wiring
+from components.openstack.definition import ProcessDefinition, ProjectDefinition
+from components.openstack.projects import PROJECTS
+
+
+def files(
+    project: ProjectDefinition, process: ProcessDefinition, service: str, around: Wiring, settings: Settings
+) -> tuple[WrittenFile, ...]:
+    """Returns those of the project's files that the process has a destination for, with the stack file's options.
+
+    `service` is the process's entry in the plan: a process that is deployed as two workloads has one.
+    """
+    wanted = {file.name for container in process.containers for file in container.files}
+    return tuple(
+        with_options(file, settings, project.name, service)
+        for file in project.configure(around, process.name)
+        if file.name in wanted
+    )
+
+
+def of_service(plan: Plan, service: str) -> tuple[WrittenFile, ...]:
+    """Returns the files of a service of the plan. Raises KeyError if no project has such a process."""
+    for project in PROJECTS:
+        for process in project.processes:
+            if process.name == service:
+                return files(project, process, service, wiring(plan, ENVIRONMENT), plan.settings)
+    raise KeyError(service)
