@@ -11,7 +11,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -47,10 +47,14 @@ class Base:
 
 
 class Loopback:
-    """A network namespace, and the processes in it; they end with the `with` block."""
+    """A network namespace, and the processes in it; they end with the `with` block.
 
-    def __init__(self, directory: Path) -> None:
+    `stack` is every container of the stack: a name may reach a process by another's configuration, or by Keystone.
+    """
+
+    def __init__(self, directory: Path, stack: Iterable[Started]) -> None:
         self._directory = directory
+        self._hosts = f"127.0.0.1 localhost {' '.join(sorted(_names(stack)))}\n"
         self._children: list[subprocess.Popen[bytes]] = []
         hold = "ip link set lo up && echo held && exec sleep infinity"
         words = ["setpriv", "--pdeathsig=KILL", "unshare", "--net", "sh", "-c", hold]
@@ -96,6 +100,8 @@ class Loopback:
     def _start(self, container: Started, base: Base, variables: Mapping[str, str]) -> subprocess.Popen[bytes]:
         files = self._place(container)
         _write(container, files)
+        (files / "etc").mkdir(parents=True, exist_ok=True)
+        (files / "etc" / "hosts").write_text(self._hosts, encoding="utf-8")
         own = {name: "127.0.0.1" if value == "status.hostIP" else value for name, value in container.variables.items()}
         environment = {"PATH": base.search_path, "HOME": "/root", "LANG": "C.UTF-8", **own, **variables}
         enter = [
@@ -121,7 +127,7 @@ class Loopback:
 
 
 def _write(container: Started, files: Path) -> None:
-    """Writes what goes over a container's root: its files, its directories, and a hosts file with the stack's names."""
+    """Writes what goes over a container's root: its files and its directories."""
     shutil.rmtree(files, ignore_errors=True)
     for name, text in container.files.items():
         target = files / name.lstrip("/")
@@ -129,7 +135,9 @@ def _write(container: Started, files: Path) -> None:
         target.write_text(text, encoding="utf-8")
     for directory in container.directories:
         (files / directory.lstrip("/")).mkdir(parents=True, exist_ok=True)
-    texts = (*container.files.values(), *container.variables.values(), container.command)
-    names = sorted({found for text in texts for found in _NAME.findall(text)})
-    (files / "etc").mkdir(parents=True, exist_ok=True)
-    (files / "etc" / "hosts").write_text(f"127.0.0.1 localhost {' '.join(names)}\n", encoding="utf-8")
+
+
+def _names(stack: Iterable[Started]) -> set[str]:
+    """Every name of a Service or a member that the stack mentions."""
+    texts = (text for each in stack for text in (*each.files.values(), *each.variables.values(), each.command))
+    return {found for text in texts for found in _NAME.findall(text)}

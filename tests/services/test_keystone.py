@@ -47,7 +47,7 @@ def loopback(tmp_path: Path, containers: Mapping[str, Started]) -> Iterator[tupl
         debian = Base(debian_root.ensure(Reporter()))
     except UserError as reason:
         pytest.skip(str(reason))
-    with Loopback(tmp_path) as made:
+    with Loopback(tmp_path, containers.values()) as made:
         made.start(database(containers["keystone-databases/keystone-databases"]), debian)
         wait_for(made, ["bash", "-c", "</dev/tcp/127.0.0.1/3306"])
         yield made, debian
