@@ -9,9 +9,8 @@ import pytest
 from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
 from components.openstack import kolla
-from components.openstack.config.wiring import wiring
+from components.openstack.config.wiring import ENVIRONMENT, wiring
 from components.openstack.projects import PROJECTS
-from components.openstack.storage import ENVIRONMENT
 from proof.services import lab
 from proof.services.lab import Pod
 from tests.stacks import STACKS
