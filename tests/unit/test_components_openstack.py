@@ -331,3 +331,13 @@ def test_jobs_copy_only_files_that_there_are(project: ProjectDefinition) -> None
         written = {file.name for file in (*job.written, *project.configure(WIRING, job.name))}
         assert {file.name for file in job.files} <= written, job.name
         assert not set("|&;<>") & set(job.command), "Kolla's start script splits words, and calls no shell"
+
+
+@pytest.mark.parametrize("project", PROJECTS, ids=lambda project: project.name)
+def test_streams_have_a_prefetch_count(project: ProjectDefinition) -> None:
+    """oslo.messaging refuses to listen to a stream without one (seen: nova-compute and neutron-rpc-server stopped)."""
+    for process in project.processes:
+        for file in project.configure(WIRING, process.name):
+            rabbit = file.document().get("oslo_messaging_rabbit", {}) if isinstance(file, ConfigFile) else {}
+            if "rabbit_stream_fanout" in rabbit:
+                assert rabbit["rabbit_qos_prefetch_count"].value == 10

@@ -29,7 +29,9 @@ def messaging(wiring: Wiring, user: str) -> Layer:
     rabbit: Section = {
         "rabbit_quorum_queue": True,
         "rabbit_transient_quorum_queue": True,
+        # Streams need a prefetch count: without one, every process that listens to a fanout stops at its start.
         "rabbit_stream_fanout": True,
+        "rabbit_qos_prefetch_count": 10,
         "use_queue_manager": True,
         # Seconds; a client on a lost node is noticed before its calls time out after 60.
         "heartbeat_timeout_threshold": 30,
