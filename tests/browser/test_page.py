@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import date
 from typing import Any, Literal, cast
 
@@ -184,8 +185,9 @@ def test_no_value_becomes_markup(show: Open) -> None:
 
 def test_a_thousand_computes_are_a_few_groups_until_one_is_opened(show: Open) -> None:
     pool = machine_pool("compute", 1000)
-    for number, node in enumerate(pool.props["nodes"]):
-        node["rack"] = f"r{number % 20:02}"
+    nodes: list[dict[str, str]] = json.loads(pool.props["nodes"])
+    racked = [{**node, "rack": f"r{number % 20:02}"} for number, node in enumerate(nodes)]
+    pool.props["nodes"] = json.dumps(racked)
     given = [pool if each.name == "computes" else each for each in whole_stack("1000")]
     shown = show(log_of(given))
     elements = shown.page.evaluate("document.querySelectorAll('#racks *').length")
