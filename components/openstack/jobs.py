@@ -9,6 +9,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import pulumi
 
@@ -39,7 +40,7 @@ class JobArgs:
     settings: Settings
     scope: Scope
 
-    @property
+    @cached_property
     def files(self) -> kolla.FileSet:
         """Its own files and those of the project."""
         project = self.project.configure(self.scope.wiring, self.definition.name)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from components.openstack.config import formats
 from components.openstack.config.layers import ConfigFile, Reveal, WrittenFile
@@ -37,8 +38,9 @@ class FileSet:
     written: tuple[WrittenFile, ...]
     given: Mapping[str, str] = field(default_factory=dict[str, str])
 
-    def public(self) -> dict[str, str]:
-        """Returns the texts that a ConfigMap holds, by name."""
+    @cached_property
+    def public(self) -> Mapping[str, str]:
+        """The texts that a ConfigMap holds, by name."""
         texts = {file.name: formats.public_text(file) for file in self.written}
         return {name: text for name, text in sorted((texts | dict(self.given)).items()) if text is not None}
 
@@ -54,10 +56,9 @@ class FileSet:
     def copied(self, files: Iterable[File]) -> tuple[Copied, ...]:
         """Returns what a container with these destinations copies: the files that there are, and their fragments."""
         written = {file.name: file for file in self.written}
-        public = self.public()
         found: list[Copied] = []
         for file in files:
-            if file.name in public:
+            if file.name in self.public:
                 found.append(Copied(file.name, DIRECTORY, file.path))
             source = written.get(file.name)
             if source and formats.secret_names(source):
@@ -87,12 +88,12 @@ def data(process: ProcessDefinition, files: FileSet) -> dict[str, str]:
         for container in process.containers
         if container.kolla
     }
-    return documents | files.public()
+    return documents | dict(files.public)
 
 
 def job_data(job: JobDefinition, files: FileSet) -> dict[str, str]:
     """Returns the content of a job's ConfigMap."""
-    return {"config.json": _config_json(job.command, job.user, files.copied(job.files), ())} | files.public()
+    return {"config.json": _config_json(job.command, job.user, files.copied(job.files), ())} | dict(files.public)
 
 
 def _process_json(process: ProcessDefinition, container: Container, files: FileSet) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import pulumi
 
@@ -43,7 +44,7 @@ class ProcessArgs:
     needs: Sequence[pulumi.Resource]
     """Workloads that must run first, and jobs that must be done."""
 
-    @property
+    @cached_property
     def files(self) -> kolla.FileSet:
         """The files that the project writes and those of the stack file."""
         return kolla.FileSet(self.written, self.placement.override.config)
