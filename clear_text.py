@@ -12,6 +12,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 _WORDS = r"pass(?:word|wd|phrase)|secret|token|cookie|(?:secret|api|private|access)[_\-.]?key"
 _NAME = rf"(?:[\w.\-]{{0,80}}(?:{_WORDS})|(?:[\w.\-]{{0,80}}[_.\-])?(?:pass|pwd|pw))"
@@ -41,6 +42,8 @@ _FORMS = {
         r"\b(?:mysql|mysqladmin|mysqldump|mariadb)\b[^\n;|&]{0,200}\s-p[^\s$'\"-][^\s$'\"]"
     ),
 }
+_KEPT = 1024
+"""Texts whose result is kept: many objects and machines of a stack hold the same file."""
 _NO_VALUE = re.compile(
     r"(?:true|false|yes|no|on|off|none|null|nil|~|\d|\*+|x+)"
     r"|[$<{%/&!|>\[(].*|(?:file|env):.*|.*\.(?:key|crt|pem|txt|json|ya?ml|conf)",
@@ -54,25 +57,32 @@ def under_name(name: str, value: str) -> bool:
     return bool(re.fullmatch(_NAME, name, re.I)) and not _HARMLESS.search(name) and _is_value(value)
 
 
-def in_file(name: str, text: str) -> Iterator[str]:
+def in_file(name: str, text: str) -> tuple[str, ...]:
     """What kinds of secrets a file holds, each in words. In Python source only string literals are values."""
-    tree = _python(text) if name.endswith(".py") else None
+    return in_python(text) if name.endswith(".py") else in_text(text)
+
+
+@lru_cache(maxsize=_KEPT)
+def in_python(text: str) -> tuple[str, ...]:
+    """What kinds of secrets a file holds, as Python source if it is."""
+    tree = _python(text)
     if tree is None:
-        yield from in_text(text)
-        return
-    for key, value in _literals(tree):
-        if under_name(key, value):
-            yield f"a value under {key}"
-    yield from _forms(text)
+        return in_text(text)
+    named = [f"a value under {key}" for key, value in _literals(tree) if under_name(key, value)]
+    return (*named, *_forms(text))
 
 
-def in_text(text: str) -> Iterator[str]:
+@lru_cache(maxsize=_KEPT)
+def in_text(text: str) -> tuple[str, ...]:
     """What kinds of secrets a text holds, each in words."""
+    return (*_named(text), *_forms(text))
+
+
+def _named(text: str) -> Iterator[str]:
     for pattern in (_UNDER_A_NAME, _OPTION):
         for name, value in pattern.findall(text):
             if not _HARMLESS.search(name) and _is_value(value):
                 yield f"a value under {name}"
-    yield from _forms(text)
 
 
 def _forms(text: str) -> Iterator[str]:

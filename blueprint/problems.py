@@ -69,6 +69,6 @@ def shown(value: object) -> str:
 def quoted(text: str) -> str:
     """A value for a message: in quotes, cut, without control characters, and never one that looks like a secret."""
     start = text[:1000]
-    if _CREDENTIALS.search(start) or next(clear_text.in_text(start), None):
+    if _CREDENTIALS.search(start) or clear_text.in_text(start):
         return "a value that holds a secret"
     return f"'{single_line(text, 60)}'"

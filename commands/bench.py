@@ -43,7 +43,7 @@ def _enlarged(text: str) -> str:
     """The stack file with LARGE computes, and addresses for them."""
     for old, new in (
         ("name: cmp[0001-1000]", f"name: cmp[00001-{LARGE}]"),
-        ("management: 10.20.0.0/16", "management: 10.16.0.0/12"),
+        ("management: 10.20.0.0/16", "management: 10.16.0.0/12\n    pods: 100.64.0.0/10"),
     ):
         if old not in text:
             raise ValueError(f"examples/ra1000.yaml does not contain {old!r}")

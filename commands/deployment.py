@@ -23,7 +23,7 @@ CHANGES = {"create": "created", "update": "updated", "replace": "replaced", "del
 
 
 def up(root: Path, name: str, *, refresh_first: bool = False) -> int:
-    """Deploys a stack if its preview passes the policy pack."""
+    """Deploys a stack if its preview passes the policy pack and shows a change."""
     started = time.monotonic()
     with prepared("up", root, name) as operation:
         tree_check.write_again(operation)
@@ -31,7 +31,9 @@ def up(root: Path, name: str, *, refresh_first: bool = False) -> int:
             result = operation.run("refresh")
             if result.code or result.was_interrupted:
                 return failure("up", name, result)
-        result = operation.run("up")
+        result = operation.run("preview")
+        if not result.code and not result.was_interrupted and result.summary.shows_change:
+            result = operation.run("up")
         if not result.code and not result.was_interrupted:
             tree_check.remember(operation)
     if result.code or result.was_interrupted:

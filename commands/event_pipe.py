@@ -23,7 +23,7 @@ _LAST = b'{"quorateEnd":true}\n'
 
 @dataclass
 class RunSummary:
-    """The last phase of a run: `up` reports a preview and an update, and only the update is kept then."""
+    """What a run reported. Of several phases only the last one is kept."""
 
     lines: list[str] = field(default_factory=list[str])
     """The events to write, one JSON object each."""
@@ -51,6 +51,11 @@ class RunSummary:
     def changed(self) -> dict[str, int]:
         """Number of resources by operation, without those that stay as they are."""
         return {kind: count for kind, count in self.changes.items() if kind not in ("same", "read") and count}
+
+    @property
+    def shows_change(self) -> bool:
+        """Whether a resource or an output of the stack changes."""
+        return bool(self.changed) or self.phase.changes_outputs
 
     @property
     def only_previewed(self) -> bool:

@@ -113,8 +113,10 @@ class Operation:
             raise UserError(f"The root secret of {self.stack.name} could not be encrypted: {done.stderr.strip()}")
 
     def run(self, verb: Verb, *, output: Path | None = None) -> Result:
-        """Runs an operation to its end, with its output on the terminal or in a file."""
+        """Runs an operation to its end, with its output on the terminal or in a file. `up` does not preview."""
         options = ["--stack", self.stack.name, "--config-file", str(self.workspace.stack_file)]
+        if verb == "up":
+            options += ["--skip-preview"]
         if verb != "preview":
             options += ["--yes"]
         if verb == "refresh" and self.stack.target == "render":

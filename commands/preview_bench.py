@@ -58,7 +58,7 @@ class Row:
     bare_up: Cost
     """Unchanged `up` of the bare program."""
     up: Cost
-    """Unchanged `up` of the stack, without the policy pack."""
+    """Unchanged `up` of the stack with the policy pack: `quorate up` ends after a preview without changes."""
 
 
 @dataclass(frozen=True)
@@ -140,12 +140,13 @@ def _round(root: Path, subjects: Subjects) -> tuple[Cost, ...]:
     pulumi = subjects.new.engine.pulumi
     new, deployed = _environment(subjects.new), _environment(subjects.deployed)
     preview = [pulumi, "preview", *_stack_options(subjects.new)]
+    unchanged = [pulumi, "preview", *_stack_options(subjects.deployed)]
     return (
         measured([pulumi, "preview", "--stack", "new"], subjects.bare, deployed),
         measured(preview, root, new),
         measured([*preview, "--policy-pack", "policy"], root, new),
         measured([pulumi, "up", "--yes", "--stack", "bare"], subjects.bare, deployed),
-        measured([pulumi, "up", "--yes", *_stack_options(subjects.deployed)], root, deployed),
+        measured([*unchanged, "--expect-no-changes", "--policy-pack", "policy"], root, deployed),
     )
 
 

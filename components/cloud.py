@@ -52,9 +52,9 @@ class Cloud(Component[CloudArgs]):
     def build(self, name: str, args: CloudArgs) -> None:
         turns = Turns()
         hosts = self._virt_hosts(name, args, turns)
-        masters = self._master_tier(name, args, hosts, turns)
+        self._master_tier(name, args, hosts, turns)
         self._machines(name, args)
-        self._environment(name, args, masters)
+        self._environment(name, args)
 
     def _virt_hosts(self, name: str, args: CloudArgs, turns: Turns) -> list[VirtHost]:
         hosts: list[VirtHost] = []
@@ -79,6 +79,6 @@ class Cloud(Component[CloudArgs]):
             alike = MachinePoolArgs(nodes, machine_files.parts(args.plan, nodes[0]), args.target)
             MachinePool(f"{name}-{pool}", alike, self.child())
 
-    def _environment(self, name: str, args: CloudArgs, masters: MasterTier) -> None:
-        arguments = EnvironmentArgs(ENVIRONMENT, args.plan, args.target, args.root_secret, [masters])
+    def _environment(self, name: str, args: CloudArgs) -> None:
+        arguments = EnvironmentArgs(ENVIRONMENT, args.plan, args.target, args.root_secret)
         Environment(f"{name}-{ENVIRONMENT}", arguments, self.child())

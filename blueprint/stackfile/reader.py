@@ -101,7 +101,7 @@ def _clear_secrets(where: str, name: str, value: object) -> Iterator[str]:
             yield from _clear_secrets(f"{where}[{index}]", "", inner)
     elif isinstance(value, str | int | float) and not isinstance(value, bool):
         text = str(value)
-        if clear_text.under_name(name, text) or next(clear_text.in_text(text), None):
+        if clear_text.under_name(name, text) or clear_text.in_text(text):
             yield where
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import pulumi
@@ -31,8 +30,6 @@ class EnvironmentArgs:
     target: Target
     root_secret: pulumi.Output[str] | None
     """What all secrets are derived from; None in a preview without it."""
-    needs: Sequence[pulumi.Resource] = ()
-    """What must exist first: the Kubernetes cluster."""
 
 
 class Environment(Component[EnvironmentArgs]):
@@ -49,9 +46,9 @@ class Environment(Component[EnvironmentArgs]):
         )
 
     def build(self, name: str, args: EnvironmentArgs) -> None:
-        objects = storage.foundation(name, args.name, self.child(depends_on=args.needs))
+        foundation = storage.foundation(name, args.name, self.child())
         keyring = Keyring(args.name, args.root_secret)
-        scope = Scope(args.name, wiring(args.plan, args.name), keyring, objects, args.target.secrets)
+        scope = Scope(args.name, wiring(args.plan, args.name), keyring, foundation, args.target.secrets)
         built: dict[str, Project] = {}
         for project in PROJECTS:
             placements = _placements(args.plan, project)

@@ -50,8 +50,8 @@ class JobArgs:
         return kolla.FileSet((*self.definition.written, *configured))
 
 
-def job(name: str, args: JobArgs, opts: pulumi.ResourceOptions) -> batch.Job:
-    """Makes a Job with its ConfigMap and its Secret object."""
+def job(name: str, args: JobArgs, opts: pulumi.ResourceOptions, first: Sequence[pulumi.Resource]) -> batch.Job:
+    """Makes a Job, which waits for `first`, with its ConfigMap and its Secret object."""
     data = kolla.job_data(args.definition, args.files)
     before: list[pulumi.Resource] = [
         core.ConfigMap(f"{name}-kolla", metadata=_metadata(args, _config_name(args)), data=data, opts=opts)
@@ -63,7 +63,7 @@ def job(name: str, args: JobArgs, opts: pulumi.ResourceOptions) -> batch.Job:
             core.Secret(f"{name}-secrets", metadata=metadata, string_data=written, opts=args.scope.for_secrets(opts))
         )
     spec = batch.JobSpecArgs(backoff_limit=ATTEMPTS, template=_template(args))
-    opts = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(depends_on=before))
+    opts = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(depends_on=[*first, *before]))
     return batch.Job(
         name, metadata=_metadata(args, f"{args.definition.name}-{_digest(args, data)}"), spec=spec, opts=opts
     )

@@ -76,7 +76,7 @@ class Process(Component[ProcessArgs]):
         )
 
     def build(self, name: str, args: ProcessArgs) -> None:
-        opts = self.child(depends_on=args.scope.objects)
+        opts = self.child(depends_on=[args.scope.foundation.namespace])
         data = kolla.data(args.definition, args.files)
         before: list[pulumi.Resource] = [_service_account(name, args, opts)]
         if data:
@@ -87,7 +87,7 @@ class Process(Component[ProcessArgs]):
         before += _volumes(name, args, opts)
         if not args.placement.everywhere:
             _disruption_budget(name, args, opts)
-        self.workload = _workload(name, args, data, self.child(depends_on=[*args.scope.objects, *args.needs, *before]))
+        self.workload = _workload(name, args, data, self.child(depends_on=[*args.needs, *before]))
 
 
 def _metadata(args: ProcessArgs, name: str) -> meta.ObjectMetaArgs:

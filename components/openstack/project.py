@@ -49,21 +49,21 @@ class Project(Component[ProjectArgs]):
         )
 
     def build(self, name: str, args: ProjectArgs) -> None:
-        needs = [*args.needs, *self._jobs(name, args)]
+        needs = self._jobs(name, args) or [*args.scope.foundation.classes, *args.needs]
         self.workloads = tuple(
             Process(child_name(name, process), _process_args(args, process, placement, needs), self.child()).workload
             for process, placement in args.placements
         )
 
     def _jobs(self, name: str, args: ProjectArgs) -> list[pulumi.Resource]:
-        """Makes the project's jobs, each after the one before."""
-        made: list[pulumi.Resource] = []
+        """Makes the project's jobs, each after the one before, and returns the last one."""
+        last: list[pulumi.Resource] = []
         for definition in args.definition.jobs(args.scope.wiring):
             arguments = JobArgs(definition, args.definition, args.placements[0][1], args.plan.settings, args.scope)
-            opts = self.child(depends_on=[*args.scope.objects, *args.needs, *made[-1:]])
             suffix = definition.name.removeprefix(f"{args.definition.name}-")
-            made.append(job(f"{name}-{suffix}", arguments, opts))
-        return made
+            first = last or [*args.scope.foundation.classes, *args.needs]
+            last = [job(f"{name}-{suffix}", arguments, self.child(depends_on=[args.scope.foundation.namespace]), first)]
+        return last
 
 
 def child_name(name: str, process: ProcessDefinition) -> str:

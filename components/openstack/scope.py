@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pulumi
@@ -10,6 +9,7 @@ import pulumi_kubernetes as kubernetes
 
 from components.openstack.config.wiring import Wiring
 from components.openstack.secrets import Keyring
+from components.openstack.storage import Foundation
 
 
 @dataclass(frozen=True)
@@ -20,8 +20,8 @@ class Scope:
     """The name of the namespace."""
     wiring: Wiring
     keyring: Keyring
-    objects: Sequence[pulumi.Resource]
-    """The namespace, and the cluster-scoped objects of the environment."""
+    foundation: Foundation
+    """All objects wait for its namespace, pods for its classes."""
     secrets: kubernetes.Provider
     """Takes Secret objects, and nothing else."""
 

@@ -7,6 +7,9 @@ that a process may run on, named after both, so that further nodes add volumes a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import pulumi
 
 import contract
@@ -40,8 +43,17 @@ def priority(environment: str, *, quorum: bool) -> str:
     return f"{environment}-{'quorum' if quorum else 'control-plane'}"
 
 
-def foundation(name: str, environment: str, opts: pulumi.ResourceOptions) -> list[pulumi.Resource]:
-    """Makes the namespace, the class of local volumes and the priorities."""
+@dataclass(frozen=True)
+class Foundation:
+    """What all processes of an environment share."""
+
+    namespace: pulumi.Resource
+    classes: Sequence[pulumi.Resource]
+    """Of volumes and of priorities."""
+
+
+def foundation(name: str, environment: str, opts: pulumi.ResourceOptions) -> Foundation:
+    """Makes the namespace, and the classes of local volumes and priorities."""
     common = labels.common()
     # Agents make networks and guests on their nodes; Kubernetes admits them only where a namespace says so.
     privileged = {"pod-security.kubernetes.io/enforce": "privileged"}
@@ -66,7 +78,7 @@ def foundation(name: str, environment: str, opts: pulumi.ResourceOptions) -> lis
         )
         for kind, (value, description) in _PRIORITIES.items()
     ]
-    return [namespace, local, *priorities]
+    return Foundation(namespace, [local, *priorities])
 
 
 def size(claim: Claim, profile: str) -> str:

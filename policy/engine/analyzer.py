@@ -3,7 +3,9 @@
 1. `ConfigureStack` hands over the stack's configuration, which the SDK drops. The profile in it decides, before the
    engine asks for the policies, whether they are mandatory (docs/adr/0003-policy-enforcement.md).
 2. `AnalyzeStack` reads the resources once for all rules. The SDK would decode every resource again for each policy.
-3. `Analyze` and `Remediate`, called for every single resource, return nothing: all policies evaluate the whole stack.
+3. `Analyze`, called for every resource, returns nothing in a preview: all policies evaluate the whole stack.
+
+`Remediate` is not served, since no policy changes a resource. The engine then asks, and goes on, in half the time.
 
 All verdicts go to the engine's log as debug messages (record.py); violations as the SDK reports them.
 """
@@ -11,11 +13,13 @@ All verdicts go to the engine's log as debug messages (record.py); violations as
 
 from __future__ import annotations
 
+from threading import Thread
 from typing import Any
 
 import grpc
+from google.protobuf.message_factory import GetMessageClass
 from pulumi.runtime.proto import analyzer_pb2 as messages
-from pulumi.runtime.proto import engine_pb2, engine_pb2_grpc
+from pulumi.runtime.proto import analyzer_pb2_grpc, engine_pb2, engine_pb2_grpc
 from pulumi_policy import EnforcementLevel, Policy, ReportViolation
 from pulumi_policy import policy as sdk
 
@@ -24,7 +28,7 @@ from policy.engine import record
 from policy.engine.decode import from_message, provider_from_message
 from policy.engine.pack import RulePolicy, reason_not_applicable, report_findings
 from policy.engine.single import SingleResources
-from policy.facts import placement_map, stack_waivers
+from policy.facts import architecture, placement_map, stack_waivers
 from policy.facts.known_types import coverage
 from policy.facts.levels import Level
 from policy.facts.stack import PRODUCTION, Facts
@@ -73,6 +77,7 @@ class Analyzer(sdk._PolicyAnalyzerServicer):  # pyright: ignore[reportPrivateUsa
         self._is_preview = request.dry_run
         waivers = stack_waivers.read(self._waivers, WAIVABLE)
         self._single = SingleResources(self._profile, self._architecture, waivers)
+        Thread(target=architecture.read_all, daemon=True).start()  # while the program starts
         return super().ConfigureStack(request, context)  # pyright: ignore[reportUnknownMemberType]
 
     def Analyze(self, request: messages.AnalyzeRequest, context: grpc.ServicerContext) -> messages.AnalyzeResponse:
@@ -88,10 +93,6 @@ class Analyzer(sdk._PolicyAnalyzerServicer):  # pyright: ignore[reportPrivateUsa
             reporter = self._reporter(response, by_id[finding.rule], Enforcement.MANDATORY)
             report_findings([finding], lambda _at, reporter=reporter: reporter)
         return response
-
-    def Remediate(self, request: messages.AnalyzeRequest, context: grpc.ServicerContext) -> messages.RemediateResponse:
-        """Nothing: no policy changes a resource."""
-        return messages.RemediateResponse()
 
     def AnalyzeStack(
         self, request: messages.AnalyzeStackRequest, context: grpc.ServicerContext
@@ -144,14 +145,16 @@ class Analyzer(sdk._PolicyAnalyzerServicer):  # pyright: ignore[reportPrivateUsa
         return self._create_report_violation(response, policy.name, policy.description, level, policy.severity)
 
     def _write(self, lines: list[str]) -> None:
+        """Writes a record to the engine's log, its end after all else."""
         if self._engine is None:
             return
         limits = [("grpc.max_send_message_length", LARGEST_MESSAGE)]
         with grpc.insecure_channel(self._engine, limits) as channel:
             engine = engine_pb2_grpc.EngineStub(channel)
-            for line in lines:
-                entry = engine_pb2.LogRequest(severity=engine_pb2.DEBUG, message=line)
-                engine.Log(entry)  # pyright: ignore[reportUnknownMemberType]
+            *parts, end = [engine_pb2.LogRequest(severity=engine_pb2.DEBUG, message=line) for line in lines]
+            for call in [engine.Log.future(part) for part in parts]:  # pyright: ignore[reportUnknownMemberType]
+                call.result()  # pyright: ignore[reportUnknownMemberType]
+            engine.Log(end)  # pyright: ignore[reportUnknownMemberType]
 
 
 def _named(facts: Facts) -> tuple[str, str]:
@@ -162,6 +165,22 @@ def _named(facts: Facts) -> tuple[str, str]:
         return PRODUCTION, ""
 
 
+def _serve(servicer: Analyzer, server: grpc.Server) -> None:
+    """Adds all methods of the protocol but Remediate."""
+    service = messages.DESCRIPTOR.services_by_name["Analyzer"]
+    handlers = {
+        method.name: grpc.unary_unary_rpc_method_handler(
+            getattr(servicer, method.name),
+            request_deserializer=GetMessageClass(method.input_type).FromString,
+            response_serializer=GetMessageClass(method.output_type).SerializeToString,
+        )
+        for method in service.methods
+        if method.name != "Remediate"
+    }
+    server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(service.full_name, handlers),))
+
+
 def install() -> None:
     """Has `PolicyPack` serve with this class."""
     sdk._PolicyAnalyzerServicer = Analyzer  # pyright: ignore[reportPrivateUsage]
+    analyzer_pb2_grpc.add_AnalyzerServicer_to_server = _serve

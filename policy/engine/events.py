@@ -68,6 +68,14 @@ class Step:
 
 
 @dataclass(frozen=True)
+class StackOutputs:
+    """The outputs of the stack in its state, and those of the program; the engine reports them more than once."""
+
+    old: dict[str, Any]
+    new: dict[str, Any]
+
+
+@dataclass(frozen=True)
 class PhaseEnd:
     """The summary that closes a phase."""
 
@@ -128,6 +136,14 @@ class Event:
         return Step(type_, urn, metadata.get("op") in _REMOVALS, state)
 
     @property
+    def stack_outputs(self) -> StackOutputs | None:
+        if (found := self.body.get("resOutputsEvent")) is None or found["metadata"].get("type") != _STACK:
+            return None
+        metadata = cast("dict[str, Any]", found["metadata"])
+        old, new = (cast("dict[str, Any]", metadata.get(key) or {}) for key in ("old", "new"))
+        return StackOutputs(old.get("outputs") or {}, new.get("outputs") or {})
+
+    @property
     def end(self) -> PhaseEnd | None:
         if (found := self.body.get("summaryEvent")) is None:
             return None
@@ -157,6 +173,8 @@ class Phase:
     violations: list[Violation] = field(default_factory=list[Violation])
     packs: dict[str, PackSummary] = field(default_factory=dict[str, PackSummary])
     """By the pack's name."""
+    changes_outputs: bool = False
+    """Whether the program's outputs differ from those in the state."""
     end: PhaseEnd | None = None
     """None if the phase did not run to its end."""
 
@@ -175,6 +193,8 @@ class Phase:
         elif step := event.step:
             if step.type == _STACK:
                 self.stack_urn = step.urn
+        elif outputs := event.stack_outputs:
+            self.changes_outputs = outputs.old != outputs.new
         elif end := event.end:
             self.end = end
 

@@ -90,6 +90,12 @@ def built_in(name: str) -> Architecture:
     return _read(FOLDER / f"{name}.yaml")
 
 
+def read_all() -> None:
+    """Reads all architectures that come with Quorate, so that no rule waits for one."""
+    for path in FOLDER.glob("*.yaml"):
+        built_in(path.stem)
+
+
 def own(path: Path) -> Architecture:
     """A user's own file. Raises ArchitectureError of the blueprint with every problem of the file."""
     from blueprint.architecture.loader import load_architecture  # noqa: PLC0415 - pydantic, where it is needed

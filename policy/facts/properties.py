@@ -55,11 +55,13 @@ class Properties:
 
     def at(self, *keys: str) -> Properties:
         """The value below these keys."""
-        here = self
+        value, path = self._value, self._path
         for key in keys:
-            path = f"{here._path}.{key}" if here._path else key
-            here = Properties(here._mapping().get(key), here._resource, path)
-        return here
+            if value.__class__ is not dict:  # a rule asks thousands of times: nothing is made for a plain mapping
+                value = Properties(value, self._resource, path)._mapping()
+            value = cast("dict[str, object]", value).get(key)
+            path = f"{path}.{key}" if path else key
+        return Properties(value, self._resource, path)
 
     def items(self) -> Iterator[Properties]:
         """The values of a list."""
@@ -93,6 +95,8 @@ class Properties:
 
     def text(self, default: str = "") -> str:
         """A text."""
+        if self._value.__class__ is str:
+            return cast("str", self._value)
         value = self._known()
         if value is None:
             return default
@@ -180,7 +184,10 @@ class Texts(Mapping[str, str]):
         self._path = path
 
     def __getitem__(self, key: str) -> str:
-        return Properties(self._values[key], self._resource, f"{self._path}.{key}").text()
+        value = self._values[key]
+        if value.__class__ is str:
+            return value
+        return Properties(value, self._resource, f"{self._path}.{key}").text()
 
     def __contains__(self, key: object) -> bool:
         return key in self._values

@@ -288,8 +288,12 @@ class Facts:
         if not self.nodes:
             raise NoNodes
         if workload not in self._eligible:
-            self._eligible[workload] = scheduling.eligible(workload, self.nodes, self._volumes.terms(workload))
+            self._eligible[workload] = scheduling.eligible(workload, self._alike, self._volumes.terms(workload))
         return self._eligible[workload]
+
+    @cached_property
+    def _alike(self) -> tuple[tuple[Node, ...], ...]:
+        return scheduling.alike(self.nodes)
 
     @cached_property
     def _volumes(self) -> Volumes:

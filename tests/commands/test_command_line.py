@@ -116,9 +116,9 @@ def test_the_first_up_of_a_lab_needs_no_hand_work(world: World, capfd: pytest.Ca
     assert "Rendered tree: build/dev/" in said
     assert "verdict: --events build/dev/audit/events.jsonl --stack dev --out build/dev/audit" in said
     assert "Next: " in said
-    assert world.verbs == ["init", "set", "up"]
+    assert world.verbs == ["init", "set", "preview", "up"]
     words, value, file, backend, skips = world.asked[-1]
-    assert "--yes --policy-pack policy" in words
+    assert "--skip-preview --yes --policy-pack policy" in words
     assert f"--config-file {world.root}/build/dev/project/Pulumi.dev.yaml" in words
     assert (value, file) == ("unset", str(world.root / "build" / "dev" / ".passphrase"))
     assert backend == (world.root / "build" / ".state").as_uri()
@@ -132,10 +132,23 @@ def test_the_made_up_root_secret_is_on_no_command_line(world: World) -> None:
     assert secret not in world.log.read_text(encoding="utf-8")
 
 
-def test_an_up_without_changes_says_so(world: World, capfd: pytest.CaptureFixture[str]) -> None:
-    world.engine([line(0, **summary(preview=False, same=42))])
+def outputs(old: str, new: str) -> dict[str, Any]:
+    states = {when: {"outputs": {"plan": value}} for when, value in (("old", old), ("new", new))}
+    return {"resOutputsEvent": {"metadata": {"type": "pulumi:pulumi:Stack", **states}}}
+
+
+def test_an_up_without_changes_ends_after_its_preview(world: World, capfd: pytest.CaptureFixture[str]) -> None:
+    said = [outputs("a", "b"), outputs("a", "a"), summary(preview=True, same=42)]
+    world.engine([line(number, **event) for number, event in enumerate(said)])
     assert command_line.main(["up"]) == 0
     assert "No changes: all 42 resources are up to date." in capfd.readouterr().out
+    assert world.verbs[-1] == "preview"
+
+
+def test_a_changed_output_alone_is_a_change(world: World) -> None:
+    world.engine([line(0, **outputs("a", "b")), line(1, **summary(preview=True, same=42))])
+    assert command_line.main(["up"]) == 0
+    assert world.verbs[-2:] == ["preview", "up"]
 
 
 def test_a_refresh_leaves_out_what_the_provider_cannot_read(world: World, capfd: pytest.CaptureFixture[str]) -> None:
@@ -152,7 +165,7 @@ def test_a_refresh_leaves_out_what_the_provider_cannot_read(world: World, capfd:
 
 def test_up_refreshes_first_if_it_is_asked_to(world: World) -> None:
     assert command_line.main(["up", "--refresh"]) == 0
-    assert world.verbs[-2:] == ["refresh", "up"]
+    assert world.verbs[-3:] == ["refresh", "preview", "up"]
     world.engine([], then="exit 1")
     assert command_line.main(["up", "--refresh"]) == 1
     assert world.verbs[-1] == "refresh"
@@ -172,7 +185,7 @@ def test_up_of_production_with_one_makes_nothing_up(world: World, monkeypatch: p
     monkeypatch.setenv(VALUE, "owner's")
     world.engine([line(0, **summary(preview=False, create=1))], stack="prod")
     assert command_line.main(["up", "--stack", "prod"]) == 0
-    assert world.verbs == ["init", "up"]
+    assert world.verbs == ["init", "preview", "up"]
     assert {call[1] for call in world.asked} == {"owner's"}
     assert not (world.root / "build" / "prod" / ".passphrase").exists()
 
@@ -195,7 +208,7 @@ def test_live_machines_are_never_built_without_checkpoints(world: World, monkeyp
     file = world.root / "Pulumi.prod.yaml"
     file.write_text(file.read_text(encoding="utf-8").replace("target: render", "target: live"), encoding="utf-8")
     assert command_line.main(["up", "--stack", "prod"]) == 0
-    assert world.verbs == ["init", "up"]
+    assert world.verbs == ["init", "preview", "up"]
     assert world.asked[-1][4] == ""
 
 
@@ -227,7 +240,8 @@ def test_a_preview_of_a_lab_that_stands_compares_with_it(world: World) -> None:
     assert "--policy-pack policy" in words
     assert "--yes" not in words
     assert (file, backend) == (str(world.root / "build/dev/.passphrase"), (world.root / "build/.state").as_uri())
-    assert world.verbs == ["init", "set", "up", "set", "preview"]  # the stack is made once, its secret given again
+    # The stack is made once, its secret given again.
+    assert world.verbs == ["init", "set", "preview", "up", "set", "preview"]
     assert len(set(Path(f"{world.log}.secret").read_text(encoding="utf-8").split())) == 1
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from commands.process_identity import read_identity
 from components.tree import OWNERS
+from tests.engine.conftest import ROOT_SECRET_TEXT
 from tests.stacks import ROOT, copy_sources
 from toolchain.install import STATE
 
@@ -43,7 +44,10 @@ class Clone:
         copy_sources(root)
         (root / ".venv").symlink_to(ROOT / ".venv")
         shutil.copy(source, root / f"Pulumi.{stack}.yaml")
-        return cls(root, stack)
+        clone = cls(root, stack)
+        clone.build.mkdir(parents=True)
+        (clone.build / ".root-secret").write_text(ROOT_SECRET_TEXT + "\n")
+        return clone
 
     @property
     def stack_file(self) -> Path:
@@ -79,14 +83,16 @@ class Clone:
         return done
 
     def disturbed_up(self, resources: int, number: signal.Signals, *, everything: bool = False) -> None:
-        """An `up` that gets a signal after so many reported resources; waits for the end of the engine.
+        """An `up` that gets a signal after its update reported so many resources; waits for the end of the engine.
 
         `everything` also signals the engine and its guard: Ctrl-C of a terminal, or a machine that stops.
         """
         with self.start("up") as process:
             assert process.stdout
+            updates = False
             for line in process.stdout:
-                resources -= line.startswith((" +  ", " ~  ", " -  "))
+                updates = updates or "Updating (" in line
+                resources -= updates and line.startswith((" +  ", " ~  ", " -  "))
                 if resources <= 0:
                     (os.killpg if everything else os.kill)(process.pid, number)
                     break

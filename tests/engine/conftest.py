@@ -133,8 +133,12 @@ def engine() -> dict[str, str]:
     }
 
 
-ROOT_SECRET = {"secure": "v1:zHbf1zontYLM7niw:tlFOZHYItiVES5aseeFDaj7rP7idIAVvKVUR0vpENgjNMnNsJKDZIQ=="}
-"""'root secret of the tests', encrypted with the passphrase 'test' and the salt below."""
+ROOT_SECRET_TEXT = "root-secret-of-the-tests-root-secret-of-the-tests-root-secret-of"  # noqa: S105 - of tests, as long as a generated one
+ROOT_SECRET = {
+    "secure": "v1:mU7FmJl4mRvrIA2D:"
+    "YbObxsFH4qmjtGGkjFLEAqrx/Nq6Cq9H7j7uSCYKN30PpeIgI18P717Tq6rU7Vq9kfps5xSqRMgRIIQvw2+jSPcQtRg7CBfKLeCuBkFQaHo="
+}
+"""ROOT_SECRET_TEXT, encrypted with the passphrase 'test' and the salt below."""
 _SALT = "v1:ObUQYJs4eYY=:v1:KyHuztbwt0mUjVu+:GpcAVqk5cp87iuc/EiTFoZNGFOIJeQ=="
 
 

@@ -183,12 +183,39 @@ def test_the_environment_holds_projects_and_these_their_processes(large: list[Re
 
 
 def test_a_project_waits_for_the_workloads_of_those_that_it_needs(large: list[Recorded]) -> None:
-    """In a cluster, a workload's resource is complete when its pods are ready."""
-    found = {each.name: each for each in large if each.kind in ("Deployment", "StatefulSet", "DaemonSet")}
-    waits = found["cloud-openstack-glance-api"].depends_on
+    """In a cluster, a workload's resource is complete when its pods are ready, a job's when it is done."""
+    waits = waited_for(large, "cloud-openstack-glance-api")
     assert {"cloud-openstack-keystone", "cloud-openstack-mariadb-mysqld", "cloud-openstack-ceph-mon"} <= waits
     assert not {"cloud-openstack-nova-api", "cloud-openstack-horizon"} & waits
-    assert "cloud-openstack-mariadb-mysqld" not in found["cloud-openstack-rabbitmq"].depends_on
+    assert "cloud-openstack-mariadb-mysqld" not in waited_for(large, "cloud-openstack-rabbitmq")
+
+
+def test_a_projects_jobs_follow_each_other_before_its_processes(large: list[Recorded]) -> None:
+    jobs = [f"cloud-openstack-glance-{name}" for name in ("databases", "db-sync", "identity")]
+    waits = {each.name: each.depends_on for each in large if each.kind in ("Deployment", "Job")}
+    assert set(jobs[:1]) <= waits[jobs[1]]
+    assert set(jobs[1:2]) <= waits[jobs[2]]
+    assert set(jobs[2:]) <= waits["cloud-openstack-glance-api"]
+
+
+def test_pods_wait_for_their_namespace_and_classes(large: list[Recorded]) -> None:
+    shared = {f"cloud-openstack{suffix}" for suffix in ("", "-local", "-quorum", "-control-plane")}
+    for each in large:
+        if each.kind in ("Deployment", "StatefulSet", "DaemonSet", "Job"):
+            assert shared <= waited_for(large, each.name), each.name
+
+
+def waited_for(resources: list[Recorded], name: str) -> set[str]:
+    """Names of all resources that those of a name wait for, directly or through another."""
+    direct: dict[str, set[str]] = defaultdict(set)  # a workload and its ServiceAccount share a name
+    for each in resources:
+        direct[each.name] |= each.depends_on
+    found: set[str] = set()
+    waiting = {name}
+    while waiting:
+        waiting = set[str]().union(*(direct[each] for each in waiting)) - found
+        found |= waiting
+    return found
 
 
 def test_two_environments_fit_one_cluster() -> None:

@@ -48,6 +48,11 @@ class Node:
     """Labels that only this node of its pool has."""
     written_address: Properties
 
+    @cached_property
+    def alike(self) -> tuple[object, ...]:
+        """Equal for nodes of a pool that differ only in their name and the values of their own labels."""
+        return id(self.common_labels), id(self.written_taints), *self.own_labels
+
     @property
     def title(self) -> str:
         """What a message calls it."""
@@ -79,17 +84,17 @@ class Node:
         """The machine, as its cloud or provider names it; empty if it is not written."""
         return self.resource.props.at("spec", "providerID").text()
 
-    @property
+    @cached_property
     def server(self) -> str | None:
         """The physical host, by the label that the scheduler goes by."""
         return self.labels.get(SERVER)
 
-    @property
+    @cached_property
     def pool(self) -> str | None:
         """Its pool, by its label."""
         return self.labels.get(POOL)
 
-    @property
+    @cached_property
     def rack(self) -> str | None:
         """Its rack, by its label."""
         return self.labels.get(RACK)

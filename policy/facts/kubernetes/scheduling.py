@@ -8,6 +8,7 @@ and volumes that exist already, which no preview knows.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain, groupby
 
 from contract import HOSTNAME
 from policy.facts.kubernetes.node import Node, Taint
@@ -22,13 +23,19 @@ VolumeTerms = Sequence[Sequence[NodeTerm]]
 """For each claim of a pod, the alternatives of node affinity that its volumes leave."""
 
 
-def eligible(workload: Workload, nodes: Iterable[Node], volumes: VolumeTerms = ()) -> tuple[Node, ...]:
-    """The nodes that the workload's pods may be put on.
+def alike(nodes: Iterable[Node]) -> tuple[tuple[Node, ...], ...]:
+    """Neighbouring nodes that differ in nothing but their name and the values of their own labels."""
+    return tuple(tuple(group) for _, group in groupby(nodes, lambda node: node.alike))
+
+
+def eligible(workload: Workload, groups: Iterable[Sequence[Node]], volumes: VolumeTerms = ()) -> tuple[Node, ...]:
+    """The nodes, of groups that are `alike`, that the workload's pods may be put on.
 
     Pods with a nodeName skip the scheduler. The kubelet still refuses them if node affinity or a host port does not
     fit, but it ignores taints with the effect NoSchedule, anti-affinity and topology spread.
     """
     if workload.node_name:
+        nodes = chain.from_iterable(groups)
         return tuple(each for each in nodes if each.name == workload.node_name and attracts(workload, each))
 
     def admits(node: Node) -> bool:
@@ -36,40 +43,35 @@ def eligible(workload: Workload, nodes: Iterable[Node], volumes: VolumeTerms = (
             attracts(workload, node)
             and tolerates(workload, node.barriers)
             and all(spread.topology in node.labels for spread in workload.spreads)
+            and all(_any_selects(claim, node) for claim in volumes)
         )
 
-    def has_volumes(node: Node) -> bool:
-        return all(_any_selects(claim, node) for claim in volumes)
-
-    admitting = _once_for_alike(admits, workload.node_terms or (), workload.node_selector)
-    with_volumes = _once_for_alike(has_volumes, [term for claim in volumes for term in claim])
-    return tuple(node for node in nodes if admitting(node) and with_volumes(node))
+    terms = [*(workload.node_terms or ()), *(term for claim in volumes for term in claim)]
+    return tuple(chain.from_iterable(_admitting(admits, group, terms, workload.node_selector) for group in groups))
 
 
-def _once_for_alike(
-    check: Callable[[Node], bool], terms: Sequence[NodeTerm], *selectors: Selector
-) -> Callable[[Node], bool]:
-    """The same check, made once for nodes of a pool that do not differ in what these terms and selectors ask for.
+def _admitting(
+    admits: Callable[[Node], bool], group: Sequence[Node], terms: Sequence[NodeTerm], selector: Selector
+) -> Iterable[Node]:
+    """The nodes of a group that are admitted, asking once for those in which these terms find no difference.
 
-    They differ only in name and own labels: a thousand computes are one evaluation, and another for those without a
-    rack.
+    A thousand computes are one evaluation, or one for each rack if a term asks for the rack.
     """
-    asked = [
-        requirement for each in (*selectors, *(term.labels for term in terms)) for requirement in each.requirements
-    ]
-    keys = tuple(dict.fromkeys(each.key for each in asked))
-    by_name = HOSTNAME in keys or any(term.fields.requirements for term in terms)
-    found: dict[tuple[object, ...], bool] = {}
+    asked = (selector, *(term.labels for term in terms))
+    keys = {requirement.key for each in asked for requirement in each.requirements} & {HOSTNAME, *group[0].own_labels}
+    if HOSTNAME in keys or any(term.fields.requirements for term in terms):
+        return filter(admits, group)
+    found: dict[tuple[str, ...], bool] = {}
 
-    def checked(node: Node) -> bool:
-        own = node.own_labels
-        values = [own.get(key) for key in keys] if own else ()
-        alike = (id(node.common_labels), id(node.written_taints), node.name if by_name else "", len(own), *values)
-        if alike not in found:
-            found[alike] = check(node)
-        return found[alike]
+    def admitted(node: Node) -> bool:
+        values = tuple(node.own_labels[key] for key in keys)
+        if values not in found:
+            found[values] = admits(node)
+        return found[values]
 
-    return checked
+    if keys:
+        return filter(admitted, group)
+    return group if admits(group[0]) else ()
 
 
 def attracts(workload: Workload, node: Node) -> bool:
