@@ -1,8 +1,8 @@
 """The index of a stack's rendered tree: what the last completed `up` left on disk.
 
 The engine compares the program with its state and never reads the tree, so it does not notice a file that was deleted
-or edited. The index has every file's size, time of modification, mode and SHA-256; a file is read again only if one of
-the first three differs. Secret files have no digest, because a digest of a short secret discloses it.
+or edited. The index has every file's size, times, mode and SHA-256; a file is read again only if one of the others
+differs. Secret files have no digest, because a digest of a short secret discloses it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -33,12 +33,15 @@ class Entry:
     mode: int
     digest: str
     """SHA-256 in hexadecimal digits; empty for secret files."""
+    changed: int = 0
+    """The kernel's own time of change in nanoseconds, which programs cannot set: after a clock was set back, or with a
+    tool that keeps times, an edited file may have its old size and time."""
 
     def differs(self, other: Entry) -> bool:
         """Whether two entries of one path show different files."""
         if self.digest:
             return (self.digest, self.mode) != (other.digest, other.mode)
-        return self != other
+        return (self.size, self.modified, self.mode) != (other.size, other.modified, other.mode)
 
 
 Index = Mapping[str, Entry]
@@ -52,15 +55,15 @@ def scan(directory: Path, known: Index) -> dict[str, Entry]:
         for path in _files(directory / area):
             status = path.lstat()
             name = path.relative_to(directory).as_posix()
-            entry = Entry(status.st_size, status.st_mtime_ns, status.st_mode, "")
+            entry = Entry(status.st_size, status.st_mtime_ns, status.st_mode, "", status.st_ctime_ns)
             before = known.get(name)
-            if before and entry == Entry(before.size, before.modified, before.mode, ""):
+            if before and entry == replace(before, digest=""):
                 found[name] = before
             elif area == SECRETS or path.is_symlink():
                 found[name] = entry
             else:
                 digest = hashlib.sha256(path.read_bytes()).hexdigest()
-                found[name] = Entry(entry.size, entry.modified, entry.mode, digest)
+                found[name] = replace(entry, digest=digest)
     return found
 
 

@@ -64,6 +64,15 @@ def test_a_missing_and_an_edited_file_mark_their_resource(tree: Path, path: str,
         assert inputs["metadata"].get("annotations") == (None if is_tree else annotations)
 
 
+def test_an_edited_file_with_its_old_size_and_time_is_drift(tree: Path) -> None:
+    """As after a clock that was set back, or an editor that keeps times."""
+    known = tree_index.scan(tree, {})
+    status, text = (tree / APPLY).stat(), (tree / APPLY).read_text()
+    (tree / APPLY).write_text(text.upper())
+    os.utime(tree / APPLY, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert drift(tree, known)[0] == {APPLY: "changed"}
+
+
 def test_a_changed_mode_is_drift(tree: Path) -> None:
     known = tree_index.scan(tree, {})
     (tree / APPLY).chmod(0o700)

@@ -22,6 +22,7 @@ from components.openstack.definition import (
     ProjectDefinition,
     Tcp,
 )
+from components.openstack.projects import proxysql
 
 FIRST_MEMBERS = 3
 """Members that a new cluster waits for. The list does not grow with the size, so that a new member restarts no other;
@@ -39,15 +40,19 @@ _SST = (
 
 
 def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
+    if name == PROXYSQL.name:
+        return proxysql.files(wiring)
     if name != MYSQLD.name:
         return ()
-    # Executed once, by the member that bootstraps: the account of the jobs that make all others.
+    # Executed once, by the member that bootstraps: the account of the jobs that make all others, and the one with which
+    # ProxySQL asks for a member's state.
     root = Secret("mysqld/root", "CREATE USER root@'%' IDENTIFIED BY '{}';\n")
     rights = "GRANT ALL PRIVILEGES ON *.* TO root@'%' WITH GRANT OPTION;\n"
+    monitor = Secret(proxysql.MONITOR.name, "CREATE USER monitor@'%' IDENTIFIED BY '{}';\n")
     return (
         ConfigFile("my.cnf", "ini", tuple(_layers(wiring.members(name)[:FIRST_MEMBERS], wiring.memory[name]))),
         *(TextFile(f"galera-{module}", (text,)) for module, text in _MODULES.items()),
-        TextFile(_INITIAL.name, (root, rights)),
+        TextFile(_INITIAL.name, (root, rights, monitor)),
     )
 
 
@@ -141,11 +146,14 @@ PROXYSQL = ProcessDefinition(
             name="proxysql",
             image="proxysql",
             user="proxysql",
-            command="/usr/bin/proxysql -f --initial -D /var/lib/proxysql -c /etc/proxysql.cnf",
-            ports=(Port("proxysql", 6033), Port("admin", 6032)),
+            command=f"sh {proxysql.START.path}",
+            ports=(Port("proxysql", proxysql.PORT),),
             ready=Tcp("proxysql"),
-            alive=Tcp("admin"),
-            files=(File("proxysql.yaml", "/etc/proxysql/proxysql.yaml"),),
+            alive=Tcp("proxysql"),
+            files=(proxysql.MEMBERS, proxysql.ACCOUNTS, proxysql.START),
+            owns=("/var/lib/proxysql",),
+            # Kolla's own script would write another configuration.
+            environment=(("KOLLA_SKIP_EXTEND_START", "1"),),
         ),
     ),
 )

@@ -1,0 +1,79 @@
+"""ProxySQL's configuration: all members of Galera, one of which gets all writes and reads.
+
+Members and hostgroups are in a ConfigMap, where the policy pack reads them; accounts are in a Secret object. ProxySQL
+reads one file, so scripts/proxysql_start.sh joins the two. Form and names: libconfig, and ProxySQL's own tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from components.openstack import scripts
+from components.openstack.config.layers import Secret, TextFile
+from components.openstack.config.ports import MYSQL
+from components.openstack.config.wiring import DATABASES, Wiring
+from components.openstack.definition import File
+
+MEMBERS = File("proxysql-members.cnf", "/etc/proxysql/proxysql-members.cnf")
+ACCOUNTS = File("proxysql-accounts.cnf", "/etc/proxysql/proxysql-accounts.cnf")
+START = File("proxysql-start.sh", "/etc/proxysql/proxysql-start.sh")
+MONITOR = Secret("proxysql/monitor")
+PORT = 6033
+
+_WRITERS, _BACKUP_WRITERS, _READERS, _OFFLINE = 10, 20, 30, 9999
+"""Numbers of hostgroups: the one writer, members that may become it, none, and members that are not Synced."""
+_CONNECTIONS = 10_000
+"""Of the writer, as Galera's max_connections: all instances of ProxySQL share them."""
+_BEHIND = 100
+"""Transactions in a member's receive queue from which on it gets no traffic (https://proxysql.com/documentation/
+galera-configuration). A project figure, unmeasured; ProxySQL's default 0 would not look at the queue."""
+
+
+def files(wiring: Wiring) -> tuple[TextFile, ...]:
+    """Returns what an instance reads and runs."""
+    return (
+        TextFile(MEMBERS.name, ("".join(_members(wiring)),)),
+        TextFile(ACCOUNTS.name, tuple(_accounts(wiring))),
+        TextFile(START.name, (scripts.text("proxysql_start.sh"),)),
+    )
+
+
+def _members(wiring: Wiring) -> Iterator[str]:
+    """One writer: Galera rejects conflicting writes. No traffic to members that are not Synced (004, 5.1.2)."""
+    shared = _CONNECTIONS // max(1, wiring.instances["proxysql"])
+    servers = [
+        # Weights differ, so that all instances choose the same writer.
+        f'  {{ address="{member}", port={MYSQL}, hostgroup={_WRITERS}, weight={100 - ordinal}, '
+        f"max_connections={shared} }}"
+        for ordinal, member in enumerate(wiring.members("mysqld"))
+    ]
+    yield "mysql_servers =\n(\n" + ",\n".join(servers) + "\n)\n"
+    yield (
+        f"mysql_galera_hostgroups =\n(\n  {{ writer_hostgroup={_WRITERS}, backup_writer_hostgroup={_BACKUP_WRITERS}, "
+        f"reader_hostgroup={_READERS}, offline_hostgroup={_OFFLINE}, active=1, max_writers=1, "
+        f"writer_is_also_reader=0, max_transactions_behind={_BEHIND} }}\n)\n"
+    )
+
+
+def _accounts(wiring: Wiring) -> Iterator[str | Secret]:
+    yield 'datadir="/var/lib/proxysql"\n'
+    # The administration listens on a socket of the container only.
+    yield Secret(
+        "proxysql/admin",
+        'admin_variables =\n{\n  admin_credentials="admin:{}"\n  mysql_ifaces="/var/lib/proxysql/admin.sock"\n}\n',
+    )
+    yield f'mysql_variables =\n{{\n  interfaces="0.0.0.0:{PORT}"\n  threads={wiring.workers("proxysql")}\n'
+    yield f"  max_connections={_CONNECTIONS}\n"
+    # A member that starts again has another address. By default ProxySQL would use the old one for up to 5 minutes.
+    yield "  monitor_local_dns_cache_refresh_interval=2000\n  monitor_local_dns_cache_ttl=5000\n"
+    yield Secret(MONITOR.name, '  monitor_username="monitor"\n  monitor_password="{}"\n}\n')
+    yield "mysql_users =\n(\n"
+    yield _user("root", "mysqld/root")
+    for user in DATABASES:
+        yield ",\n"
+        yield _user(user, f"{user}/database")
+    yield "\n)\n"
+
+
+def _user(name: str, secret: str) -> Secret:
+    return Secret(secret, f'  {{ username="{name}", password="{{}}", default_hostgroup={_WRITERS} }}')
