@@ -133,7 +133,7 @@ def test_a_process_is_what_the_plan_says_of_it(large: list[Recorded]) -> None:
 
 def test_a_companions_setting_changes_no_object_of_its_row(large: list[Recorded]) -> None:
     """Otherwise a change of ProxySQL's configuration would restart the database's members."""
-    services = {"proxysql": {"config": {"proxysql.yaml": "x"}, "replicas": 2}}
+    services = {"proxysql": {"config": {"proxysql-members.cnf": "x"}, "replicas": 2}}
     changed = cloud(plan(parsed(full_size("1000", computes=4, services=services))))
     before, after = ({(e.type, e.name): e.inputs for e in each} for each in (large, changed))
     assert before.keys() == after.keys()
