@@ -29,7 +29,7 @@ def first(*values: object) -> object:
 
 
 def with_item(items: object, item: object) -> object:
-    """A list, or nothing, with one more item; a value that is no list stays as it is."""
+    """A list, or nothing, with one more item; any other value stays as it is."""
     if items is None:
         return [item]
     return [*cast("list[object]", items), item] if isinstance(items, list) else items

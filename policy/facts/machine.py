@@ -105,7 +105,7 @@ class Machine:
             try:
                 documents = _loaded(self.files[path])
             except yaml_reader.YamlError:
-                raise Malformed(f"file {path} of {self.resource.name} is no YAML") from None
+                raise Malformed(f"file {path} of {self.resource.name} is not valid YAML") from None
             yield from (cast("dict[str, Any]", each) for each in documents if isinstance(each, dict))
 
 

@@ -110,7 +110,7 @@ class Properties:
         try:
             value: object = json.loads(text) if text else None
         except ValueError:
-            raise Malformed(f"{self._path} of {self._resource} is no JSON") from None
+            raise Malformed(f"{self._path} of {self._resource} is not valid JSON") from None
         return Properties(value, self._resource, self._path)
 
     def sealed(self) -> bool:

@@ -132,7 +132,7 @@ def trial(name: str, cluster: Cluster, failure: Failure) -> Proof:
     notes.append(f"{answers.count('no')} messages refused, {answers.count('unknown')} broken off")
     return Proof(
         name, len(answers), len(confirmed), lost, round(time.monotonic() - started, 1), tuple(notes),
-        problem or (f"{len(foreign)} messages that nobody sent in this run" if foreign else ""),
+        problem or (f"{len(foreign)} messages that this run did not send" if foreign else ""),
     )  # fmt: skip
 
 

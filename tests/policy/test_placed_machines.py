@@ -57,7 +57,7 @@ def test_a_declared_machine_is_not_read_twice() -> None:
 
 def test_a_file_that_is_no_yaml_is_not_evaluated() -> None:
     (message,) = told(leader_election, ssh("init", "echo '{' > /etc/kubernetes/kubeadm.yaml", "10.0.0.1"))
-    assert "is no YAML" in message
+    assert "is not valid YAML" in message
 
 
 def test_cloud_init_writes_files_in_plain_text_and_base64() -> None:

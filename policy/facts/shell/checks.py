@@ -83,7 +83,7 @@ _PROGRAMS: Mapping[str, tuple[frozenset[str], Callable[[Arguments], bool]]] = {
 
 
 def tested(words: Sequence[str], checked: Checked) -> Exits:
-    """A test of a check's output. Which of its outcomes is the healthy one is told by its operator."""
+    """A test of a check's output. Its operator says which outcome is the healthy one."""
     if checked is None or not any(ASKED in word for word in words):
         return plain(checked)
     negated = bool(_NOT_EQUAL & set(words)) is not ("!" in words)

@@ -107,7 +107,7 @@ ACCEPTS = re.compile(r"\b(ACCEPT|accept|allow|--add-port)\b")
 
 
 def accepts(words: Sequence[str]) -> bool:
-    """Whether a packet filter is told to let a port of members through."""
+    """Whether a command lets a port of members through a packet filter."""
     text = " ".join(words)
     return bool(ACCEPTS.search(text)) and _names_member_port(text)
 

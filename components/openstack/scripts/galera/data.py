@@ -88,7 +88,7 @@ def write(path: Path, text: str) -> None:
 
 
 def forced_member() -> str | None:
-    """Returns the member that is to bootstrap by force, None if nobody or if it has already done so."""
+    """Returns the member that is to bootstrap by force, None if no member is named or if it has already done so."""
     named = os.environ.get(FORCE)
     done = DIRECTORY / FORCED
     if not named:
