@@ -53,7 +53,10 @@ def client(settings: Any, numbers: Any, first: int) -> None:
         except (pymysql.err.OperationalError, pymysql.err.InternalError, pymysql.err.InterfaceError) as error:
             code = error.args[0] if error.args else 0
             said = "no" if code in (1205, 1213, 1047) else said
-            connection, choice = None, choice + (code not in (1205, 1213))  # after a conflict, the same member is tried again
+            connection, choice = (
+                None,
+                choice + (code not in (1205, 1213)),
+            )  # after a conflict, the same member is tried again
             time.sleep(0.1)
         sys.stdout.write(f"{number} {said}\n")
         sys.stdout.flush()

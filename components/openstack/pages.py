@@ -1,0 +1,168 @@
+"""`python -m components.openstack.pages`: writes docs/services/, a page for each project, from the data that configures it.
+
+What runs, where, why, what can be set, and every default with its source. Values that depend on the size are those of
+the sample stacks of 100, 300, 500 and 1000 computes.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from blueprint.plan.layout import ServicePlan
+from blueprint.plan.planner import Plan, plan
+from blueprint.stackfile.loader import load_file
+from components.openstack import configuration
+from components.openstack.config.formats import secret_names, value_text
+from components.openstack.config.layers import TextFile, WrittenFile
+from components.openstack.config.wiring import ENVIRONMENT, wiring
+from components.openstack.definition import ProcessDefinition, ProjectDefinition
+from components.openstack.projects import PROJECTS
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "docs" / "services"
+SAMPLES = {
+    "100": "examples/ra100.yaml",
+    "300": "Pulumi.prod.yaml",
+    "500": "examples/ra500.yaml",
+    "1000": "examples/ra1000.yaml",
+}
+"""A stack file for each reference architecture."""
+
+Plans = Mapping[str, Plan]
+"""By architecture."""
+
+
+def pages() -> dict[str, str]:
+    """Returns the text of every page, by file name."""
+    plans = {name: plan(load_file(ROOT / sample)) for name, sample in SAMPLES.items()}
+    return {f"{project.name}.md": "\n".join(_page(project, plans)) + "\n" for project in PROJECTS}
+
+
+def _page(project: ProjectDefinition, plans: Plans) -> Iterator[str]:
+    yield f"# {project.name}"
+    yield ""
+    yield f"<!-- Written from components/openstack/projects/{project.name}.py. Do not edit. -->"
+    yield ""
+    yield (importlib.import_module(f"components.openstack.projects.{project.name}").__doc__ or "").strip()
+    yield ""
+    yield f"Needs: {', '.join(project.needs) or 'no other project'}."
+    yield ""
+    yield from _processes(project, plans)
+    yield from _jobs(project, plans["1000"])
+    yield from _settings(project)
+    for process in project.processes:
+        yield from _configuration(process, plans)
+
+
+def _processes(project: ProjectDefinition, plans: Plans) -> Iterator[str]:
+    yield "## What runs, and where"
+    yield f"| process | kind | images | ports | row | {' | '.join(f'at {size}' for size in plans)} |"
+    yield f"| --- | --- | --- | --- | --- | {' | '.join('---' for _ in plans)} |"
+    for process in project.processes:
+        images = ", ".join(dict.fromkeys(each.image for each in process.containers))
+        ports = ", ".join(f"{port.number} {port.name}" for each in process.containers for port in each.ports)
+        placed = [_placement(process, made) for made in plans.values()]
+        row = next((each for each in (_entry(process, made) for made in plans.values()) if each), None)
+        name = f"beside {row.row}" if row and row.companion_of else row.row if row else ""
+        yield f"| `{process.name}` | {process.kind} | {images} | {ports} | {name} | {' | '.join(placed)} |"
+    yield ""
+
+
+def _entry(process: ProcessDefinition, made: Plan) -> ServicePlan | None:
+    return next((each for each in made.processes if each.name == process.name), None)
+
+
+def _placement(process: ProcessDefinition, made: Plan) -> str:
+    entry = _entry(process, made)
+    if entry is None or not (entry.instances or entry.everywhere):
+        return "none"
+    count = "every node" if entry.everywhere else str(entry.instances)
+    return f"{count} on {', '.join(entry.pools)}"
+
+
+def _jobs(project: ProjectDefinition, made: Plan) -> Iterator[str]:
+    jobs = project.jobs(wiring(made, ENVIRONMENT))
+    if jobs:
+        yield "## Jobs"
+        yield "Each waits for the one before; the processes wait for the last."
+        yield ""
+        yield from (f"- `{job.name}`: `{job.command}`" for job in jobs)
+        yield ""
+
+
+def _settings(project: ProjectDefinition) -> Iterator[str]:
+    yield "## What can be set"
+    process = project.processes[0].name
+    yield f"- `quorate:services.{process}`: `replicas`, `image`, `options`, `config` (whole files)"
+    yield f"- `quorate:projects.{project.name}.options`: options for all its processes"
+    yield ""
+    yield f"`make config SERVICE={process}` prints the result for a stack."
+    yield ""
+
+
+def _configuration(process: ProcessDefinition, plans: Plans) -> Iterator[str]:
+    """The files of a process: options as a table, texts by name."""
+    written = {
+        size: configuration.of_service(made, process.name) for size, made in plans.items() if _entry(process, made)
+    }
+    names = list(dict.fromkeys(file.name for files in written.values() for file in files))
+    for name in names:
+        yield f"## {name} of {process.name}"
+        versions = {size: file for size, files in written.items() for file in files if file.name == name}
+        yield from _file(versions)
+        yield ""
+
+
+def _file(versions: Mapping[str, WrittenFile]) -> Iterator[str]:
+    first = next(iter(versions.values()))
+    if isinstance(first, TextFile):
+        secrets = ", ".join(f"`{name}`" for name in sorted(secret_names(first)))
+        yield f"A text{f', with the secrets {secrets}' if secrets else ''}."
+        return
+    yield "| section | option | default | source |"
+    yield "| --- | --- | --- | --- |"
+    for (section, option), values in sorted(_options(versions).items()):
+        yield f"| {section} | `{option}` | {_values(values)} | {_sources(values)} |"
+
+
+Values = Mapping[str, tuple[str, str]]
+"""The value of an option and its source, by size."""
+
+
+def _options(versions: Mapping[str, WrittenFile]) -> dict[tuple[str, str], dict[str, tuple[str, str]]]:
+    found: dict[tuple[str, str], dict[str, tuple[str, str]]] = {}
+    for size, file in versions.items():
+        if isinstance(file, TextFile):
+            continue
+        for section, options in file.document().items():
+            for option, setting in options.items():
+                value = value_text(option, setting.value), setting.source
+                found.setdefault((section, option), {})[size] = value
+    return found
+
+
+def _values(values: Values) -> str:
+    by_value: dict[str, list[str]] = {}
+    for size, (value, _) in values.items():
+        by_value.setdefault(_cell(value), []).append(size)
+    if len(by_value) == 1:
+        return next(iter(by_value))
+    return "; ".join(f"{value} ({', '.join(sizes)})" for value, sizes in by_value.items())
+
+
+def _sources(values: Values) -> str:
+    return ", ".join(dict.fromkeys(source for _, source in values.values()))
+
+
+def _cell(value: str) -> str:
+    return f"`{value}`".replace("|", "\\|") if value else "empty"
+
+
+if __name__ == "__main__":
+    FOLDER.mkdir(exist_ok=True)
+    for path in FOLDER.glob("*.md"):
+        path.unlink()
+    for name, text in pages().items():
+        (FOLDER / name).write_text(text, encoding="utf-8")

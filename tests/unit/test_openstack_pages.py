@@ -1,0 +1,10 @@
+"""The pages about OpenStack's services follow the data that they are written from."""
+
+from __future__ import annotations
+
+from components.openstack.pages import FOLDER, pages
+
+
+def test_the_pages_are_up_to_date() -> None:
+    """`python -m components.openstack.pages` writes them again."""
+    assert {path.name: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.md")} == pages()
