@@ -1,4 +1,4 @@
-"""`python -m components.openstack.pages`: writes docs/services/, a page for each project, from the data that configures it.
+"""`python -m commands.service_pages`: writes docs/services/, a page for each project, from its data.
 
 What runs, where, why, what can be set, and every default with its source. Values that depend on the size are those of
 the sample stacks of 100, 300, 500 and 1000 computes.
@@ -20,7 +20,7 @@ from components.openstack.config.wiring import ENVIRONMENT, wiring
 from components.openstack.definition import ProcessDefinition, ProjectDefinition
 from components.openstack.projects import PROJECTS
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "docs" / "services"
 SAMPLES = {
     "100": "examples/ra100.yaml",
