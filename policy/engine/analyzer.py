@@ -13,6 +13,7 @@ All verdicts go to the engine's log as debug messages (record.py); violations as
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from threading import Thread
 from typing import Any
 
@@ -32,7 +33,7 @@ from policy.facts import architecture, placement_map, stack_waivers
 from policy.facts.known_types import coverage
 from policy.facts.levels import Level
 from policy.facts.stack import PRODUCTION, Facts
-from policy.findings import Enforcement, Verdict
+from policy.findings import Enforcement, Finding, Verdict
 from policy.rule import evaluate
 
 PROFILE, ARCHITECTURE = "quorate:profile", "quorate:architecture"
@@ -115,7 +116,7 @@ class Analyzer(sdk._PolicyAnalyzerServicer):  # pyright: ignore[reportPrivateUsa
         waivers = stack_waivers.read(self._waivers, WAIVABLE)
         facts = Facts(resources, self._profile, self._architecture, waivers, levels)
         response = messages.AnalyzeResponse()
-        log: list[str] = []
+        verdicts: list[tuple[str, Enforcement, Sequence[Finding]]] = []
         evaluated: set[str] = set()
         for policy in self._rules:
             enforcement = self._applied(policy)
@@ -125,12 +126,12 @@ class Analyzer(sdk._PolicyAnalyzerServicer):  # pyright: ignore[reportPrivateUsa
             report_findings(findings, lambda at, policy=policy: self._reporter(response, policy, at))
             if reason := reason_not_applicable(findings):
                 response.not_applicable.append(messages.PolicyNotApplicable(policy_name=policy.name, reason=reason))
-            log.append(record.written_rule(policy.name, enforcement, findings))
+            verdicts.append((policy.name, enforcement, findings))
             evaluated |= {each.resource for each in findings if each.verdict is not Verdict.NOT_APPLICABLE}
-        counts = coverage(facts.resources, evaluated)
-        end = record.EndRecord(len(log), len(facts.resources), *_named(facts), facts.waivers.on.isoformat(), counts)
-        log += [record.written_placement(placement_map.read(facts)), record.written_end(end)]
-        self._write(log)
+        counts, today = coverage(facts.resources, evaluated), facts.waivers.on.isoformat()
+        end = record.EndRecord(len(verdicts), len(facts.resources), *_named(facts), today, counts)
+        placement = record.written_placement(placement_map.read(facts))
+        self._write([record.written_rules(verdicts), placement, record.written_end(end)])
         return response
 
     def _applied(self, policy: RulePolicy) -> Enforcement:
@@ -145,16 +146,14 @@ class Analyzer(sdk._PolicyAnalyzerServicer):  # pyright: ignore[reportPrivateUsa
         return self._create_report_violation(response, policy.name, policy.description, level, policy.severity)
 
     def _write(self, lines: list[str]) -> None:
-        """Writes a record to the engine's log, its end after all else."""
         if self._engine is None:
             return
         limits = [("grpc.max_send_message_length", LARGEST_MESSAGE)]
         with grpc.insecure_channel(self._engine, limits) as channel:
             engine = engine_pb2_grpc.EngineStub(channel)
-            *parts, end = [engine_pb2.LogRequest(severity=engine_pb2.DEBUG, message=line) for line in lines]
-            for call in [engine.Log.future(part) for part in parts]:  # pyright: ignore[reportUnknownMemberType]
-                call.result()  # pyright: ignore[reportUnknownMemberType]
-            engine.Log(end)  # pyright: ignore[reportUnknownMemberType]
+            for line in lines:
+                entry = engine_pb2.LogRequest(severity=engine_pb2.DEBUG, message=line)
+                engine.Log(entry)  # pyright: ignore[reportUnknownMemberType]
 
 
 def _named(facts: Facts) -> tuple[str, str]:

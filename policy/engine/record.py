@@ -17,7 +17,7 @@ from policy.facts.placement_map import Placement
 from policy.findings import Enforcement, Finding, Verdict, Waiver
 
 PREFIX = "quorate-verdicts "
-VERSION = 3
+VERSION = 4
 
 
 @dataclass(frozen=True)
@@ -54,13 +54,13 @@ class EndRecord:
     """How many resources of each type were evaluated."""
 
 
-def written_rule(rule: str, enforcement: Enforcement, findings: Iterable[Finding]) -> str:
-    """The message for one rule."""
-    verdicts = [
-        [each.verdict, each.resource, each.message, *([each.waiver.to_json()] if each.waiver else [])]
-        for each in findings
+def written_rules(rules: Iterable[tuple[str, Enforcement, Iterable[Finding]]]) -> str:
+    """The message with the verdicts of all rules. It is one, because the pack waits for the engine after each."""
+    records = [
+        {"rule": rule, "enforcement": enforcement, "verdicts": [_written_verdict(each) for each in findings]}
+        for rule, enforcement, findings in rules
     ]
-    return _written({"rule": rule, "enforcement": enforcement, "verdicts": verdicts})
+    return _written({"rules": records})
 
 
 def written_placement(placement: Placement) -> str:
@@ -78,28 +78,34 @@ def read(messages: Iterable[str]) -> Iterator[RuleRecord | Placement | EndRecord
     """The records among these messages. ValueError for one that is malformed or of another version."""
     for message in messages:
         if message.startswith(PREFIX):
-            yield _read(cast("dict[str, Any]", json.loads(message.removeprefix(PREFIX))))
+            yield from _read(cast("dict[str, Any]", json.loads(message.removeprefix(PREFIX))))
 
 
 def _written(content: dict[str, Any]) -> str:
     return PREFIX + json.dumps({"version": VERSION, **content}, separators=(",", ":"))
 
 
-def _read(content: dict[str, Any]) -> RuleRecord | Placement | EndRecord:
+def _written_verdict(finding: Finding) -> list[object]:
+    return [
+        finding.verdict,
+        finding.resource,
+        finding.message,
+        *([finding.waiver.to_json()] if finding.waiver else []),
+    ]
+
+
+def _read(content: dict[str, Any]) -> Iterator[RuleRecord | Placement | EndRecord]:
     if content.get("version") != VERSION:
         raise ValueError(f"verdicts of version {content.get('version')}; this program reads version {VERSION}")
     if "end" in content:
         end = cast("dict[str, Any]", content["end"])
         written = cast("dict[str, dict[str, int]]", end.pop("coverage"))
-        return EndRecord(**end, coverage={type_: Coverage(**each) for type_, each in written.items()})
+        yield EndRecord(**end, coverage={type_: Coverage(**each) for type_, each in written.items()})
     if "placement" in content:
-        return Placement.from_json(content["placement"])
-    verdicts = cast("Sequence[Sequence[Any]]", content["verdicts"])
-    return RuleRecord(
-        content["rule"],
-        Enforcement(content["enforcement"]),
-        tuple(_verdict(*each) for each in verdicts),
-    )
+        yield Placement.from_json(content["placement"])
+    for each in cast("Sequence[dict[str, Any]]", content.get("rules", ())):
+        verdicts = cast("Sequence[Sequence[Any]]", each["verdicts"])
+        yield RuleRecord(each["rule"], Enforcement(each["enforcement"]), tuple(_verdict(*one) for one in verdicts))
 
 
 def _verdict(verdict: str, resource: str, message: str, waiver: dict[str, str] | None = None) -> RuleVerdict:

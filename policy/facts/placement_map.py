@@ -16,7 +16,8 @@ from contract import HOSTNAME, RACK, SERVER
 from policy.facts.components import Etcd
 from policy.facts.kubernetes import scheduling
 from policy.facts.kubernetes.node import Node
-from policy.facts.kubernetes.workload import SpreadTerm, Workload
+from policy.facts.kubernetes.terms import SpreadTerm
+from policy.facts.kubernetes.workload import Workload
 from policy.facts.programs import Quorum
 from policy.facts.quorums import group_of, is_member, pods, quorum_of
 from policy.facts.stack import Facts

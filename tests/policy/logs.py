@@ -37,9 +37,8 @@ def log_of(
         debug("registering resource"),
     ]
     if with_record:
-        events += [
-            debug(record.written_rule(rule, findings[0].enforcement, findings)) for rule, findings in said.items()
-        ]
+        written = ((rule, findings[0].enforcement, findings) for rule, findings in said.items())
+        events.append(debug(record.written_rules(written)))
         events.append(debug(record.written_placement(placement_map.read(judged))))
         verdicts = [each for findings in said.values() for each in findings]
         evaluated = {each.resource for each in verdicts if each.verdict is not Verdict.NOT_APPLICABLE}

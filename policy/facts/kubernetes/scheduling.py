@@ -13,7 +13,8 @@ from itertools import chain, groupby
 from contract import HOSTNAME
 from policy.facts.kubernetes.node import Node, Taint
 from policy.facts.kubernetes.selectors import Labels, Selector
-from policy.facts.kubernetes.workload import AntiAffinityTerm, NodeTerm, SpreadTerm, Toleration, Workload
+from policy.facts.kubernetes.terms import AntiAffinityTerm, NodeTerm, SpreadTerm, Toleration
+from policy.facts.kubernetes.workload import Workload
 
 _NAMESPACE_NAME = "kubernetes.io/metadata.name"
 _DAEMONS_TOLERATE = "node.kubernetes.io/"

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from policy.facts.kubernetes.selectors import Labels, Selector, label_selector
-from policy.facts.kubernetes.workload import NodeTerm, Workload, kubernetes_kind, node_terms
+from policy.facts.kubernetes.terms import NodeTerm, node_terms
+from policy.facts.kubernetes.workload import Workload, kubernetes_kind
 from policy.facts.properties import Properties
 from policy.facts.resource import Resource
 

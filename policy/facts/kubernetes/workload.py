@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cached_property
 
 from contract import COMPANION_OF, ROW
 from policy.facts.kubernetes.autoscalers import Autoscaler, Scaled
 from policy.facts.kubernetes.quantity import Resources, resources
-from policy.facts.kubernetes.selectors import Labels, Selector, label_map, label_selector, requirement
+from policy.facts.kubernetes.selectors import Labels, Selector, label_map, label_selector
 from policy.facts.kubernetes.started import started
+from policy.facts.kubernetes.terms import (
+    ANY_ADDRESS,
+    AntiAffinityTerm,
+    HostPort,
+    NodeTerm,
+    SpreadTerm,
+    Toleration,
+    node_terms,
+)
 from policy.facts.properties import Properties
 from policy.facts.resource import Resource
 
@@ -28,74 +36,7 @@ WORKLOAD_TYPES = ("kubernetes:apps/", "kubernetes:batch/", "kubernetes:core/v1:P
 """Beginnings of the types of workloads."""
 
 
-@dataclass(frozen=True)
-class Toleration:
-    """A toleration of a taint."""
-
-    key: str
-    operator: str
-    value: str
-    effect: str
-
-
-@dataclass(frozen=True)
-class NodeTerm:
-    """One alternative of a required node affinity: all of it must hold; an empty one holds nowhere."""
-
-    labels: Selector
-    fields: Selector
-
-    @property
-    def empty(self) -> bool:
-        return not self.labels.requirements and not self.fields.requirements
-
-
-@dataclass(frozen=True)
-class AntiAffinityTerm:
-    """A required pod anti-affinity: no pod that it selects in the same topology domain."""
-
-    topology: str
-    selector: Selector | None
-    namespaces: tuple[str, ...]
-    namespace_selector: Selector | None
-    narrowed: bool
-    """It also compares labels that differ between revisions, so that it does not hold during a rollout."""
-
-
-@dataclass(frozen=True)
-class SpreadTerm:
-    """A required topology spread constraint (DoNotSchedule)."""
-
-    topology: str
-    skew: int
-    min_domains: int
-    selector: Selector | None
-    honors_affinity: bool
-    """Whether only nodes that the pod's node selector and node affinity allow count as domains (the default)."""
-    honors_taints: bool
-    """Whether only nodes whose taints the pod tolerates count as domains (not the default)."""
-    narrowed: bool
-    """It counts pods of one revision only."""
-
-
-@dataclass(frozen=True)
-class HostPort:
-    """A port of the node that a pod takes."""
-
-    protocol: str
-    address: str
-    """0.0.0.0 for every address of the node."""
-    number: int
-
-    def conflicts(self, other: HostPort) -> bool:
-        """Whether no node can give both."""
-        if (self.protocol, self.number) != (other.protocol, other.number):
-            return False
-        return self.address == other.address or _ANY_ADDRESS in (self.address, other.address)
-
-
 _SCHEDULER = "default-scheduler"
-_ANY_ADDRESS = "0.0.0.0"  # noqa: S104 - read, not bound
 
 
 class Workload:
@@ -326,7 +267,7 @@ class Workload:
         return frozenset(
             HostPort(
                 port.at("protocol").text("TCP"),
-                port.at("hostIP").text() or _ANY_ADDRESS,
+                port.at("hostIP").text() or ANY_ADDRESS,
                 number or port.at("containerPort").number(0),
             )
             for port, number in numbered
@@ -337,17 +278,6 @@ class Workload:
         if term.at("mismatchLabelKeys").words():
             return True
         return any(key not in self.labels for key in term.at("matchLabelKeys").words())
-
-
-def node_terms(required: Properties) -> tuple[NodeTerm, ...]:
-    """The alternatives of a required node affinity: of pods, or of a volume."""
-    return tuple(
-        NodeTerm(
-            Selector(tuple(requirement(each) for each in term.at("matchExpressions").items())),
-            Selector(tuple(requirement(each) for each in term.at("matchFields").items())),
-        )
-        for term in required.at("nodeSelectorTerms").items()
-    )
 
 
 def container_requests(container: Properties) -> Resources:
