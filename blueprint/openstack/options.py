@@ -40,6 +40,9 @@ FILES: dict[str, tuple[str, ...]] = {
 }
 """The configuration files of each project that have a list of options."""
 
+NOT_BUILT = ("heat",)
+"""Projects of these that no stack runs yet."""
+
 _LISTS = Path(__file__).parent / "options"
 _BOOLEANS = {"true", "false", "yes", "no", "on", "off", "1", "0"}
 """Words that oslo.config takes for a boolean, in any case."""

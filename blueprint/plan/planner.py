@@ -176,8 +176,7 @@ def _override_problems(settings: Settings, architecture: Architecture) -> list[P
         if COMPANIONS.get(name) in rows:
             continue
         if name not in rows:
-            known = sorted({*rows, *(companion for companion, beside in COMPANIONS.items() if beside in rows)})
-            found.append(Problem(key, f"no such service{did_you_mean(name, known)}; write one of: {', '.join(known)}"))
+            found.append(Problem(key, _unknown(name, rows)))
         elif rows[name].replaced_by:
             found.append(Problem(key, f"is retired; {rows[name].replaced_by} does its work, write that instead"))
         elif rows[name].everywhere and override.replicas is not None:
@@ -187,6 +186,14 @@ def _override_problems(settings: Settings, architecture: Architecture) -> list[P
                 )
             )
     return found
+
+
+def _unknown(name: str, rows: Mapping[str, Row]) -> str:
+    """What is wrong with a service that is no row of the architecture and no companion of one."""
+    from blueprint.plan.topology_services import refusal  # noqa: PLC0415 - pydantic's models, where they are needed
+
+    known = sorted({*rows, *(companion for companion, beside in COMPANIONS.items() if beside in rows)})
+    return refusal(name) or f"no such service{did_you_mean(name, known)}; write one of: {', '.join(known)}"
 
 
 def _warnings(settings: Settings, architecture: Architecture, nodes: tuple[Node, ...]) -> tuple[str, ...]:

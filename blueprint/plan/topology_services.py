@@ -17,6 +17,16 @@ from blueprint.topology.definitions import catalogue
 KEY = "quorate:topology"
 
 
+def refusal(name: str) -> str | None:
+    """Returns why a stack cannot have a service that Fuel-CCP had; None for any other name."""
+    definition = catalogue().services.get(name)
+    if definition and definition.not_built:
+        return f"is not built yet; take it out: {definition.not_built}"
+    if definition and definition.use_instead:
+        return f"is retired upstream; take it out and use {definition.use_instead}"
+    return None
+
+
 def problems(topology: Topology, placement: Placement, architecture: Architecture) -> Iterator[Problem]:
     """Yields one problem for each placed service that the stack would lack, on all or some of its nodes."""
     rows = by_row(placement)

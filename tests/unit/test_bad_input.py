@@ -252,6 +252,21 @@ CASES: dict[str, tuple[dict[str, Any], str, str]] = {
         "quorate:services.keystne",
         "no such service (did you mean 'keystone'?)",
     ),
+    "a service that is not built yet": (
+        full_size("100", services={"ironic-api": {"replicas": 3}}),
+        "quorate:services.ironic-api",
+        "is not built yet; take it out: nothing stands in for Ironic",
+    ),
+    "a service that upstream retired": (
+        full_size("100", services={"murano-api": {"replicas": 3}}),
+        "quorate:services.murano-api",
+        "is retired upstream; take it out and use images with cloud-init",
+    ),
+    "options of a project that is not built yet": (
+        full_size("100", projects={"heat": {"options": {}}}),
+        "quorate:projects.heat",
+        "is not built yet, so that nothing would read its options",
+    ),
     "a retired service": (
         full_size("100", services={"glance-registry": {"replicas": 3}}),
         "quorate:services.glance-registry",
