@@ -6,6 +6,7 @@ quorum while the first is Pending.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -16,6 +17,9 @@ from proof.violations import Finding
 
 TOO_MANY = 429
 """The API server's status if a disruption budget rejects an eviction."""
+
+PATIENCE = 20
+"""Seconds in which a rejected eviction is tried again, as `kubectl drain` does: a budget's count follows its pods."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +51,7 @@ def drain(simulated: SimulatedCluster, node: str) -> tuple[Drain, list[Finding]]
     _cordon(simulated, node, closed=True)
     findings: list[Finding] = []
     for pod in pods:
-        status, message = _evict(simulated, pod)
+        status, message = _evict_patiently(simulated, pod)
         if status >= 300:
             findings.append(
                 Finding("drain-goes-on", pod.title, f"{pod.name} cannot be evicted from {node}: {status} {message}")
@@ -85,6 +89,15 @@ def _try_second_members(simulated: SimulatedCluster, evicted: Sequence[Pod]) -> 
             text = f"the eviction of a second member, {left[0].name}, returned {status} {message}; expected {TOO_MANY}"
             findings.append(Finding("second-eviction-refused", left[0].title, text))
     return tuple(refused), findings
+
+
+def _evict_patiently(simulated: SimulatedCluster, pod: Pod) -> tuple[int, str]:
+    deadline = time.monotonic() + PATIENCE
+    status, message = _evict(simulated, pod)
+    while status == TOO_MANY and time.monotonic() < deadline:
+        time.sleep(0.5)
+        status, message = _evict(simulated, pod)
+    return status, message
 
 
 def _evict(simulated: SimulatedCluster, pod: Pod) -> tuple[int, str]:

@@ -16,6 +16,7 @@ from typing import get_args
 
 import pytest
 
+from commands.process_identity import is_alive
 from tests.fakes import (
     LOCKED_PACKAGES,
     LOCKED_PULUMI,
@@ -203,8 +204,7 @@ def test_an_interrupted_build_leaves_nothing_and_goes_on(
     assert "Interrupted. Run the same command again to continue" in output
     assert "Traceback" not in output
     assert clone.leftovers == []
-    with pytest.raises(ProcessLookupError):
-        os.kill(int(at_work.read_text(encoding="utf-8")), 0)
+    _until(lambda: not is_alive(int(at_work.read_text(encoding="utf-8"))))
 
     (clone.path / "go").write_text(working, encoding="utf-8")
     code, output = clone.set_up()
