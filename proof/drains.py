@@ -18,8 +18,9 @@ from proof.violations import Finding
 TOO_MANY = 429
 """The API server's status if a disruption budget rejects an eviction."""
 
-PATIENCE = 20
-"""Seconds in which a rejected eviction is tried again, as `kubectl drain` does: a budget's count follows its pods."""
+PATIENCE = 60
+"""Seconds in which a rejected eviction is tried again, as `kubectl drain` does. A budget's count follows its pods, and
+on a slow machine a node may miss a heartbeat, which makes its pods unready for a while."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +97,7 @@ def _evict_patiently(simulated: SimulatedCluster, pod: Pod) -> tuple[int, str]:
     status, message = _evict(simulated, pod)
     while status == TOO_MANY and time.monotonic() < deadline:
         time.sleep(0.5)
+        simulated.wait(simulated.is_ready, timeout=PATIENCE)
         status, message = _evict(simulated, pod)
     return status, message
 
