@@ -59,11 +59,11 @@ def under_name(name: str, value: str) -> bool:
 
 def in_file(name: str, text: str) -> tuple[str, ...]:
     """What kinds of secrets a file holds, each in words. In Python source only string literals are values."""
-    return in_python(text) if name.endswith(".py") else in_text(text)
+    return _in_python(text) if name.endswith(".py") else in_text(text)
 
 
 @lru_cache(maxsize=_KEPT)
-def in_python(text: str) -> tuple[str, ...]:
+def _in_python(text: str) -> tuple[str, ...]:
     """What kinds of secrets a file holds, as Python source if it is."""
     tree = _python(text)
     if tree is None:
