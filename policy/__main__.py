@@ -4,11 +4,14 @@ The engine runs the folder as a program of its own, so the project's root is put
 folder, whose file names must not stand in for other modules.
 """
 
+import gc
 import importlib
 import sys
 from pathlib import Path
 
 from pulumi_policy import PolicyPack
+
+gc.disable()  # the process ends with the run; garbage collection took a tenth of its time
 
 sys.path[0] = str(Path(__file__).resolve().parent.parent)
 

@@ -6,6 +6,7 @@ service is safe only on nodes that hold everything which may run there at once. 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from blueprint.plan.assignment import SYSTEM_CPU, SYSTEM_MEMORY, Demand
@@ -19,21 +20,19 @@ def problems(services: Sequence[Demand], nodes: Sequence[Node], sizes: Mapping[s
 
     Sound, not sharp: a service that passes always finds room; one that is named here might have been lucky.
     """
-    crowd = {pool: [each for each in services if pool in each.pools] for pool in {node.pool for node in nodes}}
-    short = [node for node in nodes if _missing(node, crowd[node.pool], sizes) > 0]
-    unsure = [each for each in services if each.instances > _sure(each, nodes, short)]
+    pools = Counter(node.pool for node in nodes)
+    crowds = {pool: [each for each in services if pool in each.pools] for pool in pools}
+    requested = {pool: _requested(crowd, sizes) for pool, crowd in crowds.items() if crowd}
+    short = [node for node in nodes if node.pool in requested and _missing(node, *requested[node.pool]) > 0]
+    sure = pools - Counter(node.pool for node in short)  # nodes where an instance always finds room
+    unsure = [each for each in services if each.instances > sum(sure[pool] for pool in each.pools)]
     found: list[Problem] = []
     for pool in dict.fromkeys(node.pool for node in short):
         concerned = [each.name for each in unsure if pool in each.pools]
         if concerned:
-            worst = max((node for node in short if node.pool == pool), key=lambda n: _missing(n, crowd[pool], sizes))
-            found.append(_problem(worst, crowd[pool], sizes, concerned))
+            shortest = max((n for n in short if n.pool == pool), key=lambda node: _missing(node, *requested[node.pool]))
+            found.append(_problem(shortest, crowds[pool], sizes, concerned))
     return found
-
-
-def _sure(service: Demand, nodes: Sequence[Node], short: Sequence[Node]) -> int:
-    """Nodes where an instance always finds room."""
-    return sum(node.pool in service.pools for node in nodes) - sum(node.pool in service.pools for node in short)
 
 
 def _requested(crowd: Sequence[Demand], sizes: Mapping[str, Resources]) -> tuple[int, int]:
@@ -42,11 +41,8 @@ def _requested(crowd: Sequence[Demand], sizes: Mapping[str, Resources]) -> tuple
     return cpu, SYSTEM_MEMORY + sum(sizes[each.name].memory_mi for each in crowd)
 
 
-def _missing(node: Node, crowd: Sequence[Demand], sizes: Mapping[str, Resources]) -> float:
+def _missing(node: Node, cpu: int, memory: int) -> float:
     """The larger share of cpu or memory that the node lacks; 0 or less where everything fits."""
-    if not crowd:
-        return 0
-    cpu, memory = _requested(crowd, sizes)
     has = node.allocatable
     return max(cpu / (has.cpu * 1000), memory / (has.memory * 1024)) - 1
 

@@ -5,7 +5,8 @@ topology_layout.py does the same from a Fuel-CCP topology. Both produce a `Layou
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from blueprint.architecture.model import Architecture, Row
@@ -68,19 +69,21 @@ class Layout:
 def by_architecture(settings: Settings, inventory: Sequence[Machine], architecture: Architecture) -> Layout:
     """Machines dealt out to the rows that own nodes, every other row where the architecture admits it."""
     nodes, problems = pools.assign_pools(inventory, architecture, _dedicated(settings, architecture))
-    services = tuple(_service_plan(row, settings, nodes) for row in architecture.rows)
+    sizes = Counter(node.pool for node in nodes)
+    dedicated = [node for node in nodes if node.dedicated_to]
+    services = tuple(_service_plan(row, settings, dedicated, sizes) for row in architecture.rows)
     return Layout(nodes, services, tuple(problems))
 
 
 def service_plan(
-    row: Row, settings: Settings, nodes: Sequence[Node], usable: tuple[str, ...], instances: int
+    row: Row, settings: Settings, dedicated: Sequence[Node], usable: tuple[str, ...], instances: int
 ) -> ServicePlan:
-    """A row with its pools and count in this stack."""
+    """A row with its pools and count in this stack. `dedicated`: all nodes that are dedicated to a row."""
     return ServicePlan(
         name=row.service,
         row=row.row,
         instances=0 if row.replaced_by else instances,
-        dedicated_nodes=sum(node.dedicated_to == row.service for node in nodes),
+        dedicated_nodes=sum(node.dedicated_to == row.service for node in dedicated),
         shareable=row.shareable,
         load_balancer=row.load_balancer,
         pools=usable,
@@ -102,12 +105,12 @@ def _dedicated(settings: Settings, architecture: Architecture) -> dict[str, int]
     return {row.service: max(row.dedicated_nodes, _instances(row, settings)) for row in architecture.owners}
 
 
-def _service_plan(row: Row, settings: Settings, nodes: Sequence[Node]) -> ServicePlan:
-    there = {node.pool for node in nodes}
+def _service_plan(row: Row, settings: Settings, dedicated: Sequence[Node], sizes: Mapping[str, int]) -> ServicePlan:
+    """`sizes`: how many nodes each pool has."""
     runs_on = row.runs_on
-    if row.monitoring and not row.owner and MONITORING_POOL in there:
+    if row.monitoring and not row.owner and MONITORING_POOL in sizes:
         runs_on = (MONITORING_POOL,)
     # Surplus pools count only where the stack has such nodes; a home stays, so that what is missing is said of it.
-    usable = tuple(pool for pool in runs_on if pool in there) or runs_on[:1]
-    instances = sum(node.pool in usable for node in nodes) if row.everywhere else _instances(row, settings)
-    return service_plan(row, settings, nodes, usable, instances)
+    usable = tuple(pool for pool in runs_on if pool in sizes) or runs_on[:1]
+    instances = sum(sizes.get(pool, 0) for pool in usable) if row.everywhere else _instances(row, settings)
+    return service_plan(row, settings, dedicated, usable, instances)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network
 from itertools import combinations
 
@@ -11,6 +12,7 @@ from blueprint.stackfile.settings import Networks, Settings
 
 POD_ADDRESSES = 256
 """Of each node: kubeadm gives every node a /24 of the pod network (kube-controller-manager, --node-cidr-mask-size)."""
+_THIS_NETWORK = IPv4Network("0.0.0.0/8")
 _SERVICES = range(12, 25)
 """Prefix lengths of the service network. The API server takes at most 2^20 addresses; Quorate's services need 100."""
 
@@ -84,7 +86,14 @@ def _ends(network: IPv4Network) -> tuple[IPv4Address, IPv4Address]:
 
 
 def _unusable(address: IPv4Address) -> str:
-    if address.is_unspecified or address in IPv4Network("0.0.0.0/8"):
+    return _unusable_block(int(address) >> 16)
+
+
+@lru_cache(maxsize=256)
+def _unusable_block(block: int) -> str:
+    """The first two octets decide: every network that no machine can be in has a prefix of /16 or shorter."""
+    address = IPv4Address(block << 16)
+    if address in _THIS_NETWORK:
         return "stands for no host"
     if address.is_loopback:
         return "is a loopback address"

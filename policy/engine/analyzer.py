@@ -1,9 +1,11 @@
-"""How the pack answers the engine: the SDK's server, with three overridden methods.
+"""How the pack answers the engine: the SDK's server, with four overridden methods.
 
 1. `ConfigureStack` hands over the stack's configuration, which the SDK drops. The profile in it decides, before the
    engine asks for the policies, whether they are mandatory (docs/adr/0003-policy-enforcement.md).
 2. `AnalyzeStack` reads the resources once for all rules. The SDK would decode every resource again for each policy.
 3. `Analyze`, called for every resource, returns nothing in a preview: all policies evaluate the whole stack.
+4. `GetAnalyzerInfo` says that each policy is one of the stack, which the SDK omits. Otherwise the engine reports for
+   each resource, twice, that each policy passed.
 
 `Remediate` is not served, since no policy changes a resource. The engine then asks, and goes on, in half the time.
 
@@ -65,6 +67,13 @@ class Analyzer(sdk._PolicyAnalyzerServicer):  # pyright: ignore[reportPrivateUsa
         """Keeps the engine's address."""
         self._engine = request.engine_address
         return messages.AnalyzerHandshakeResponse()
+
+    def GetAnalyzerInfo(self, _request: object, _context: grpc.ServicerContext) -> messages.AnalyzerInfo:
+        """The SDK's description of the policies, with the type of each."""
+        info = super().GetAnalyzerInfo(_request, _context)  # pyright: ignore[reportUnknownMemberType]
+        for each in info.policies:
+            each.policy_type = messages.POLICY_TYPE_STACK
+        return info
 
     def ConfigureStack(
         self, request: messages.AnalyzerStackConfigureRequest, context: grpc.ServicerContext

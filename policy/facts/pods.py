@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 import image_reference
 from policy.facts.kubernetes.node import MACHINE_TYPES
@@ -59,8 +60,13 @@ def are_members(facts: Facts, each: Pods) -> bool:
     return each.workload.is_long_running and is_quorum(facts, group_of(facts, each.workload))
 
 
-def pods(facts: Facts) -> Iterator[Pods]:
+@lru_cache(maxsize=2)  # a comparison has two sides
+def pods(facts: Facts) -> tuple[Pods, ...]:
     """Everything that puts pods on nodes, static pods of machines with it."""
+    return tuple(_pods(facts))
+
+
+def _pods(facts: Facts) -> Iterator[Pods]:
     for workload in facts.workloads:
         yield Pods(
             workload.resource, workload.title, workload.resource.name, workload.namespace, workload.pod, workload

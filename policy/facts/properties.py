@@ -55,11 +55,12 @@ class Properties:
 
     def at(self, *keys: str) -> Properties:
         """The value below these keys."""
-        value, path = self._value, self._path
+        value: Any = self._value  # not cast(): it is a call, and rules ask tens of thousands of times
+        path = self._path
         for key in keys:
-            if value.__class__ is not dict:  # a rule asks thousands of times: nothing is made for a plain mapping
+            if value.__class__ is not dict:  # nothing is made for a plain mapping
                 value = Properties(value, self._resource, path)._mapping()
-            value = cast("dict[str, object]", value).get(key)
+            value = value.get(key)
             path = f"{path}.{key}" if path else key
         return Properties(value, self._resource, path)
 

@@ -47,21 +47,22 @@ def eligible(workload: Workload, groups: Iterable[Sequence[Node]], volumes: Volu
             and all(_any_selects(claim, node) for claim in volumes)
         )
 
-    terms = [*(workload.node_terms or ()), *(term for claim in volumes for term in claim)]
-    return tuple(chain.from_iterable(_admitting(admits, group, terms, workload.node_selector) for group in groups))
+    asked = ((NodeTerm(workload.node_selector, Selector()),), workload.node_terms or (), *volumes)
+    return tuple(chain.from_iterable(_admitting(admits, group, asked) for group in groups))
 
 
-def _admitting(
-    admits: Callable[[Node], bool], group: Sequence[Node], terms: Sequence[NodeTerm], selector: Selector
-) -> Iterable[Node]:
+def _admitting(admits: Callable[[Node], bool], group: Sequence[Node], asked: VolumeTerms) -> Iterable[Node]:
     """The nodes of a group that are admitted, asking once for those in which these terms find no difference.
 
-    A thousand computes are one evaluation, or one for each rack if a term asks for the rack.
+    A thousand computes are one evaluation, or one for each rack if a term asks for the rack. `asked`: of each inner
+    sequence, a node must meet one term.
     """
-    asked = (selector, *(term.labels for term in terms))
-    keys = {requirement.key for each in asked for requirement in each.requirements} & {HOSTNAME, *group[0].own_labels}
+    terms = [term for alternatives in asked for term in alternatives]
+    keys = {requirement.key for term in terms for requirement in term.labels.requirements}
+    keys &= {HOSTNAME, *group[0].own_labels}
     if HOSTNAME in keys or any(term.fields.requirements for term in terms):
-        return filter(admits, group)
+        hosts = _hosts(asked)
+        return (each for each in group if (hosts is None or _host(each) in hosts) and admits(each))
     found: dict[tuple[str, ...], bool] = {}
 
     def admitted(node: Node) -> bool:
@@ -73,6 +74,25 @@ def _admitting(
     if keys:
         return filter(admitted, group)
     return group if admits(group[0]) else ()
+
+
+def _hosts(asked: VolumeTerms) -> frozenset[str] | None:
+    """Hostnames that one inner sequence of terms is limited to, as for a volume on a local disk; None without one."""
+    for alternatives in asked:
+        named = [_hostnames(term.labels) for term in alternatives]
+        if named and all(named):
+            return frozenset(chain.from_iterable(named))
+    return None
+
+
+def _hostnames(selector: Selector) -> frozenset[str]:
+    """Hostnames that the selector lists; empty if it admits others."""
+    listed = (each.values for each in selector.requirements if (each.key, each.operator) == (HOSTNAME, "In"))
+    return frozenset(chain.from_iterable(listed))
+
+
+def _host(node: Node) -> str:
+    return node.own_labels.get(HOSTNAME, node.name)
 
 
 def attracts(workload: Workload, node: Node) -> bool:
