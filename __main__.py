@@ -1,4 +1,4 @@
-"""The program: settings, a plan, a cloud. Everything else is elsewhere, under the name of what it is."""
+"""The Pulumi program: loads the settings, computes the plan and registers the cloud's resources."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from components.cloud import Cloud, CloudArgs
 from components.target.render import Render
 
 SHOWN = 32
-"""The language host's code for an end that the user has been told the reason of: no traceback, no second message."""
+"""Exit code that tells Pulumi's language host that the error is already reported: it prints no traceback."""
 
 
 ROOT_SECRET_MISSING = Problem(
@@ -29,13 +29,13 @@ ROOT_SECRET_MISSING = Problem(
 
 
 def _dropped(*_: object, **__: object) -> None:
-    """Replaces the SDK's debug messages: it waits for the engine after each, which took a quarter of a preview."""
+    """Drops the SDK's debug messages. The SDK waits for the engine after each, which took a quarter of a preview."""
 
 
 def main() -> None:
     """Builds the stack that the engine has set up."""
     pulumi.log.debug = _dropped
-    gc.disable()  # it ends when all is registered; looking for garbage on the way took a fifth of its time
+    gc.disable()  # the program ends when all is registered; garbage collection took a fifth of its time
     stack = pulumi.get_stack()
     plan = planner.plan(loader.from_pulumi(runtime.get_config_env(), runtime.get_config_secret_keys_env()))
     plan.write(Path(target.directory(stack)) / "plan.json")

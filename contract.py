@@ -1,7 +1,7 @@
 """Names that the program, the policy pack, the audit and the proof share: type tokens, labels, annotations, taints.
 
-A leaf: it imports nothing, and every other module may import it. A name is spelled here and nowhere else, so that a
-program and the rules that evaluate it cannot drift apart.
+This module imports nothing, and every other module may import it. Each name is defined only here, so that the program
+and the rules that evaluate it always use the same one.
 """
 
 # Type tokens, `package:module:Name`. A token is part of every URN below it: changing one replaces resources.
@@ -18,10 +18,10 @@ PROCESS = "quorate:openstack:Process"
 MACHINE = "quorate:machine:Machine"
 MACHINE_POOL = "quorate:machine:MachinePool"
 TREE = "pulumi-python:dynamic/quorate:Tree"
-"""Files of machines that are rendered: a dynamic resource, whose token the engine prefixes."""
+"""Rendered files of machines: a dynamic resource, whose token gets a prefix from the SDK."""
 
 STACK_NAME = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}"
-"""The pattern of a stack's name, matched in full. No name begins with a dot: those are Quorate's own under build/."""
+"""The full pattern of a stack's name. Names with a leading dot are excluded: Quorate uses them under build/."""
 
 # Labels of nodes.
 SERVER = "quorate.io/server"
@@ -36,7 +36,7 @@ CONTROL_PLANE_NODE = "openstack-control-plane"
 
 # Taints of nodes.
 DEDICATED = "quorate.io/dedicated"
-"""Keeps every pod off a pool's nodes but those that the pool admits; its value is the pool."""
+"""Repels every pod from a pool's nodes except those that the pool admits; the value is the pool's name."""
 CONTROL_PLANE_TAINT = "node-role.kubernetes.io/control-plane"
 
 # Labels of pods and of everything that belongs to a workload.
@@ -47,15 +47,15 @@ MANAGED_BY = "app.kubernetes.io/managed-by"
 
 # Annotations of workloads.
 ROW = "quorate.io/row"
-"""The row of the reference architecture that the workload stands for, as the table writes it."""
+"""The row of the reference architecture that the workload implements, as written in the table."""
 COMPANION_OF = "quorate.io/companion-of"
-"""The row that the workload accompanies without counting as one of its instances, as the table writes it."""
+"""The row that the workload accompanies without counting as one of its instances, as written in the table."""
 REPLACES = "quorate.io/replaces"
-"""Retired rows whose work this workload does."""
+"""Retired rows that this workload replaces."""
 CONFIG = "quorate.io/config"
-"""A digest of the pod's configuration without secrets, so that a change of it rolls the pods."""
+"""A digest of the pod's configuration without secrets, so that a change triggers a rolling update."""
 SECRET_GENERATIONS = "quorate.io/secret-generations"  # noqa: S105 - a key, not a value
-"""How often each secret of the pod was replaced, so that a new one rolls the pods; nothing derived from the secret."""
+"""The generation of each secret of the pod, so that replacing a secret triggers a rolling update; no secret data."""
 
 # Pools of nodes that no service owns; every other pool has the name of the service that owns it.
 MASTER_POOL, COMPUTE_POOL, STORAGE_POOL = "master", "compute", "storage"

@@ -1,1 +1,1 @@
-"""The audit: what the rules said, out of the engine's own events of a real preview, as documents."""
+"""The audit: writes the verdicts of all rules as documents, from the engine's events of a preview."""

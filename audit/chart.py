@@ -44,13 +44,13 @@ class Chart:
     quorums: tuple[str, ...]
     """Kinds of quorum on the map."""
     majorities: tuple[str, ...]
-    """Sentences: the server whose failure costs a quorum its majority."""
+    """A sentence for each server whose failure costs a quorum its majority."""
     restarted: tuple[str, ...]
-    """Workloads that one server's failure can leave without an instance, until one starts on another node."""
+    """Services that one server's failure can leave without an instance until one starts on another node."""
     stranded: tuple[str, ...]
-    """The same for workloads without another eligible node."""
+    """Services that one server's failure can leave without an instance and without enough eligible nodes."""
     homeless: tuple[str, ...]
-    """Nodes that can run members of quorums and whose server is unknown."""
+    """Nodes without a server label that are eligible for quorum members."""
     unplaced: tuple[str, ...]
     """Workloads without a position on the map."""
 
@@ -118,7 +118,7 @@ class _Drawing:
                     yield f"without {server}, {kept}; a majority is {loss.needs}"
 
     def outages(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Workloads that one server's failure can stop: those with other eligible nodes, and those without."""
+        """Services that one server's failure can stop: those that fit on other eligible nodes, and the others."""
         found: dict[int, list[bool]] = defaultdict(list)
         for loss in (each for lost in self._lost.values() for each in lost):
             if not self._placement.placed[loss.placed].quorum and not loss.stands:
@@ -128,7 +128,7 @@ class _Drawing:
         return tuple(restarted), tuple(sorted(set(names.values()) - set(restarted)))
 
     def homeless(self) -> list[str]:
-        """Nodes without a server label that a quorum can use: the effect of their failure is unknown."""
+        """Nodes without a server label that are eligible for quorum members. The effect of their failure is unknown."""
         used = {node for placed in self._placement.placed if placed.quorum for node in placed.nodes}
         return [self._placement.nodes[node].name for node in sorted(used) if not self._placement.nodes[node].server]
 

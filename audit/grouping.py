@@ -1,4 +1,4 @@
-"""Groups findings of one cause, so that a view shows the cause once, with all resources that it affects."""
+"""Groups findings with the same cause, so that a view shows the cause once, with all affected resources."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from policy.rule import SUBJECTS_UNKNOWN
 from policy.wording import join_names
 
 MOST = 12
-"""Resources that a group names; findings.json has all of them."""
+"""Maximum number of resources that a group lists; findings.json has all of them."""
 
 
 @dataclass(frozen=True)
 class Group:
-    """Findings of one rule that differ only in their resource, or all that one cause keeps from being evaluated."""
+    """Findings of one rule that differ only in their resource, or findings not evaluated for the same reason."""
 
     findings: tuple[Finding, ...]
     """At least one."""
 
     @property
     def first(self) -> Finding:
-        """A finding that stands for all of them in everything but its resource and its message."""
+        """The first finding. The others differ only in resource, message and, if not evaluated, in the rule."""
         return self.findings[0]
 
     @property
     def rules(self) -> tuple[str, ...]:
-        """Ids of the rules: several only if they are not evaluated."""
+        """Ids of the rules. Only a group of findings that were not evaluated can have several."""
         return tuple(dict.fromkeys(each.rule for each in self.findings))
 
     @property
@@ -37,7 +37,7 @@ class Group:
 
     @property
     def count(self) -> int:
-        """How many resources it affects."""
+        """Number of affected resources."""
         return len({each.resource for each in self.findings})
 
     @property
@@ -52,9 +52,9 @@ class Group:
 
 
 def grouped(findings: Iterable[Finding]) -> list[Group]:
-    """Findings of the same rule, verdict, waiver and text as one group, in the order of their first findings.
+    """Groups findings with the same rule, verdict, waiver and text, in the order of their first findings.
 
-    What is not evaluated for the same reason is one group whatever the rule: an unknown value, a stack without nodes.
+    Findings that were not evaluated for the same reason, such as an unknown value, form one group for all rules.
     """
     groups: dict[object, list[Finding]] = {}
     for finding in findings:

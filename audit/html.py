@@ -30,7 +30,7 @@ from policy.wording import pluralize
 
 PAGE = Path(__file__).resolve().parent / "page"
 SHOWN = 200
-"""Passed resources that a rule lists; findings.json has them all."""
+"""Maximum number of passed resources that a rule lists; findings.json has all of them."""
 
 WORDS = {
     Verdict.FAIL: ("✗", "failed"),
@@ -39,7 +39,7 @@ WORDS = {
     Verdict.PASS: ("✓", "passed"),
     Verdict.NOT_APPLICABLE: ("–", "not applicable"),
 }
-"""A sign and a word for each verdict, so that colour is never the only difference."""
+"""A symbol and a word for each verdict, so that verdicts do not differ in colour only."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class RuleView:
     rule: AnyRule
     verdict: Verdict
     others: tuple[Group, ...]
-    """Findings that have not passed."""
+    """All findings that are not passes."""
     passed: tuple[Finding, ...]
     more: int
     """Number of passed resources that the page omits."""
@@ -119,4 +119,4 @@ def _embedded(data: dict[str, Any] | None) -> Markup:
     text = json.dumps(data, ensure_ascii=True, separators=(",", ":"))
     for char in "<>&":
         text = text.replace(char, f"\\u{ord(char):04x}")
-    return Markup(text)  # noqa: S704 - it has no character with a meaning in HTML
+    return Markup(text)  # noqa: S704 - it contains no special characters of HTML

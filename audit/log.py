@@ -1,7 +1,7 @@
 """Reads the event log of a preview: the result of every rule, and whether the log supports an audit.
 
-A log that is empty or truncated, that belongs to a preview which failed for another reason than a policy, or that has
-no result of the pack supports no audit. Each of these is a problem.
+A log does not support an audit if it is empty or truncated, if its preview failed for another reason than a policy, or
+if it has no result of the pack. Each of these is reported as a problem.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Log:
 
     phase: Phase = field(default_factory=Phase)
     records: dict[str, record.RuleRecord] = field(default_factory=dict[str, record.RuleRecord])
-    """By rule."""
+    """The pack's record of each rule, by rule id."""
     placement: Placement | None = None
     end: record.EndRecord | None = None
     problems: list[str] = field(default_factory=list[str])
@@ -44,7 +44,7 @@ class Log:
 
 
 def read(path: Path) -> Log:
-    """Reads the log at this path. Whatever is wrong with it is in its problems; nothing is raised."""
+    """Reads the log at this path. Never raises; errors are listed in the log's `problems`."""
     log = Log()
     try:
         text = path.read_text(encoding="utf-8")

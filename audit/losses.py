@@ -17,17 +17,17 @@ class Loss:
     """The instances that one workload, or one quorum of several workloads, loses."""
 
     placed: int
-    """Number of the workload in the placement; for a quorum of several workloads, of the first one."""
+    """Index of the workload in the placement; of the first workload if the quorum has several."""
     lost: int
     left: int
     needs: int
-    """Members that make a majority; 1 for a service that is not a quorum."""
+    """The members required for a majority; 1 for a service that is not a quorum."""
     elsewhere: bool
     """Whether the remaining eligible nodes can run all instances under the same scheduling rules."""
 
     @property
     def stands(self) -> bool:
-        """Whether a quorum keeps its majority, or another service an instance."""
+        """Whether the quorum keeps its majority, or the service keeps an instance."""
         return self.left >= self.needs
 
     @property
@@ -37,7 +37,7 @@ class Loss:
 
 
 Losses = Mapping[str, tuple[Loss, ...]]
-"""By server."""
+"""The losses by server."""
 
 
 def of_servers(placement: Placement) -> Losses:

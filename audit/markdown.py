@@ -166,6 +166,6 @@ def _judged(findings: Sequence[Finding]) -> Iterator[str]:
 
 
 def _cell(text: str) -> str:
-    """A text of a rule, in one line and without tags. Its code spans stay."""
+    """A rule's text in one line, with HTML and `|` escaped. Code spans stay."""
     plain = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("|", "\\|")
     return " ".join(plain.split())

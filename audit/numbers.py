@@ -1,4 +1,4 @@
-"""The numbers of a stack with their sources, and each service's row of the table beside what the plan builds.
+"""The numbers of a stack with their sources, and each service's row of the table beside the planned values.
 
 A number comes from a row of the reference architecture, from the stack file, or from the program.
 """
@@ -17,7 +17,7 @@ from policy.facts.placement_map import Placed
 
 @dataclass(frozen=True)
 class Number:
-    """A number as the resources have it, and its source."""
+    """A number from the resources, and the source that decided it."""
 
     what: str
     value: int
@@ -30,12 +30,12 @@ class Number:
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell of a service's row in the table, beside the planned value."""
+    """A value of a service's row in the table, and the planned value."""
 
     table: str
     planned: str
     differs: bool
-    """Whether the table has a value, and another one is planned."""
+    """Whether the table has a value and the plan differs from it."""
 
 
 @dataclass(frozen=True)
@@ -45,11 +45,11 @@ class TableRow:
     service: str
     row: str
     in_table: bool
-    """False for a service that is newer than the table."""
+    """False for a service without a row in the table."""
     cells: tuple[Cell, ...]
     source: str
     replaced_by: str | None
-    """What runs in place of a retired service, whose planned values mean nothing."""
+    """The replacement of a retired service, whose planned values have no meaning; None for any other service."""
 
 
 def numbers(audit: Audit, file: StackFile, plan: PlanFile) -> Iterator[Number]:
@@ -102,7 +102,7 @@ def _table_row(service: PlannedService) -> TableRow:
 
 
 def _text(value: bool | int | None) -> str:
-    """A cell's text; a dash if the table has a dot."""
+    """A cell's text; a dash if the table has no value."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     return "–" if value is None else str(value)

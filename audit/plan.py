@@ -19,10 +19,10 @@ VERSION = 2
 
 @dataclass(frozen=True)
 class Cells:
-    """The four numbers of a service, as its row in the table of source 004 has them or as the plan builds them."""
+    """The four values of a service, from its row in the table of source 004 or from the plan."""
 
     instances: int | None
-    """None in the table: it has no number there."""
+    """None if the table has no number."""
     dedicated: int
     """Nodes on which only this service and those its row admits may run."""
     shareable: bool | None
@@ -45,11 +45,11 @@ class PlannedService:
     source: str
     """The sections that the row cites."""
     replaced_by: str | None = None
-    """What runs in place of a retired service."""
+    """The replacement of a retired service; None for any other service."""
 
     @classmethod
     def from_json(cls, written: dict[str, Any]) -> PlannedService:
-        """A service as plan.json has it. KeyError or TypeError if it is malformed."""
+        """Reads a service of plan.json. Raises KeyError or TypeError if it is malformed."""
         table: dict[str, Any] = written["table"]
         return cls(
             written["name"],

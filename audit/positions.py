@@ -1,6 +1,6 @@
 """Maps a finding to the line of the stack file key that fixes it.
 
-The engine's events contain no positions in a program. The findings of a service are reported at its entry in
+Pulumi's events carry no source positions. The findings of a service are reported at its entry in
 `quorate:services` if there is one, those of a machine at its server, those of a waiver at the waiver, and all others
 at the architecture or at the start of the settings.
 """
@@ -33,7 +33,7 @@ class StackFile:
         except yaml_reader.YamlError:
             entries = ()
         for entry in entries:
-            # Below `config:` the keys carry their namespace; above it none does.
+            # Keys below `config:` include their namespace, unlike other keys.
             key = entry.path.removeprefix("config.")
             self._lines.setdefault(key, entry.line)
             if key.startswith("quorate:servers[") and key.endswith("].name") and entry.text:
@@ -41,7 +41,7 @@ class StackFile:
 
     @classmethod
     def read(cls, path: Path, name: str) -> StackFile:
-        """The file at a path; a file that cannot be read has no keys."""
+        """Reads the file at a path. A file that cannot be read has no keys."""
         try:
             return cls(name, text_file.read(path))
         except text_file.UnreadableError:
@@ -52,7 +52,7 @@ class StackFile:
         return self._lines.get(key)
 
     def key_of(self, finding: Finding, placement: Placement | None) -> str:
-        """The key to change for a finding."""
+        """The stack file key that fixes a finding."""
         return next(key for key in self._keys(finding, placement) if key in self._lines or key == _FALLBACKS[-1])
 
     def _keys(self, finding: Finding, placement: Placement | None) -> Iterator[str]:

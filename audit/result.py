@@ -17,7 +17,7 @@ from policy.findings import Enforcement, Finding, Severity, Verdict, Waiver
 from policy.rule import AnyRule
 
 VERSION = 3
-"""Version of findings.json. It rises with every change that can break a reader."""
+"""Version of findings.json. It rises with every incompatible change."""
 
 _UNDECIDED = "not evaluated: "
 _WAIVED = "waived until "
@@ -87,7 +87,7 @@ class Audit:
         return total(self.coverage)
 
     def to_json(self) -> dict[str, Any]:
-        """As findings.json has it (schemas/findings.schema.json)."""
+        """The audit in the format of findings.json (schemas/findings.schema.json)."""
         return {
             "version": VERSION,
             "stack": self.stack,
@@ -114,7 +114,7 @@ class Audit:
 
 
 def _rank(verdict: Verdict, severity: Severity) -> tuple[int, int]:
-    """Severity orders what needs attention; passed and inapplicable rules keep the order of the catalogue."""
+    """Sort key: by verdict, then by severity. Passed and inapplicable rules keep the order of the catalogue."""
     return _ORDER.index(verdict), severity.rank if verdict.reported else 0
 
 
@@ -179,7 +179,7 @@ def _finding_line(message: str) -> str:
 
 
 def _contradictions(log: Log) -> Iterator[str]:
-    """Differences between the engine's events and the pack's record: neither is reliable then."""
+    """Differences between the engine's events and the pack's record, which make the audit unreliable."""
     reported = Counter(violation.rule for violation in log.violations)
     for rule in sorted(reported.keys() - BY_ID.keys()):
         yield f"the engine reports a rule that is not in this pack: {rule}"

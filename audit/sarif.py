@@ -21,11 +21,11 @@ SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sar
 
 _LEVEL = {Severity.CRITICAL: "error", Severity.HIGH: "error", Severity.MEDIUM: "warning", Severity.LOW: "note"}
 _SCORE = {Severity.CRITICAL: "9.5", Severity.HIGH: "8.0", Severity.MEDIUM: "5.5", Severity.LOW: "2.0"}
-"""The middle of the range that code scanning shows as critical, high, medium or low."""
+"""The middle of the score range that code scanning shows as this severity."""
 
 
 def write(audit: Audit, file: StackFile, pages: str = "") -> dict[str, Any]:
-    """The log as plain data. `pages` is the address of the repository's files, with a slash at the end, or empty."""
+    """Returns the SARIF log. `pages`: the URL of the repository's files, with a slash at the end, or empty."""
     run = {
         "tool": {"driver": _driver(audit, pages)},
         "automationDetails": {"id": f"quorate/{audit.stack}/"},

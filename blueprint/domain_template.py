@@ -1,7 +1,7 @@
-"""A user's own libvirt domain template (`quorate:template`): its places, and whether it can be used at all.
+"""A user's own libvirt domain template (`quorate:template`): its placeholders, and checks that it is usable.
 
-Fuel's rules hold (source 000, Data model impact): a value that the template does not use changes nothing, and a place
-without a value is left empty. So an unknown place is not an error.
+Fuel's rules apply (source 000, Data model impact): a value that the template does not use is ignored, and a placeholder
+without a value is replaced by nothing. So an unknown placeholder is not an error.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from blueprint.problems import Problem, quoted
 from files import text_file
 
 PLACE = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]{0,99})\}")
-"""A place for a value, such as {ram}."""
+"""A placeholder for a value, such as {ram}."""
 
 KEY = "quorate:template"
 LARGEST = 256 * 1024
@@ -22,7 +22,7 @@ LARGEST = 256 * 1024
 
 
 def problems(path: str | None) -> list[Problem]:
-    """Returns why the file cannot serve as a domain template; nothing for a usable file, or where none is named."""
+    """Returns why the file cannot serve as a domain template; nothing if it is usable or `path` is None."""
     if path is None:
         return []
     try:

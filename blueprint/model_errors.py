@@ -1,4 +1,4 @@
-"""pydantic's errors as a file's reader needs them: what was expected, and what is left without the broken parts."""
+"""Helpers for pydantic's errors: the expected value in words, and the input without its invalid parts."""
 
 from __future__ import annotations
 
@@ -35,21 +35,21 @@ EXPECTED = {
     "string_pattern_mismatch": "text like {pattern}",
     "literal_error": "{expected}",
 }
-"""What to write instead, by pydantic's type of error; places are the error's own context."""
+"""What to write instead, by pydantic's error type; the error's context fills the {placeholders}."""
 
 
 def expected(error: ErrorDetails) -> str:
-    """What to write instead of what the error is about."""
+    """Returns what to write instead of the rejected value."""
     return EXPECTED.get(error["type"], error["msg"]).format(**error.get("ctx", {}))
 
 
 def location(error: ErrorDetails) -> tuple[int | str, ...]:
-    """Where the error is, by keys and numbers; a dictionary's wrong key is marked by pydantic, not by the file."""
+    """Returns the error's path of keys and indexes, without pydantic's marker for an invalid key of a dictionary."""
     return tuple(part for part in error["loc"] if part != "[key]")
 
 
 def without_broken(raw: Mapping[str, Any], errors: Sequence[ErrorDetails]) -> dict[str, Any]:
-    """`raw` less what the errors point at: the list item or the key they lie in."""
+    """Returns `raw` without the list items or top-level keys that contain an error."""
     rest: dict[str, Any] = copy.deepcopy(dict(raw))
     items: dict[str, set[int]] = {}
     for error in errors:

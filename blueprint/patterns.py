@@ -1,7 +1,7 @@
 """Names that stand for many: `cmp[0001-1000]`, `ctl[01-03,07]`, `r[1-2]s[1-4]`.
 
-Width is kept as written (`[001-100]` gives 001, 002, …). Several brackets give every combination, the last one
-turning fastest. Names of servers have one bracket at most: the number in it decides address and rack.
+Numbers keep the width as written (`[001-100]` gives 001, 002, …). Several brackets give every combination, the last
+bracket varying fastest. Server names have at most one bracket: its number determines address and rack.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _DIGITS = re.compile(r"[0-9]+")
 _NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 
 LARGEST = 10_000
-"""Names that one pattern may give: ten times the largest reference architecture, against a slip of the finger."""
+"""Most names of one pattern, to catch typing errors: ten times the largest reference architecture."""
 _MOST_BRACKETS = 4
 
 
 def expand(pattern: str) -> list[str]:
-    """Every name of a pattern, in order. Raises ValueError that says what is wrong and what to write."""
+    """Returns every name of a pattern, in order. Raises ValueError with what is wrong and what to write."""
     parts = _BRACKET.split(pattern)
     literals, bodies = parts[::2], parts[1::2]
     if any("[" in text or "]" in text for text in literals):
@@ -42,9 +42,9 @@ def expand(pattern: str) -> list[str]:
 
 
 def expand_numbered(pattern: str) -> dict[str, int | None]:
-    """Every name of a pattern with the number in its bracket; None for a name that is written whole.
+    """Maps each name of a pattern to the number from its bracket, or to None if it has no bracket.
 
-    Raises ValueError as `expand` does, and for several brackets: two numbers cannot decide one address.
+    Raises ValueError as `expand` does, for more than one bracket, and for a name that repeats.
     """
     names = expand(pattern)
     bodies = _BRACKET.findall(pattern)
@@ -62,7 +62,7 @@ def expand_numbered(pattern: str) -> dict[str, int | None]:
 
 
 def narrow(pattern: str, names: Sequence[str]) -> str:
-    """The pattern of some names of a pattern with one bracket, such as `ctl[01-02,07]` for three of `ctl[01-09]`."""
+    """Returns the pattern of some names of a one-bracket pattern, such as `ctl[01-02,07]` for three of `ctl[01-09]`."""
     if len(names) == 1:
         return names[0]
     before, _, after = _BRACKET.split(pattern)
@@ -78,13 +78,13 @@ def narrow(pattern: str, names: Sequence[str]) -> str:
 
 
 def number_in(name: str) -> int | None:
-    """The last number in a name, None where there is no digit: 3 for `ctl03`."""
+    """Returns the last number in a name, such as 3 for `ctl03`, or None if the name has no digit."""
     found = _DIGITS.findall(name)
     return int(found[-1]) if found else None
 
 
 def check_name(name: str) -> None:
-    """Kubernetes takes a node's name as a DNS label. Raises ValueError for any other name."""
+    """Raises ValueError for a name that is not a DNS label, as Kubernetes requires of a node's name."""
     if not _NAME.fullmatch(name):
         raise ValueError(
             f"{quoted(name)}{look_alike(name)} cannot name a node; write lower-case letters, digits and '-', 63 at "

@@ -13,10 +13,10 @@ import clear_text
 from files.quoting import single_line
 
 _LONGEST = {"key": 300, "message": 1000}
-"""Characters that are shown of a key and of a message: a file may hold keys of any length."""
+"""Most characters printed of a key and of a message, since both may contain text of any length from a file."""
 _CREDENTIALS = re.compile(r":[^\s/@]{1,200}@(?!sha256:)")
 _SAME = 3
-"""So many problems of one kind are shown one by one; of more, the first is shown with their count."""
+"""Up to this many problems of one kind are listed; of more, only the first is shown, with their count."""
 _VARYING = re.compile(r"'[^']*'|\([^)]*\)|[0-9]+")
 
 
@@ -40,7 +40,7 @@ class InvalidStackError(Exception):
 
 
 def collapsed(problems: Sequence[Problem]) -> tuple[Problem, ...]:
-    """One problem for many that differ in numbers and quoted names only, such as one fault of 144 servers."""
+    """Merges problems that differ only in numbers and quoted names, such as the same error of 144 servers."""
     kinds: dict[tuple[str, str], list[Problem]] = {}
     for problem in problems:
         kind = _VARYING.sub("#", problem.key), _VARYING.sub("#", problem.message)
@@ -55,7 +55,7 @@ def collapsed(problems: Sequence[Problem]) -> tuple[Problem, ...]:
 
 
 def shown(value: object) -> str:
-    """A value for a message, in the words of a reader of YAML."""
+    """Formats a value for a message, in YAML's terms."""
     if isinstance(value, str):
         return quoted(value)
     if value is None or isinstance(value, bool):
@@ -67,7 +67,7 @@ def shown(value: object) -> str:
 
 
 def quoted(text: str) -> str:
-    """A value for a message: in quotes, cut, without control characters, and never one that looks like a secret."""
+    """Quotes a value for a message: shortened, without control characters; a value like a secret is not repeated."""
     start = text[:1000]
     if _CREDENTIALS.search(start) or clear_text.in_text(start):
         return "a value that holds a secret"

@@ -11,7 +11,7 @@ Text = Annotated[str, StringConstraints(min_length=1)]
 
 
 class Facts(BaseModel):
-    """Data that comes with Quorate or in its form: no unknown key, no silent conversion, no change after reading."""
+    """Base of data read from files: unknown keys are refused, values are not converted, and objects are immutable."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 

@@ -1,4 +1,4 @@
-"""Reads a YAML file that a person wrote: one document, a mapping, no key twice, nothing that YAML reads otherwise."""
+"""Reads a hand-written YAML file: one document, a mapping, without duplicate keys and misleading values."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _MOST_TRAPS = 100
 
 
 def read(path: Path, form: str, dates: Collection[str] = ()) -> dict[str, Any]:
-    """The mapping that the file holds. Raises InvalidStackError with every reason why it cannot be used.
+    """Returns the file's mapping. Raises InvalidStackError with every reason why the file cannot be used.
 
-    `form` completes the advice "write …". `dates`: keys whose value is a date.
+    `form`: the expected file, for the advice "write …". `dates`: keys whose value is a date.
     """
     try:
         text = text_file.read(path)
@@ -35,7 +35,7 @@ def read(path: Path, form: str, dates: Collection[str] = ()) -> dict[str, Any]:
 
 
 def _misleading(text: str, document: yaml_reader.Document, dates: Collection[str]) -> list[str]:
-    """What the file says otherwise than it seems to."""
+    """Returns errors for text that YAML reads differently than it looks: hidden characters, traps, duplicate keys."""
     hidden = list(yaml_traps.hidden_characters(text))
     if hidden or document.node is None:
         return hidden

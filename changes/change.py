@@ -1,4 +1,4 @@
-"""The model of one change."""
+"""The model of a change between two previews."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ class Level(StrEnum):
 
     PLAIN = "plain"
     RISKY = "risky"
-    """It stops a member of a quorum for a time, or cannot be undone."""
+    """The change stops a quorum member temporarily, or cannot be undone."""
     FORBIDDEN = "forbidden"
-    """No order of steps is safe: a majority or data would be lost."""
+    """No order of steps is safe: the change loses a majority or data."""
 
 
 class Phase(IntEnum):
-    """The position of a change among all changes."""
+    """The phases of the work, in order."""
 
     PREPARE = 1
     ADD = 2
@@ -91,16 +91,16 @@ class Change:
     resources: tuple[str, ...]
     """URNs of the resources; of a removed resource, its URN before the change."""
     steps: tuple[str, ...] = ()
-    """In order."""
+    """The steps, in order."""
     checks: tuple[str, ...] = ()
-    """What must hold before the change begins: each quorum concerned has all its members."""
+    """Preconditions of the change: all members of each affected quorum are up."""
     risk: str = ""
     level: Level = Level.PLAIN
     row: str = ""
-    """The row of the reference architecture that sets a count, with its value and source."""
+    """For a changed count, the row of the reference architecture that sets it, with value and source."""
 
     def to_json(self) -> dict[str, Any]:
-        """As changes.json has it (schemas/changes.schema.json)."""
+        """The change in the format of changes.json (schemas/changes.schema.json)."""
         return {
             "kind": self.kind,
             "phase": self.phase.name.lower(),

@@ -19,8 +19,8 @@ Teller = Callable[[Side, Side], Iterator[Change]]
 def changes(before: Iterable[Resource], after: Iterable[Resource]) -> list[Change]:
     """Returns all differences, in the order in which they must happen.
 
-    Every resource that differs is in one of the changes. If a value is unknown or malformed, a
-    separate change reports that, and its resources are listed like all others.
+    Every resource that differs is in one of the changes. An unknown or malformed value is reported as a change of its
+    own, and the affected resources are listed among the remaining differences.
     """
     one, other = (Side(Facts(sorted(side, key=lambda each: each.urn))) for side in (before, after))
     found: list[Change] = []

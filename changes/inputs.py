@@ -1,8 +1,8 @@
 """Reads the resources of a preview from the engine's events.
 
-A preview renders no tree, and updates of both sides would need two states and three times as long. The events contain
-every resource with its inputs after the provider's check, including hand-written resources. The engine has replaced
-every secret value by `[secret]`.
+A preview renders no files, and updating both sides would need two states and take three times as long. The events
+contain every resource with its inputs after the provider's check, including hand-written resources. The engine has
+replaced every secret value by `[secret]`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Changes of machines: added, removed, renamed, moved, resized, with other disks, labels, taints or files."""
+"""Changes of machines: added, removed, renamed, moved or resized, or changed disks, labels, taints or files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PLACES = frozenset({SERVER, POOL})
 _OF_THE_NODE = frozenset(
     {"root/etc/quorate/node.yaml", "root/etc/kubernetes/patches/kubeletconfiguration.yaml", "definition/domain.xml"}
 )
-"""Files that repeat the machine's own properties."""
+"""Files that only repeat properties of the machine."""
 
 
 @dataclass(frozen=True)
@@ -178,7 +178,7 @@ def _mark(what: str, key: str, old: str | None, new: str | None) -> str:
 
 
 def _other_files(one: Machine, other: Machine) -> list[str]:
-    """Files that differ, without those that only repeat another reported difference."""
+    """Paths of the files that differ, without files that only repeat another reported difference."""
     differing = {path for path in one.files.keys() | other.files.keys() if one.files.get(path) != other.files.get(path)}
     told = any(
         (one.pool != other.pool, one.server != other.server, one.size != other.size, one.disks != other.disks)
@@ -208,7 +208,7 @@ def _change(kind: Kind, pool: str, detail: str, those: list[Machine], before: Si
 
 
 def _together(names: list[str], quorums: list[Quorum]) -> str:
-    """The effect of several machines down at the same time on a quorum."""
+    """The effect on a quorum if all or one of these machines are down."""
     for each in quorums:
         if len(each.nodes & set(names)) > each.size - each.majority:
             return f"If all are down at once, {each.title} loses its majority ({each.majority} of {each.size})."
@@ -255,7 +255,7 @@ _WORDINGS: Mapping[Kind, _Wording] = {
 
 
 def _by_pool(side: Side, other: Side, but: set[str]) -> Iterator[tuple[str, list[Machine]]]:
-    """Machines that only one side has."""
+    """Machines of `side` that `other` lacks, by pool, without the names in `but`."""
     pools: dict[str, list[Machine]] = defaultdict(list)
     for name, machine in side.machines.items():
         if name not in other.machines and name not in but:

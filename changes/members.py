@@ -1,8 +1,8 @@
 """Members that join and leave quorums, and whether the change is possible without losing a majority.
 
-Who leaves is computed by policy/facts/membership.py, as for the policy rules on updates, and judged by the same limits:
-a change is forbidden if fewer members than a majority would stay, if two members of one quorum leave at once, or if
-members on two physical hosts leave, of whatever quorums.
+policy/facts/membership.py computes the members that leave. The limits are those of the policy rules on updates: a
+change is forbidden if less than a majority would stay, if two members of one quorum leave at once, or if members on two
+physical hosts leave, counted over all quorums.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from policy.wording import pluralize
 
 
 def quorum_changes(before: Side, after: Side, renamed: Collection[str]) -> Iterator[Change]:
-    """Joining and leaving; `renamed` are keys of quorums that are reported as renamed."""
+    """Changes for members that join or leave. `renamed`: keys of quorums that are reported as renamed."""
     old, new = before.quorums, after.quorums
     found = departures(_states(old), _states(new))
     hosts = hosts_left(found[key] for key in old if key not in renamed)
@@ -37,14 +37,14 @@ def _states(quorums: Mapping[str, Quorum]) -> dict[str, QuorumState]:
 
 
 def _phase(departure: Departure, after: Side) -> Phase:
-    """Members that leave, placed before the change that ends them: a move, a lower count or a removed machine."""
+    """The phase of the change that makes members leave: a move, a removed machine or a lower count."""
     if departure.nodes.keys() & after.machines.keys():
         return Phase.MOVE
     return Phase.REMOVE if departure.nodes else Phase.SHRINK
 
 
 def _joining(quorum: Quorum, now: Quorum) -> int:
-    """Members that join to replace those that leave, or beside them."""
+    """Number of members that join, as replacements or in addition."""
     if not now.workloads:
         return len(now.nodes - quorum.nodes)
     return max(0, now.size - quorum.size)

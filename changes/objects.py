@@ -1,4 +1,4 @@
-"""Changes of resources that are neither machines nor workloads: budgets, configuration, volumes, and others.
+"""Changes of all other resources than machines and workloads: budgets, configuration, volumes and the rest.
 
 Reports every difference that no other module reports, so that none is omitted.
 """
@@ -24,7 +24,7 @@ _FACTS = {
     contract.CALICO: "Calico",
     VirtHost.TYPE: "virt host",
 }
-"""Components with facts that none of their resources has."""
+"""Components with facts that are in none of their child resources."""
 _TOLD_BY_RESOURCES = frozenset({"masters", "vms"})
 _LIBVIRT_DISK = "libvirt:index/volume:Volume"
 _NOT_OURS = ("pulumi:pulumi:", "pulumi:providers:")
@@ -32,7 +32,7 @@ _AREAS = "quorate:"
 
 
 def object_changes(before: Side, after: Side) -> Iterator[Change]:
-    """Facts of components, budgets, configuration and volumes."""
+    """Changes of component facts, budgets, configuration and volumes."""
     yield from _facts(before, after)
     yield from _budgets(before, after)
     volumes: list[str] = []
@@ -49,7 +49,7 @@ def object_changes(before: Side, after: Side) -> Iterator[Change]:
 
 
 def the_rest(before: Side, after: Side, told: Collection[str]) -> Iterator[Change]:
-    """Differences that are in no other change. Components are skipped: their resources are compared."""
+    """Changes of resources that no other change covers (`told`). Components are skipped, but not their children."""
     found: dict[tuple[str, str], list[str]] = defaultdict(list)
     for urn in _differing(before, after):
         resource = after.resources.get(urn) or before.resources[urn]
@@ -178,7 +178,7 @@ def _read_by(workload: Workload) -> set[str]:
 
 
 def _volumes(urns: Iterable[str], before: Side, after: Side) -> Iterator[Change]:
-    """Volumes that change in the same way are one change."""
+    """Changes of volumes. Volumes that change in the same way are one change."""
     alike: dict[tuple[str, str], list[str]] = defaultdict(list)
     for urn in urns:
         old, new = before.plain.get(urn), after.plain.get(urn)
@@ -201,7 +201,7 @@ def _volumes(urns: Iterable[str], before: Side, after: Side) -> Iterator[Change]
 
 
 def _disk(urn: str, before: Side, after: Side) -> Iterator[Change]:
-    """A hand-written libvirt volume. libvirt replaces a volume to change it."""
+    """The change of a hand-written libvirt volume. libvirt replaces a volume to change it."""
     resource = after.resources.get(urn) or before.resources[urn]
     if urn not in before.plain:
         yield Change(Kind.VOLUME_CHANGED, Phase.ADD, f"adds {resource.name}", (urn,))

@@ -21,20 +21,20 @@ from policy.facts.properties import UNKNOWN
 from policy.facts.resource import Resource
 
 Files = dict[str, object]
-"""Contents by path: text, or data that is written as YAML if it differs."""
+"""Contents by path: text, or data that the patch contains as YAML."""
 
 _HIDDEN = ("pulumi:pulumi:", "pulumi:providers:", "quorate:")
 
 
 def patch(before: Iterable[Resource], after: Iterable[Resource]) -> str:
-    """A unified difference of all files, in the order of their paths; empty where the trees are the same."""
+    """A unified diff of all files, in the order of their paths; empty if the trees are equal."""
     old, new = files(before), files(after)
     differing = (path for path in sorted(old.keys() | new.keys()) if old.get(path) != new.get(path))
     return "".join(line for path in differing for line in _difference(path, old.get(path), new.get(path)))
 
 
 def files(resources: Iterable[Resource]) -> Files:
-    """Everything that is rendered, by its path."""
+    """All rendered files and resource properties, by path."""
     by_urn = {each.urn: each for each in resources}
     trees = trees_by_machine(by_urn)
     found: Files = {}
@@ -64,7 +64,7 @@ def _object_path(kind: str, resource: Resource, plain: Mapping[str, Any]) -> str
 
 def _machine(plain: Mapping[str, Any], tree: Mapping[str, Any]) -> Files:
     nodes = list(pool_nodes(plain).values())
-    # A pool's folder is named after its first node: the resource is named after its size, which may be what changes.
+    # A pool's folder is named after its first node, because the resource's name contains the size, which may change.
     folder = f"machines/{nodes[0]['node']} and the rest of its pool" if nodes else f"machines/{plain['node']}"
     found: Files = {f"{folder}/{path}": text for path, text in machine_texts(plain, tree).items()}
     facts = {key: value for key, value in plain.items() if key not in ("files", "steps", "definition", "nodes")}

@@ -1,4 +1,4 @@
-"""One of the two previews: its machines, workloads and quorums, each under a key that is stable across previews.
+"""One of two compared previews: its machines, workloads and quorums, by keys that are the same in both previews.
 
 A machine is identified by its node's name and a workload by kind, namespace and name, because these identify them in
 the cluster. A changed name of a Pulumi resource is reported as a change of its own.
@@ -29,12 +29,12 @@ _ENGINE_S_OWN = frozenset({"__provider", "__internal", "__defaults"})
 
 @dataclass(frozen=True)
 class Machine:
-    """A machine that is a node, with its resource's facts."""
+    """A machine and its node, with the properties of its resource."""
 
     node: Node
     props: Mapping[str, Any]
     tree: Mapping[str, Any]
-    """The properties of its rendered tree; None if the target renders none."""
+    """The properties of its rendered tree; empty if the target renders none."""
 
     @property
     def name(self) -> str:
@@ -66,12 +66,12 @@ class Machine:
 
     @property
     def files(self) -> Mapping[str, str]:
-        """Texts of its files by path, of its steps and of its definition by name; templates where workers are alike."""
+        """Texts of its files, steps and definition, by path. Workers that share a resource have templates."""
         return machine_texts(self.props, self.tree)
 
     @cached_property
     def place(self) -> Mapping[str, str]:
-        """The values that differ within its pool: address, server, rack."""
+        """The machine's own values within its pool: address, server, rack. Empty for a machine outside a pool."""
         return pool_nodes(self.props).get(self.name, {})
 
     @cached_property
@@ -87,7 +87,7 @@ class Machine:
 
 @dataclass(frozen=True)
 class Quorum:
-    """Members that decide by majority, and the nodes that carry them."""
+    """A quorum: its members and their eligible nodes."""
 
     key: str
     """The same in both previews."""
@@ -103,7 +103,7 @@ class Quorum:
 
     @property
     def nodes(self) -> frozenset[str]:
-        """The nodes that may carry its members; there can be more nodes than members."""
+        """The nodes that are eligible for its members; there can be more nodes than members."""
         return frozenset(self.state.nodes)
 
     @property
@@ -149,7 +149,7 @@ class Side:
         found: dict[str, Quorum] = {}
         for number, group in enumerate(groups(self.facts)):
             if group.etcd:
-                # By its position: nearly every stack has one, whatever its component is called.
+                # The key is the position, because most stacks have only one etcd, and its component may be renamed.
                 key, title = f"etcd {number}", "etcd"
             elif any(is_member(self.facts, each) for each in group.workloads):
                 first, *others = group.workloads
@@ -174,7 +174,7 @@ class Side:
         return next((each for each in self.quorums.values() if workload in each.workloads), None)
 
     def quorums_on(self, names: Iterable[str]) -> list[Quorum]:
-        """Quorums that have a member, or may have one, on these nodes."""
+        """Quorums that have, or can have, a member on these nodes."""
         asked = frozenset(names)
         return [each for _, each in sorted(self.quorums.items()) if each.nodes & asked]
 
@@ -192,18 +192,18 @@ def trees_by_machine(urns: Iterable[str]) -> dict[str, str]:
 
 
 def pool_nodes(props: Mapping[str, Any]) -> Mapping[str, Mapping[str, str]]:
-    """The values that differ within a pool of machines, by node; none for a machine of its own."""
+    """The values of each machine in a pool, by node; empty for a machine outside a pool."""
     return _parsed(str(props.get("nodes") or "[]"))
 
 
 @cache
 def _parsed(table: str) -> Mapping[str, Mapping[str, str]]:
-    """Kept, because each machine of a pool looks itself up in the same table."""
+    """Parses the table of a pool. Cached, because every machine of the pool reads the same table."""
     return {each["node"]: each for each in json.loads(table)}
 
 
 def machine_texts(props: Mapping[str, Any], tree: Mapping[str, Any]) -> dict[str, str]:
-    """Texts of a machine's files, steps and definition by their path in its rendered tree."""
+    """Texts of a machine's files, steps and definition, by path in its rendered tree."""
     files = cast("Mapping[str, str]", props.get("files") or {})
     definition = cast("Mapping[str, str]", props.get("definition") or {})
     rendered = cast("Mapping[str, str]", tree.get("files") or {})
@@ -225,7 +225,7 @@ def title_of(workload: Workload) -> str:
 
 
 def object_name(resource: Resource) -> str:
-    """The object's name, or the resource's if the engine generates the object's."""
+    """The object's name; the resource's name if the engine generates the object's name."""
     return resource.props.at("metadata", "name").text(resource.name)
 
 

@@ -13,10 +13,10 @@ from files import quoting
 from policy.wording import pluralize
 
 VERSION = 1
-"""Version of changes.json. It rises with every change that can break a reader."""
+"""Version of changes.json. It rises with every incompatible change."""
 
 MOST = 60_000
-"""Characters of changes.md: GitHub limits comments to 65,536."""
+"""Maximum number of characters in changes.md. GitHub limits comments to 65,536."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Comparison:
 
 
 def to_json(done: Comparison) -> str:
-    """As schemas/changes.schema.json has it."""
+    """Returns changes.json (schemas/changes.schema.json)."""
     document: dict[str, Any] = {
         "version": VERSION,
         "stack": done.stack,
@@ -67,7 +67,7 @@ def to_json(done: Comparison) -> str:
 
 
 def to_text(done: Comparison) -> str:
-    """For the screen: everything, in the order in which it must happen."""
+    """Returns all changes as text for the terminal, in the order in which they must happen."""
     lines = [done.verdict, *(f"note: {note}" for note in done.notes)]
     for title, those in _phases(done.changes):
         lines += ["", title]
@@ -78,7 +78,7 @@ def to_text(done: Comparison) -> str:
 
 
 def to_markdown(done: Comparison, most: int = MOST) -> str:
-    """For a comment: each change in a line, its order and risk folded away. What does not fit is counted."""
+    """Returns the changes as a comment, one line each with collapsed details. Changes that do not fit are counted."""
     names = f"{quoting.code(done.stack)} against {quoting.code(done.base)}"
     head = [f"## Changes of {names}", "", _escaped(done.verdict)]
     head += ["", *(f"- {_escaped(note)}" for note in done.notes)] if done.notes else []
@@ -119,5 +119,5 @@ def _section(change: Change) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Text that is not taken for markup. A change may list many names."""
+    """Escapes text for Markdown. The limit is high, because a change may list many names."""
     return quoting.in_markdown(text, 2000)

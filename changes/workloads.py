@@ -132,7 +132,7 @@ def _counted(old: Workload, new: Workload, after: Side) -> Change:
 
 
 def _row(workload: Workload, after: Side) -> str:
-    """The row that sets the number of instances."""
+    """Text about the row that sets the number of instances; empty without a row."""
     row = after.facts.row(workload)
     if row is None:
         return ""

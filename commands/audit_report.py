@@ -1,4 +1,4 @@
-"""Writes the audit report of a run: `python -m audit`, on the event log of the run."""
+"""Writes the audit report of a run by calling `python -m audit` with the run's event log."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from commands.stack import Stack
 def write(root: Path, stack: Stack, summary: RunSummary, directory: Path | None = None) -> int:
     """Writes the report of a run and returns 0 if its audit passes.
 
-    The default directory is build/<stack>/audit. Only the report there uses plan.json, which is the working tree's.
+    The default directory is build/<stack>/audit. Reports in other directories are for a base commit and do not use
+    build/<stack>/plan.json, which describes the working tree.
     """
     build = Path("build") / stack.name
     out = directory or build / "audit"

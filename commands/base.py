@@ -1,7 +1,7 @@
 """The base of a comparison: the tree of a commit, exported to a temporary directory.
 
-An export rather than a worktree, so that nothing is written into the clone's .git. A killed run leaves the directory
-under build/, and `make clean` removes it.
+The commit is exported instead of checked out as a git worktree, so that nothing is written into the clone's .git. A
+killed run leaves the directory under build/, where `make clean` removes it.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ class Base:
     """A commit to compare with."""
 
     ref: str
-    """As the user wrote it."""
+    """The reference as the user wrote it."""
     commit: str
 
 
 def find(root: Path, ref: str) -> Base:
-    """The commit that a reference names. Raises UserError if the clone does not have it."""
+    """Resolves a reference to a commit. Raises UserError if the clone does not have the commit."""
     if not ref:
         raise UserError("No base is given. Name a commit, a branch or a tag: make diff BASE=origin/main STACK=dev")
     done = _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
@@ -56,7 +56,7 @@ def describe_head(root: Path) -> str:
 
 @contextmanager
 def exported(root: Path, base: Base) -> Generator[Path]:
-    """The base's tree with this clone's Python environment, deleted afterwards."""
+    """Yields a temporary copy of the base's tree, in which .venv links to this clone's Python environment."""
     build = root / "build"
     build.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=DIRECTORY_PREFIX, dir=build) as name:
@@ -70,7 +70,7 @@ def exported(root: Path, base: Base) -> Generator[Path]:
 
 
 def has_other_packages(root: Path, tree: Path) -> bool:
-    """Whether the base pins other packages than those of this clone, which preview it."""
+    """Whether the base's requirements.lock differs from this clone's, whose packages preview the base."""
     name = "requirements.lock"
     return not (tree / name).is_file() or (tree / name).read_bytes() != (root / name).read_bytes()
 

@@ -1,7 +1,7 @@
-"""`quorate bench`: measures planning, previews, the policy pack, unchanged updates and proofs, as ratios of one run.
+"""`quorate bench`: measures planning, previews, the policy pack, unchanged updates and proofs.
 
 Everything runs in temporary states; no stack of the user is touched. The exit code does not depend on the figures,
-because machines differ.
+because they depend on the machine.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from commands import preview_bench, proof_bench
 from toolchain.engine import installed
 
 LARGE, PLANNING = 10_000, 1.0
-"""Computes of the planning benchmark; the goal in seconds of processor time."""
+"""Number of computes in the planning benchmark, and its goal in seconds of processor time."""
 
 
 def bench(root: Path, stacks: Sequence[str] | None, repeat: int, binaries: Path | None) -> int:
-    """Prints one table for previews and updates and one for proofs."""
+    """Prints the planning time, a table for previews and updates, and a table for proofs."""
     seconds = planning(root)
     print(f"planning {LARGE} computes: {seconds:.2f} s of CPU (goal: below {PLANNING:.0f} s)\n", flush=True)
     preview_bench.bench(root, installed(root), stacks or preview_bench.STACKS, repeat)
@@ -31,7 +31,7 @@ def bench(root: Path, stacks: Sequence[str] | None, repeat: int, binaries: Path 
 
 
 def planning(root: Path) -> float:
-    """Seconds of processor time from a stack file with LARGE computes to its plan, the fastest of three."""
+    """Returns the processor time in seconds to plan a stack file with LARGE computes, the fastest of three runs."""
     text = (root / "examples" / "ra1000.yaml").read_text(encoding="utf-8")
     with tempfile.TemporaryDirectory() as directory:
         file = Path(directory) / "large.yaml"
@@ -40,7 +40,7 @@ def planning(root: Path) -> float:
 
 
 def _enlarged(text: str) -> str:
-    """The stack file with LARGE computes, and addresses for them."""
+    """Returns the stack file's text with LARGE computes, and with networks that are large enough for them."""
     for old, new in (
         ("name: cmp[0001-1000]", f"name: cmp[00001-{LARGE}]"),
         ("management: 10.20.0.0/16", "management: 10.16.0.0/12\n    pods: 100.64.0.0/10"),

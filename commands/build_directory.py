@@ -1,8 +1,8 @@
-"""The directories under build/: who made them, and which may be deleted.
+"""Creates and deletes the directories under build/.
 
-`build/<stack>` holds the results of a stack. Quorate's own directories begin with a dot, which no stack's name does.
-Every directory that the commands make carries a marker file, and nothing without one is deleted: a user may keep files
-of their own under build/.
+`build/<stack>` contains the results of a stack. The names of Quorate's other directories begin with a dot, unlike any
+stack's name. The commands put a marker file into every directory that they create, and delete no directory with content
+but without a marker, because users may keep their own files under build/.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ TEXT = "Quorate made this directory. `make clean` and `make destroy` may delete 
 
 
 def of_stack(root: Path, name: str) -> Path:
-    """The directory of a stack's results; makes it if it is missing."""
+    """Returns the directory of a stack's results; creates it if it is missing."""
     return make(root / "build" / name)
 
 
 def make(directory: Path) -> Path:
-    """Makes a directory with a marker. One that already has content is returned as it is: Quorate did not make it."""
+    """Creates a directory with a marker, and returns its path. A directory that already has content gets no marker."""
     directory.mkdir(parents=True, exist_ok=True)
     if not any(directory.iterdir()):
         atomic.write(directory / MARKER, TEXT)
@@ -33,7 +33,7 @@ def make(directory: Path) -> Path:
 
 
 def remove(directory: Path) -> bool:
-    """Deletes a directory that carries the marker or is empty. Returns whether it is gone."""
+    """Deletes a directory if it contains the marker or is empty. Returns whether the directory no longer exists."""
     if directory.is_symlink():
         return False
     if not directory.exists():

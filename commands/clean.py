@@ -1,7 +1,7 @@
 """Removes rendered trees, reports, temporary directories and caches.
 
-State of a stack that is not a rendered lab is kept, with its directory: without it, live machines could be left
-unmanaged. What Quorate did not make is kept too.
+For a stack that is not a rendered lab, the state and build/<stack> are kept, because without the state its machines
+would be unmanaged. Entries of build/ that Quorate did not create are kept too.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ CACHES = (".pytest_cache", ".ruff_cache", ".import_linter_cache", ".hypothesis")
 
 @dataclass(frozen=True)
 class Kept:
-    """What was not removed: stacks that are not rendered labs, and entries of build/ that Quorate did not make."""
+    """What was kept: stacks that are not rendered labs, and entries of build/ that Quorate did not create."""
 
     stacks: list[str]
     foreign: list[str]
@@ -62,7 +62,7 @@ def clean(root: Path, is_disposable: Callable[[str], bool]) -> Kept:
 
 
 def _is_deletable(name: str, is_disposable: Callable[[str], bool]) -> bool:
-    """Whether a stack can be deleted. False if its file is missing or invalid: it may then be any kind of stack."""
+    """Whether a stack can be deleted. False if its file is missing or invalid, because its kind is then unknown."""
     try:
         return is_disposable(name)
     except (UserError, InvalidStackError):

@@ -1,4 +1,4 @@
-"""`quorate up`, `refresh`, `preview`, `audit` and `destroy`: runs the engine on a validated stack."""
+"""`quorate up`, `refresh`, `preview`, `audit` and `destroy`: run the engine on a validated stack."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def up(root: Path, name: str, *, refresh_first: bool = False) -> int:
 
 
 def refresh(root: Path, name: str) -> int:
-    """Reads what the resources of a stack are now into its state, so that a preview shows what differs."""
+    """Reads the actual resources of a stack into its state, so that the next preview shows how they differ."""
     workspace = stack.main_workspace(root, stack.load(root, name).name, os.environ)
     if workspace.state_file and not workspace.has_state:
         print(f"There is no stack {name} in {STATE}: nothing to refresh.")
@@ -71,7 +71,7 @@ def preview(root: Path, name: str) -> int:
 
 
 def audit(root: Path, name: str) -> int:
-    """Audits what `up` would do. Returns 0 if the audit passes."""
+    """Previews a stack with the policy pack, and writes the audit report. Returns 0 if the audit passes."""
     log = Path("build") / name / "audit" / "preview.log"
     with prepared("audit", root, name) as operation:
         build_directory.of_stack(root, name)
@@ -91,7 +91,7 @@ def audit(root: Path, name: str) -> int:
 
 
 def destroy(root: Path, name: str, confirmed: str) -> int:
-    """Destroys a stack. Of a rendered lab, the state and build/<stack> are deleted too."""
+    """Destroys a stack. For a rendered lab, also deletes its state and build/<stack>."""
     if not stack.load(root, name).is_disposable and confirmed != name:
         raise UserError(f"{name} is not a rendered lab. To destroy it, run `make destroy STACK={name} CONFIRM={name}`.")
     with prepared("destroy", root, name) as operation:
@@ -111,7 +111,7 @@ def destroy(root: Path, name: str, confirmed: str) -> int:
 
 
 def change_summary(summary: RunSummary) -> str:
-    """What a run changed, in a sentence."""
+    """Returns a sentence that counts what a run changed."""
     same = summary.changes.get("same", 0)
     changed = [f"{count} {CHANGES[kind]}" for kind, count in summary.changed.items() if kind in CHANGES]
     if not changed:
@@ -142,7 +142,7 @@ def failure(command: Command, name: str, result: Result) -> int:
 
 @contextmanager
 def prepared(command: Command, root: Path, name: str) -> Generator[Operation]:
-    """Yields an operation on a validated stack with access to its secrets. Raises UserError if there is none."""
+    """Yields an operation on a validated stack. Raises UserError if a required passphrase is missing."""
     validated = validated_stack(root, name)
     workspace = stack.main_workspace(root, name, os.environ)
     access = passphrase.choose(command, validated, workspace, os.environ)
@@ -168,9 +168,9 @@ def prepared(command: Command, root: Path, name: str) -> Generator[Operation]:
 
 
 def _give_root_secret(root: Path, operation: Operation, *, can_generate: bool) -> None:
-    """Gives a lab without a root secret the one generated on its first `up`.
+    """Sets the generated root secret of a lab that has none of its own; `up` generates the secret if it is missing.
 
-    Only if the state is in this clone: other users of a shared state would have another root secret.
+    Applies only if the state is in this clone, because users of a shared state would generate different secrets.
     """
     workspace = operation.workspace
     if not operation.stack.can_generate_secrets or workspace.backend != stack.default_backend(root):

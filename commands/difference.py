@@ -1,8 +1,8 @@
 """`quorate diff`: previews the base and the working tree, and compares the previews.
 
-Both sides are previewed by the engine in the render target, each with a temporary state and without credentials, so
-that stacks for live machines can be compared too. The base runs its own program with this clone's packages and engine.
-changes/ interprets the differences.
+The engine previews both sides with the target `render`, a temporary state and no credentials, so that stacks for live
+machines can be compared too. The base runs its own program with this clone's packages and engine. The package `changes`
+interprets the differences.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ FORBIDDEN = 3
 
 @dataclass(frozen=True)
 class Previewed:
-    """One side: the summary of its preview, or why there is none."""
+    """One side: the summary of its preview, or the reason for its failure. Neither if the base has no such stack."""
 
     summary: RunSummary | None
     failure: str = ""
@@ -75,7 +75,7 @@ def diff(root: Path, name: str, ref: str) -> int:
 
 
 def compare(root: Path, engine: Engine, base: Base, name: str, pack: str | None = None) -> Sides:
-    """Previews both sides. Raises UserError with the errors of both sides if one cannot be previewed."""
+    """Previews both sides and compares them. Raises UserError with all errors if a side cannot be previewed."""
     with bases.exported(root, base) as tree:
         notes = _notes(root, tree, base)
         is_new = not any(place.is_file() for place in stack.places(tree, name))
@@ -139,7 +139,7 @@ def _preview(root: Path, engine: Engine, name: str, pack: str | None) -> Preview
 
 
 def _rendered(root: Path, name: str, directory: Path) -> Stack:
-    """The stack in the render target. Other settings are not read: those of a base may have an older form."""
+    """Returns the stack with the target `render`. Its settings are not validated: a base may use an older format."""
     source = stack.find(root, name)
     document = stack.read_document(source)
     config = {**stack.config_of(document), TARGET: "render"}

@@ -1,8 +1,8 @@
 """Runs the engine for a command of Quorate, and interrupts it if the command is killed.
 
-The engine ends with its command: without the command, it would block on the event pipe, which has no reader then, and
-keep the stack's lock. The guard holds one end of a pipe to the command, so it notices the command's end, whatever the
-cause. It then interrupts the engine, which completes its current steps, writes its state and releases its lock.
+Without a guard, the engine of a killed command would block on the event pipe, which no longer has a reader, and keep
+the stack's lock. The guard reads from a pipe that closes when the command ends for any reason. It then interrupts the
+engine, which completes its current steps, writes its state and releases its lock.
 
 Called as `python -S -m commands.engine_guard DESCRIPTOR EVENTS RECORD DIRECTORY ENGINE ARGUMENT…`.
 """
@@ -22,17 +22,17 @@ from commands.process_identity import identify
 from toolchain.system_errors import explain
 
 CANNOT_RUN = 126
-"""Exit code if the engine cannot be started, as a shell has it."""
+"""Exit code if the engine cannot be started, as in a shell."""
 
 SIGNALLED = 128
 """Added to the number of a signal that ended the engine, as shells do."""
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Runs the engine to its end and returns its exit code, or SIGNALLED and the number of a signal that ended it."""
+    """Runs the engine until it exits. Returns its exit code, or SIGNALLED plus the number of the fatal signal."""
     descriptor, events, record, directory, *command = arguments
     asked = threading.Event()
-    # The engine inherits this one: a closed terminal must not end it before its state is written.
+    # The engine inherits this setting: a closed terminal must not end the engine before it has written its state.
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     # A terminal sends Ctrl-C to the engine as well, and a second interrupt would stop it at once.
     signal.signal(signal.SIGINT, lambda _number, _frame: None)
@@ -45,21 +45,21 @@ def main(arguments: Sequence[str]) -> int:
     signal.signal(signal.SIGTERM, lambda _number, _frame: engine.send_signal(signal.SIGINT))
     if asked.is_set():
         engine.send_signal(signal.SIGINT)
-    with suppress(OSError):  # a full disk: the engine runs and must be watched all the same
+    with suppress(OSError):  # for example a full disk: the engine runs already and must be watched anyway
         Path(record).write_text(identify(engine.pid).to_json(), encoding="utf-8")
     threading.Thread(target=_watch, args=(int(descriptor), engine, Path(events)), daemon=True).start()
     code = engine.wait()
     if code >= 0:
-        Path(record).unlink(missing_ok=True)  # after a signal, the lock may be left: the record proves that it is stale
+        Path(record).unlink(missing_ok=True)  # kept after a signal: it shows that a lock left behind is stale
         return code
     return SIGNALLED - code
 
 
 def _watch(descriptor: int, engine: subprocess.Popen[bytes], events: Path) -> None:
-    """Waits for the end of the command. Then interrupts the engine and reads its events until it ends."""
+    """Waits until the command has ended. Then interrupts the engine, and reads its events so that it does not block."""
     while os.read(descriptor, 1):
         pass
-    # Open for both, so that opening does not wait for the engine and reading does not end between two phases.
+    # Open for reading and writing, so that opening does not wait for the engine and reads never return end of file.
     pipe = os.open(events, os.O_RDWR)
     with suppress(OSError):
         events.unlink()

@@ -1,8 +1,7 @@
-"""The pipe through which the engine's event log passes: it drops secrets before anything is written to a file.
+"""Reads the engine's event log through a pipe, and drops secrets before anything is written to a file.
 
-The engine writes its events to a file only in its debug mode, and then with debug messages among them that contain
-secrets in clear text. The log therefore goes through a pipe. Of the debug messages, only those that carry the pack's
-record are kept.
+The engine has an event log only in debug mode, and the log then contains debug messages with secrets in clear text.
+Therefore the engine writes the log into a pipe. Of the debug messages, only the policy pack's verdicts are kept.
 """
 
 from __future__ import annotations
@@ -23,14 +22,14 @@ _LAST = b'{"quorateEnd":true}\n'
 
 @dataclass
 class RunSummary:
-    """What a run reported. Of several phases only the last one is kept."""
+    """What a run reported in its last phase. An update may have two phases: preview and update."""
 
     lines: list[str] = field(default_factory=list[str])
-    """The events to write, one JSON object each."""
+    """The kept events, each a JSON object as text."""
     phase: Phase = field(default_factory=Phase)
 
     def take(self, line: bytes) -> None:
-        """Adds an event. A line that is not an event, and a debug message without a record, is dropped."""
+        """Adds an event. Drops lines that are not events, and debug messages without verdicts of the policy pack."""
         event = parse(line)
         if event is None:
             return
@@ -44,12 +43,12 @@ class RunSummary:
 
     @property
     def changes(self) -> dict[str, int]:
-        """Number of resources by operation; empty if the phase did not run to its end."""
+        """Number of resources by operation; empty if the phase did not complete."""
         return self.phase.end.changes if self.phase.end else {}
 
     @property
     def changed(self) -> dict[str, int]:
-        """Number of resources by operation, without those that stay as they are."""
+        """Number of changed resources by operation."""
         return {kind: count for kind, count in self.changes.items() if kind not in ("same", "read") and count}
 
     @property
@@ -59,28 +58,28 @@ class RunSummary:
 
     @property
     def only_previewed(self) -> bool:
-        """Whether the run ended with its preview, so that nothing was changed."""
+        """Whether the run ended after its preview, so that nothing was changed."""
         return self.phase.end is not None and self.phase.end.is_preview
 
     @property
     def stopped_by_policy(self) -> bool:
-        """Whether mandatory rules, and no other error, stopped the run."""
+        """Whether violations of mandatory rules stopped the run, and no other error did."""
         return bool(self.phase.mandatory) and not self.phase.causes
 
     def write(self, path: Path) -> None:
-        """Writes the kept events to a file, one a line."""
+        """Writes the kept events to a file, one per line."""
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("".join(f"{line}\n" for line in self.lines), encoding="utf-8")
 
 
 @contextmanager
 def listening() -> Generator[tuple[Path, RunSummary]]:
-    """A pipe for `--event-log`, and the summary that is read from it; complete at the end of the context."""
+    """Yields a pipe for `--event-log`, and the summary read from the pipe, which is complete when the context ends."""
     summary = RunSummary()
     with tempfile.TemporaryDirectory(prefix="quorate-events-") as directory:
         pipe = Path(directory) / "events"
         os.mkfifo(pipe, 0o600)
-        # Open for both: neither this end waits for the engine, nor does its end come when the engine reopens the log.
+        # Open for reading and writing, so that opening does not wait for the engine, and the engine may reopen the log.
         handle = os.open(pipe, os.O_RDWR)
 
         def read() -> None:

@@ -1,8 +1,8 @@
 """Removes stale locks that killed runs have left on a stack.
 
-Pulumi locks a stack with a file that names its host and process. A killed run leaves the file behind, and every later
-run is refused until `pulumi cancel`. The number of an ended process may belong to another process by now, so the guard
-of the engine records which boot and which start the number belongs to (commands/engine_guard.py).
+Pulumi locks a stack with a file that contains its host name and process id. A killed run leaves the file behind, and
+Pulumi rejects every later run until `pulumi cancel`. Another process may have the same id by now, so the engine's guard
+also records the boot id and the start time of the engine (commands/engine_guard.py).
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ def remove_stale(workspace: Workspace) -> bool:
 
 
 def is_stale(lock: Path, record: ProcessIdentity | None) -> bool:
-    """Whether the engine that holds the lock has ended. An engine of another host counts as running.
+    """Whether the engine that holds the lock has ended. An engine on another host counts as running.
 
-    `record` identifies the last engine that a command of Quorate ran on the stack. Without one, as after a `pulumi` of
-    the user's own, a process of that number counts as the lock's owner if its program is Pulumi.
+    `record` identifies the last engine that a command of Quorate ran on the stack. If `record` is not
+    the lock's, for example after the user ran `pulumi`, a process with the lock's id counts as owner if it is Pulumi.
     """
     try:
         owner = json.loads(lock.read_text(encoding="utf-8"))

@@ -23,16 +23,16 @@ PAGE = os.sysconf("SC_PAGE_SIZE")
 
 @dataclass(frozen=True)
 class Cost:
-    """Seconds, and MiB of resident memory summed over the process tree (shared pages count once per process)."""
+    """Wall time in seconds, and peak memory: MiB resident in the process tree, with shared pages once per process."""
 
     seconds: float
     processor: float
-    """Seconds of processor time of the process tree; it depends less on the machine's load than wall time."""
+    """Processor time of the process tree in seconds, which depends less on the machine's load than wall time."""
     memory: float
 
 
 def measured(command: Sequence[str | Path], directory: Path, environment: Mapping[str, str]) -> Cost:
-    """Runs a command to its end. Raises UserError with the end of its output if it fails."""
+    """Runs a command and returns its cost. Raises UserError with the end of the output if the command fails."""
     peak = 0
     done = threading.Event()
     started, used = time.monotonic(), _processor()
@@ -57,13 +57,13 @@ def measured(command: Sequence[str | Path], directory: Path, environment: Mappin
 
 
 def _processor() -> float:
-    """Processor time of all children that have ended, and of their descendants that were waited for."""
+    """Returns the processor time of all children that have ended and of their descendants that were waited for."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 def _resident(root: int) -> int:
-    """Bytes of resident memory of a process and its descendants; a process that ends meanwhile counts as 0."""
+    """Returns the resident memory of a process and its descendants in bytes; a process that has just ended counts 0."""
     children: dict[int, list[int]] = defaultdict(list)
     held: dict[int, int] = {}
     for entry in Path("/proc").iterdir():

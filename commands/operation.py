@@ -2,8 +2,8 @@
 
 The engine runs under a guard (commands/engine_guard.py), which interrupts it if this process is killed.
 
-Every operation runs in the clone's root with the working copy of the stack file. Pulumi commands that require a stack
-file beside Pulumi.yaml run in the workspace's project directory.
+Every operation runs in the clone's root, with the workspace's copy of the stack file. Pulumi commands that require the
+stack file in the directory of Pulumi.yaml run in the workspace's project directory.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ from toolchain.progress import ProgramError, UserError, ending, run
 Verb = Literal["up", "refresh", "preview", "destroy"]
 
 OBJECTS = "**kubernetes:**"
-"""Pattern of the URNs of Kubernetes objects. In the target render, the Kubernetes provider cannot read them for a
-refresh, because it reads from a cluster only. commands/tree_check.py compares their files instead."""
+"""Pattern of the URNs of Kubernetes objects. A refresh of a rendered stack excludes them, because the Kubernetes
+provider reads objects from a cluster only. commands/tree_check.py compares their files instead."""
 
 SOURCES = Path(__file__).resolve().parent.parent
 TERMINATION = (signal.SIGTERM, signal.SIGHUP)
-"""What ends a command from outside: a request to terminate, and the end of its terminal."""
+"""Signals that end a command from outside: a termination request, and a closed terminal."""
 
 
 @dataclass(frozen=True)
 class Result:
-    """The exit code of an operation (negative: the signal that ended the engine) and what its events say."""
+    """The exit code of an operation, negative for a signal that ended the engine, and the summary of its events."""
 
     code: int
     summary: RunSummary
@@ -49,40 +49,40 @@ class Result:
 
     @property
     def ending(self) -> str:
-        """How the engine ended: `exited with 1`, `was ended by SIGKILL`. Its guard adds 128 to a signal's number."""
+        """How the engine ended, such as `exited with 1` or `was ended by SIGKILL`."""
         return ending(128 - self.code if self.code > 128 else self.code)
 
 
 @dataclass(frozen=True)
 class Operation:
-    """An engine, a stack, and where and with which secrets it runs."""
+    """Runs an engine on a stack, in a workspace, with variables that give access to the stack's secrets."""
 
     engine: Engine
     stack: Stack
     workspace: Workspace
     variables: Mapping[str, str]
     pack: str | None = "policy"
-    """Directory of the policy pack for previews and updates; None runs without one."""
+    """Directory of the policy pack for previews and updates; None for no policy pack."""
 
     def environment(self) -> dict[str, str]:
-        """The engine's environment: the user's, with this clone's Python and engine first, and one passphrase."""
+        """Returns the user's environment with this clone's Python and engine first in PATH, and with `variables`."""
         kept = {name: value for name, value in os.environ.items() if name not in (VALUE, FILE)}
         places = [str(self.workspace.root / ".venv" / "bin"), self.engine.binaries, kept.get("PATH", "")]
         settings = {
             **self.engine.settings(),
             "PATH": os.pathsep.join(places),
             "PULUMI_BACKEND_URL": self.workspace.backend,
-            # The salt of the passphrase is in the state; the working copy is new at each run and may not have it.
+            # The state contains the salt of the passphrase; the copy of the stack file is new and may lack it.
             "PULUMI_FALLBACK_TO_STATE_SECRETS_MANAGER": "true",
         }
         if self.stack.target == "render":
-            # Writes the state once, at the end: an interrupted rendering can be repeated. Not for live machines, where
-            # every completed step must be in the state.
+            # Write the state only once, at the end, because an interrupted rendering can be repeated. For live
+            # machines, the state must contain every completed step.
             settings |= {"PULUMI_EXPERIMENTAL": "true", "PULUMI_SKIP_CHECKPOINTS": "true"}
         return {**kept, **settings, **self.variables}
 
     def open(self, *, keep_secrets: bool) -> None:
-        """Creates the stack in its backend if it is new, and writes its working copy."""
+        """Writes the copy of the stack file, removes stale locks, and creates the stack in its backend if it is new."""
         self.workspace.prepare(self.stack.file, keep_secrets=keep_secrets)
         if self.workspace.state_directory:
             self.workspace.state_directory.mkdir(parents=True, exist_ok=True)
@@ -94,12 +94,12 @@ class Operation:
         try:
             self._manage("stack", "init", self.stack.name, "--no-select", *provider)
         except ProgramError as failure:
-            # Whether a remote backend has the stack is known only now.
+            # For a remote backend, this error is the only way to learn that the stack exists.
             if not any("already exists" in line for line in failure.output):
                 raise UserError(f"Stack {self.stack.name} could not be opened:\n{failure.tail()}") from None
 
     def give_root_secret(self, secret: str) -> None:
-        """Writes a root secret into the working copy, encrypted with the stack's passphrase."""
+        """Writes a root secret into the copy of the stack file, encrypted with the stack's passphrase."""
         command = ["config", "set", "--secret", ROOT_SECRET, "--stack", self.stack.name]
         done = subprocess.run(
             [self.engine.pulumi, "-C", self.workspace.project, "--non-interactive", *command],
@@ -113,7 +113,7 @@ class Operation:
             raise UserError(f"The root secret of {self.stack.name} could not be encrypted: {done.stderr.strip()}")
 
     def run(self, verb: Verb, *, output: Path | None = None) -> Result:
-        """Runs an operation to its end, with its output on the terminal or in a file. `up` does not preview."""
+        """Runs an operation, with its output on the terminal or in a file. `up` runs without a preview."""
         options = ["--stack", self.stack.name, "--config-file", str(self.workspace.stack_file)]
         if verb == "up":
             options += ["--skip-preview"]
@@ -135,11 +135,11 @@ class Operation:
         return Result(code, summary, was_interrupted)
 
     def deployment(self) -> dict[str, Any]:
-        """The stack's state as the engine exports it, with secrets encrypted."""
+        """Returns the stack's state as the engine exports it, with encrypted secrets."""
         return json.loads(self._state("export"))
 
     def give_deployment(self, deployment: Mapping[str, Any]) -> None:
-        """Replaces the stack's state. The backend keeps the state before it in the stack's history."""
+        """Replaces the stack's state. The backend keeps the previous state in the stack's history."""
         self._state("import", json.dumps(deployment))
 
     def _state(self, verb: str, document: str | None = None) -> str:
@@ -157,7 +157,7 @@ class Operation:
         return done.stdout
 
     def remove_stack(self) -> None:
-        """Removes the stack from its backend; it must have no resources."""
+        """Removes a stack without resources from its backend."""
         self._manage("stack", "rm", self.stack.name, "--yes")
 
     def _manage(self, *words: str) -> None:
@@ -167,10 +167,10 @@ class Operation:
     def _wait(
         self, command: list[str | Path], pipe: Path, environment: Mapping[str, str], output: int | None
     ) -> tuple[int, bool]:
-        """Runs the engine under its guard and waits for its end, also after an interrupt.
+        """Runs the engine under its guard and waits until it ends, also after an interrupt.
 
-        The terminal sends Ctrl-C to the engine as well, which then stops in an orderly way. SIGTERM and SIGHUP reach
-        this process; the guard passes them on to the engine as an interrupt.
+        The terminal sends Ctrl-C to the engine too, which then shuts down gracefully. SIGTERM and SIGHUP reach only
+        this process, which has the guard interrupt the engine. Returns the exit code and whether an interrupt came.
         """
         guard: subprocess.Popen[bytes] | None = None
         was_interrupted = False
@@ -183,7 +183,7 @@ class Operation:
 
         # Set before the engine starts, so that no interrupt ends this process while the engine runs.
         before = {number: signal.signal(number, take) for number in (signal.SIGINT, *TERMINATION)}
-        theirs, ours = os.pipe()  # closed by this process's end, whatever its cause
+        theirs, ours = os.pipe()  # closes when this process ends for any reason
         try:
             places = [str(theirs), pipe, self.workspace.engine_record.resolve(), self.workspace.root]
             guard = subprocess.Popen(

@@ -1,8 +1,8 @@
-"""Selects the passphrase that encrypts a stack's secrets, or refuses a command that needs one.
+"""Selects the passphrase that encrypts a stack's secrets. Raises an error if a required passphrase is missing.
 
-`up` needs the user's passphrase, except for a rendered lab: one is generated for it, so that the first `make up` on a
-fresh machine works. The read-only commands (preview, audit) never need one: without it they use a temporary state and
-placeholders for the secrets.
+`up`, `refresh` and `destroy` require the user's passphrase. For a rendered lab, a passphrase is generated, so that the
+first `make up` on a fresh machine works. The read-only commands (preview, audit) require none: without a passphrase,
+they use a temporary state and placeholder secrets.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ READ_ONLY = ("preview", "audit")
 
 @dataclass(frozen=True)
 class Access:
-    """How a command gets at a stack's secrets."""
+    """How a command gets access to a stack's secrets."""
 
     variables: dict[str, str] = field(default_factory=dict[str, str])
-    """Environment variables for the engine; the user's own passphrase variables are not passed on."""
+    """Passphrase variables for the engine. Those of the user's environment are not passed on."""
     is_temporary: bool = False
-    """Whether the command runs in a temporary state."""
+    """Whether the command uses a temporary state."""
     new_passphrase_file: Path | None = None
-    """The file to write a new passphrase into, before anything else is written."""
+    """The file for a newly generated passphrase, to be written before anything else."""
     note: str = ""
 
 
 def choose(command: Command, stack: Stack, workspace: Workspace, environment: Mapping[str, str]) -> Access:
-    """Returns the access without writing anything. Raises UserError if the command needs a passphrase."""
+    """Returns a command's access; writes nothing. Raises UserError if a required passphrase is missing."""
     given = _given(environment)
     if given:
         return Access(given)
@@ -66,12 +66,12 @@ def temporary_passphrase() -> dict[str, str]:
 
 
 def generate_secret(path: Path) -> bool:
-    """Writes a new secret that only its owner can read. Returns False if the file exists; it is not changed."""
+    """Writes a new secret into a file with mode 0600. Returns False and changes nothing if the file exists."""
     return atomic.create(path, secrets.token_urlsafe(48) + "\n", 0o600)
 
 
 def generated_secret(path: Path) -> str:
-    """Returns a generated secret. Raises UserError if the file is not what generate_secret() writes."""
+    """Returns a generated secret. Raises UserError if the file does not have the format of generate_secret()."""
     content = path.read_bytes()
     if not re.fullmatch(rb"[A-Za-z0-9_-]{64}\n", content):
         what = "is empty" if not content.strip() else "is damaged: expected the generated 64 characters and a line end"
@@ -85,14 +85,14 @@ def generated_secret(path: Path) -> str:
 
 
 def _given(environment: Mapping[str, str]) -> dict[str, str]:
-    """The user's passphrase. An empty one counts as none: it would encrypt nothing."""
+    """Returns the variable with the user's passphrase. An empty value counts as unset: it would not protect secrets."""
     if environment.get(VALUE):
         return {VALUE: environment[VALUE]}
     name = environment.get(FILE)
     if not name:
         return {}
     file = Path(name)
-    if file.exists() and not file.is_file():  # reading a pipe would leave nothing for the engine
+    if file.exists() and not file.is_file():  # a pipe, once read here, would be empty for the engine
         raise UserError(f"{FILE} names {name}, which is not a regular file.")
     try:
         is_empty = not file.read_bytes().strip()

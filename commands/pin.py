@@ -1,7 +1,7 @@
-"""Writes the pools that the plan chose beside the servers of a stack file, so that no later change moves one.
+"""Writes the pools that the plan chose into the servers of a stack file, so that no later change moves a node.
 
-Only `pool` is written, after `roles`; every other character of the file stays as it is: the places are taken from
-PyYAML's node graph, and the text is edited there. A pool that is already written is kept.
+Only `pool` is written, after `roles`; the rest of the file stays unchanged. PyYAML's node graph gives the positions,
+and the text is edited there. A pool that the file already sets is kept.
 """
 
 from __future__ import annotations
@@ -25,32 +25,32 @@ from toolchain.progress import UserError
 
 @dataclass(frozen=True)
 class Pin:
-    """What is written beside one entry of a stack file."""
+    """The pools to write into one entry of a stack file."""
 
     entry: str
-    """Its name: a server, a virtual machine, or a pattern of them."""
+    """Name of the server or virtual machine, or a pattern of names."""
     pools: Mapping[str, str]
-    """Pool to the pattern of its nodes."""
+    """Pattern of the nodes' names, by pool."""
     is_whole: bool
-    """One pool for all of the entry."""
+    """Whether all nodes of the entry are in one pool."""
 
     def __str__(self) -> str:
         return f"{self.entry}: " + ", ".join(f"{pool} {names}" for pool, names in self.pools.items())
 
 
 def pin_stack(root: Path, name: str) -> int:
-    """Writes the pools of a stack into its file and says what it wrote."""
+    """Writes the pools of a stack into its file, and prints what was written."""
     file = stack.find(root, name)
     print("\n".join(report(file.relative_to(root), pin(file))))
     return 0
 
 
 def pin(file: Path) -> list[Pin]:
-    """Writes the pools of a stack file; what it wrote, by entry, empty where all are written already.
+    """Writes the pools into a stack file. Returns the changed entries; none if the file already has all pools.
 
-    Raises InvalidStackError where the stack is refused: there is no plan then.
+    Raises InvalidStackError if the stack file is invalid and so has no plan.
     """
-    result = plan(load_file(file))  # refuses what is not a stack file before it is read here
+    result = plan(load_file(file))  # raises for an invalid stack file, before its text is read below
     try:
         text = text_file.read(file)
     except text_file.UnreadableError as error:  # replaced since it was loaded
@@ -64,14 +64,14 @@ def pin(file: Path) -> list[Pin]:
 
 
 def report(file: Path, pins: Sequence[Pin]) -> list[str]:
-    """What `make pin` says, a line each."""
+    """Returns the lines that `make pin` prints."""
     if not pins:
         return [f"{file}: nothing to write; every node that a service owns has its pool beside it."]
     return [f"{file}: wrote the pool of {len(pins)} entries; nothing moves by it.", *(f"  {each}" for each in pins)]
 
 
 def _edits(result: Plan, text: str) -> tuple[list[tuple[int, int, str]], list[Pin]]:
-    """The places of the text with what stands there afterwards, and what that says."""
+    """Returns the edits of the text, each with start, end and new text, and the pins that they write."""
     chosen = {node.name: node.dedicated_to or node.machine.pin for node in result.nodes}
     written = {node.name: node.machine.pin for node in result.nodes}
     entries = _servers(text)
@@ -102,7 +102,7 @@ def _pin(pattern: str, names: Sequence[str], chosen: Mapping[str, str | None]) -
 
 
 def _edit(text: str, entry: yaml.MappingNode, found: Pin) -> tuple[int, int, str]:
-    """Replaces the entry's `pool`, or puts one after its `roles`."""
+    """Returns the edit that replaces the entry's `pool`, or inserts one after its `roles`."""
     column = entry.value[0][0].start_mark.column
     pairs = {key.value: (key, value) for key, value in _pairs(entry)}
     new = _flow(found) if entry.flow_style else _block(found, column)
@@ -157,7 +157,7 @@ def _items(node: yaml.Node | None) -> list[yaml.MappingNode]:
 
 
 def _end(node: yaml.Node) -> int:
-    """Where the text of a node ends; a collection of several lines ends where its last scalar does."""
+    """Returns the position where a node's text ends; in block style, a collection ends with its last scalar."""
     if isinstance(node, yaml.MappingNode) and not node.flow_style and node.value:
         return _end(cast("tuple[yaml.Node, yaml.Node]", node.value[-1])[1])
     if isinstance(node, yaml.SequenceNode) and not node.flow_style and node.value:

@@ -1,6 +1,7 @@
 """Measures planning, previews, the policy pack and unchanged updates of stacks.
 
-Each is compared with a bare program that has as many ConfigMaps as the stack has resources.
+Previews and updates are compared with those of a bare Pulumi program, which has as many ConfigMaps as the stack has
+resources.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ STACKS = ("ra100", "prod", "ra500", "ra1000")
 """One stack for each of 100, 300, 500 and 1000 computes."""
 
 PREVIEW, UPDATE, PACK, MEMORY = 1.4, 1.3, 0.25, 1024
-"""Goals: preview and unchanged `up`, each divided by the bare program's; the pack's share of a preview with it; MiB."""
+"""Goals: time of a preview and of an unchanged `up`, each relative to the bare program's; the policy pack's share of a
+preview; memory in MiB."""
 
 BARE = '''"""As many ConfigMaps as the stack has resources, and nothing else."""
 
@@ -44,12 +46,12 @@ for number in range({count}):
 
 @dataclass(frozen=True)
 class Row:
-    """The figures of one size. The medians of the runs; of memory, the peaks."""
+    """The figures of one stack: medians of the runs; for memory, the maximum."""
 
     computes: int
     resources: int
     planning: float
-    """Seconds from the stack file to the plan."""
+    """Seconds to load and plan the stack file."""
     bare: Cost
     """Preview of the bare program with as many resources."""
     preview: Cost
@@ -63,7 +65,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Subjects:
-    """What is run in each round."""
+    """The stacks and programs that each round measures."""
 
     new: Operation
     """The stack in an empty state."""
@@ -122,7 +124,7 @@ def measure(root: Path, engine: Engine, name: str, repeat: int) -> Row:
 
 
 def _deploy(operation: Operation) -> int:
-    """Runs the first `up` and returns the number of resources."""
+    """Deploys the stack and returns its number of resources."""
     operation.open(keep_secrets=False)
     operation.give_root_secret(secrets.token_urlsafe(48))
     log = operation.workspace.directory / "up.log"
@@ -136,7 +138,7 @@ def _deploy(operation: Operation) -> int:
 
 
 def _round(root: Path, subjects: Subjects) -> tuple[Cost, ...]:
-    """Runs each kind once, so that the load of the machine affects all of them. In the order of Row's fields."""
+    """Runs each measurement once, in the order of Row's fields. Rounds spread the machine's load over all of them."""
     pulumi = subjects.new.engine.pulumi
     new, deployed = _environment(subjects.new), _environment(subjects.deployed)
     preview = [pulumi, "preview", *_stack_options(subjects.new)]
@@ -171,15 +173,15 @@ def _run(operation: Operation, directory: Path, *words: str) -> None:
 
 
 def _environment(operation: Operation) -> dict[str, str]:
-    """The operation's variables, without the one that keeps Python from caching bytecode.
+    """Returns the operation's environment without PYTHONDONTWRITEBYTECODE, so that Python caches bytecode as usual.
 
-    A user's Python caches it. Otherwise each start would compile the project again, and the bare program is one file.
+    Without the cache, each start would compile all of Quorate, but only one file of the bare program.
     """
     return {name: value for name, value in operation.environment().items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
 def _median(costs: Sequence[Cost]) -> Cost:
-    """The median of the times; of the memory the largest, as a limit is about the worst."""
+    """Returns the medians of the times and the maximum of the memory, because the memory goal is an upper limit."""
     return Cost(
         statistics.median(cost.seconds for cost in costs),
         statistics.median(cost.processor for cost in costs),

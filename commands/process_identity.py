@@ -1,6 +1,6 @@
-"""Identifies a process beyond its number, which the system gives to another process after its end or after a boot.
+"""Identifies a process by more than its process id, because the system reuses the ids of ended processes.
 
-Imports only the standard library: the engine's guard starts with it.
+Imports only the standard library, because the engine's guard runs without installed packages.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ PROC = Path("/proc")
 
 @dataclass(frozen=True)
 class ProcessIdentity:
-    """A process: host, boot and start. `boot` and `started` are empty on systems without /proc."""
+    """A process by host, boot id, process id and start time; `boot` and `started` are empty without /proc."""
 
     host: str
     boot: str
     pid: int
     started: str
-    """Clock ticks between the boot and the process's start; setting the clock does not change them."""
+    """Clock ticks from the boot to the start of the process, which do not change when the clock is set."""
 
     @property
     def is_running(self) -> bool:
-        """Whether this very process still runs on this host."""
+        """Whether this process, and not another with its id, is running on this host."""
         return is_alive(self.pid) and identify(self.pid) == self
 
     def to_json(self) -> str:
@@ -34,13 +34,13 @@ class ProcessIdentity:
 
 
 def identify(pid: int) -> ProcessIdentity:
-    """Returns the identity of a process of this host."""
+    """Returns the identity of a process on this host."""
     fields = status_fields(pid)
     return ProcessIdentity(socket.gethostname(), _boot(), pid, fields[19] if fields else "")
 
 
 def read_identity(file: Path) -> ProcessIdentity | None:
-    """Reads a file that `to_json` wrote; None if it is missing or damaged."""
+    """Reads a file with the JSON of `to_json`. Returns None if the file is missing or damaged."""
     try:
         return ProcessIdentity(**json.loads(file.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
@@ -48,7 +48,7 @@ def read_identity(file: Path) -> ProcessIdentity | None:
 
 
 def is_alive(pid: int) -> bool:
-    """Whether a process of this number runs, of any user. A zombie has ended."""
+    """Whether a process of any user with this id is running. A zombie counts as ended."""
     try:
         os.kill(pid, 0)
     except PermissionError:
@@ -59,7 +59,7 @@ def is_alive(pid: int) -> bool:
 
 
 def program_name(pid: int) -> str:
-    """Name of a process's program; empty if the system does not tell."""
+    """Returns the name of a process's program; empty if /proc does not have it."""
     try:
         return (PROC / str(pid) / "comm").read_text(encoding="utf-8", errors="replace").strip()
     except OSError:
@@ -67,7 +67,7 @@ def program_name(pid: int) -> str:
 
 
 def status_fields(pid: int) -> list[str]:
-    """The fields of /proc/<pid>/stat after the name, the third field (state) first; empty if there is none."""
+    """Returns the fields of /proc/<pid>/stat from the third (state) on; empty if the file does not exist."""
     try:
         text = (PROC / str(pid) / "stat").read_text(encoding="utf-8", errors="replace")
     except OSError:

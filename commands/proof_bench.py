@@ -1,6 +1,6 @@
 """Measures how fast stacks are rendered, scheduled and started on a real control plane.
 
-A full proof takes minutes and is not run here: its time and memory are those of the last `quorate prove`.
+A full proof takes minutes and is not run: the table shows the time and memory of the last `quorate prove`.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from toolchain import cluster_programs
 from toolchain.progress import Reporter, UserError, duration
 
 CHARTS = "QUORATE_HELM_CHARTS"
-"""Environment variable with a directory of charts, OpenStack-Helm's for example, to compare with."""
+"""Environment variable with a directory of Helm charts to compare with, for example OpenStack-Helm's."""
 
 
 @dataclass(frozen=True)
 class Figures:
-    """One size."""
+    """The figures of one stack."""
 
     stack: str
     nodes: int
@@ -70,7 +70,7 @@ def measure(root: Path, name: str, binaries: Path, reporter: Reporter) -> Figure
 
 
 def helm() -> Iterator[str]:
-    """Objects per second of `helm template`, if helm and charts are available."""
+    """Yields a line with the objects per second of `helm template`, or the reason why it was not measured."""
     program, place = shutil.which("helm"), os.environ.get(CHARTS)
     if program is None or not place:
         missing = "helm is not on PATH" if program is None else f"{CHARTS} is not set to a directory of charts"
@@ -95,7 +95,7 @@ def _line(root: Path, figures: Figures) -> str:
 
 
 def _last_proof(root: Path, name: str) -> str:
-    """Time and memory of the last full proof of a stack."""
+    """Returns the time and memory of the last full proof of a stack, as text."""
     file = root / "build" / name / "proof" / "proof.json"
     if not file.is_file():
         return f"none yet: make prove STACK={name}"

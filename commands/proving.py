@@ -21,7 +21,7 @@ from toolchain import cluster_programs
 from toolchain.progress import Reporter, UserError, duration
 
 STACKS = {"100": "ra100", "300": "prod", "500": "ra500", "1000": "ra1000"}
-"""The stack that shows each architecture at full size."""
+"""Sample stack of each architecture, at the architecture's full size."""
 
 
 @dataclass(frozen=True)
@@ -30,16 +30,16 @@ class Request:
 
     stack: str
     architecture: str = ""
-    """Proves the stack of this architecture, or of `all`, instead of `stack`."""
+    """Architecture whose sample stack is proved instead of `stack`; `all` proves those of all architectures."""
     trials: tuple[str, ...] = TRIALS
     tree: Path | None = None
-    """A tree that is already rendered."""
+    """A rendered tree to prove; without one, the stack is rendered."""
     binaries: Path | None = None
-    """The directory of the control plane's programs, if they are not to be installed."""
+    """A directory with the control plane's programs; without one, they are installed."""
 
 
 def prove_stacks(root: Path, request: Request) -> int:
-    """Proves stacks and writes build/<stack>/proof/. Returns 0 if all checks pass, 1 if not."""
+    """Proves stacks and writes build/<stack>/proof/. Returns 0 if all proofs pass, otherwise 1."""
     names = _stacks(request)
     unknown = [name for name in request.trials if name not in TRIALS]
     if unknown:

@@ -1,8 +1,8 @@
 """`quorate review`: what CI runs on a pull request.
 
-For each stack: one preview of each side with the policy pack, their changes, and an audit of each side by the same
-rules, so that new violations are listed apart from existing ones. An error in one stack does not end the review of the
-others.
+For each stack: a preview of the base and of the working tree with the policy pack, the changes, and an audit of both
+sides by the same rules, so that new violations are listed separately from existing ones. An error in one stack does not
+end the review of the others.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from toolchain.engine import Engine, installed
 from toolchain.progress import UserError
 
 MARK = "<!-- quorate review of {stack} -->"
-"""First line of a stack's part; the workflow finds its comment by it."""
+"""First line of a stack's section. The CI workflow uses it to find and update its comment."""
 CHANGES, RULES = 40_000, 15_000
-"""Characters; together they fit a GitHub comment (65,536)."""
+"""Maximum length of the changes and of the rules in characters. Both together fit into a GitHub comment (65,536)."""
 
 Report = Callable[[str, RunSummary, Path], int]
 """Writes the audit of a run into a directory and returns its exit code."""
@@ -36,7 +36,7 @@ Report = Callable[[str, RunSummary, Path], int]
 
 @dataclass(frozen=True)
 class Reviewed:
-    """A stack's review."""
+    """The review of one stack: its Markdown and its exit code."""
 
     stack: str
     text: str
@@ -98,7 +98,7 @@ def _audited(sides: Sides, name: str, report: Report, directory: Path) -> int:
 
 
 def _rules(directory: Path) -> Iterator[str]:
-    """The audit beside the base's."""
+    """Yields Markdown that compares the audit of the working tree with the audit of the base."""
     now, before = _broken(directory), _broken(directory / "base")
     verdict = _findings(directory).get("summary", {}).get("verdict", "not there")
     yield f"### Rules: audit {'passed' if verdict == 'pass' else 'failed' if verdict == 'fail' else verdict}"
@@ -125,7 +125,7 @@ Broken = dict[tuple[str, str], dict[str, Any]]
 
 
 def _broken(directory: Path) -> Broken:
-    """Findings that violate a rule, by rule and resource."""
+    """Returns the findings of an audit that violate a rule or were not evaluated, by rule and resource."""
     found = cast("list[dict[str, Any]]", _findings(directory).get("findings", []))
     return {(each["rule"], each["resource"]): each for each in found if each["verdict"] in ("fail", "notEvaluated")}
 

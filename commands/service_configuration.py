@@ -1,4 +1,4 @@
-"""`quorate config`: what configures a service, and where each value comes from. Secrets are shown by their names."""
+"""`quorate config`: prints a service's configuration with the source of each value. Secrets are shown by name only."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from suggestion import did_you_mean
 from toolchain.progress import UserError
 
 _WIDTH = 60
-"""Columns of an option and its value, before its source."""
+"""Width of an option with its value, in columns; its source follows."""
 
 
 def show(root: Path, name: str, service: str) -> int:
-    """Prints the files of a service. Raises UserError if the stack has no such service."""
+    """Prints the configuration files of a service. Raises UserError if the stack has no such service."""
     made = plan(load_file(stack.load(root, name).file))
     for file in _files(made, name, service):
         print(f"# {file.name} of {service}")

@@ -1,7 +1,7 @@
-"""`python -m commands.service_pages`: writes docs/services/, a page for each project, from its data.
+"""`python -m commands.service_pages`: writes docs/services/, a page for each OpenStack project.
 
-What runs, where, why, what can be set, and every default with its source. Values that depend on the size are those of
-the sample stacks of 100, 300, 500 and 1000 computes.
+A page lists the project's processes with their placement, its jobs, and every default with its source. Values that
+depend on the size are shown for the sample stacks of 100, 300, 500 and 1000 computes.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SAMPLES = {
 """A stack file for each reference architecture."""
 
 Plans = Mapping[str, Plan]
-"""By architecture."""
+"""The sample plans by architecture."""
 
 
 def pages() -> dict[str, str]:
@@ -103,7 +103,7 @@ def _settings(project: ProjectDefinition) -> Iterator[str]:
 
 
 def _configuration(process: ProcessDefinition, plans: Plans) -> Iterator[str]:
-    """The files of a process: options as a table, texts by name."""
+    """Yields the configuration files of a process: a table of the options, or one line for a file of plain text."""
     written = {
         size: configuration.of_service(made, process.name) for size, made in plans.items() if _entry(process, made)
     }
@@ -128,7 +128,7 @@ def _file(versions: Mapping[str, WrittenFile]) -> Iterator[str]:
 
 
 Values = Mapping[str, tuple[str, str]]
-"""The value of an option and its source, by size."""
+"""The value of an option and its source, by architecture."""
 
 
 def _options(versions: Mapping[str, WrittenFile]) -> dict[tuple[str, str], dict[str, tuple[str, str]]]:

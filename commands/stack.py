@@ -1,7 +1,7 @@
 """A stack's file, its kind, and its directories under build/.
 
-Pulumi writes the salt of the passphrase into the stack file that it is given. The commands give it a copy under build/,
-so that they never change a stack file of the repository.
+Pulumi writes the salt of the passphrase into its stack file. The commands run Pulumi on a copy under build/, so that
+they never change a stack file of the repository.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from toolchain.progress import UserError
 ROOT_SECRET = "quorate:rootSecret"  # noqa: S105 - a key, not a value
 
 LARGEST_CONFIGURATION = 32_000
-"""Bytes. Pulumi gives a stack's configuration to every process as one environment variable, of at most 128 KiB on Linux
-and with quotation marks escaped. A larger configuration reaches the program by file."""
+"""Maximum size of a stack file's text in bytes. Pulumi passes the configuration to every process as one environment
+variable, with quotation marks escaped; Linux limits it to 128 KiB. A larger configuration is passed as a file."""
 
 
 @dataclass(frozen=True)
@@ -41,23 +41,23 @@ class Stack:
     profile: str
     target: str
     secrets_provider: str | None = None
-    """The key service that encrypts the secrets, if it is not a passphrase."""
+    """The key management service that encrypts the secrets; None if a passphrase does."""
     has_secrets: bool = False
-    """Whether its file contains encrypted secrets."""
+    """Whether the stack file contains encrypted secrets."""
 
     @property
     def is_disposable(self) -> bool:
-        """Whether it is a rendered lab: deleting it loses nothing that a run cannot render again."""
+        """Whether the stack is a rendered lab, which can be deleted because a run renders all of it again."""
         return self.profile == "lab" and self.target == "render"
 
     @property
     def can_generate_secrets(self) -> bool:
-        """Whether a passphrase and a root secret can be generated: a rendered lab that has none of its own."""
+        """Whether a passphrase and a root secret may be generated: only for a rendered lab without own secrets."""
         return self.is_disposable and not self.has_secrets and self.secrets_provider is None
 
 
 def find(root: Path, name: str) -> Path:
-    """The file of a stack: at the top, or one of the examples."""
+    """Returns the file of a stack. Raises UserError if the name is invalid or no file exists."""
     if not is_name(name):
         raise UserError(
             f"{name!r} is not a valid stack name; use up to 100 letters, digits, '-', '_' and '.', "
@@ -78,12 +78,12 @@ def is_name(text: str) -> bool:
 
 
 def places(root: Path, name: str) -> tuple[Path, ...]:
-    """The files that can describe a stack, in the order of precedence."""
+    """Returns the paths at which a stack's file may exist, in order of precedence."""
     return root / f"Pulumi.{name}.yaml", root / "examples" / f"{name}.yaml"
 
 
 def names(root: Path) -> list[str]:
-    """Every stack that has a file and a valid name."""
+    """Returns the names of all stacks that have a file and a valid name, sorted."""
     tops = (path.name.removeprefix("Pulumi.").removesuffix(".yaml") for path in root.glob("Pulumi.*.yaml"))
     examples = (path.stem for path in (root / "examples").glob("*.yaml"))
     return sorted(filter(is_name, {*tops, *examples}))
@@ -106,7 +106,7 @@ def load(root: Path, name: str) -> Stack:
 
 
 def read_document(file: Path) -> dict[str, Any]:
-    """A stack file's whole YAML, Pulumi's own keys included; empty where there is none."""
+    """Returns a stack file's YAML, including Pulumi's own keys; empty if the file is missing or not a mapping."""
     if not file.is_file():
         return {}
     try:
@@ -118,7 +118,7 @@ def read_document(file: Path) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Workspace:
-    """Where a stack's results, its working copy of the stack file and its state are kept."""
+    """Where a stack's results, the copy of its stack file and its state are stored."""
 
     root: Path
     stack: str
@@ -127,7 +127,7 @@ class Workspace:
 
     @property
     def project(self) -> Path:
-        """A project directory of the same name, for engine commands that insist on a stack file beside it."""
+        """A directory with copies of Pulumi.yaml and the stack file, for engine commands that require them together."""
         return self.directory / "project"
 
     @property
@@ -144,23 +144,23 @@ class Workspace:
 
     @property
     def engine_record(self) -> Path:
-        """Identity of the engine that runs on the stack, or that was killed while it ran."""
+        """File with the identity of the engine that is running on the stack, or was killed."""
         return self.directory / ".engine.json"
 
     @property
     def tree_index(self) -> Path:
-        """What the last completed `up` rendered (commands/tree_index.py)."""
+        """Index of the files that the last completed `up` rendered (commands/tree_index.py)."""
         return self.directory / ".tree-index.json"
 
     @property
     def state_directory(self) -> Path | None:
-        """The backend, if it is a directory of this machine."""
+        """The backend's directory; None if the backend is not a local directory."""
         parts = urlsplit(self.backend)
         return Path(unquote(parts.path)) if parts.scheme == "file" and not parts.netloc else None
 
     @property
     def state_file(self) -> Path | None:
-        """The stack's state, if the backend is a directory of this machine."""
+        """The stack's state file; None if the backend is not a local directory."""
         if self.state_directory is None:
             return None
         name = str(read_document(self.root / "Pulumi.yaml")["name"])
@@ -171,10 +171,10 @@ class Workspace:
         return self.state_file is not None and self.state_file.exists()
 
     def prepare(self, source: Path, *, keep_secrets: bool) -> None:
-        """Writes the working copy of the stack file.
+        """Writes the copy of the stack file.
 
-        Secrets that cannot be decrypted are left out, because an encrypted value would stop the engine. A salt without
-        encrypted values is left out as well: it belongs to an earlier passphrase, and the state contains its own.
+        Without `keep_secrets`, encrypted values are left out, because the engine fails if it cannot decrypt them. A
+        salt without encrypted values is left out too: it is an earlier passphrase's, and the state has its own salt.
         """
         build_directory.make(self.directory)
         atomic.write(self.project / "Pulumi.yaml", (self.root / "Pulumi.yaml").read_text(encoding="utf-8"))
@@ -189,7 +189,7 @@ class Workspace:
         atomic.write(self.stack_file, text)
 
     def _with_settings_file(self, document: Mapping[str, Any]) -> dict[str, Any]:
-        """Moves the settings into a file of their own, without those that the engine decrypts."""
+        """Moves Quorate's settings into a separate file. Encrypted values stay, because the engine decrypts them."""
         config = config_of(document)
         moved = {key for key, value in config.items() if key.startswith("quorate:") and not is_encrypted(value)}
         file = self.project / "settings.yaml"
@@ -204,19 +204,19 @@ def _to_yaml(document: Mapping[str, Any]) -> str:
 
 
 def main_workspace(root: Path, stack: str, environment: Mapping[str, str]) -> Workspace:
-    """The stack's workspace. Its state is in the clone, unless PULUMI_BACKEND_URL names another backend."""
+    """Returns a stack's workspace. The state is in the clone, unless PULUMI_BACKEND_URL names another backend."""
     backend = environment.get("PULUMI_BACKEND_URL") or default_backend(root)
     return Workspace(root, stack, root / "build" / stack, backend)
 
 
 def default_backend(root: Path) -> str:
-    """The clone's own state directory."""
+    """Returns the URL of the clone's state directory."""
     return (root / STATE).as_uri()
 
 
 @contextmanager
 def temporary_workspace(root: Path, stack: str) -> Generator[Workspace]:
-    """A workspace with a temporary state, deleted afterwards."""
+    """Yields a workspace with a temporary state; both are deleted when the context ends."""
     build = root / "build"
     build.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".scratch-", dir=build) as name:
@@ -226,7 +226,7 @@ def temporary_workspace(root: Path, stack: str) -> Generator[Workspace]:
 
 
 def without_secrets(document: Mapping[str, Any]) -> dict[str, Any]:
-    """A stack file without its encrypted values and the keys that belong to them."""
+    """Returns a stack file's content without encrypted values and without Pulumi's encryption keys."""
     encryption = ("encryptionsalt", "encryptedkey", "secretsprovider")
     return {
         **{key: value for key, value in document.items() if key not in encryption},
@@ -235,10 +235,10 @@ def without_secrets(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def config_of(document: Mapping[str, Any]) -> dict[str, Any]:
-    """A stack file's configuration, in all namespaces."""
+    """Returns a stack file's configuration, with the keys of all namespaces."""
     return cast("dict[str, Any]", document.get("config") or {})
 
 
 def is_encrypted(value: object) -> bool:
-    """Whether a configuration value is one that `pulumi config set --secret` wrote."""
+    """Whether a configuration value is encrypted, as written by `pulumi config set --secret`."""
     return isinstance(value, dict) and set(cast("dict[str, Any]", value)) == {"secure"}

@@ -1,4 +1,4 @@
-"""Checks stack files and shows their plans, in well under a second: no Pulumi, no engine."""
+"""Checks stack files and shows their plans. Takes well under a second, because Pulumi is not started."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def show_plan(root: Path, name: str, *, as_json: bool) -> int:
 
 
 def validated_stack(root: Path, name: str) -> Stack:
-    """The stack of this name, checked before any engine starts. Raises UserError if its file has errors."""
+    """Loads a stack and prints its summary. Prints all errors of its file and raises UserError if there are any."""
     file = stack.find(root, name).relative_to(root)
     if check([file]) != 0:
         raise UserError(f"{file} is invalid (see the errors above). Nothing was changed.")
@@ -44,7 +44,7 @@ def validated_stack(root: Path, name: str) -> Stack:
 
 
 def _planned(file: Path) -> Plan | None:
-    """The plan of a stack file, or None after a line on standard error for each of its errors."""
+    """Returns the plan of a stack file. If the file has errors, prints each on standard error and returns None."""
     try:
         return plan(load_file(file))
     except InvalidStackError as invalid:

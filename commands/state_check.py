@@ -1,7 +1,7 @@
 """Checks a stack's state file before the engine reads it, and names the copy to restore if the file is damaged.
 
-The engine writes the file in place: a full disk leaves it empty or cut. Beside it, the engine keeps the state of before
-the last write, a backup of every write, and a checkpoint of every finished operation.
+The engine writes the file in place, so a full disk leaves it empty or truncated. The engine keeps copies: the state
+before the last write, a backup of every write, and a checkpoint of every finished operation.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from toolchain.progress import UserError
 
 
 def require_sound(stack: Stack, workspace: Workspace) -> None:
-    """Raises UserError if the state file exists and is damaged, with the command that restores the newest good copy."""
+    """Raises UserError if the state file is damaged. The message has the command that restores the newest good copy."""
     file = workspace.state_file
     if file is None or not file.exists():
         return
@@ -30,7 +30,7 @@ def require_sound(stack: Stack, workspace: Workspace) -> None:
 
 
 def damage_of(file: Path) -> str:
-    """What is wrong with a state file, as the end of a sentence; empty if nothing is."""
+    """Returns what is wrong with a state file, as the end of a sentence; empty if the file is valid."""
     try:
         content = file.read_bytes()
     except OSError as error:
@@ -45,7 +45,7 @@ def damage_of(file: Path) -> str:
 
 
 def _is_state(document: object) -> bool:
-    """Whether a document has the form of a state: a version, and a checkpoint whose resources have URNs."""
+    """Whether a document has the structure of a state: a version, and a checkpoint whose resources have URNs."""
     if not isinstance(document, dict):
         return False
     fields = cast("dict[str, Any]", document)
@@ -74,7 +74,7 @@ def _remedy(stack: Stack, workspace: Workspace, file: Path) -> str:
 
 
 def _copies(file: Path) -> Iterator[Path]:
-    """The engine's copies of a state file."""
+    """Yields the engine's copies of a state file: its .bak file, backups and checkpoints."""
     project, areas = file.parent.name, file.parent.parent.parent
     yield from file.parent.glob(f"{file.name}.bak")
     yield from (areas / "backups" / project / file.stem).glob("*.json")
@@ -82,5 +82,5 @@ def _copies(file: Path) -> Iterator[Path]:
 
 
 def _shown(path: Path, workspace: Workspace) -> str:
-    """A path as users write it: relative to the clone, where commands run."""
+    """Returns a path for messages: relative to the clone, if it is in the clone."""
     return str(path.relative_to(workspace.root) if path.is_relative_to(workspace.root) else path)

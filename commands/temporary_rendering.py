@@ -1,7 +1,7 @@
 """Renders a stack with the engine in a temporary state, for the proof.
 
-The user's own stack is not touched: neither its state nor its tree nor its passphrase is used, and the secrets are
-generated. Stacks for live machines are rendered too.
+The user's stack is not touched: its state, tree and passphrase are not used, and secrets are generated. Stacks for live
+machines are rendered with the target `render`.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ TARGET = "quorate:target"
 
 @contextmanager
 def rendered(root: Path, name: str) -> Generator[Path]:
-    """The rendered tree of a stack, deleted afterwards."""
+    """Yields the rendered tree of a stack; the tree is deleted when the context ends."""
     original = stack.load(root, name)
     engine = installed(root)
     with stack.temporary_workspace(root, name) as temporary:
-        # A random name, so that several proofs of one stack do not share a tree, and no user's stack has it.
+        # A random name, so that concurrent proofs of a stack use separate trees, and no stack of the user has the name.
         renamed = replace(original, name=f"proof-{secrets.token_hex(8)}", target="render")
         if original.target != "render":
             renamed = replace(renamed, file=_to_render(original.file, temporary.directory))

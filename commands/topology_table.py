@@ -1,6 +1,6 @@
 """`quorate topology`: shows what Fuel-CCP topologies place on nodes, and their errors.
 
-Several files are environments that share the nodes.
+Each file is an environment; several environments share the nodes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def show(files: Sequence[Path], nodes: Sequence[str], *, as_json: bool) -> int:
 
 
 def expand_nodes(text: str) -> list[str]:
-    """Names of nodes, with brackets as in a stack file. Raises ValueError for other text."""
+    """Returns the names in a comma-separated list of nodes; `node[1-3]` is three. Raises ValueError if invalid."""
     names = [name for part in re.split(r",(?![^\[]*\])", text) for name in expand(part.strip())]
     twice = [name for name, count in Counter(names).items() if count > 1]
     if not all(names) or any(" " in name for name in names):

@@ -9,12 +9,12 @@ from commands.operation import Operation
 
 
 def write_again(operation: Operation) -> None:
-    """Reports files of the rendered tree that are missing or changed, and has the following `up` write them again."""
+    """Reports missing and changed files of the rendered tree, and marks them in the state: `up` writes them again."""
     _record(operation, " and written again")
 
 
 def record(operation: Operation) -> None:
-    """The same for a command that does not write them: the next `up` or `pulumi up` does."""
+    """Does the same for a command other than `up`: the next `up` or `pulumi up` writes the files again."""
     _record(operation, f"; `make up STACK={operation.stack.name}` writes them again")
 
 
@@ -26,7 +26,7 @@ def _record(operation: Operation, remedy: str) -> None:
 
 
 def warn(operation: Operation) -> None:
-    """Reports files of the rendered tree that are missing or changed. Changes nothing."""
+    """Reports missing and changed files of the rendered tree, and changes nothing."""
     _, drift = _drift(operation)
     if drift and drift.files:
         command = f"make up STACK={operation.stack.name}"
@@ -42,7 +42,10 @@ def remember(operation: Operation) -> None:
 
 
 def _drift(operation: Operation) -> tuple[dict[str, Any], tree_drift.Drift | None]:
-    """The state with the drifted files' resources marked, and those files; asks the engine only if a file differs."""
+    """Returns the state with the resources of drifted files marked, and the drifted files.
+
+    The state is exported only if a file differs from the index, because an export takes time.
+    """
     workspace = operation.workspace
     if operation.stack.target != "render" or (workspace.state_file and not workspace.has_state):
         return {}, None

@@ -1,8 +1,8 @@
-"""Finds files of a rendered tree that are missing or changed since the last completed `up`, and has them written again.
+"""Finds files of a rendered tree that are missing or changed since the last completed `up`, and marks their resources.
 
-The engine writes a file only for a resource that differs from its state. The resources of drifted files therefore get a
-mark in the state, by the engine's own export and import: the next `up` shows it as a difference, removes it, and writes
-the file. Nothing is replaced or deleted. An interrupted `up` leaves its marks, so that the next one continues.
+The engine writes a file only if its resource differs from the state. Therefore the resources of drifted files get a
+mark in an exported state, which is imported again. The next `up` shows the mark as a difference, removes it, and writes
+the file. Nothing is replaced or deleted. Marks that an interrupted `up` has not removed take effect in the next one.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ from commands.tree_index import Index
 from contract import TREE
 
 MARK = "quorate.io/rendered-file"
-"""Annotation in the state of a Kubernetes object whose file drifted; never in a manifest."""
+"""Annotation that marks a Kubernetes object with a drifted file, in the state only; manifests never contain it."""
 
 TREE_MARK = "drifted"
-"""What the provider of machine trees itself reports as `written` after a refresh (components/tree.py)."""
+"""Mark of a machine tree with a drifted file: the value of its output `written`, as after a refresh
+(components/tree.py)."""
 
 SHOWN = 10
 
@@ -34,7 +35,7 @@ class Drift:
     files: Mapping[str, State]
 
     def report(self, directory: str) -> str:
-        """The files in lines of text, missing ones first."""
+        """Returns the files as lines of text, missing files first."""
         ordered = sorted(self.files.items(), key=lambda item: (item[1] != "missing", item[0]))
         lines = [f"  {state}: {directory}/{path}" for path, state in ordered[:SHOWN]]
         if len(ordered) > SHOWN:
@@ -48,9 +49,9 @@ def is_suspected(known: Index | None, found: Index) -> bool:
 
 
 def mark(resources: Sequence[Resource], stack: str, known: Index | None, found: Index) -> Drift:
-    """Marks the resources whose files are missing or changed, in place. Returns their files.
+    """Marks the resources whose files are missing or changed, in place. Returns those files.
 
-    Without an index, every file counts as changed. Files that no resource writes are not Quorate's, and are left out.
+    Without an index, every existing file counts as changed. Files that no resource writes are ignored.
     """
     drifted: dict[str, State] = {}
     for resource in resources:
@@ -84,7 +85,10 @@ def _paths(resource: Resource, stack: str, known: Index) -> Iterator[str]:
 
 
 def _manifest(inputs: Mapping[str, Any]) -> str | None:
-    """Path of an object's manifest, as the Kubernetes provider names it (renderPathForResource); None for no object."""
+    """Returns the path of an object's manifest, as in the Kubernetes provider's renderPathForResource.
+
+    Returns None for a resource that is not an object.
+    """
     metadata = inputs.get("metadata")
     if not isinstance(metadata, dict) or not inputs.get("kind"):
         return None
@@ -102,7 +106,7 @@ def _tree(outputs: Mapping[str, Any], stack: str, known: Index) -> Iterator[str]
     for node in nodes:
         yield from (f"{root}/{node}/{path!s}" for path in outputs["paths"])
     if "secretsRoot" in outputs:
-        # The state has the paths of secret files only encrypted.
+        # The state contains the paths of secret files only in encrypted form, so they are taken from the index.
         secrets = PurePosixPath(str(outputs["secretsRoot"])).relative_to(base)
         depth = len(secrets.parts)
         for path in known:

@@ -1,8 +1,8 @@
-"""The index of a stack's rendered tree: what the last completed `up` left on disk.
+"""The index of a stack's rendered tree: the files as the last completed `up` left them.
 
 The engine compares the program with its state and never reads the tree, so it does not notice a file that was deleted
-or edited. The index has every file's size, times, mode and SHA-256; a file is read again only if one of the others
-differs. Secret files have no digest, because a digest of a short secret discloses it.
+or edited. The index contains every file's size, times, mode and SHA-256 digest. A file is read again only if its size,
+times or mode differ. Secret files have no digest, because the digest of a short secret could reveal the secret.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from typing import Any, cast
 from files import atomic
 
 AREAS = ("manifests", "machines", "secrets")
-"""Directories of a stack's build directory that the engine's providers write."""
+"""Directories below a stack's build directory that the engine's providers write."""
 
 SECRETS = "secrets"
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A file as it was found."""
+    """A file's metadata and digest."""
 
     size: int
     modified: int
@@ -34,11 +34,11 @@ class Entry:
     digest: str
     """SHA-256 in hexadecimal digits; empty for secret files."""
     changed: int = 0
-    """The kernel's own time of change in nanoseconds, which programs cannot set: after a clock was set back, or with a
-    tool that keeps times, an edited file may have its old size and time."""
+    """Inode change time (ctime) in nanoseconds, which programs cannot set. It reveals edits that keep size and
+    modification time, for example by a tool that preserves times."""
 
     def differs(self, other: Entry) -> bool:
-        """Whether two entries of one path show different files."""
+        """Whether the file of this entry and that of another have different content or mode."""
         if self.digest:
             return (self.digest, self.mode) != (other.digest, other.mode)
         return (self.size, self.modified, self.mode) != (other.size, other.modified, other.mode)
@@ -49,7 +49,7 @@ Index = Mapping[str, Entry]
 
 
 def scan(directory: Path, known: Index) -> dict[str, Entry]:
-    """Returns every file of the tree. Files that `known` has with the same size, time and mode are not read."""
+    """Returns an entry for every file of the tree. A file with the size, times and mode of `known` is not read."""
     found: dict[str, Entry] = {}
     for area in AREAS:
         for path in _files(directory / area):
@@ -68,7 +68,7 @@ def scan(directory: Path, known: Index) -> dict[str, Entry]:
 
 
 def read(file: Path) -> dict[str, Entry] | None:
-    """Reads an index; None if it is missing or damaged."""
+    """Reads an index. Returns None if the file is missing or damaged."""
     try:
         document = cast("dict[str, dict[str, Any]]", json.loads(file.read_text(encoding="utf-8")))
         return {path: Entry(**entry) for path, entry in document.items()}

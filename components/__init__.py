@@ -1,1 +1,1 @@
-"""How to build what the plan says: one component for each thing that a user would name."""
+"""Pulumi components that build the plan, such as Cloud, MasterTier and Environment."""

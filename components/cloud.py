@@ -21,17 +21,17 @@ from contract import COMPUTE_POOL
 
 @dataclass(frozen=True)
 class CloudArgs:
-    """A finished plan, and where it lands."""
+    """A finished plan and the target that it is built on."""
 
     plan: Plan
     stack: str
     target: Target
     root_secret: pulumi.Output[str] | None
-    """What all secrets are derived from; None in a preview without it."""
+    """The secret that all others are derived from; None in a preview without it."""
 
 
 class Cloud(Component[CloudArgs]):
-    """Everything of a stack."""
+    """All resources of a stack."""
 
     token = contract.CLOUD
 
@@ -62,7 +62,7 @@ class Cloud(Component[CloudArgs]):
             nodes = (node for node in args.plan.nodes if node.virtual and node.server == host.name)
             guests = [machine_files.arguments(args.plan, node, args.target) for node in nodes]
             arguments = VirtHostArgs(host, guests, turns)
-            # Its virtual machines stand or fall with it, and a lab comes and goes.
+            # In production a host is protected, because deleting it deletes its virtual machines; labs are disposable.
             opts = self.child(protect=args.plan.settings.profile == "production")
             hosts.append(VirtHost(f"{name}-{host.name}", arguments, opts))
         return hosts

@@ -1,8 +1,8 @@
-"""The base of all components: the facts it is given leave it as inputs and as registered outputs.
+"""The base of all components: a component's facts become both its inputs and its registered outputs.
 
-A resource policy sees a component's inputs, a stack policy its registered outputs, neither sees anything else. With
-the base, both are the same plain facts, sent once: a component says what its facts are and what it builds, and has
-no way to forget or to repeat the registration.
+A resource policy sees only a component's inputs, a stack policy only its registered outputs. The base class registers
+the same facts as both, once. A component defines only its facts and its children, so that it cannot omit or repeat the
+registration.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from typing import Any, ClassVar, Generic, TypeVar, cast, final
 import pulumi
 
 Facts = dict[str, Any]
-"""Plain data under camelCase keys: no Outputs, so that a policy can judge every one of them in a preview."""
+"""Plain data under camelCase keys. It contains no Outputs, so that policies can evaluate all of it in a preview."""
 
 Args = TypeVar("Args")
 
 
 def plain(**named: object) -> Facts:
-    """Facts by their Python names, as they travel: `dedicated_nodes=3` becomes `{"dedicatedNodes": 3}`.
+    """Converts Python names to the keys of facts: `dedicated_nodes=3` becomes `{"dedicatedNodes": 3}`.
 
-    Raises TypeError for anything but plain data: an unknown value would turn a mandatory rule into an advisory one.
+    Raises TypeError for anything but plain data: an unknown value would make a mandatory rule advisory.
     """
     return {_camel(name): _plain(name, value) for name, value in named.items()}
 
 
 class Component(pulumi.ComponentResource, Generic[Args]):
-    """A component resource of type `token`, from `Args` that carry finished decisions."""
+    """A component resource of type `token`, built from `Args`."""
 
     token: ClassVar[str]
 
@@ -42,19 +42,19 @@ class Component(pulumi.ComponentResource, Generic[Args]):
     @staticmethod
     @abstractmethod
     def facts(args: Any) -> Facts:
-        """What the component tells policies and readers about itself."""
+        """Returns the facts about the component that policies evaluate."""
 
     @abstractmethod
     def build(self, name: str, args: Args) -> None:
-        """Makes the children, named after `name`, with options from `child`."""
+        """Creates the children, named after `name`, with options from `child`."""
 
     def child(self, *, depends_on: Sequence[pulumi.Resource] = (), protect: bool = False) -> pulumi.ResourceOptions:
-        """Options of every child: this component is its parent, and hands its providers down, not its protection."""
+        """Returns the options of a child: this component is the parent. Providers are inherited, protection is not."""
         return pulumi.ResourceOptions(parent=self, depends_on=list(depends_on), protect=protect)
 
     @final
     def register_outputs(self, outputs: object) -> None:  # noqa: ARG002
-        """Refused: the base registers the facts, once."""
+        """Raises TypeError: the base class registers the facts, once."""
         raise TypeError(f"{type(self).__name__} registers its facts by itself; put what is missing into facts()")
 
 

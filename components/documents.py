@@ -1,6 +1,6 @@
-"""YAML documents of machines' files: stable order, and places that a node's own values fill later (templates.py).
+"""YAML documents of machines' files, in stable order, with placeholders for a node's own values (templates.py).
 
-A place is written in double quotes, whatever value it takes: a rack named 1 stays text.
+A placeholder is always written in double quotes, so that a rack named 1 stays text.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import yaml
 
 
 class Place(str):
-    """Text with `${...}` in it, which is filled for each node."""
+    """Text with `${...}` placeholders, which are replaced for each node."""
 
     __slots__ = ()
 
@@ -21,7 +21,7 @@ NODE, SERVER, RACK, ADDRESS = Place("${node}"), Place("${server}"), Place("${rac
 
 
 class _Dumper(yaml.CSafeDumper):
-    """Quotes places, and writes repeated values in full, not as aliases. libyaml is ten times as fast as Python."""
+    """Quotes placeholders and writes no aliases. libyaml is ten times as fast as the dumper in Python."""
 
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
         return True
@@ -35,12 +35,12 @@ _Dumper.add_representer(Place, _place)
 
 
 def template(*documents: Mapping[str, Any]) -> str:
-    """Returns documents as one template: a plain `$` in their texts is doubled, places stay."""
+    """Returns documents as one template: `$` in plain text is escaped as `$$`, placeholders are kept."""
     return yaml.dump_all((_escaped(document) for document in documents), Dumper=_Dumper, sort_keys=False, width=1000)
 
 
 def literal(text: str) -> str:
-    """Returns text without places as a template."""
+    """Returns a template for text without placeholders: `$` is escaped."""
     return text.replace("$", "$$")
 
 

@@ -1,7 +1,7 @@
 """Files and steps that make a machine a Kubernetes node: its labels, taints, address and size, and how it joins.
 
-kubelet and kubeadm read the same labels and taints that proofs read in node.yaml; all of them come from the plan's
-nodes (blueprint/plan/nodes.py), so that they cannot disagree.
+The labels and taints in the files for kubelet and kubeadm, and in node.yaml for proofs, all come from the plan's nodes
+(blueprint/plan/nodes.py), so that they cannot differ.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ CRI_SOCKET = "unix:///run/containerd/containerd.sock"
 KUBERNETES = "/etc/kubernetes"
 CONFIGURATION = f"{KUBERNETES}/kubeadm.yaml"
 PATCHES = f"{KUBERNETES}/patches"
-"""Where kubeadm finds the machine's patch of kubelet's configuration: the cluster-wide one has no taints."""
+"""Directory of kubeadm patches. It contains this machine's taints, which the cluster-wide configuration lacks."""
 NODE = "/etc/quorate/node.yaml"
 DISCOVERY = f"{KUBERNETES}/discovery.conf"
 """A kubeconfig with the cluster's address, its CA and a bootstrap token. Nothing renders it yet."""
@@ -29,7 +29,7 @@ API_PORT = 6443
 
 
 def parts(node: Node) -> Parts:
-    """What every machine has, whatever else it is."""
+    """Returns the files that every machine has."""
     return Parts(
         files=(
             File(f"{PATCHES}/kubeletconfiguration.yaml", template(kubelet_configuration(node))),
@@ -39,7 +39,7 @@ def parts(node: Node) -> Parts:
 
 
 def worker_parts(node: Node) -> Parts:
-    """What a machine joins the cluster with, unless it is a master."""
+    """Returns the files and steps with which a machine other than a master joins the cluster."""
     return Parts(
         files=(File(CONFIGURATION, template(join_configuration(node))),),
         steps=(
@@ -62,7 +62,7 @@ def join(*after: str) -> Step:
 
 
 def await_files(name: str, what: str, paths: Sequence[str]) -> Step:
-    """Stops the run until somebody has placed files that nothing renders yet; `what` names them in the message."""
+    """Returns a step that stops the run until the operator has placed the files; `what` names them in messages."""
     tests = "\n".join(f'[ -f "$ROOT{path}" ]' for path in paths)
     missing = "\n".join(f'[ -f "$ROOT{path}" ] || echo "  {path}" >&2' for path in paths)
     return Step(
@@ -85,13 +85,13 @@ systemctl restart kubelet.service""",
 
 
 def labels(node: Node) -> dict[str, str]:
-    """The node's labels, with places for what differs within a pool."""
+    """Returns the node's labels, with placeholders for values that differ within a pool."""
     places = {SERVER: documents.SERVER, RACK: documents.RACK, ZONE: documents.RACK}
     return {key: places.get(key, value) for key, value in node.labels.items()}
 
 
 def taints(node: Node) -> list[dict[str, str]]:
-    """The plan's `key=value:effect`, as Kubernetes writes taints; an empty value is left out."""
+    """Converts the plan's `key=value:effect` to Kubernetes' form of taints; an empty value is left out."""
     found: list[dict[str, str]] = []
     for taint in node.taints:
         pair, _, effect = taint.rpartition(":")
@@ -101,15 +101,15 @@ def taints(node: Node) -> list[dict[str, str]]:
 
 
 def quantities(capacity: Capacity) -> dict[str, str]:
-    """A capacity as Kubernetes writes them."""
+    """Returns a capacity as Kubernetes quantities."""
     return {"cpu": str(capacity.cpu), "memory": f"{capacity.memory}Gi"}
 
 
 def kubelet_configuration(node: Node) -> dict[str, Any]:
-    """The machine's own part of kubelet's configuration.
+    """Returns the machine's own part of kubelet's configuration.
 
-    It includes the taints, so that a new node is never schedulable without them, and reserves what a virt host's
-    virtual machines take.
+    It contains the taints, so that a new node is never schedulable without them, and reserves the resources of a virt
+    host's virtual machines.
     """
     kept = node.reserved
     return {
@@ -135,7 +135,7 @@ def node_registration(node: Node) -> dict[str, Any]:
 
 
 def join_configuration(node: Node) -> dict[str, Any]:
-    """How the node joins. The way to the cluster is a file on the machine: it holds a token, and this holds none."""
+    """Returns the JoinConfiguration. It refers to a discovery file on the machine, so that it contains no token."""
     return {
         "apiVersion": KUBEADM,
         "kind": "JoinConfiguration",
@@ -146,7 +146,7 @@ def join_configuration(node: Node) -> dict[str, Any]:
 
 
 def facts(node: Node) -> dict[str, Any]:
-    """The node as the API server will show it, for proofs, which have no machine."""
+    """Returns the node as the API server will report it, for proofs, which run without machines."""
     return {
         "name": documents.NODE,
         "address": documents.ADDRESS,

@@ -16,7 +16,7 @@ _ACRONYMS = {
     **{word: word.upper() for word in ("api", "cidr", "fqdn", "id", "io", "ip", "ipc", "pid", "uri", "uuid")},
     **{f"{word}s": f"{word.upper()}s" for word in ("cidr", "ip", "url", "wwn")},
 }
-"""Words of the SDK's field names that the API writes in capitals: `cluster_ip` is `clusterIP`."""
+"""Words of the SDK's field names that the API capitalizes: `cluster_ip` is `clusterIP`."""
 
 
 class KubernetesObject(pulumi.CustomResource):

@@ -1,7 +1,4 @@
-"""What a machine is given, by what it is: a master, a worker, a virtual machine.
-
-Collects the files and steps of the parts that own them; decides nothing else.
-"""
+"""Collects the files and steps of a machine from other modules, by its kind: master, worker or virtual machine."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ from contract import MASTER_POOL
 
 
 def parts(plan: Plan, node: Node) -> Parts:
-    """Files and steps of a node, whose files are templates: the same for all nodes of a pool."""
+    """Returns the files and steps of a node. Files are templates, the same for all nodes of a machine pool."""
     found = kubelet.parts(node) + directories.parts(plan, node)
     if MASTER_POOL in node.roles:
         return found + k8s_master.master_parts(plan, node)
@@ -23,5 +20,5 @@ def parts(plan: Plan, node: Node) -> Parts:
 
 
 def arguments(plan: Plan, node: Node, target: Target) -> MachineArgs:
-    """Everything that makes one machine."""
+    """Returns the arguments of one machine's component."""
     return MachineArgs(node, parts(plan, node), target, virt_host.files(node, plan.settings.template))

@@ -1,8 +1,8 @@
-"""Exports the stack's quorum members for the next deployment, and reads those of the last one.
+"""Exports the stack's quorum members for the next deployment, and reads those of the last deployment.
 
 The resources of one deployment do not show whether three members are the same three as before. So the program exports
-its members (the stack's output `standing`) and reads what its own last deployment exported, by a reference to its own
-stack. The policy rules compare the two (docs/adr/0005-looking-back.md).
+the members (stack output `standing`) and reads the last deployment's export through a StackReference to its own stack.
+The policy rules compare the two (docs/adr/0005-looking-back.md).
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from contract import QUORUM_STATE_OUTPUT, STORAGE_POOL
 
 
 def quorum_state(plan: Plan) -> dict[str, Any]:
-    """Members of each quorum, the nodes that may carry them, and the nodes with the cloud's data.
+    """Returns the size and eligible nodes of each quorum, and the storage nodes.
 
-    Of each node its physical host, address, pool, and the places of its members' data: where one of these differs in
-    the next deployment, the member is another one.
+    Each node has its physical host, address, pool and data locations. If one of these differs in the next deployment,
+    the node counts as a different member.
     """
     quorums = {"etcd": _quorum(plan, len(plan.masters), plan.masters)}
     for service in plan.services:
@@ -56,7 +56,7 @@ def _nodes(plan: Plan, nodes: tuple[Node, ...], volumes: list[str] | None = None
 
 
 def _disks(plan: Plan, node: Node) -> list[str]:
-    """The disks of a virtual machine by its libvirt domain, each with its device and its source."""
+    """Returns the disks in a virtual machine's libvirt domain, each with its device and its source."""
     domain = virt_host.files(node, plan.settings.template).get("domain.xml")
     if domain is None:
         return []
@@ -75,15 +75,15 @@ def _disk(disk: ElementTree.Element) -> str:
 
 
 class Previous(pulumi.ComponentResource):
-    """The record of the last deployment, as an output; empty before the first one.
+    """The quorum state of the last deployment, as an output; empty before the first one.
 
-    It has no inputs, unlike other components: inputs that follow the last deployment would change this resource after
-    each change of a quorum, and an unchanged `up` would never be without a change.
+    Unlike other components it has no inputs. Inputs taken from the last deployment would differ after each change of a
+    quorum, so that the next `up` would report a change although the program is unchanged.
     """
 
     standing: pulumi.Output[dict[str, Any]]
-    """The members now, for the stack's output. It resolves after everything that `opts` makes this depend on: an update
-    that fails on the way keeps the earlier record, and the next one is compared with that."""
+    """The current quorum state, for the stack's output. It resolves after all dependencies in `opts`. So an update that
+    fails keeps the earlier state, with which the next update is compared."""
 
     def __init__(self, name: str, state: dict[str, Any], opts: pulumi.ResourceOptions) -> None:
         super().__init__(contract.PREVIOUS, name, {}, opts)

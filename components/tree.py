@@ -1,17 +1,20 @@
-"""Files of machines as a resource: the dynamic provider behind the render target's trees.
+"""The dynamic provider that writes the files of machines for the render target.
 
-The state of a dynamic resource names this class (pickled by reference, so a hundred bytes and no code): module and
-class names are part of every stack's state and must not change. It is plain functions over plain properties.
+The state of a dynamic resource refers to this class by module and class name (pickled by reference, about a hundred
+bytes without code). Both names are part of every stack's state and must not change.
 
-What it guarantees: files appear complete or not at all; a file that is right already is left alone; files that went
-away are removed, and only those that it wrote; a file that somebody deleted or edited, or whose mode changed, is
-noticed by the next refresh. A node may move from one resource to another in one update, in either order: `.owners/`
-says whose a node's files are, and only files of nodes that carry the owner's mark are deleted.
+Guarantees:
 
-A state can be edited: every operation first checks that its properties, old or new, lead only below
+- Files are written atomically. Unchanged files are not touched.
+- Files that are no longer needed are removed, but only files that this provider wrote.
+- A refresh detects files that were deleted or edited, or whose mode changed.
+- A node may move from one resource to another in one update, in either order: `.owners/` records which resource owns a
+  node's files, and a resource deletes only files of nodes that it owns.
+
+Since a state can be edited, every operation first checks that its old and new properties refer only to paths below
 `build/<stack>/machines` and `build/<stack>/secrets/machines` of the clone, where the engine runs.
 
-Secret files are compared by their content, which the engine encrypts: there is no digest of them.
+Secret files are compared by content, which the engine encrypts; no digest of them is stored.
 """
 
 from __future__ import annotations
@@ -44,7 +47,7 @@ from contract import STACK_NAME
 Properties = dict[str, Any]
 
 IDENTITY = ("root", "secretsRoot")
-"""A tree somewhere else is another tree."""
+"""Properties whose change replaces the resource."""
 
 PLACES = {"root": f"build/{STACK_NAME}/machines", "secretsRoot": f"build/{STACK_NAME}/secrets/machines"}
 """Patterns of the directories below the clone that a tree may be in."""
@@ -53,13 +56,13 @@ OWNERS = ".owners"
 DRIFTED = "drifted"
 
 _LOCK = Lock()
-"""The engine updates resources side by side, in one provider process."""
+"""Serializes writes: the engine updates resources concurrently, in one provider process."""
 
 
 class TreeProvider(ResourceProvider):
     """Writes `<root>/<node>/<path>` for each node from templates, and `<secretsRoot>/<node>/<path>`.
 
-    Outputs name what was written: `names`, `paths`, and `written`, a digest of the templates and the nodes' values.
+    The outputs are `names`, `paths`, `digest` of the files, and `written`, a digest of the templates and node values.
     """
 
     serialize_as_secret_always = False
@@ -105,7 +108,7 @@ Found = tuple[int, str] | None
 
 
 def contents(props: Properties) -> Iterator[tuple[str, dict[str, str]]]:
-    """The text of every file without a secret, by path below the node's directory; node after node."""
+    """Yields each node's name and the texts of its files without secrets, by path below the node's directory."""
     templates: dict[str, str] = props["files"]
     own = {path: text for path, text in templates.items() if has_places(text)}
     shared = fill({path: text for path, text in templates.items() if path not in own}, {})
@@ -114,13 +117,13 @@ def contents(props: Properties) -> Iterator[tuple[str, dict[str, str]]]:
 
 
 def _asked(props: Properties) -> str:
-    """A digest of what the program asks for: the templates, so that no preview fills them for a thousand nodes."""
+    """Returns a digest of the templates and the nodes, so that a preview need not fill them for a thousand nodes."""
     asked = json.dumps([props["files"], props["nodes"]], sort_keys=True)
     return hashlib.sha256(asked.encode()).hexdigest()
 
 
 def _nodes(props: Properties) -> list[dict[str, str]]:
-    """What each node's templates may use."""
+    """Returns the template values of each node."""
     return json.loads(props["nodes"])
 
 
@@ -144,7 +147,7 @@ def _faults(props: Properties) -> list[tuple[str, str]]:
 
 
 def _outside(props: Properties) -> list[tuple[str, str]]:
-    """Keys of inputs or outputs that lead out of the stack's directories, each with the reason."""
+    """Returns the properties that refer to paths outside the stack's directories, each with the reason."""
     places = [
         (key, f"{props.get(key)!r} is not a directory of a stack; expected build/<stack>/{pattern.rpartition('}/')[2]}")
         for key, pattern in PLACES.items()
@@ -163,13 +166,13 @@ def _outside(props: Properties) -> list[tuple[str, str]]:
 
 
 def _is_below(path: str) -> bool:
-    """Whether a path leads below the directory that it is appended to."""
+    """Whether a path stays below the directory that it is appended to."""
     parts = PurePosixPath(path).parts
     return bool(parts) and parts[0] != "/" and ".." not in parts and "\0" not in path
 
 
 def _require_inside(props: Properties) -> None:
-    """Raises ValueError before anything is written or deleted outside the stack's directories."""
+    """Raises ValueError if a property refers to a path outside the stack's directories."""
     for key, reason in _outside(props):
         raise ValueError(f"{key}: {reason}. Nothing was written or deleted; was the state edited?")
 
@@ -188,14 +191,14 @@ def _found(path: Path) -> Found:
         status = path.lstat()
         if not stat.S_ISREG(status.st_mode):
             return None
-        # As bytes: text would come back with other line ends.
+        # As bytes, because text mode would convert line endings.
         return stat.S_IMODE(status.st_mode), path.read_bytes().decode(errors="replace")
     except (FileNotFoundError, NotADirectoryError, PermissionError):
         return None
 
 
 def _secrets_found(props: Properties) -> dict[str, str]:
-    """Contents of the secret files, without those that are missing, edited on one node, or readable by others."""
+    """Returns the secret files that are intact on every node: unchanged, and readable only by their owner."""
     root, names = Path(props["secretsRoot"]), props["names"]
     right = {path: (0o600, text) for path, text in props["secrets"].items()}
     return {
@@ -237,7 +240,7 @@ def _write_whole(path: Path, text: str, mode: int) -> None:
 
 
 def _opener(path: str, flags: int) -> int:
-    """Opens a file that only its owner may read; makes its directories where they are missing."""
+    """Opens a file with mode 0600 and creates missing directories."""
     try:
         return os.open(path, flags, 0o600)
     except FileNotFoundError:
@@ -252,7 +255,7 @@ def _write_secret(root: Path, node: str, path: str, text: str) -> None:
 
 
 def _remove(owner: str, props: Properties, keep: Properties) -> None:
-    """Removes the files of `props` but those of `keep`, of nodes that carry the mark of this resource."""
+    """Removes the files of `props` that are not in `keep`, on nodes that this resource owns."""
     root = Path(props["root"])
     for node in props["names"]:
         with _LOCK:
@@ -269,7 +272,7 @@ def _remove(owner: str, props: Properties, keep: Properties) -> None:
 
 
 def _unlink(path: Path, root: Path) -> None:
-    """Removes a file, and the directories up to the root itself that it leaves empty."""
+    """Removes a file, and then the empty directories above it, up to and including the root."""
     if not path.parent.resolve().is_relative_to(root.resolve()):
         return  # a link leads out of the tree
     path.unlink(missing_ok=True)

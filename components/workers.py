@@ -1,4 +1,4 @@
-"""Which machines are one resource together: physical workers that differ in nothing but name, address and place."""
+"""Groups machines into resources: physical workers that differ only in name, address, server and rack share one."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from blueprint.plan.planner import Plan
 from contract import COMPUTE_POOL, STORAGE_POOL
 
 WORKERS = (COMPUTE_POOL, STORAGE_POOL)
-"""Pools that grow by the hundred."""
+"""Pools that may have hundreds of nodes."""
 
 
 def pools(plan: Plan) -> dict[str, list[Node]]:
-    """Workers by the name of their resource: the pool and the size, with what else sets them apart."""
+    """Returns the workers by the name of their common resource."""
     found: dict[str, list[Node]] = {}
     for node in plan.nodes:
         if node.pool in WORKERS and not node.virtual:
@@ -20,12 +20,12 @@ def pools(plan: Plan) -> dict[str, list[Node]]:
 
 
 def alone(plan: Plan) -> list[Node]:
-    """Physical machines that are a resource each and belong to no other component: controllers and monitoring."""
+    """Returns the physical machines with a resource of their own, such as controllers and monitoring; not masters."""
     return [node for node in plan.nodes if node.pool not in WORKERS and not node.virtual and node not in plan.masters]
 
 
 def _name(node: Node) -> str:
-    """The pool, the server's size, and what else sets these workers apart: so a new kind renames no other."""
+    """Names a group by pool, size, further roles and reserved resources, so that a new kind of worker renames none."""
     machine, kept = node.machine, node.reserved
     parts = [node.pool, f"{machine.cpu}c-{machine.memory}g", *sorted(set(node.roles) - {node.pool})]
     if kept != Capacity(0, 0):

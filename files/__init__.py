@@ -1,1 +1,1 @@
-"""Files and their texts: reading YAML, writing a file in one step."""
+"""Reads YAML and text files, writes files atomically, and quotes text for output."""

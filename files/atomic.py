@@ -1,6 +1,6 @@
-"""Writes a file in one step: a reader sees the old content or the new one, never a part.
+"""Writes a file atomically: a reader sees the old or the new content, never a part of it.
 
-The content is on the disk before the name is, so that neither a full disk nor a power failure leaves an empty file.
+The content is synced to disk before the rename, so that neither a full disk nor a power failure leaves an empty file.
 """
 
 from __future__ import annotations
@@ -14,10 +14,9 @@ from stat import S_IMODE
 
 
 def write(path: Path, text: str) -> None:
-    """Writes `text` to `path` as UTF-8, and makes the directory where it is missing.
+    """Writes `text` to `path` as UTF-8, and creates the directory if it is missing.
 
-    A failed write leaves the old file as it was and raises OSError, which names `path`. An existing file keeps its
-    mode.
+    A failed write leaves the old file unchanged and raises OSError with the file name. An existing file keeps its mode.
     """
     with _unfinished(path, text, 0o666) as unfinished:
         if path.exists():
@@ -26,15 +25,15 @@ def write(path: Path, text: str) -> None:
 
 
 def create(path: Path, text: str, mode: int) -> bool:
-    """Writes a new file. Returns False if the file exists; it is not changed.
+    """Writes a new file. Returns False and changes nothing if the file exists.
 
-    Of two processes that create the same file, one succeeds. A failed write leaves no file and raises OSError.
+    If two processes create the same file, one succeeds. A failed write leaves no file and raises OSError.
     """
     if path.exists():
         return False
     with _unfinished(path, text, mode) as unfinished:
         try:
-            path.hardlink_to(unfinished)  # fails if the file exists, which a rename does not
+            path.hardlink_to(unfinished)  # fails if the file exists, unlike a rename
         except FileExistsError:
             return False
     return True
@@ -42,7 +41,10 @@ def create(path: Path, text: str, mode: int) -> bool:
 
 @contextmanager
 def _unfinished(path: Path, text: str, mode: int) -> Generator[Path]:
-    """A complete file beside `path`, which becomes `path` in the context; deleted at the end if it is left."""
+    """Yields a complete temporary file in the directory of `path`, for the context to rename or link.
+
+    A temporary file that still exists when the context ends is deleted.
+    """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         unfinished = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
@@ -62,7 +64,7 @@ def _unfinished(path: Path, text: str, mode: int) -> Generator[Path]:
 
 
 def _sync_directory(directory: Path) -> None:
-    """Makes a rename permanent."""
+    """Syncs a directory to disk, so that a rename in it survives a power failure."""
     handle = os.open(directory, os.O_RDONLY)
     try:
         os.fsync(handle)

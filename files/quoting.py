@@ -5,48 +5,48 @@ from __future__ import annotations
 import re
 
 COMMENT = 65_000
-"""Characters of a text for a GitHub comment, which may have 65,536."""
+"""Maximum length of a text for a GitHub comment, whose limit is 65,536 characters."""
 
 LONGEST = 400
-"""Characters of one quoted text in Markdown, such as the reason of a waiver."""
+"""Maximum length of one quoted text in Markdown, such as the reason of a waiver."""
 
-# Entities, not backslashes: Markdown does not read them as markup, and they also work between HTML tags.
+# Uses entities instead of backslashes, because they also work between HTML tags.
 _MARKUP = str.maketrans({sign: f"&#{ord(sign)};" for sign in "`[]|\\*"} | {"&": "&amp;", "<": "&lt;", ">": "&gt;"})
-_BREAK = "&#8203;"  # a space without width, after which GitHub links nothing
+_BREAK = "&#8203;"  # a zero-width space, which keeps GitHub from making a link
 _LINKED = re.compile(
     r"(?P<mention>@)(?=[A-Za-z0-9])(?!sha256:)|(?P<issue>#)(?=\d)|(?P<address>:)(?=//)|(?P<site>\bwww)(?=\.)"
 )
 
 
 def printable(text: str, kept: str = "\n\t") -> str:
-    """Text whose control and invisible characters, but `kept`, are written as escapes such as `\\x1b`."""
+    """Returns text with control and invisible characters, except `kept`, as escapes such as `\\x1b`."""
     return "".join(
         sign if sign.isprintable() or sign in kept else sign.encode("unicode_escape").decode() for sign in text
     )
 
 
 def single_line(text: str, longest: int) -> str:
-    """One line for a terminal, cut at `longest` characters, with line ends as escapes."""
+    """Returns text as one line for a terminal, cut at `longest` characters, with line ends as escapes."""
     return printable(text if len(text) <= longest else f"{text[: longest - 3]}…", kept="")
 
 
 def in_markdown(text: str, longest: int = LONGEST) -> str:
-    """One line without markup, links, images, mentions and references. Says how much was cut."""
+    """Returns text as one line of Markdown without markup, links and mentions, cut at `longest` characters."""
     line = printable(" ".join(text.split()))
     cut = len(line) - longest
     line = line if cut <= 0 else f"{line[:longest]}… ({cut} more characters)"
     quoted = line.translate(_MARKUP)
-    # "#" also begins the entities of the step before: those have "&" in front.
+    # The entities of the previous step contain "#" after "&", which must stay unchanged.
     return re.sub(r"&#\d+;|" + _LINKED.pattern, lambda found: found[0] + (_BREAK if found.lastgroup else ""), quoted)
 
 
 def code(text: str) -> str:
-    """A name as a code span."""
+    """Returns a name as a Markdown code span."""
     return f"`{printable(' '.join(text.split()))[:LONGEST].replace('`', chr(39))}`"
 
 
 def fenced(text: str, longest: int) -> str:
-    """A code block of lines, which no backticks in the text can end. Says how much was cut."""
+    """Returns text as a Markdown code block that backticks in the text cannot end, cut at `longest` characters."""
     lines = printable(text)
     cut = len(lines) - longest
     lines = lines if cut <= 0 else f"{lines[:longest]}\n… ({cut} more characters)"
@@ -55,7 +55,7 @@ def fenced(text: str, longest: int) -> str:
 
 
 def bounded(text: str, longest: int, rest: str) -> str:
-    """Text up to a number of characters, cut at the end of a line. `rest` says where the rest is."""
+    """Returns text of at most `longest` characters, cut at the end of a line. `rest` tells where the rest is."""
     if len(text) <= longest:
         return text
     note = f"\n\nCut here: only {longest:,} of {len(text):,} characters fit. {rest}\n"

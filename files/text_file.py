@@ -1,6 +1,6 @@
-"""Reads a text file that a person names: a regular file of bounded size in UTF-8, and nothing else.
+"""Reads a text file that the user names: a regular file in UTF-8, of limited size.
 
-A named pipe or a device would block the reader or never end.
+Named pipes and devices are rejected, because reading them could block or never end.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import Path
 from stat import S_ISBLK, S_ISCHR, S_ISDIR, S_ISFIFO, S_ISREG
 
 LARGEST = 4 * 1024 * 1024
-"""Bytes. A stack of 10,000 servers written one by one has about 2 MiB."""
+"""Maximum size in bytes. A stack file with 10,000 servers, each an entry of its own, has about 2 MiB."""
 
 _KINDS = (
     (S_ISDIR, "it is a directory"),
@@ -30,7 +30,7 @@ class NotTextError(UnreadableError):
 
 
 def read(path: Path, largest: int = LARGEST) -> str:
-    """Returns the text of a file of at most `largest` bytes. Raises UnreadableError; the reason never has content."""
+    """Returns the text of a file of at most `largest` bytes. Raises UnreadableError, without content of the file."""
     try:
         # Without O_NONBLOCK, opening a named pipe waits for a writer.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)

@@ -1,7 +1,7 @@
-"""Reads YAML on PyYAML's node graph: values, the line of every key, keys written twice, the size with aliases.
+"""Reads YAML with PyYAML's node graph: values, the line of every key, duplicate keys, the size with expanded aliases.
 
-Depth and number of nodes are bounded while they are composed, before libyaml's binding could overflow the C stack or
-fill the memory. Only plain values are made; no tag calls code, and every error of a value has its line and column.
+Depth and number of nodes are limited while the document is read, so that it cannot overflow the C stack or fill the
+memory. The result contains only plain values, and no tag runs code. Errors have line and column.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from typing import Any, cast
 import yaml
 
 LARGEST = 100_000
-"""Values that a document may stand for with its aliases written out: a few lines of aliases can stand for billions."""
+"""Maximum number of values with aliases expanded; a few lines of nested aliases can expand to billions."""
 DEEPEST = 100
-"""Levels of mappings and lists. A stack file has 8, a Kubernetes schema about 40."""
+"""Maximum nesting of mappings and lists. A stack file has 8 levels, a Kubernetes schema about 40."""
 _DIRECTIVES = 10
-"""Lines that begin with %: libyaml compares each of them with all before it."""
+"""Maximum number of directives, lines that begin with %; libyaml compares each with all previous ones."""
 _LONGEST_PATH = 300
 _MOST_TWINS = 20
 
 STANDARD = "tag:yaml.org,2002:"
-"""What YAML's own tags begin with."""
+"""Prefix of YAML's standard tags."""
 _MERGE = f"{STANDARD}merge"
 
 
 class YamlError(Exception):
-    """Text that is not YAML, or no plain value. The message begins with line and column where they are known."""
+    """Invalid YAML, or a value that is not plain. The message begins with line and column if they are known."""
 
 
 @dataclass(frozen=True)
@@ -39,17 +39,17 @@ class Entry:
     """A key of a mapping, or an item of a list."""
 
     path: str
-    """From the top, such as `config.servers[2].name`."""
+    """Path from the top of the document, such as `config.servers[2].name`."""
     line: int
-    """Counted from one."""
+    """Line number, from 1."""
     is_twin: bool = False
-    """Whether the same mapping has the key on an earlier line; YAML itself keeps the last one without a word."""
+    """Whether the mapping has the same key on an earlier line. PyYAML keeps the last one and reports no error."""
     text: str | None = None
-    """The value as it is written, where it is neither a mapping nor a list."""
+    """The value as written in the file; None for a mapping or a list."""
 
 
 class Bounds:
-    """Mixed into a PyYAML loader: refuses a document that nests too deeply or has too many nodes, while it is read."""
+    """Mixin of a PyYAML loader that rejects a document with too many levels or nodes while reading it."""
 
     _level = 0
     _nodes = 0
@@ -71,7 +71,7 @@ class Bounds:
 
 
 def loader(base: Any) -> Any:
-    """Returns a loader of plain values within the bounds, as a subclass of one of PyYAML's safe loaders."""
+    """Returns a subclass of one of PyYAML's safe loaders that enforces the limits and reports invalid values."""
     made: Any = type("Loader", (Bounds, base), {})
     for kind, words in _SCALARS.items():
         made.add_constructor(f"{STANDARD}{kind}", _scalar(base.yaml_constructors[f"{STANDARD}{kind}"], words))
@@ -79,7 +79,7 @@ def loader(base: Any) -> Any:
 
 
 def _scalar(construct: Callable[[Any, yaml.Node], object], words: str) -> Callable[[Any, yaml.Node], object]:
-    """PyYAML's constructors raise any exception for a value that does not fit its tag, such as `!!int x`."""
+    """Wraps a PyYAML constructor: reports a value that does not fit its tag, such as `!!int x`, with its position."""
 
     def checked(made: Any, node: yaml.Node) -> object:
         try:
@@ -101,24 +101,24 @@ _SCALARS = {
 }
 
 LOADER: Any = loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-"""libyaml's, about ten times as fast as Python's own, where PyYAML was built with it."""
+"""Uses libyaml if PyYAML was built with it, which is about ten times as fast as the loader in Python."""
 
 
 class Document:
     """One document of a text."""
 
     def __init__(self, loader: Any, node: yaml.Node | None) -> None:
-        """`loader` has composed `node`; None stands for an empty text."""
+        """`loader` is the loader that composed `node`; None for an empty text."""
         self._loader = loader
         self.node = node
 
     @cached_property
     def value(self) -> Any:
-        """The document as plain values. Raises YamlError for an unknown tag or a value that does not fit its tag."""
+        """The document's value. Raises YamlError for an unknown tag or a value that does not fit its tag."""
         if self.node is None:
             return None
         self.check_size()
-        _ = self.twins  # constructing writes merged keys (<<) into the nodes, where they would count as twins
+        _ = self.twins  # computed first: construction adds merged keys (<<) to the nodes, where they look like twins
         try:
             return self._loader.construct_document(self.node)
         except yaml.YAMLError as error:
@@ -126,18 +126,18 @@ class Document:
 
     @cached_property
     def entries(self) -> tuple[Entry, ...]:
-        """Every key and every item of a list, in the order of the text; what an alias repeats is named once."""
+        """Every key and every list item, in the order of the text. Content with aliases is listed once."""
         return tuple(_entries(self.node, "", set())) if self.node else ()
 
     @cached_property
     def twins(self) -> tuple[Entry, ...]:
-        """Keys that are written again in the same mapping, the first few."""
+        """The first few duplicate keys, that is keys that occur earlier in the same mapping."""
         found = _entries(self.node, "", set()) if self.node else ()
         return tuple(islice((entry for entry in found if entry.is_twin), _MOST_TWINS))
 
     @cached_property
     def size(self) -> int | None:
-        """How many values the document stands for with its aliases written out; None where one contains itself."""
+        """Number of values with aliases expanded; None if an alias contains itself."""
         weight = self._weight
         return weight[0] if weight else None
 
@@ -146,7 +146,7 @@ class Document:
         return _weigh(self.node, {}) if self.node else (0, 0)
 
     def check_size(self) -> None:
-        """Raises YamlError where the document is too large or too deep with its aliases written out."""
+        """Raises YamlError if the document with aliases expanded is too large or too deep."""
         if self._weight is None:
             raise YamlError("an alias contains itself; write its content out")
         size, depth = self._weight
@@ -157,9 +157,9 @@ class Document:
 
 
 def parse(text: str, loader: Any = LOADER) -> Iterator[Document]:
-    """Every document of a text. Raises YamlError where it is not YAML.
+    """Yields every document of a text. Raises YamlError if the text is not YAML.
 
-    `loader`: a reader's own, from `loader()`, if it knows tags beyond YAML's own.
+    `loader` is a loader made by `loader()`, for callers that support additional tags.
     """
     if len(re.findall("^%", text, re.MULTILINE)) > _DIRECTIVES:
         raise YamlError(f"has more than {_DIRECTIVES} lines that begin with %; leave YAML directives out")
@@ -174,7 +174,7 @@ def parse(text: str, loader: Any = LOADER) -> Iterator[Document]:
 
 
 def read(text: str) -> Document:
-    """The one document of a text. Raises YamlError where it is not YAML, has several, or is larger than LARGEST."""
+    """Returns the only document of a text. Raises YamlError if it is invalid, too large, or not the only one."""
     documents = list(islice(parse(text), 2))
     if len(documents) > 1:
         raise YamlError("holds several documents; write one, without a line of ---")
@@ -184,17 +184,17 @@ def read(text: str) -> Document:
 
 
 def load(text: str) -> Any:
-    """The value of a text with one document. Raises YamlError as `read` does."""
+    """Returns the value of the only document of a text. Raises YamlError like `read`."""
     return read(text).value
 
 
 def load_all(text: str) -> list[Any]:
-    """The values of all documents of a text. Raises YamlError where it is not YAML."""
+    """Returns the values of all documents of a text. Raises YamlError if the text is not YAML."""
     return [document.value for document in parse(text)]
 
 
 def to_json(value: Mapping[str, Any]) -> str:
-    """YAML's plain values as JSON; a date becomes its ISO text."""
+    """Returns plain YAML values as JSON; a date becomes ISO text."""
     return json.dumps(value, default=str)
 
 
@@ -226,10 +226,10 @@ def _text(node: yaml.Node) -> str | None:
 
 
 def _weigh(node: yaml.Node, known: dict[int, tuple[int, int] | None]) -> tuple[int, int] | None:
-    """Values and levels of a node with its aliases written out."""
+    """Returns the number of values and levels of a node with aliases expanded; None if an alias contains itself."""
     if id(node) in known:
         return known[id(node)]
-    known[id(node)] = None  # until it is known: a node that meets itself has no size
+    known[id(node)] = None  # marks a node in progress, so that an alias to itself is detected
     size, depth = 1, 0
     for child in _children(node):
         weight = _weigh(child, known)

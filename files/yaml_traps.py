@@ -1,7 +1,7 @@
-"""What YAML 1.1 reads otherwise than a person means it, and characters that a reviewer cannot see.
+"""Finds values that YAML 1.1 reads differently than their author probably meant, and invisible characters.
 
-`1:30` is the number 90, `0200` is 128, `2026.10` is 2026.1, and `no` is false. Pulumi's own reader takes YAML 1.2 and
-reads some of them in yet another way: what two readers take for different values is refused.
+YAML 1.1 reads `1:30` as the number 90, `0200` as 128, `2026.10` as 2026.1, and `no` as false. Pulumi reads YAML 1.2, in
+which some of them have other values. Values that the two versions read differently are rejected.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from files.yaml_reader import STANDARD
 _DATE, _TEXT = f"{STANDARD}timestamp", f"{STANDARD}str"
 _KEYS = {_TEXT, f"{STANDARD}merge"}
 _HIDDEN = ("Cc", "Cf", "Co", "Cs", "Zl", "Zp")
-"""Unicode's categories of characters that control a terminal, reorder text or cannot be seen."""
+"""Unicode categories of characters that control a terminal, reorder text or are invisible."""
 
 
 def hidden_characters(text: str) -> Iterator[str]:
-    """Where a text has characters that no editor shows, such as zero-width spaces and changes of direction."""
+    """Yields the position of the first invisible character in a text, such as a zero-width space or a bidi control."""
     if text.isascii() and text.replace("\n", "").replace("\t", "").replace("\r", "").isprintable():
         return
     for number, line in enumerate(text.split("\n"), start=1):
@@ -32,22 +32,22 @@ def hidden_characters(text: str) -> Iterator[str]:
 
 
 def is_hidden(char: str) -> bool:
-    """Whether a character has no shape of its own."""
+    """Whether a character is invisible; tabs and line ends are allowed."""
     return char not in "\t\n\r" and unicodedata.category(char) in _HIDDEN
 
 
 def named(char: str) -> str:
-    """A character by its number and name, such as `U+200B ZERO WIDTH SPACE`."""
+    """Returns a character's code point and name, such as `U+200B ZERO WIDTH SPACE`."""
     return f"U+{ord(char):04X} {unicodedata.name(char, '')}".rstrip()
 
 
 def traps(node: yaml.Node, dates: Collection[str] = ()) -> Iterator[str]:
-    """What a person probably meant otherwise, each with line and column. `dates`: keys whose value is a date."""
+    """Yields ambiguous values and keys with line and column. `dates` are the keys whose value may be a date."""
     yield from _below(node, "", dates, set())
 
 
 def ambiguous(node: yaml.Node) -> str:
-    """What YAML reads otherwise in one plain value, with what to write instead; "" if nothing."""
+    """Returns why one plain value is ambiguous and what to write instead; "" if it is not."""
     return _scalar(node, may_be_date=False) if isinstance(node, yaml.ScalarNode) else ""
 
 
@@ -104,7 +104,7 @@ def _misread(text: str, read: str) -> str:
 
 
 def _number(kind: str, text: str) -> str | None:
-    """How Python writes the number that YAML reads; None for what is none."""
+    """Returns Python's text of the number that YAML reads; None for a value that is not a number."""
     if kind not in ("int", "float"):
         return None
     try:

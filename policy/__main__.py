@@ -1,7 +1,7 @@
 """Serves the policy pack: `pulumi preview --policy-pack policy` starts this.
 
-The engine runs the folder as a program of its own, so the project's root is put on the path first, in place of this
-folder, whose file names must not stand in for other modules.
+The engine runs this folder as a program, so `sys.path` starts with this folder. The project's root replaces it, so that
+file names of this folder do not shadow other modules.
 """
 
 import gc
@@ -18,4 +18,4 @@ sys.path[0] = str(Path(__file__).resolve().parent.parent)
 pack = importlib.import_module("policy.engine.pack")
 importlib.import_module("policy.engine.analyzer").install()
 
-PolicyPack(pack.NAME, pack.policies(), description=pack.DESCRIPTION)  # serves, and never returns
+PolicyPack(pack.NAME, pack.policies(), description=pack.DESCRIPTION)  # serves until the process ends

@@ -90,7 +90,7 @@ FAMILIES = (
     privileges,
     closed_world,
     enforcement,
-    waivers,  # last: they judge what the waivers came to while all other rules were evaluated
+    waivers,  # last: waiver rules check which waivers the other rules matched
 )
 
 

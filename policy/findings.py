@@ -42,12 +42,12 @@ class Verdict(StrEnum):
 
     @property
     def is_violation(self) -> bool:
-        """Whether it is a failure, or was not evaluated."""
+        """Whether the rule failed or was not evaluated."""
         return self in (Verdict.FAIL, Verdict.NOT_EVALUATED)
 
     @property
     def reported(self) -> bool:
-        """Whether it is reported to the engine, which then shows it."""
+        """Whether the pack reports the verdict to the engine, which shows it."""
         return self.is_violation or self is Verdict.WAIVED
 
 
@@ -61,9 +61,9 @@ class Waiver:
     reason: str
     owner: str
     expires: date
-    """The last day on which it holds."""
+    """The last day on which the waiver is valid."""
     approved_by: str = ""
-    """The second person, where a second person approved it."""
+    """The second person who approved the waiver; empty if there is none."""
 
     def __str__(self) -> str:
         approved = f", approved by {self.approved_by}" if self.approved_by else ""
@@ -76,7 +76,7 @@ class Waiver:
 
     @classmethod
     def from_json(cls, written: Mapping[str, str]) -> Waiver:
-        """The same read back. ValueError, KeyError or TypeError if it is incomplete."""
+        """Reads what `to_json` wrote. Raises ValueError, KeyError or TypeError if it is incomplete."""
         named = {key: value for key, value in written.items() if key not in ("expires", "approvedBy")}
         return cls(**named, expires=date.fromisoformat(written["expires"]), approved_by=written["approvedBy"])
 
@@ -90,17 +90,17 @@ class Finding:
     enforcement: Enforcement
     verdict: Verdict
     resource: str
-    """URN; the stack's own where a rule judges the whole of it."""
+    """URN of the resource, or of the stack for a finding about the whole stack."""
     message: str
-    """What was seen and what was expected; for a pass what was judged."""
+    """The actual and the expected state; for a pass, what was evaluated."""
     source: str
     remediation: str
     waiver: Waiver | None = None
-    """Of a waived failure; None where only the engine's events tell of it."""
+    """The waiver of a waived failure; None if only the engine's events report the failure."""
 
     @property
     def blocks_update(self) -> bool:
-        """Whether it stops an update."""
+        """Whether the finding stops an update."""
         return self.verdict.is_violation and self.enforcement is Enforcement.MANDATORY
 
     @property

@@ -19,7 +19,7 @@ from policy.requirements import PROJECT, requirement
 
 
 class Subject(Protocol):
-    """What a rule can judge: it stands for a resource and has a name for messages."""
+    """What a rule evaluates: a resource, or a part of one, with a name for messages."""
 
     @property
     def resource(self) -> Resource: ...
@@ -82,18 +82,18 @@ class Problem:
 
 
 ENFORCEMENT: Mapping[str, Enforcement] = {PRODUCTION: Enforcement.MANDATORY, LAB: Enforcement.ADVISORY}
-"""What a rule does to an update, by the stack's profile, where the rule does not say otherwise."""
+"""The default enforcement level of a rule, by the stack's profile."""
 NO_ARCHITECTURE = "the stack names no reference architecture"
-"""Why a rule that compares with one does not apply."""
+"""Why a rule that compares with an architecture does not apply."""
 SUBJECTS_UNKNOWN = "its subjects are not known: "
-"""Before the reason, where a rule does not know what it is about."""
+"""Prefix of the reason why a rule's subjects cannot be determined."""
 IN_ANY_PROFILE: Mapping[str, Enforcement] = {PRODUCTION: Enforcement.MANDATORY, LAB: Enforcement.MANDATORY}
-"""For the gate's own rules, and those whose breach loses data at the first fault (docs/adr)."""
+"""For rules that protect the policy gate itself, and rules whose violation loses data at the first fault (docs/adr)."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rule(Generic[S]):
-    """A rule with everything that a reader of its findings needs."""
+    """A rule, with the texts that explain its findings."""
 
     id: str
     title: str
@@ -105,20 +105,20 @@ class Rule(Generic[S]):
     subjects: Callable[[Facts], Iterable[S]]
     applies: Callable[[Facts, S], bool]
     not_applicable_reason: str
-    """Why the rule does not apply where it finds no subject."""
+    """Why the rule does not apply to a stack without subjects."""
     check: Callable[[Facts, S], Iterator[Problem]]
     parameters: Mapping[str, object] = field(default_factory=dict[str, object])
     enforcement: Mapping[str, Enforcement] = field(default_factory=lambda: ENFORCEMENT)
     waivable: bool = True
     """Whether a waiver of the stack file may accept its failures."""
     needs_architecture: bool = False
-    """Whether it compares with a reference architecture, and applies to nothing in a stack that names none."""
+    """Whether the rule compares with a reference architecture. Without one, it applies to nothing."""
     single: tuple[str, ...] = ()
-    """Types, or the beginnings of types, of which one resource is enough: the check reads nothing else of the stack
-    but the Cloud's own facts. Such a rule also runs before that resource is created (engine/single.py)."""
+    """Types, or prefixes of types, whose resources the rule can evaluate one at a time: the check reads only the
+    resource and the Cloud. For these types, the rule also runs before the resource is created (engine/single.py)."""
 
     def is_enough(self, type_: str) -> bool:
-        """Whether one resource of this type is enough to evaluate the rule on it."""
+        """Whether the rule can evaluate a resource of this type without the rest of the stack."""
         return type_.startswith(self.single)
 
     def enforced(self, profile: str) -> Enforcement:
@@ -152,7 +152,7 @@ def rule(  # noqa: PLR0913 - the facts of a rule, each by its name
     single: tuple[str, ...] = (),
     since: str = "0.1.0",
 ) -> Callable[[Callable[[Facts, S], Iterator[Problem]]], Rule[S]]:
-    """Makes the function below it a rule."""
+    """Decorator that makes a check function a rule."""
 
     def make(check: Callable[[Facts, S], Iterator[Problem]]) -> Rule[S]:
         return Rule(
@@ -178,7 +178,7 @@ def rule(  # noqa: PLR0913 - the facts of a rule, each by its name
 
 
 def evaluate(rule: Rule[S], facts: Facts, enforcement: Enforcement) -> list[Finding]:
-    """Every finding of a rule, at least one."""
+    """Returns all findings of a rule, at least one."""
 
     def found(verdict: Verdict, resource: str, message: str) -> Finding:
         return Finding(rule.id, rule.severity, enforcement, verdict, resource, message, rule.source, rule.remediation)

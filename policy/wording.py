@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 
 def join_names(names: Collection[str], most: int = 5) -> str:
-    """Names in order, the first few of many: "a, b, c and 97 more"."""
+    """Sorted names, at most `most` of them: "a, b, c and 97 more"."""
     ordered = sorted(names)
     if len(ordered) <= most:
         return ", ".join(ordered)

@@ -1,1 +1,1 @@
-"""The proof: schedules a rendered stack on a real API server and scheduler, and fails its servers one at a time."""
+"""The proof: schedules a rendered stack with a real API server and scheduler on simulated nodes, and fails servers."""

@@ -1,7 +1,7 @@
 """The Kubernetes API over HTTP: requests with their warnings, lists and watches.
 
-No client library is used: the proof needs a dozen calls, reads the server's warnings, and must not wait in the rate
-limits of a library. Each thread has its own connection.
+No client library is used: the proof needs a dozen calls, reads the server's warnings, and must not be slowed down by
+client-side rate limits. Each thread has its own connection.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MERGE = "application/merge-patch+json"
 TIMEOUT = 60
 """Seconds until a request without a response fails."""
 BUSY_TRIES = 10
-"""Attempts of a request that the server answers with 429 and a Retry-After header."""
+"""Attempts of a request while the server responds with 429 and a Retry-After header."""
 
 
 class Unreachable(Exception):
@@ -54,7 +54,7 @@ class Reply:
 
 
 class Watch:
-    """A stream of events, each a type and an object. Another thread may close it."""
+    """A stream of events, each a type and an object. Any thread may close the stream."""
 
     def __init__(self, connection: http.client.HTTPSConnection, response: http.client.HTTPResponse) -> None:
         self._connection = connection
@@ -95,7 +95,7 @@ class Api:
         content: str = "application/json",
         headers: Mapping[str, str] | None = None,
     ) -> Reply:
-        """Sends a request and returns the response of any status. Raises Unreachable without a response."""
+        """Sends a request and returns the response, whatever its status. Raises Unreachable if there is none."""
         target = self._access.prefix + path + ("?" + urlencode(query) if query else "")
         headers = {"Accept": "application/json", "Content-Type": content, **self._access.headers, **(headers or {})}
         payload = None if body is None else json.dumps(body)
@@ -108,7 +108,7 @@ class Api:
                 return _reply(response)
             except (OSError, http.client.HTTPException) as error:
                 connection.close()
-                # A server may close an idle connection. Only then was the request certainly not processed.
+                # A server may close an idle connection, and then it has not processed the request: send it once more.
                 if is_fresh or last:
                     raise Unreachable(f"{method} {path}: {error}") from None
         raise AssertionError
@@ -134,12 +134,12 @@ class Api:
         raise AssertionError
 
     def items(self, path: str) -> tuple[list[Object], str]:
-        """Returns all objects of a list, and the resource version at which a watch continues."""
+        """Returns all objects at a list path, and the resource version to start a watch from."""
         listed = self.ask("GET", path)
         return cast("list[Object]", listed["items"] or []), str(listed["metadata"]["resourceVersion"])
 
     def watch(self, path: str, version: str) -> Watch:
-        """Watches a list from a resource version on. Raises ApiError or Unreachable."""
+        """Watches the objects at a list path from a resource version on. Raises ApiError or Unreachable."""
         connection = self._new_connection(timeout=TIMEOUT)
         query = urlencode({"watch": "1", "resourceVersion": version, "allowWatchBookmarks": "true"})
         try:
@@ -184,6 +184,6 @@ def _reply(response: http.client.HTTPResponse) -> Reply:
 
 
 def _unquoted(warning: str) -> str:
-    """The text of a warning header: `299 - "text"`."""
+    """Returns the text of a warning header, which has the form `299 - "text"`."""
     found = re.match(r'\d{3} \S+ "(.*)"$', warning)
     return found[1].replace('\\"', '"') if found else warning

@@ -1,7 +1,7 @@
-"""A local cache of the cluster's objects, kept up to date by watches, and waits for a condition on it.
+"""A local cache of the cluster's objects, kept up to date by watches. Threads can wait for a condition on the cache.
 
-Events wake the waiting thread, so a wait takes no CPU while nothing changes. Observers receive every change of a pod in
-order: a rollout is watched this way for a second member that is down.
+Events wake the waiting thread, so a wait takes little CPU while nothing changes. Observers receive every change of a
+pod in order; the rollout trial uses one to count the members that are down at the same time.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ Observer = Callable[[str, Object], None]
 SILENCE = 12.0
 """Seconds without a change after which the scheduler has retried every pod: its longest backoff is 10 s."""
 LONG = 5.0
-"""Seconds without a change of an object after which a controller may have missed the last one."""
+"""Seconds without a change of an object after which KWOK or a controller may have missed its last change."""
 PAUSE = 0.02
 """Seconds between two evaluations of a condition, so that a burst of events costs one evaluation."""
 
 
 class ObjectCache:
-    """A cluster's objects. Hold `lock` to read several objects of the same moment."""
+    """A cluster's objects. Hold `lock` to read several objects consistently."""
 
     def __init__(self, api: Api, check: Callable[[], None] = lambda: None) -> None:
         self.api = api
@@ -82,8 +82,8 @@ class ObjectCache:
     ) -> bool:
         """Waits until `done` is true. Returns False after `timeout`, or after `quiet` seconds without a change.
 
-        If `give_up` is true, `SILENCE` seconds without a change are enough. `nudge` is called every `LONG` seconds,
-        because in a large cluster other objects change all the time while one pod was missed.
+        If `give_up` returns true, `SILENCE` seconds without a change are enough. `nudge` is called every `LONG`
+        seconds, even while objects change: in a large cluster they always do, which would hide a missed event.
         """
         started = nudged = time.monotonic()
         with self._changed:
@@ -106,7 +106,7 @@ class ObjectCache:
 
     @contextmanager
     def observed(self, observer: Observer) -> Generator[None]:
-        """Calls an observer with the changes of pods."""
+        """Calls an observer with each event of a pod until the context ends."""
         with self.lock:
             self._observers.append(observer)
         try:
@@ -116,7 +116,7 @@ class ObjectCache:
                 self._observers.remove(observer)
 
     def start(self) -> None:
-        """Lists all objects, then watches them."""
+        """Lists all objects, then watches them in the background."""
         for kind, path in PATHS.items():
             version = self._list(kind, path)
             follower = threading.Thread(target=self._follow, args=(kind, path, version), name=kind, daemon=True)
@@ -174,7 +174,7 @@ class ObjectCache:
 
 @contextmanager
 def object_cache(api: Api, check: Callable[[], None] = lambda: None) -> Generator[ObjectCache]:
-    """Runs a cache. `check` is called during each wait, and raises if the control plane has failed."""
+    """Runs a cache until the context ends. Each wait calls `check`, which raises if the control plane has failed."""
     cache = ObjectCache(api, check)
     cache.start()
     try:

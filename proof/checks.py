@@ -1,7 +1,7 @@
 """Checks a cluster's pods, nodes and disruption budgets against its expected state.
 
-Each check is a function from the expected state and a cluster to findings. Each finding names the workload or node. The
-same checks run on a simulated cluster (proof) and on a user's own (verify).
+Each check is a function that takes the expected state and a cluster, and yields findings. Each finding names the
+workload or node. The same checks run on a simulated cluster (proof) and on a user's own (verify).
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def workloads_ready(_state: ExpectedState, cluster: Cluster) -> Iterator[Finding
 
 
 def instances(state: ExpectedState, cluster: Cluster) -> Iterator[Finding]:
-    """Every row has its count of ready instances; another count only if the stack declares it."""
+    """Every row has as many ready instances as expected: the row's count, or the replicas that the stack declares."""
     for expected in state.rows:
         seen = sum(pod.ready for pod in cluster.of_row(expected.name))
         if expected.instances is None or seen == expected.instances:
@@ -55,7 +55,7 @@ def instances(state: ExpectedState, cluster: Cluster) -> Iterator[Finding]:
 
 
 def rows_known(state: ExpectedState, cluster: Cluster) -> Iterator[Finding]:
-    """Every pod outside of the system's namespaces belongs to a row or accompanies one."""
+    """Every pod outside of the system's namespaces belongs to a row, or accompanies a row's service."""
     unknown = {pod.title: pod.row for pod in cluster.pods if _is_checked(pod) and _row_of(state, pod) is None}
     for title, row in unknown.items():
         message = f"row {row} is not in the architecture" if row else "has no annotation that names a row"
@@ -63,13 +63,13 @@ def rows_known(state: ExpectedState, cluster: Cluster) -> Iterator[Finding]:
 
 
 def one_per_node(state: ExpectedState, cluster: Cluster) -> Iterator[Finding]:
-    """No two pods of a row on one node."""
+    """The pods of a row run on distinct nodes."""
     for expected in state.rows:
         yield from _shared("one-per-node", cluster.of_row(expected.name), lambda pod: pod.node, "node")
 
 
 def one_member_per_server(state: ExpectedState, cluster: Cluster) -> Iterator[Finding]:
-    """No two members of a quorum on one physical host."""
+    """Quorum members run on distinct physical hosts."""
     for expected in state.rows:
         if expected.quorum:
             yield from _shared(
@@ -78,7 +78,7 @@ def one_member_per_server(state: ExpectedState, cluster: Cluster) -> Iterator[Fi
 
 
 def one_master_per_server(_state: ExpectedState, cluster: Cluster) -> Iterator[Finding]:
-    """No two masters, each a member of etcd, on one physical host."""
+    """Masters run on distinct physical hosts, because each runs an etcd member."""
     masters: dict[str, list[str]] = defaultdict(list)
     for node in cluster.nodes.values():
         if node.is_master and node.server:
@@ -89,7 +89,7 @@ def one_master_per_server(_state: ExpectedState, cluster: Cluster) -> Iterator[F
 
 
 def apart(state: ExpectedState, cluster: Cluster) -> Iterator[Finding]:
-    """No two services share a node that the architecture keeps apart."""
+    """Services that the architecture separates run on distinct nodes."""
     by_service = {each.row.service: cluster.of_row(each.name) for each in state.rows}
     for expected in state.rows:
         own = {pod.node for pod in cluster.of_row(expected.name)}
@@ -100,7 +100,7 @@ def apart(state: ExpectedState, cluster: Cluster) -> Iterator[Finding]:
 
 
 def on_its_pools(state: ExpectedState, cluster: Cluster) -> Iterator[Finding]:
-    """Every pod is on a node that its row may use: of its pools, or named by a topology or a small lab's roles."""
+    """Every pod runs on a node of its row's pools; with a topology or in a small lab, on a node of its row's list."""
     for expected in state.rows:
         for pod in cluster.of_row(expected.name):
             node = cluster.nodes.get(pod.node or "")
@@ -121,7 +121,7 @@ def everywhere(state: ExpectedState, cluster: Cluster) -> Iterator[Finding]:
 
 
 def dedicated_nodes(state: ExpectedState, cluster: Cluster) -> Iterator[Finding]:
-    """Every row has the dedicated nodes that the architecture gives it, each with its taint."""
+    """Every row has as many dedicated nodes as expected, each with the taint of the row's service."""
     pools = dedicated_pools(state, cluster)
     for expected in state.rows:
         if not expected.dedicated_nodes:
@@ -152,7 +152,7 @@ def guests_admitted(state: ExpectedState, cluster: Cluster) -> Iterator[Finding]
 
 
 def nodes_labelled(_state: ExpectedState, cluster: Cluster) -> Iterator[Finding]:
-    """Every node is ready, has the labels of its pool and physical host, and an address of its own."""
+    """Every node is ready, and has the labels of its pool and physical host, the pool's taint and a unique address."""
     for node in cluster.nodes.values():
         missing = [key for key in (POOL, SERVER) if not node.labels.get(key)]
         if missing and not (missing == [POOL] and node.is_master):
@@ -174,7 +174,7 @@ def nodes_labelled(_state: ExpectedState, cluster: Cluster) -> Iterator[Finding]
 
 
 def budgets_hold(state: ExpectedState, cluster: Cluster) -> Iterator[Finding]:
-    """Every counted row has exactly one disruption budget, which keeps the majority and allows a drain.
+    """Every row with a fixed count has exactly one disruption budget, which keeps the majority and allows a drain.
 
     The only member of a quorum must be evictable too: otherwise no drain of its node would end.
     """
@@ -218,7 +218,7 @@ CHECKS: tuple[Check, ...] = (
 
 
 def dedicated_pools(state: ExpectedState, cluster: Cluster) -> dict[str, list[Node]]:
-    """Returns the dedicated nodes of each service that has some."""
+    """Returns the dedicated nodes of each service that requires dedicated nodes."""
     found: dict[str, list[Node]] = {each.row.service: [] for each in state.rows if each.dedicated_nodes}
     for node in cluster.nodes.values():
         if node.pool in found:
@@ -238,17 +238,17 @@ def _shared(check: str, pods: Sequence[Pod], place: Callable[[Pod], str | None],
 
 
 def _row_of(state: ExpectedState, pod: Pod) -> ExpectedRow | None:
-    """Returns the row of a pod, or the row that it accompanies: a companion may run where its row may."""
+    """Returns the row of a pod, or the row that the pod accompanies. A companion may run on all nodes of that row."""
     return state.of(pod.row) or state.of(pod.companion_of)
 
 
 def _is_checked(pod: Pod) -> bool:
-    """Whether a pod belongs to the cloud, and not to the agents of Kubernetes itself."""
+    """Whether the checks cover a pod. DaemonSet pods and static pods in the system's namespaces are exempt."""
     return not (pod.namespace in SYSTEM_NAMESPACES and pod.kind in ("DaemonSet", "Node", ""))
 
 
 def _listed(names: Iterable[str], most: int = 5) -> str:
-    """Returns the first names, and how many more there are."""
+    """Returns the first names in order, then the number of the others."""
     ordered = sorted(names)
     more = f" and {len(ordered) - most} more" if len(ordered) > most else ""
     return ", ".join(ordered[:most]) + more

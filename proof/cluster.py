@@ -1,4 +1,4 @@
-"""A cluster at one moment: its nodes, pods, workloads and disruption budgets, read from the API's objects."""
+"""A snapshot of a cluster: its nodes, pods, workloads and disruption budgets, read from the API's objects."""
 
 from __future__ import annotations
 
@@ -27,50 +27,50 @@ class Node:
 
     @property
     def server(self) -> str | None:
-        """The physical host, by its label."""
+        """The physical host that the node's label names."""
         return self.labels.get(SERVER)
 
     @property
     def pool(self) -> str | None:
-        """The pool, by its label."""
+        """The pool that the node's label names."""
         return self.labels.get(POOL)
 
     @property
     def is_master(self) -> bool:
-        """Whether it is a Kubernetes master, and so a member of etcd."""
+        """Whether the node is a Kubernetes master. Every master runs an etcd member."""
         return CONTROL_PLANE in self.labels or any(key == CONTROL_PLANE for key, _, _ in self.taints)
 
     @property
     def open(self) -> bool:
-        """Whether it is ready and has no taint of a node condition."""
+        """Whether the node is ready and has no node-condition taint, such as `node.kubernetes.io/unreachable`."""
         return self.ready and not any(key.startswith("node.kubernetes.io/") for key, _, _ in self.taints)
 
     @property
     def dedicated_to(self) -> tuple[str, ...]:
-        """Pools and services that its taints dedicate it to."""
+        """The pools and services that the node's taints dedicate it to."""
         return tuple(value for key, value, effect in self.taints if key == DEDICATED and effect == "NoSchedule")
 
 
 @dataclass(frozen=True)
 class Pod:
-    """A pod that has not ended."""
+    """A pod that has not finished; a pod whose deletion has begun is included."""
 
     name: str
     namespace: str
     labels: Mapping[str, str]
     row: str | None
     kind: str
-    """Of the workload that created it; empty if it has none."""
+    """Kind of the workload that created the pod; empty if no workload did."""
     workload: str
     node: str | None
     ready: bool
     refusal: str | None
-    """The scheduler's message if it found no node."""
+    """The scheduler's message if the pod is unschedulable."""
     ending: bool
     """Whether its deletion has begun."""
     uid: str = ""
     companion_of: str | None = None
-    """The row that its workload is a companion of."""
+    """The row of the service that this pod accompanies."""
 
     @property
     def title(self) -> str:
@@ -88,7 +88,7 @@ class Workload:
     wanted: int
     ready: int
     settled: bool
-    """Its controller has observed the newest generation, and all its pods are of the newest revision and ready."""
+    """Whether the controller has observed the newest generation, and all pods are ready and of the newest revision."""
 
     @property
     def title(self) -> str:
@@ -109,7 +109,7 @@ class Budget:
     healthy: int
 
     def selects(self, pod: Pod) -> bool:
-        """Whether it selects a pod, as in the API: an empty selector selects the whole namespace."""
+        """Whether the budget selects a pod. As in the API, an empty selector selects every pod of the namespace."""
         if pod.namespace != self.namespace:
             return False
         if any(pod.labels.get(key) != value for key, value in self.labels.items()):
@@ -119,7 +119,7 @@ class Budget:
 
 @dataclass(frozen=True)
 class Cluster:
-    """A cluster at one moment."""
+    """A snapshot of a cluster."""
 
     nodes: Mapping[str, Node]
     pods: tuple[Pod, ...]
@@ -142,13 +142,13 @@ class Cluster:
 
 
 def from_cache(cache: ObjectCache) -> Cluster:
-    """Reads the cluster from a cache, at one moment."""
+    """Returns a consistent snapshot of the cluster from a cache."""
     with cache.lock:
         return _cluster({kind: cache.all(kind) for kind in PATHS})
 
 
 def from_api(api: Api) -> Cluster:
-    """Reads the cluster from the API, once."""
+    """Returns a snapshot of the cluster from the API, one list request per kind of object."""
     return _cluster({kind: api.items(path)[0] for kind, path in PATHS.items()})
 
 
@@ -232,7 +232,7 @@ def budget_of(item: Object) -> Budget:
 
 
 def _lasts(item: Object) -> bool:
-    """Whether a pod has not ended: pods of finished jobs are left out."""
+    """Whether a pod has not finished. Pods of completed or failed jobs are left out."""
     return at(item, "status", "phase") not in ("Succeeded", "Failed")
 
 
@@ -242,7 +242,7 @@ def _condition(item: Object, kind: str) -> Object:
 
 
 def _maker(item: Object) -> tuple[str, str]:
-    """Returns kind and name of the workload that created a pod: of a ReplicaSet, its Deployment."""
+    """Returns kind and name of the workload that created a pod; for a pod of a ReplicaSet, those of its Deployment."""
     for owner in listed(item, "metadata", "ownerReferences"):
         if owner.get("controller"):
             kind, owner_name = str(owner["kind"]), str(owner["name"])

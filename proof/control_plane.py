@@ -26,7 +26,7 @@ STAGES = Path(__file__).parent / "stages"
 PROGRAMS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubeadm", "kwok")
 READY_WITHIN = 90
 ATTEMPTS = 3
-"""A free port may be taken between its choice and its use."""
+"""Starts with a new port each, because another program may take the free port before the API server binds it."""
 
 NOT_LOOPBACK = "192.0.2.1"
 """An unused address of the documentation range: kubeadm and the API server reject a loopback address here."""
@@ -41,7 +41,7 @@ class ControlPlane:
     processes: Processes
 
     def check(self) -> None:
-        """Raises UserError if one of its programs has exited."""
+        """Raises UserError if a program of the control plane has exited."""
         ended = self.processes.ended
         if ended:
             raise UserError(f"{ended.name} exited while it was needed; the end of its log:\n{ended.log_tail()}")
@@ -51,7 +51,7 @@ class ControlPlane:
 def control_plane(
     binaries: Path, *, services: str = "10.96.0.0/12", version: str = "v1.36.3"
 ) -> Generator[ControlPlane]:
-    """Runs a control plane until the context ends. Enter it in a thread that outlives it (see processes.py)."""
+    """Runs a control plane until the context ends. The thread that enters it must outlive it (see processes.py)."""
     missing = [name for name in PROGRAMS if not (binaries / name).exists()]
     if missing:
         raise UserError(f"{', '.join(missing)} not found in {binaries}")
@@ -109,12 +109,12 @@ _CONTROLLER_MANAGER = (
     "--service-account-private-key-file=pki/sa.key",
     "--root-ca-file=pki/ca.crt",
     "--use-service-account-credentials=true",
-    "--node-monitor-period=1s",  # the default of 5 s would add up over a thousand failures
-    # Only a trial fails a node; a simulated kubelet that is late on a busy machine does not.
+    "--node-monitor-period=1s",  # a thousand failures with the default of 5 s would take too long
+    # Only a trial fails a node; a late heartbeat of a simulated kubelet on a busy machine must not.
     "--node-monitor-grace-period=3600s",
     "--kube-api-qps=1000",
     "--kube-api-burst=2000",
-    # Without the controller that annotates every node when their number passes a hundred or a thousand.
+    # Without the ttl controller, which annotates every node when the number of nodes passes 100 or 1000.
     "--controllers=*,bootstrap-signer-controller,token-cleaner-controller,-ttl-controller",
 )
 _SCHEDULER = {
@@ -123,11 +123,11 @@ _SCHEDULER = {
     "leaderElection": {"leaderElect": False},
     "clientConnection": {"kubeconfig": "scheduler.conf", "qps": 1000, "burst": 2000},
 }
-"""Profiles and plugins are the scheduler's defaults, because the proof is about them."""
+"""Profiles and plugins are the scheduler's defaults, as in a production cluster."""
 _KWOK = (
     "--kubeconfig=super-admin.conf",
     "--manage-all-nodes=true",
-    # No leases: KWOK manages a node that is registered again only after it renews the lease of the old one.
+    # No leases: KWOK would manage a re-registered node only after renewing the lease of the deleted node.
     "--node-lease-duration-seconds=0",
     "--cidr=10.0.0.0/8",
 )

@@ -19,8 +19,8 @@ TOO_MANY = 429
 """The API server's status if a disruption budget rejects an eviction."""
 
 PATIENCE = 60
-"""Seconds in which a rejected eviction is tried again, as `kubectl drain` does. A budget's count follows its pods, and
-on a slow machine a node may miss a heartbeat, which makes its pods unready for a while."""
+"""Seconds during which a rejected eviction is retried, as `kubectl drain` does. A budget's status lags behind its pods,
+and on a slow machine a node may miss a heartbeat, which makes its pods unready for a while."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Drain:
     node: str
     evicted: int
     refused: tuple[str, ...]
-    """Quorums of which the API server rejected the eviction of a second member."""
+    """Rows of the quorums for which the API server rejected the eviction of a second member."""
 
 
 def drain_each(simulated: SimulatedCluster, say: Progress) -> tuple[list[Drain], list[Finding]]:
@@ -47,7 +47,7 @@ def drain_each(simulated: SimulatedCluster, say: Progress) -> tuple[list[Drain],
 
 
 def drain(simulated: SimulatedCluster, node: str) -> tuple[Drain, list[Finding]]:
-    """Cordons a node, evicts all its pods but those of DaemonSets, and uncordons it."""
+    """Cordons a node, evicts all its pods except those of DaemonSets, and uncordons it."""
     pods = [pod for pod in simulated.pods_on([node]) if pod.kind != "DaemonSet"]
     _cordon(simulated, node, closed=True)
     findings: list[Finding] = []
@@ -74,7 +74,7 @@ def drain(simulated: SimulatedCluster, node: str) -> tuple[Drain, list[Finding]]
 
 
 def _try_second_members(simulated: SimulatedCluster, evicted: Sequence[Pod]) -> tuple[tuple[str, ...], list[Finding]]:
-    """Tries to evict a second member of each three-member quorum whose evicted member has no other node."""
+    """Tries to evict a second member of each three-member quorum whose evicted member is not ready on another node."""
     refused: list[str] = []
     findings: list[Finding] = []
     for expected in simulated.state.rows:
@@ -128,7 +128,7 @@ def _settled(simulated: SimulatedCluster, evicted: Sequence[Pod], rows: Sequence
 
 
 def _counted(simulated: SimulatedCluster, pods: Sequence[Pod]) -> Iterator[bool]:
-    """Whether each disruption budget has counted the pods that are down: its status lags behind."""
+    """Yields for each disruption budget whether its status, which lags behind, counts the pods that are down."""
     for budget in simulated.cluster().budgets:
         mine = [pod for pod in pods if budget.selects(pod)]
         if mine:

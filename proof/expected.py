@@ -1,9 +1,9 @@
 """Expected state of a cluster: the architecture's rows with the counts that the stack declares.
 
-The plan is not read, so that an error of the planner cannot hide. Three kinds of stack differ in where counts and nodes
-come from:
+The expected state does not use the plan, so that it exposes errors of the planner. Where counts and nodes come from
+depends on the kind of stack:
 
-- an architecture: a row gives the instances and the pools, and the stack file may ask for more instances;
+- an architecture: a row sets the instances and the pools, and the stack file may override the instances;
 - a small lab (fewer controllers than the architecture dedicates, or several roles on a machine): a row runs on every
   machine that has its role, with as many instances as there are machines for it;
 - a Fuel-CCP topology: it names the nodes and the count of each service.
@@ -27,18 +27,18 @@ from proof.cluster import Node
 
 @dataclass(frozen=True)
 class ExpectedRow:
-    """A row of the architecture, with the count and the nodes that this stack gives it."""
+    """A row of the architecture, with its count and its nodes in this stack."""
 
     row: Row
     instances: int | None
-    """None: one on every node of its pools."""
+    """Number of instances; None for one on every node of the row's pools."""
     pools: tuple[str, ...]
     dedicated_nodes: int
-    """Nodes that are dedicated to it; 0 in a small lab and with a topology."""
+    """Number of nodes dedicated to the row; 0 in a small lab and with a topology."""
     nodes: frozenset[str] | None = None
-    """Names of the nodes that it may run on; None: those of its pools."""
+    """Names of the nodes that the row may run on; None for all nodes of its pools."""
     apart_from: tuple[str, ...] = ()
-    """Services that it shares no node with."""
+    """Services that the row must not share a node with."""
 
     @property
     def name(self) -> str:
@@ -47,42 +47,42 @@ class ExpectedRow:
 
     @property
     def quorum(self) -> bool:
-        """Whether its instances are members of a quorum."""
+        """Whether the row's instances are members of a quorum."""
         return self.row.quorum and not self.row.everywhere
 
     @property
     def failures_tolerated(self) -> int:
-        """Members that may fail at once; 0 for a quorum of one or two, and for a row that is not a quorum."""
+        """Number of members that may fail at once; 0 for a quorum of one or two, and for a row that is not a quorum."""
         return failures_tolerated(self.instances or 0) if self.quorum else 0
 
     def may_use(self, node: Node) -> bool:
-        """Whether its pods may run on a node."""
+        """Whether the row's pods may run on a node."""
         return node.pool in self.pools if self.nodes is None else node.name in self.nodes
 
 
 @dataclass(frozen=True)
 class ExpectedState:
-    """The state of a running stack: its rows, and its nodes with their physical hosts."""
+    """The expected state of a running stack: its rows, and its nodes with their physical hosts."""
 
     architecture: Architecture
     rows: tuple[ExpectedRow, ...]
     servers: Mapping[str, str]
-    """Node to physical host."""
+    """Physical host of each node, by node name."""
     masters: int
-    """Members of etcd, one on each master."""
+    """Number of masters; each runs one etcd member."""
 
     def of(self, row: str | None) -> ExpectedRow | None:
-        """Returns the row of a pod's annotation."""
+        """Returns the row of this name, or None."""
         return next((each for each in self.rows if each.name == row), None)
 
     @property
     def dedicated_total(self) -> int:
-        """The number of dedicated nodes."""
+        """The number of dedicated nodes of all rows."""
         return sum(each.dedicated_nodes for each in self.rows)
 
 
 def failures_tolerated(members: int) -> int:
-    """Members of a quorum that may fail at once without the loss of its majority."""
+    """Returns how many members of a quorum may fail at once without the loss of its majority."""
     return members - majority(members) if members else 0
 
 
@@ -119,7 +119,7 @@ def _of_architecture(rows: Iterable[Row], settings: Settings, inventory: Iterabl
 
 
 def _is_small_lab(settings: Settings, architecture: Architecture, inventory: Iterable[Machine]) -> bool:
-    """Whether the stack is a lab that cannot have the architecture's dedicated nodes."""
+    """Whether the stack is a lab with too few machines for the dedicated nodes, or with several roles on a machine."""
     if settings.profile != "lab":
         return False
     roles = [role for machine in inventory for role in machine.roles]
@@ -129,7 +129,7 @@ def _is_small_lab(settings: Settings, architecture: Architecture, inventory: Ite
 
 
 def _of_small_lab(rows: Iterable[Row], settings: Settings, inventory: Iterable[Machine]) -> Iterable[ExpectedRow]:
-    """Every row on the machines with its role. Services share nodes if there are too few to keep them apart."""
+    """Yields every row with the machines that have its role. Services share nodes if there are too few nodes."""
     expected: dict[str, ExpectedRow] = {}
     for row in rows:
         eligible = _machines_of(row, list(inventory))
@@ -149,7 +149,7 @@ def _machines_of(row: Row, inventory: list[Machine]) -> list[Machine]:
 
 
 def _most(row: Row, eligible: Iterable[Machine]) -> int:
-    """The row's count, or less if there are fewer nodes; of a quorum, the largest odd number of physical hosts."""
+    """Returns the row's count, at most the number of nodes; for a quorum, at most an odd number of physical hosts."""
     wanted = row.instances or 0
     if not row.quorum:
         return min(wanted, len(list(eligible)))
@@ -163,12 +163,12 @@ def _can_be_apart(one: ExpectedRow, other: ExpectedRow) -> bool:
 
 
 def _placed(topology: str, inventory: Iterable[Machine]) -> ByRow:
-    """The services of a topology on the stack's nodes. A topology places nothing on masters."""
+    """Returns a topology's services by row, placed on the stack's nodes. A topology places nothing on masters."""
     return by_row(place(read_topology(Path(topology)), [m.name for m in inventory if MASTER_POOL not in m.roles]))
 
 
 def _of_topology(rows: Iterable[Row], settings: Settings, placed: ByRow) -> Iterable[ExpectedRow]:
-    """The rows that the topology has a service of. A topology dedicates no node and keeps no services apart."""
+    """Yields the rows that the topology has services for. A topology dedicates no nodes and separates no services."""
     for row in rows:
         if services := placed.get(row.service):
             count = _replicas(settings, row) or max(each.replicas for each in services.values())

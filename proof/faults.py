@@ -1,11 +1,11 @@
-"""Fault trials: removes each server in turn, then pairs of servers that carry rows of five or more instances.
+"""Fault trials: fails each server in turn, then pairs of servers that carry rows of five or more instances.
 
 The nodes of a failed server stop reporting, the node controller taints them as unreachable, then the nodes and their
 pods are deleted. A quorum that tolerates the failure must keep its majority at that moment. Then the cluster recovers
 as far as it can, and the server is restored before the next one fails.
 
-A quorum of one or two members tolerates no failure, and a stack on one server loses everything with it. That is what
-such a stack was built as: the trial records the loss, and it is not a finding. What was lost must still recover.
+A quorum of one or two members tolerates no failure, and a stack on one server loses everything with that server. The
+trial records such a loss without a finding, because it is expected. After the restore, all pods must be ready again.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ PAIRED = 5
 
 @dataclass(frozen=True)
 class QuorumLoss:
-    """A quorum after the failure of servers that carried members of it."""
+    """A quorum that lost members when servers failed."""
 
     row: str
     members: int
     left: int
     must_hold: bool
-    """Whether a quorum of so many members tolerates the failure of so many servers."""
+    """Whether the quorum must keep its majority when these servers fail."""
 
     @property
     def majority(self) -> int:
-        """Members that must be up."""
+        """Number of members that must be up."""
         return majority(self.members)
 
     @property
@@ -61,15 +61,15 @@ class Loss:
     quorums: tuple[QuorumLoss, ...]
     """Quorums that lost a member."""
     below: tuple[tuple[str, int, int], ...]
-    """Rows below their count after the cluster had recovered as far as it could: row, ready, expected."""
+    """Rows with fewer ready pods than expected after the recovery, before the restore: row, ready, expected."""
     elsewhere: tuple[tuple[str, str], ...]
     """Pods that recovered on another node: row, node."""
     everything: bool = False
-    """Whether no node was left: the stack runs on these servers alone."""
+    """Whether no node was left because the stack runs on these servers only."""
 
 
 def fail_each_server(simulated: SimulatedCluster, say: Progress) -> tuple[list[Loss], list[Finding]]:
-    """Fails every physical host in turn, then the pairs."""
+    """Fails every physical host in turn, then every pair of hosts that can hold two members of a large row."""
     losses: list[Loss] = []
     findings: list[Finding] = []
     servers = servers_of(simulated)
@@ -90,7 +90,7 @@ def fail_each_server(simulated: SimulatedCluster, say: Progress) -> tuple[list[L
 
 
 def servers_of(simulated: SimulatedCluster) -> list[str]:
-    """Returns the physical hosts, by their nodes' labels."""
+    """Returns the physical hosts that the nodes' labels name, sorted."""
     return sorted({node.server for node in simulated.cluster().nodes.values() if node.server})
 
 
@@ -154,24 +154,24 @@ def _is_unreachable(simulated: SimulatedCluster, node: str) -> bool:
 
 
 def _quorums(rows: Sequence[ExpectedRow], remaining: Sequence[Pod], servers: Sequence[str]) -> Iterator[QuorumLoss]:
-    """Returns the quorums that lost a member. Of a pair of servers, only those that must survive it."""
+    """Yields the quorums that lost a member; for a pair of servers, only rows that must survive the loss of both."""
     for expected in rows:
         must_hold = _must_hold(expected, len(servers))
         if must_hold or (expected.quorum and len(servers) == 1):
-            # Members that were ready on other nodes: a member that starts anew does not keep a majority.
+            # Counts only members that were ready on other nodes: a replacement comes too late to keep the majority.
             left = sum(pod.ready for pod in remaining if pod.row == expected.name)
             yield QuorumLoss(expected.name, expected.instances or 0, left, must_hold)
 
 
 def _must_hold(expected: ExpectedRow, servers: int) -> bool:
-    """Whether a row must keep a majority: a quorum as far as its size allows, and five of any row without two."""
+    """Whether a row must keep a majority: with one server down if it tolerates that, with two from 5 instances on."""
     if servers == 1:
         return expected.failures_tolerated >= 1
     return (expected.instances or 0) >= PAIRED
 
 
 def _etcd(members: int, nodes: Sequence[Node], servers: Sequence[str]) -> Iterator[QuorumLoss]:
-    """Returns etcd if a master failed. Its members are not pods: one runs on each master that the stack declares."""
+    """Yields the loss of etcd if a master failed. Members are counted by masters, because they are not pods here."""
     masters = [node for node in nodes if node.is_master]
     left = sum(node.server not in servers for node in masters)
     if left < len(masters):
@@ -203,7 +203,9 @@ def _below(simulated: SimulatedCluster, rows: Sequence[ExpectedRow]) -> Iterator
 
 
 def _restore(simulated: SimulatedCluster, nodes: Sequence[str], *, wait_ready: bool) -> list[Finding]:
-    """Registers the nodes again. If only DaemonSets lost pods, these may start while the next server fails."""
+    """Registers the nodes again, and with `wait_ready` waits until the cluster is ready.
+    If only DaemonSets lost pods, the wait is skipped: those pods may start while the next server fails.
+    """
     wrong = simulated_nodes.register_all(simulated.api, [simulated.machines[node] for node in nodes])
     simulated.wait(lambda: simulated.open_nodes(nodes), timeout=60)
     if wait_ready and not simulated.wait(simulated.is_ready, timeout=120):

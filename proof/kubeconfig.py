@@ -27,7 +27,7 @@ from proof.objects import listed, mapping, text, words
 from toolchain.progress import UserError
 
 FILES = ("certificate-authority", "client-certificate", "client-key", "tokenFile")
-"""Keys of clusters and users that name files, relative to the kubeconfig's own directory."""
+"""Keys of clusters and users whose values are file names, relative to the kubeconfig's directory."""
 
 
 @dataclass(frozen=True)
@@ -43,14 +43,14 @@ class Access:
 
 
 class _Invalid(Exception):
-    """What is wrong with the kubeconfig, without its path."""
+    """The kubeconfig is invalid. The message does not contain its path."""
 
 
 def read_kubeconfig(*paths: Path) -> Access:
     """Reads the current context of one kubeconfig, or of several, merged as kubectl merges them.
 
-    The first file that has an entry of a name, or a current context, decides; of several files, missing ones are left
-    out. Raises UserError if none exists or one is invalid.
+    The first file that has an entry of a given name wins; so does the first file that sets a current context. Of
+    several files, missing ones are ignored. Raises UserError if none exists or one is invalid.
     """
     shown = os.pathsep.join(str(path) for path in paths)
     files = [path for path in paths if path.exists()] if len(paths) > 1 else paths
@@ -63,7 +63,7 @@ def read_kubeconfig(*paths: Path) -> Access:
 
 
 def _document(path: Path) -> Document:
-    """The content of a file, with paths relative to it."""
+    """Returns the content of a kubeconfig file, with the paths in it resolved against the file's directory."""
     try:
         value: object = yaml_reader.load(text_file.read(path))
     except text_file.UnreadableError as error:
@@ -110,7 +110,7 @@ def _named(document: Document, kind: str, name: str) -> Document:
 
 
 def _server(address: str) -> tuple[str, int, str]:
-    """Host, port and path prefix."""
+    """Returns host, port and path prefix of a server URL."""
     try:
         server = urlsplit(address)
         host, port = server.hostname, server.port
@@ -133,7 +133,7 @@ def _tls(cluster: Document, user: Document) -> ssl.SSLContext:
         context.verify_mode = ssl.CERT_NONE
     certificate, key = _bytes(user, "client-certificate"), _bytes(user, "client-key")
     if certificate and key:
-        # The ssl module reads them from a file only. This file is private and deleted at once.
+        # The ssl module reads certificate and key from a file only. This file is private and deleted at once.
         with tempfile.NamedTemporaryFile() as file:
             file.write(certificate + b"\n" + key)
             file.flush()
@@ -166,7 +166,7 @@ def _bytes(entry: Document, key: str) -> bytes | None:
         content = base64.b64decode(text(entry, f"{key}-data"), validate=True)
     except ValueError:
         content = b""
-    if not content:  # an empty authority would mean the authorities of the system
+    if not content:  # with an empty certificate authority, ssl would trust the system's authorities
         raise _Invalid(f"{key}-data is not base64; copy it again")
     return content
 
@@ -179,7 +179,7 @@ def _file(entry: Document, key: str) -> str:
 
 
 def _from_plugin(user: Document) -> Document:
-    """Runs the user's credential plugin, and returns its credentials as keys of a kubeconfig's user."""
+    """Runs the user's credential plugin. Returns the credentials under the keys of a kubeconfig's user."""
     plugin = mapping(user, "exec")
     if not plugin:
         return {}

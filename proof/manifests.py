@@ -17,7 +17,7 @@ from proof.objects import Object, listed
 from proof.violations import Finding
 
 FOLDERS = ("manifests/0-crd", "secrets/0-crd", "manifests/1-manifest", "secrets/1-manifest")
-"""In the order in which the provider applies them."""
+"""Folders with manifests, in the order in which the Kubernetes provider applies them."""
 FIRST = (
     "CustomResourceDefinition",
     "Namespace",
@@ -35,11 +35,11 @@ FIRST = (
     "Service",
     "PodDisruptionBudget",
 )
-"""Kinds that other objects need, in order; all other kinds follow, such as workloads and jobs."""
+"""Kinds that are created first, in this order, because other objects depend on them."""
 
 
 def read_manifests(tree: Path) -> list[Object]:
-    """Returns every object of a rendered tree, in the order in which it is applied."""
+    """Returns all objects of a rendered tree, in the order in which they are applied."""
     found: list[Object] = []
     for folder in FOLDERS:
         for file in sorted((tree / folder).glob("*.yaml")):
@@ -67,7 +67,7 @@ def apply_all(api: Api, objects: Sequence[Object]) -> list[Finding]:
 
 
 def title(item: Object) -> str:
-    """Returns an object's name in messages."""
+    """Returns kind and name of an object, for messages."""
     return f"{item['kind']} {item['metadata']['name']}"
 
 
@@ -85,7 +85,7 @@ def _create(api: Api, paths: dict[str, str], item: Object) -> list[Finding]:
 
 
 def _path(api: Api, item: Object) -> str | None:
-    """Returns the path at which objects of this kind are created, by the API's discovery; None if it is not served."""
+    """Returns the API path for creating objects of this kind, from API discovery; None if the kind is not served."""
     version = str(item["apiVersion"])
     base = f"/apis/{version}" if "/" in version else f"/api/{version}"
     served = api.call("GET", base)

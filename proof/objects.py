@@ -8,7 +8,7 @@ Object = dict[str, Any]
 
 
 def at(item: Object, *keys: str) -> Any:
-    """Returns the value below these keys, or None."""
+    """Returns the value at a path of keys, or None."""
     here: Any = item
     for key in keys:
         if not isinstance(here, dict):
@@ -18,41 +18,41 @@ def at(item: Object, *keys: str) -> Any:
 
 
 def mapping(item: Object, *keys: str) -> Object:
-    """The mapping below these keys."""
+    """Returns the mapping at a path of keys."""
     found = at(item, *keys)
     return cast("Object", found) if isinstance(found, dict) else {}
 
 
 def texts(item: Object, *keys: str) -> dict[str, str]:
-    """A mapping of texts, such as labels."""
+    """Returns the mapping of strings at a path of keys, such as labels."""
     return {key: str(value) for key, value in mapping(item, *keys).items()}
 
 
 def listed(item: Object, *keys: str) -> list[Object]:
-    """The mappings in the list below these keys."""
+    """Returns the mappings in the list at a path of keys."""
     found = at(item, *keys)
     entries = cast("list[object]", found) if isinstance(found, list) else []
     return [cast("Object", each) for each in entries if isinstance(each, dict)]
 
 
 def words(item: Object, *keys: str) -> tuple[str, ...]:
-    """The list of texts below these keys."""
+    """Returns the list of strings at a path of keys."""
     found = at(item, *keys)
     return tuple(str(each) for each in cast("list[object]", found)) if isinstance(found, list) else ()
 
 
 def text(item: Object, *keys: str) -> str:
-    """The text below these keys."""
+    """Returns the string at a path of keys."""
     found = at(item, *keys)
     return "" if found is None else str(found)
 
 
 def number(item: Object, *keys: str, default: int = 0) -> int:
-    """The whole number below these keys."""
+    """Returns the integer at a path of keys."""
     found = at(item, *keys)
     return default if found is None else int(found)
 
 
 def name(item: Object) -> str:
-    """The object's name."""
+    """Returns the object's name."""
     return str(item["metadata"]["name"])

@@ -1,8 +1,8 @@
 """Child processes that end with the thread that started them.
 
-Each runs in its own session, so that Ctrl-C reaches only this program, which then stops them in order. On Linux the
-kernel kills them when the thread that started them ends for any reason. Start them in a thread that lives as long as
-they are needed.
+Each runs in its own session, so that Ctrl-C reaches only this program, which then stops the children. On Linux, the
+kernel kills a child when the thread that started it ends for any reason. Start children in a thread that runs for as
+long as they are needed.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ class Process:
         return self.child.poll() is not None
 
     def log_tail(self, lines: int = 8) -> str:
-        """Returns the last lines of its log, for a message."""
+        """Returns the last lines of the program's log, indented for a message."""
         text = self.log.read_text(encoding="utf-8", errors="replace").splitlines()
         return "\n".join(f"    {line[:300]}" for line in text[-lines:])
 
 
 @dataclass
 class Processes:
-    """Programs that run in one directory and are stopped together, the last one first."""
+    """Programs that run in one directory and are stopped together, in reverse order of their start."""
 
     directory: Path
     running: list[Process] = field(default_factory=list[Process])
@@ -70,7 +70,7 @@ class Processes:
         return next((process for process in self.running if process.has_ended), None)
 
     def stop(self) -> None:
-        """Kills all programs. Their data is temporary, so a graceful shutdown has no use."""
+        """Kills all programs. No graceful shutdown is needed, because their data is temporary."""
         for process in reversed(self.running):
             if not process.has_ended:
                 os.killpg(process.child.pid, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""Proves a stack: starts it in a simulated cluster, checks it, and runs the trials. A `Proof` is the result."""
+"""Proves a stack: deploys it to a simulated cluster, checks the cluster, and runs the trials. Returns a `Proof`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Proof:
     stack: str
     state: ExpectedState
     cluster: Cluster
-    """The cluster before the trials, in which the rows are counted."""
+    """The cluster before the trials. The report's counts of nodes, pods and rows come from it."""
     objects: int
     findings: list[Finding] = field(default_factory=list[Finding])
     losses: list[Loss] = field(default_factory=list[Loss])
@@ -57,7 +57,7 @@ class Subject:
 
 
 def prove(subject: Subject, binaries: Path, say: Progress, trials: Collection[str] = TRIALS) -> Proof:
-    """Proves one stack. If the first checks fail, the trials are left out: they would repeat the findings."""
+    """Proves one stack. If the first checks fail, the trials are skipped, because they would repeat the findings."""
     started = time.monotonic()
     state = expected_state(subject.settings)
     with simulated_cluster(
@@ -92,7 +92,7 @@ def _try(proof: Proof, simulated: SimulatedCluster, settings: Settings, trial: s
 
 
 def _check_again(proof: Proof, simulated: SimulatedCluster, trial: str) -> None:
-    """Repeats the checks after a trial, which must have restored the cluster."""
+    """Repeats the checks after a trial. Findings mean that the cluster has not fully recovered from the trial."""
     simulated.wait_ready()
     for finding in check_cluster(proof.state, simulated.cluster()):
         proof.findings.append(Finding(finding.check, finding.subject, f"after {trial}: {finding.message}"))

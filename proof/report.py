@@ -1,4 +1,4 @@
-"""proof.md: renders proof.json as Markdown, with expected and actual counts and the effect of each loss."""
+"""Renders proof.json as proof.md, with expected and actual counts and the effect of each failure."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from files.quoting import in_markdown
 Document = dict[str, Any]
 
 LONGEST = 10_000
-"""Characters of a message, or of a list of nodes or servers, in a cell."""
+"""Maximum length of a message, or of a list of nodes or servers, in a table cell."""
 
 
 def markdown(document: Document) -> str:
-    """Returns the report."""
+    """Returns the report as Markdown."""
     return "\n".join(_lines(document)) + "\n"
 
 
 def summary(documents: Sequence[Document]) -> str:
-    """Returns a table with a line for each stack, as in the README."""
+    """Returns a Markdown table with a line for each stack, as in the README."""
     head = [
         "| architecture | stack | nodes | pods | dedicated nodes | servers failed, one at a time | quorums held | "
         "rollouts | drains | time | verdict |",
@@ -111,7 +111,7 @@ def _losses(document: Document) -> Iterator[str]:
 
 
 def expected_loss(document: Document) -> str:
-    """Returns what the stack is not built to survive, in a sentence; empty if its quorums tolerate any one server."""
+    """Returns a sentence about failures that the stack cannot tolerate by design; empty if there are none."""
     losses = document["losses"]
     if all_lost := [server for loss in losses if loss["everything"] for server in loss["servers"]]:
         return (

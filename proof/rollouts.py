@@ -1,4 +1,4 @@
-"""Rollout trials: every workload gets another image. Each rollout must end, with at most one quorum member down."""
+"""Rollout trials: change the image of every workload. Each rollout must finish, with at most one quorum member down."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Rollout:
 
 @dataclass
 class Watchman:
-    """Counts how many pods of a workload are down, at every event."""
+    """Observes a workload's pods during a rollout, and records the largest number that were down at the same time."""
 
     workload: Workload
     up: set[str] = field(default_factory=set[str])
@@ -51,7 +51,7 @@ class Watchman:
 
 
 def roll_each(simulated: SimulatedCluster, say: Progress) -> tuple[list[Rollout], list[Finding]]:
-    """Rolls out every workload in turn. DaemonSets, which take longest, roll out meanwhile."""
+    """Rolls out every workload in turn. The DaemonSets, which take longest, roll out in parallel with the others."""
     rollouts: list[Rollout] = []
     findings: list[Finding] = []
     workloads = sorted(simulated.workloads(), key=lambda workload: (workload.kind != "DaemonSet", workload.name))
@@ -105,7 +105,7 @@ def _change_image(simulated: SimulatedCluster, workload: Workload, *, back: bool
 
 
 def _await_seen(simulated: SimulatedCluster, plural: str, workload: Workload, generation: int) -> None:
-    """Waits until the cache has the change, so that the old state is not taken for the new one."""
+    """Waits until the cache contains the change, so that a stale status does not count as a finished rollout."""
 
     def seen() -> bool:
         item = simulated.cache.get(plural, workload.name, workload.namespace)

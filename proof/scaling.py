@@ -1,7 +1,7 @@
 """Scaling trials: the plan rejects more replicas than fit, and the scheduler leaves the surplus Pending.
 
-A replica without an eligible node stays Pending, and RabbitMQ's operator does not support scaling down again
-(https://github.com/rabbitmq/cluster-operator/issues/223).
+The plan must reject them early: a replica without an eligible node stays Pending, and RabbitMQ's operator does not
+support scaling down (https://github.com/rabbitmq/cluster-operator/issues/223).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from proof.violations import Finding
 
 @dataclass(frozen=True)
 class ScalingTrial:
-    """The result of asking for more instances than fit."""
+    """The result of requesting more instances than fit."""
 
     row: str
     asked: int
@@ -37,7 +37,7 @@ class ScalingTrial:
 def run_scaling_trials(
     simulated: SimulatedCluster, settings: Settings, say: Progress
 ) -> tuple[list[ScalingTrial], list[Finding]]:
-    """Scales every row that has a count to one more than fits; a quorum to the next odd number."""
+    """Scales every row with a fixed count to one instance more than fits; a quorum to the next odd number."""
     found: list[ScalingTrial] = []
     findings: list[Finding] = []
     workloads = {workload.row: workload for workload in simulated.workloads()}
@@ -69,7 +69,7 @@ def run_scaling_trial(
 
 
 def plan_error(settings: Settings, service: str, replicas: int) -> str:
-    """Returns the plan's error for so many replicas; empty if it accepts them."""
+    """Returns the plan's error for this number of replicas; empty if the plan accepts it."""
     override = settings.services.get(service, Override()).model_copy(update={"replicas": replicas})
     asked = settings.model_copy(update={"services": {**settings.services, service: override}})
     try:
@@ -85,7 +85,7 @@ def _eligible(simulated: SimulatedCluster, expected: ExpectedRow) -> int:
 
 
 def _scale_and_count(simulated: SimulatedCluster, workload: Workload, replicas: int) -> int:
-    """Scales up, counts the pods without a node, and scales down again."""
+    """Scales the workload up, counts the pods without a node, and scales it down again."""
     rows = [workload.row or ""]
     _scale(simulated, workload, replicas)
     simulated.wait(lambda: _all_answered(simulated, rows, replicas), timeout=90)
@@ -108,7 +108,7 @@ def _scale(simulated: SimulatedCluster, workload: Workload, replicas: int) -> No
 
 
 def _remove_claims(simulated: SimulatedCluster, workload: Workload) -> None:
-    """Deletes the claims of removed members, which a StatefulSet keeps: they would occupy volumes here."""
+    """Deletes the volume claims of removed replicas. A StatefulSet keeps them, and they would occupy volumes."""
     if workload.kind != "StatefulSet":
         return
     extra = f"-{workload.name}-"

@@ -1,6 +1,6 @@
-"""A temporary directory that is removed at the end; after a killed proof, by the next one.
+"""A temporary directory, removed when the proof ends. The next proof removes the directory of a killed one.
 
-Its owner holds a lock in it. A directory with a free lock has no owner any more.
+A running proof holds a lock on a file in its directory. A directory with a free lock is left over.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ LOCK = "owner.lock"
 
 @contextmanager
 def scratch() -> Generator[Path]:
-    """Creates a directory, and removes those without an owner."""
+    """Creates a temporary directory for the context, and removes leftover ones first."""
     sweep()
     with tempfile.TemporaryDirectory(prefix=PREFIX, ignore_cleanup_errors=True) as name:
         directory = Path(name)

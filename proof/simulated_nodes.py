@@ -1,8 +1,8 @@
 """Registers the nodes of a rendered stack as their kubelets would.
 
-Labels and taints come from the machine's configuration of kubeadm and kubelet, because a machine starts with those.
-/etc/quorate/node.yaml adds the sizes and must agree with them. Each node is registered as `system:node:<name>`, so that
-NodeRestriction rejects what it would reject of a kubelet.
+Labels and taints come from the machine's kubeadm and kubelet configuration, as on a real machine. Its capacity comes
+from /etc/quorate/node.yaml, whose labels and taints must be the same. Each node is registered as `system:node:<name>`,
+so that NodeRestriction applies as for a kubelet.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ KUBEADM = "root/etc/kubernetes/kubeadm.yaml"
 KUBELET = "root/etc/kubernetes/patches/kubeletconfiguration.yaml"
 """Files of a machine, below its directory."""
 PODS = "110"
-"""kubelet's default limit of pods."""
+"""kubelet's default for maxPods."""
 MARK_CONTROL_PLANE = {
     "node-role.kubernetes.io/control-plane": "",
     "node.kubernetes.io/exclude-from-external-load-balancers": "",
@@ -39,7 +39,7 @@ _PLATFORM = {
 
 @dataclass(frozen=True)
 class Machine:
-    """The content of a machine's files that its kubelet reads."""
+    """A machine as its rendered files describe it."""
 
     name: str
     address: str
@@ -50,7 +50,7 @@ class Machine:
     is_master: bool
 
     def node(self) -> Object:
-        """Returns the Node object that its kubelet registers."""
+        """Returns the Node object that the machine's kubelet would register."""
         own = {"kubernetes.io/hostname": self.name, **_PLATFORM}
         addresses = [{"type": "InternalIP", "address": self.address}, {"type": "Hostname", "address": self.name}]
         return {
@@ -106,7 +106,7 @@ def _read(place: Path) -> tuple[Machine, list[Finding]]:
 
 
 def _kubeadm(place: Path) -> Object:
-    """Returns the document of kubeadm's configuration that registers the node, of `init` or of `join`."""
+    """Returns the InitConfiguration or JoinConfiguration of a machine; empty if there is none."""
     for document in _documents(place / KUBEADM):
         if document["kind"] in ("InitConfiguration", "JoinConfiguration"):
             return document
@@ -119,7 +119,7 @@ def _documents(file: Path) -> Iterator[Object]:
 
 
 def _allocatable(capacity: dict[str, str], kubelet: Object) -> dict[str, str]:
-    """Returns the capacity less what kubelet reserves for the system."""
+    """Returns the capacity less the systemReserved and kubeReserved of the kubelet configuration."""
     left = dict(capacity)
     for key in ("systemReserved", "kubeReserved"):
         reserved = texts(kubelet, key)

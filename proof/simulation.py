@@ -32,7 +32,7 @@ QUIET = 60.0
 
 @dataclass(frozen=True)
 class Rendered:
-    """A rendered stack: its machines, its Kubernetes objects, and findings of reading them."""
+    """A rendered stack: its machines, its Kubernetes objects, and the findings from reading them."""
 
     machines: tuple[Machine, ...]
     objects: tuple[Object, ...]
@@ -48,7 +48,7 @@ class SimulatedCluster:
     plane: ControlPlane
     cache: ObjectCache
     findings: list[Finding] = field(default_factory=list[Finding])
-    """Findings of the start: objects that were rejected, warnings of the API server."""
+    """Findings of the startup: rejected nodes and objects, warnings of the API server, nodes that accept no pods."""
     seconds: dict[str, float] = field(default_factory=dict[str, float])
 
     @property
@@ -62,20 +62,20 @@ class SimulatedCluster:
         return {machine.name: machine for machine in self.rendered.machines}
 
     def cluster(self) -> Cluster:
-        """Returns the cluster at this moment."""
+        """Returns a snapshot of the cluster."""
         return from_cache(self.cache)
 
     def cluster_nodes(self) -> list[Node]:
-        """Returns the nodes only."""
+        """Returns the nodes, without reading the pods."""
         return [node_of(item) for item in self.cache.all("nodes")]
 
     def workloads(self) -> list[Workload]:
-        """Returns the workloads only, without reading the pods."""
+        """Returns the workloads, without reading the pods."""
         with self.cache.lock:
             return [workload_of(kind, item) for plural, kind in WORKLOADS.items() for item in self.cache.all(plural)]
 
     def is_ready(self) -> bool:
-        """Whether every workload is complete, every job has succeeded, and every disruption budget has counted that."""
+        """Whether all workloads are complete, all jobs have succeeded, and all disruption budgets are up to date."""
         if not all(workload.settled for workload in self.workloads()):
             return False
         jobs = self.cache.all("jobs")
@@ -119,13 +119,14 @@ class SimulatedCluster:
         return all(item is not None and node_of(item).open for item in found)
 
     def wait(self, done: Callable[[], bool], timeout: float = SETTLE, quiet: float = QUIET) -> bool:
-        """Waits; see ObjectCache.wait."""
+        """Waits until `done` is true (see ObjectCache.wait); gives up if all pods not yet ready are unschedulable."""
         return self.cache.wait(done, timeout, quiet=quiet, give_up=self.is_unschedulable, nudge=self.resync)
 
     def resync(self) -> None:
-        """Annotates pods that have a node, and have neither started nor ended for `LONG` seconds.
+        """Annotates scheduled pods that are not ready or are being deleted, and have not changed for `LONG` seconds.
 
-        A kubelet synchronizes all its pods every minute. KWOK acts on events only, and misses some under load.
+        A kubelet synchronizes all its pods every minute. KWOK acts on events only and misses some under load; the
+        annotation creates a new event.
         """
         touch = {"metadata": {"annotations": {RESYNC: str(time.monotonic_ns())}}}
         for pod in map(pod_of, self.cache.unchanged("pods")):
@@ -134,17 +135,17 @@ class SimulatedCluster:
                 self.api.call("PATCH", path, touch, content=MERGE)
 
     def is_unschedulable(self) -> bool:
-        """Whether some pods are not ready and the scheduler has rejected every one of them."""
+        """Whether there are pods that are not ready, and all of them are unschedulable."""
         waiting = [pod for pod in self.cluster().pods if not pod.ready]
         return bool(waiting) and all(pod.refusal for pod in waiting)
 
     def wait_ready(self) -> bool:
-        """Waits until the cluster is ready, or nothing changes any more."""
+        """Waits until the cluster is ready. Returns False if nothing changes any more or the time is up."""
         return self.wait(self.is_ready)
 
 
 def _is_counted(budget: Budget) -> bool:
-    """Whether a budget allows its full number of evictions: until then it still counts an earlier one."""
+    """Whether a budget's status counts all pods as healthy and no earlier eviction as pending."""
     return budget.healthy >= budget.expected and budget.allowed >= budget.expected - budget.desired
 
 

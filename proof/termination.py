@@ -1,8 +1,8 @@
 """Deletes terminating pods by UID, as a kubelet does.
 
-KWOK deletes by name, and on a busy machine it runs a stage twice. The second run deletes the replacement of the first
-pod, which has the same name in a StatefulSet. A rollout would then have two members down at once. A kubelet does not do
-that, so this module terminates the pods instead of KWOK.
+KWOK deletes by name, and on a busy machine it may run a stage twice. In a StatefulSet, the second run deletes the
+replacement pod, which has the same name, so that a rollout has two members down at once. A kubelet does not do that;
+therefore this module terminates the pods instead of KWOK.
 """
 
 from __future__ import annotations

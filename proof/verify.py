@@ -1,7 +1,7 @@
 """Compares a running cluster with its stack, read-only.
 
-The scheduler does not enforce anti-affinity for pods that run already, operators move pods, and nodes lose labels. The
-checks are those of the proof, and one that compares the cluster's nodes with the stack file.
+A running cluster drifts: the scheduler does not re-check the anti-affinity of running pods, operators move pods, and
+nodes lose labels. The checks are those of the proof, plus one that compares the cluster's nodes with the stack file.
 """
 
 from __future__ import annotations
@@ -49,6 +49,6 @@ def document(state: ExpectedState, cluster: Cluster, findings: Sequence[Finding]
 
 
 def verdict(cluster: Cluster, findings: Sequence[Finding]) -> str:
-    """Returns the result in a sentence."""
+    """Returns the result as one line of text."""
     size = f"{len(cluster.pods)} pods on {len(cluster.nodes)} nodes"
     return f"{size}: {len(findings)} findings." if findings else f"{size} run as declared."

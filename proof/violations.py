@@ -1,4 +1,4 @@
-"""Findings: the form in which every check reports a failure."""
+"""The finding: the form in which every check reports a failure."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""How the toolchain is brought and driven: the environment, the engine, and the commands behind `make`."""
+"""Installs the toolchain: the Python environment, the engine, and the programs of the proof and the tests."""

@@ -1,7 +1,7 @@
 """Installs Chromium for the tests of the audit page: `python -m toolchain.browser`.
 
-The first of these is used: one on PATH, Debian's package (installed if this runs as root), Playwright's download. If
-there is none, the tests of the page are skipped; with QUORATE_BROWSER=required, as in CI, that is a failure.
+The first available is used: a Chromium on PATH, Debian's package (installed if this runs as root), Playwright's
+download. Without Chromium, the tests of the page are skipped; with QUORATE_BROWSER=required, as in CI, they fail.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ def main() -> int:
 
 
 def is_required() -> bool:
-    """Whether tests of the page must not be skipped."""
+    """Whether the tests of the page require Chromium instead of being skipped without it."""
     return os.environ.get("QUORATE_BROWSER") == "required"
 
 
 def find() -> str | None:
-    """The Chromium to use, or None."""
+    """Returns the path of an installed Chromium, or None."""
     found = next((path for name in NAMES if (path := shutil.which(name))), None)
     return found or _downloaded()
 

@@ -1,4 +1,4 @@
-"""The checksums of programs in the cache, so that what runs is what was built.
+"""Checksums of the programs in the cache, to detect damaged files.
 
 A directory of programs has a file `checksums.json`: size, time of change and SHA-256 of each file. A check compares
 size and time, and reads a file only if its time differs.
@@ -17,12 +17,12 @@ NAME = "checksums.json"
 
 
 class Entry(TypedDict):
-    """What is known of a file."""
+    """The recorded size, time and checksum of a file."""
 
     size: int
     """Bytes."""
     changed: int
-    """Nanoseconds since 1970, as the file system keeps them."""
+    """Modification time in nanoseconds since 1970."""
     sha256: str
 
 
@@ -40,12 +40,12 @@ def exist(directory: Path) -> bool:
 
 
 def damaged(directory: Path) -> list[str]:
-    """The recorded files that are missing or have other content, by path below the directory."""
+    """Returns the recorded files that are missing or have changed, as paths relative to the directory."""
     found = _read(directory)
     bad = [name for name, entry in found.items() if not _is_intact(directory / name, entry)]
     touched = [name for name in found if name not in bad and _changed(directory / name) != found[name]["changed"]]
-    if touched and not bad:  # the same content, written again: the next check need not read it
-        with suppress(OSError):  # a cache that this user may only read
+    if touched and not bad:  # same content with a new time: record the time, so that the next check is fast
+        with suppress(OSError):  # for example a read-only cache
             write(directory, [directory / name for name in found])
     return sorted(bad)
 
@@ -61,7 +61,7 @@ def _is_intact(file: Path, entry: Entry) -> bool:
 
 
 def _read(directory: Path) -> dict[str, Entry]:
-    """The record of a directory; empty if there is none or it cannot be read."""
+    """Returns the record of a directory; empty if it is missing or invalid."""
     try:
         document: object = json.loads((directory / NAME).read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -1,6 +1,6 @@
-"""Builds the programs of a Kubernetes control plane from Go modules and keeps them in the user's cache.
+"""Builds the programs of a Kubernetes control plane from Go modules and stores them in the user's cache.
 
-The proof starts them on loopback. Clones with the same versions share one build. Deploying a stack does not need them.
+Only the proof uses these programs; deploying a stack does not. Clones with the same versions share one build.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ GO_LOCK = ROOT / "toolchain" / "engine" / "go.lock"
 
 @dataclass(frozen=True)
 class Program:
-    """A program: its package, the module directory that pins it, the variable for its version, and how it prints it."""
+    """A program: its package, the module directory that pins its version, and its version variable and argument."""
 
     name: str
     module: str
     package: str
     version_of: str
-    """The Go module whose version the program has."""
+    """The Go module whose version is the program's version."""
     variable: str = ""
     version_argument: str = "--version"
 
@@ -71,12 +71,12 @@ def ensure(reporter: Reporter) -> Path:
 
 
 def kubernetes_version() -> str:
-    """The version of Kubernetes that the proof runs."""
+    """Returns the version of Kubernetes that the proof runs."""
     return pinned(PROGRAMS[1])
 
 
 def pinned(program: Program) -> str:
-    """The version that the program's module file pins."""
+    """Returns the version that the program's go.mod pins."""
     text = (MODULES / program.module / "go.mod").read_text(encoding="utf-8")
     found = re.search(rf"^\s*{re.escape(program.version_of)} (v\S+)", text, re.MULTILINE)
     if not found:
@@ -85,7 +85,7 @@ def pinned(program: Program) -> str:
 
 
 def digest(go: Go) -> str:
-    """Names a build: clones with the same digest share the programs."""
+    """Returns the digest that names a build; clones with the same digest share the programs."""
     made_from = hashlib.sha256()
     for path in sorted(MODULES.glob("*/go.*")):
         made_from.update(f"{path.parent.name}/{path.name}\0".encode() + path.read_bytes() + b"\0")
@@ -105,7 +105,7 @@ def _flags(program: Program) -> list[str]:
 
 
 def _record_earlier_build(home: Path) -> None:
-    """Records the checksums of programs that an earlier version built without any, if all of them run."""
+    """Records checksums for programs that an earlier version of Quorate built without them, if all programs run."""
     try:
         for program in PROGRAMS:
             run([home / program.name, program.version_argument], timeout=120)
@@ -115,7 +115,7 @@ def _record_earlier_build(home: Path) -> None:
 
 
 def _build_all(home: Path, missing: set[str], go: Go, reporter: Reporter) -> None:
-    """Builds the missing programs; the others are taken from `home`."""
+    """Builds the missing programs and copies the others from `home`."""
     with Unfinished(home) as partial:
         for number, program in enumerate(PROGRAMS, start=1):
             output = partial / program.name

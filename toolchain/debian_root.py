@@ -1,7 +1,7 @@
-"""Makes a Debian root with the database and the message queue, for proofs with the real programs.
+"""Creates a Debian root file system with the database and the message queue, for trials with the real programs.
 
-mmdebstrap makes it from the machine's own Debian mirror, once for all clones, in the user's cache. It needs root and
-apt; elsewhere the proofs are skipped. Nothing of it is used to deploy a stack.
+mmdebstrap creates it from the machine's Debian mirror in the user's cache, once for all clones. This requires root and
+apt; elsewhere the trials are skipped. Deploying a stack does not use it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from toolchain.progress import ProgramError, Reporter, UserError, run
 from toolchain.system_errors import explain
 
 SUITE = "trixie"
-"""Debian 13, which Kolla's images of 2026.1 are based on."""
+"""Debian 13, the base of Kolla's images for 2026.1."""
 PACKAGES = (
     "galera-4",
     "iproute2",
@@ -47,20 +47,20 @@ PROGRAMS = (
     "usr/bin/memcached",
     "usr/bin/python3",
 )
-"""Files whose damage is noticed, relative to the root."""
+"""Files with recorded checksums, relative to the root."""
 _OPTIONS = (
     "--variant=apt",
     '--aptopt=Apt::Install-Recommends "false"',
     *(f"--dpkgopt=path-exclude=/usr/share/{name}/*" for name in ("doc", "info", "locale", "man")),
-    # The packages' own data would look like that of a member.
+    # Removes the data that the packages create: a member would start with it instead of joining.
     '--customize-hook=rm -rf "$1"/var/lib/mysql/* "$1"/var/lib/rabbitmq/* "$1"/etc/mysql/my.cnf',
 )
 _LIMIT = 1800
-"""Seconds that apt-get may take."""
+"""Timeout of apt-get in seconds."""
 
 
 def ensure(reporter: Reporter) -> Path:
-    """Returns the root; makes it if the cache does not have it. Raises UserError where it cannot be made."""
+    """Returns the root; creates it if the cache does not have it. Raises UserError if it cannot be created."""
     cache = cache_directory(os.environ)
     home = cache / f"debian-{digest()}"
     if checksums.exist(home) and not checksums.damaged(home):
@@ -76,7 +76,7 @@ def ensure(reporter: Reporter) -> Path:
 
 
 def digest() -> str:
-    """Names a root: clones that want the same packages of the same suite share it."""
+    """Returns the digest that names a root; clones with the same digest share the root."""
     facts = [SUITE, platform.machine(), *PACKAGES, *_OPTIONS]
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
 
@@ -106,16 +106,16 @@ def _install_mmdebstrap(reporter: Reporter) -> None:
 
 
 def mirror() -> str:
-    """Returns the address of the machine's own Debian mirror."""
+    """Returns the URL of the Debian mirror that the machine's apt uses."""
     wanted = ["--format", "$(ORIGIN) $(REPO_URI)", "Created-By: Packages"]
     said = subprocess.run(["apt-get", "indextargets", *wanted], capture_output=True, text=True, check=False).stdout
     found = (line.partition(" ")[2] for line in said.splitlines() if line.startswith("Debian "))
-    # The archive of security updates has its own suites.
+    # The archive of security updates does not have this suite.
     return next((uri for uri in found if "security" not in uri), "http://deb.debian.org/debian")
 
 
 def main() -> int:
-    """`python -m toolchain.debian_root`: makes the root and prints its directory."""
+    """`python -m toolchain.debian_root`: creates the root and prints its directory."""
     reporter = Reporter()
     try:
         print(ensure(reporter))

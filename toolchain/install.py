@@ -1,7 +1,7 @@
 """Set-up: installs the Python environment, then Pulumi. Later runs reuse both.
 
-A run with nothing to install ends at once, and an interrupted one continues with the next. One set-up runs at a time,
-because several clones share what is built.
+A run with nothing to install ends at once. The run after an interrupted one continues its work. Only one set-up runs at
+a time, because clones share the builds in the cache.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 LOCK = ROOT / "requirements.lock"
 STATE = Path("build", ".state")
-"""The engine's state of all stacks, below a clone."""
+"""Directory of the engine's state of all stacks, relative to the clone."""
 
 
 def main(*, with_engine: bool = True) -> int:
-    """Installs everything, or only the environment. Returns 0, 1 after an error message, or 130 if interrupted."""
+    """Installs the environment and, with `with_engine`, the engine. Returns 0, 1 after an error, 130 if interrupted."""
     reporter = Reporter()
     for number in (signal.SIGTERM, signal.SIGHUP):  # a cancelled job, a closed terminal
         signal.signal(number, _interrupt)
@@ -62,7 +62,7 @@ def _interrupt(_number: int, _frame: FrameType | None) -> None:
 
 
 def chosen_sources(choice: str) -> tuple[Source, ...]:
-    """Where to look for an engine: everywhere, or only in the source that QUORATE_ENGINE names."""
+    """Returns the sources to look for an engine: all, or only the one that QUORATE_ENGINE names."""
     known = cast("tuple[Source, ...]", get_args(Source))
     if not choice:
         return known
@@ -72,7 +72,7 @@ def chosen_sources(choice: str) -> tuple[Source, ...]:
 
 
 def is_ready(sources: tuple[Source, ...]) -> bool:
-    """Whether an earlier run has installed everything."""
+    """Whether the environment and the engine are installed, up to date and undamaged."""
     found = Engine.load(VENV / engine.MANIFEST)
     return (
         found is not None
@@ -96,7 +96,7 @@ def ensure(sources: tuple[Source, ...], reporter: Reporter) -> None:
 
 
 def settings(found: Engine) -> dict[str, str]:
-    """The variables of the activated environment."""
+    """Returns the variables that the activated environment sets."""
     return {
         **found.settings(),
         "PULUMI_BACKEND_URL": (ROOT / STATE).as_uri(),
@@ -105,13 +105,13 @@ def settings(found: Engine) -> dict[str, str]:
 
 
 def wanted() -> Wanted:
-    """The engine that this clone needs, and where it is kept."""
+    """Returns the engine that this clone requires, with its directories."""
     return Wanted(VENV, LOCK, ROOT / "toolchain" / "engine", engine.cache_directory(os.environ))
 
 
 @contextmanager
 def alone(cache: Path, reporter: Reporter) -> Generator[None]:
-    """Holds the set-up's lock; the system releases it when the process ends."""
+    """Holds the lock of a cache directory until the context ends. The system releases it if the process is killed."""
     try:
         cache.mkdir(parents=True, exist_ok=True)
         file = (cache / "setup.lock").open("w")

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Pulumi's language host for Python: what the engine starts to run a Python program or policy pack.
+"""Pulumi's language host for Python: the engine starts it to run a Python program or policy pack.
 
-The official host is a Go program outside the Go module proxy, so a machine that builds the engine from modules
-has none. This one speaks the same protocol over the SDK's own stubs, and does what this project needs of it:
-running a program and running a policy pack, both with the interpreter that runs this file. It installs nothing
-(`make` brings the environment) and generates no code.
+The official host is a Go program that the Go module proxy does not have, so an engine built from modules lacks it. This
+host implements the part of its gRPC protocol that this project needs: it runs programs and policy packs with the
+interpreter that runs this file. It does not install packages (`make setup` does) and generates no code.
 
-An engine serves every clone of a user, so it holds only a launcher: that starts the active environment's
-`quorate-language-host`, a link to this file, and names the directory of the SDK's executor in QUORATE_ENGINE_BIN.
+All clones of a user share an engine, so the engine contains only a launcher. The launcher starts the active
+environment's `quorate-language-host`, a link to this file, and passes the directory of the SDK's executor in
+QUORATE_ENGINE_BIN.
 """
 
 # ruff: noqa: N802, ARG002 - the protocol names the methods and their arguments
@@ -46,9 +46,9 @@ LARGEST_MESSAGE = 400 * 1024 * 1024  # the engine's own limit
 
 
 class Children:
-    """The processes this host has started and not yet seen the end of.
+    """The running child processes of this host.
 
-    The host may be told to go while a program runs; a child left behind would hold the engine's pipes open.
+    The host stops them when it is terminated, because a remaining child would keep the engine's pipes open.
     """
 
     def __init__(self) -> None:
@@ -75,7 +75,7 @@ class Children:
         return child
 
     def end(self, child: subprocess.Popen[bytes], patience: float = 2.0) -> None:
-        """Asks a child to go where it still runs, and insists after `patience` seconds."""
+        """Terminates a child if it is still running, and kills it after `patience` seconds."""
         if child.poll() is None:
             child.terminate()
             try:
@@ -94,7 +94,7 @@ class Children:
 
 
 def executor_command(request: messages.RunRequest, engine: str) -> list[str]:
-    """The command line that runs the stack's program under the SDK's own executor."""
+    """Returns the command line that runs the stack's program with the SDK's executor."""
     program = Path(request.info.program_directory) / request.info.entry_point
     return [
         sys.executable,
@@ -115,7 +115,7 @@ def executor_command(request: messages.RunRequest, engine: str) -> list[str]:
 
 
 def policy_command(request: messages.RunPluginRequest) -> list[str]:
-    """The command line that serves a policy pack; the pack's directory is its program."""
+    """Returns the command line that serves the policy pack in a directory."""
     return [
         sys.executable,
         "-u",
@@ -127,13 +127,13 @@ def policy_command(request: messages.RunPluginRequest) -> list[str]:
 
 
 def plugin_environment(request: messages.RunPluginRequest) -> dict[str, str]:
-    """The environment that the engine wants for a plugin: given in full, or none and then this process's own."""
+    """Returns the environment of a plugin: the request's, or this process's if the request has none."""
     pairs = (item.partition("=") for item in request.env)
     return {name: value for name, _, value in pairs} or dict(os.environ)
 
 
 def run_result(code: int) -> messages.RunResponse:
-    """What the engine is told of a program's exit: done, failed and explained already, or failed."""
+    """Returns the response for a program's exit code: success, a failure already reported, or a failure."""
     if code == 0:
         return messages.RunResponse()
     if code == ALREADY_EXPLAINED:
@@ -144,7 +144,7 @@ def run_result(code: int) -> messages.RunResponse:
 
 
 def stream(child: subprocess.Popen[bytes]) -> Iterator[messages.RunPluginResponse]:
-    """A child's output, line by line as it comes, until both of its streams are closed."""
+    """Yields a child's output line by line, until both of its streams are closed."""
     lines: queue.SimpleQueue[messages.RunPluginResponse | None] = queue.SimpleQueue()
 
     def read(pipe: IO[bytes], wrap: Callable[[bytes], messages.RunPluginResponse]) -> None:
@@ -172,7 +172,7 @@ def stream(child: subprocess.Popen[bytes]) -> Iterator[messages.RunPluginRespons
 
 
 class LanguageHost(service.LanguageRuntimeServicer):
-    """The calls that the engine makes of a language host; any other is answered as not implemented."""
+    """The calls that the engine makes to a language host; all other calls return UNIMPLEMENTED."""
 
     def __init__(self, engine: str, children: Children) -> None:
         self._engine = engine
@@ -181,7 +181,7 @@ class LanguageHost(service.LanguageRuntimeServicer):
     def Handshake(
         self, request: messages.LanguageHandshakeRequest, context: grpc.ServicerContext
     ) -> messages.LanguageHandshakeResponse:
-        """An engine that attaches to a running host gives its address here, not on the command line."""
+        """Stores the engine's address, if the engine passes it here instead of on the command line."""
         self._engine = request.engine_address or self._engine
         return messages.LanguageHandshakeResponse()
 
@@ -191,15 +191,15 @@ class LanguageHost(service.LanguageRuntimeServicer):
     def GetRequiredPackages(
         self, request: messages.GetRequiredPackagesRequest, context: grpc.ServicerContext
     ) -> messages.GetRequiredPackagesResponse:
-        """None are announced: the engine looks each provider up when a resource first asks for it.
+        """Returns no packages: the engine looks up each provider when a resource first requires it.
 
-        The official host names every SDK that is installed, and the engine then wants all of them beforehand,
-        libvirt's too where a stack only renders.
+        The official host returns every installed SDK. The engine would then require all their providers in advance,
+        for example libvirt's for a stack that only renders.
         """
         return messages.GetRequiredPackagesResponse()
 
     def Run(self, request: messages.RunRequest, context: grpc.ServicerContext) -> messages.RunResponse:
-        """Runs the stack's program to its end; its output goes to the engine over this process's own streams."""
+        """Runs the stack's program until it exits. The engine reads its output from this process's streams."""
         environment = {
             **os.environ,
             "PULUMI_CONFIG": json.dumps(dict(request.config)),
@@ -223,7 +223,7 @@ class LanguageHost(service.LanguageRuntimeServicer):
         child = self._children.start(
             policy_command(request), request.info.program_directory, plugin_environment(request), subprocess.PIPE
         )
-        # The engine ends a pack by dropping the call: only this callback hears of it while the pack is silent.
+        # The engine ends a policy pack by cancelling the call; without output, only this callback notices that.
         context.add_callback(lambda: self._children.end(child))
         yield from stream(child)
         yield messages.RunPluginResponse(exitcode=child.wait())
@@ -234,7 +234,7 @@ class LanguageHost(service.LanguageRuntimeServicer):
     def GetProgramDependencies(
         self, request: messages.GetProgramDependenciesRequest, context: grpc.ServicerContext
     ) -> messages.GetProgramDependenciesResponse:
-        """Every installed distribution, for `pulumi about`; what depends on what is not looked into."""
+        """Returns every installed distribution, direct and transitive, for `pulumi about`."""
         found = {each.name: each.version for each in metadata.distributions()}
         return messages.GetProgramDependenciesResponse(
             dependencies=[messages.DependencyInfo(name=name, version=found[name]) for name in sorted(found)]
@@ -243,15 +243,15 @@ class LanguageHost(service.LanguageRuntimeServicer):
     def InstallDependencies(
         self, request: messages.InstallDependenciesRequest, context: grpc.ServicerContext
     ) -> Iterator[messages.InstallDependenciesResponse]:
-        """`pulumi install` has nothing to do here, and says who did it."""
+        """Installs nothing; tells the user of `pulumi install` to run `make setup`."""
         yield messages.InstallDependenciesResponse(stdout=b"The environment is brought by `make setup`.\n")
 
 
 def wait_for_end(gone: threading.Event) -> None:
-    """Returns when the host shall end: it was told to, or the engine has ended.
+    """Waits for SIGINT, SIGTERM, or the end of the engine.
 
-    The engine holds this process's standard input open for as long as it lives, so its end means that the engine
-    was killed without a chance to say so.
+    The engine keeps this process's standard input open while it runs, so end of file means that the engine has ended,
+    even if it was killed.
     """
 
     def watch_engine() -> None:
@@ -277,7 +277,7 @@ def main(arguments: Sequence[str]) -> int:
         ("grpc.max_receive_message_length", LARGEST_MESSAGE),
         ("grpc.max_send_message_length", LARGEST_MESSAGE),
     ]
-    # A running program and each policy pack hold a thread for as long as they last; the rest are short calls.
+    # A running program and each policy pack occupy a thread until they end; other calls are short.
     server = grpc.server(ThreadPoolExecutor(max_workers=32), options=limits)
     service.add_LanguageRuntimeServicer_to_server(LanguageHost(arguments[-1], children), server)
     port = server.add_insecure_port("127.0.0.1:0")
@@ -293,6 +293,6 @@ def main(arguments: Sequence[str]) -> int:
 
 if __name__ == "__main__":
     code = main(sys.argv[1:])
-    # A call's thread may still wait for a child's last words; no one reads them any more.
+    # Exits at once: a thread of a call may still wait for a child's output, which is no longer needed.
     sys.stdout.flush()
     os._exit(code)

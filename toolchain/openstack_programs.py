@@ -1,7 +1,7 @@
-"""Installs the programs of an OpenStack release from PyPI and keeps them in the user's cache.
+"""Installs the programs of an OpenStack release from PyPI and stores them in the user's cache.
 
-Tests start the real services with rendered configuration, and the lists of options come from here. Deploying a stack
-does not need them. Each release is an environment of its own: their libraries exclude each other.
+Tests start the real services with rendered configuration, and toolchain/option_lists.py lists their options. Deploying
+a stack does not need them. Each release has its own environment, because releases require different libraries.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from toolchain.system_errors import explain
 
 LOCKS = ROOT / "toolchain" / "openstack"
 INSTALLER = LOCKS / "uv.lock"
-"""uv: it installs 270 packages in half a minute, where pip takes more than five."""
+"""Lock file of uv, which installs 270 packages in half a minute; pip takes more than five minutes."""
 BUILD = LOCKS / "build.lock"
-"""What builds the two packages that PyPI has no wheels of."""
+"""Lock file of the build tools for the two packages without wheels on PyPI."""
 NEWEST = "2026.1"
-"""The release whose services run; of the others, only the lists of options are made."""
+"""The release whose services the tests run; other releases are used only for their option lists."""
 _COMPLETE = "quorate-complete"
 
 
@@ -38,17 +38,17 @@ def ensure(release: str, reporter: Reporter) -> Path:
         home = cache / f"openstack-{release}-{digest(lock)}"
         if not (home / _COMPLETE).exists():
             _install(home, lock, reporter)
-            (home / _COMPLETE).touch()  # last: without it, the next run starts over
+            (home / _COMPLETE).touch()  # last: without this file, the next run installs again
     return home
 
 
 def releases() -> list[str]:
-    """The releases that can be installed, oldest first."""
+    """Returns the releases that can be installed, oldest first."""
     return sorted(lock.stem for lock in LOCKS.glob("20*.lock"))
 
 
 def digest(lock: Path) -> str:
-    """Names an environment: clones with the same digest share it."""
+    """Returns the digest that names an environment; clones with the same digest share the environment."""
     made_from = hashlib.sha256(f"{sys.base_prefix} {sys.version}".encode())
     for file in (lock, INSTALLER, BUILD):
         made_from.update(file.read_bytes())

@@ -1,8 +1,8 @@
 """Writes the options of an OpenStack release into blueprint/openstack/options/: `python -m toolchain.option_lists`.
 
-The options are those of the release's own oslo-config-generator, for each configuration file with the namespaces that
-its project's generator file names (in its source archive: <project>-config-generator.conf), and those of the release's
-authentication plugin. Blueprint reads the lists without OpenStack installed (blueprint/openstack/options.py).
+The options come from the release's oslo-config-generator and from its authentication plugin. The namespaces of each
+configuration file are those of <project>-config-generator.conf in the project's source archive. Blueprint reads the
+lists, so that it needs no installed OpenStack (blueprint/openstack/options.py).
 """
 
 from __future__ import annotations
@@ -82,8 +82,8 @@ PROJECTS: dict[str, dict[str, list[str]]] = {
         ],
     },
 }  # fmt: skip
-"""Configuration files of each project, and the namespaces of their options. The first of a file is the project's own
-and must exist; the others are left out where a release does not have them."""
+"""Configuration files of each project, and the namespaces of their options. The first namespace of a file is the
+project's own and must exist; others are skipped if a release does not have them."""
 
 _KINDS = {
     "boolean value": "boolean",
@@ -94,29 +94,29 @@ _KINDS = {
     "multi valued": "multi",
     "port value": "port",
 }
-"""Kinds of oslo.config whose values have a form that can be checked; all others are text."""
+"""Kinds by the type names of oslo-config-generator; options of all other types are strings."""
 
 
 class Option(TypedDict, total=False):
-    """An option as it is written to a list; keys are left out where they say nothing."""
+    """An option as written to a list; keys that do not apply are left out."""
 
     kind: str
     """string, integer, float, boolean, port, list, dict or multi (may be written several times)."""
     secret: bool
     renamed: str
-    """Deprecated: the section and the name to write instead, as section/name."""
+    """For a deprecated option, its new section and name, as section/name."""
     removal: str
-    """Deprecated: why a later release removes it, in the release's own words."""
+    """For an option that a later release removes, the release's reason."""
 
 
 _UNLISTED: dict[str, dict[str, dict[str, Option]]] = {
     "cinder.conf": {"backend_defaults": {"backend_host": {"kind": "string"}}},
 }
-"""Options that a program registers for itself: cinder-volume, for each backend (cinder/cmd/volume.py)."""
+"""Options that the generator does not list: cinder-volume registers one for each backend (cinder/cmd/volume.py)."""
 
 
 def list_of(document: dict[str, Any], auth: list[dict[str, Any]]) -> dict[str, dict[str, Option]]:
-    """Returns options by section, from the generator's document of a file. Old names are deprecated options."""
+    """Returns a file's options by section, from the generator's JSON. Old names are listed as renamed options."""
     sections: dict[str, dict[str, Option]] = {}
     for section, group in document["options"].items():
         options = {_name(each["dest"]): _option(each) for each in group["opts"]}
@@ -150,12 +150,12 @@ def _auth(section: str, options: list[dict[str, Any]]) -> dict[str, Option]:
 
 
 def _name(name: str) -> str:
-    """The spelling that is written to files: oslo.config takes a dash for an underscore in names of options."""
+    """Returns an option's name with underscores, as in configuration files; oslo.config also accepts dashes."""
     return name.replace("-", "_")
 
 
 def text_of(sections: dict[str, dict[str, Option]]) -> str:
-    """The JSON text of a list, an option a line: a difference of two releases is readable."""
+    """Returns a list as JSON with one option per line, so that a diff of two releases is readable."""
     blocks: list[str] = []
     for section, options in sections.items():
         lines = ",\n".join(f"  {json.dumps(name)}: {json.dumps(option)}" for name, option in options.items())
@@ -164,7 +164,7 @@ def text_of(sections: dict[str, dict[str, Option]]) -> str:
 
 
 def make(release: str, reporter: Reporter) -> dict[str, str]:
-    """Returns the text of each list of a release, by the name of its file. Raises UserError if one cannot be made."""
+    """Returns the text of each option list of a release, by file name. Raises UserError if a list fails."""
     home = ensure(release, reporter)
     texts: dict[str, str] = {}
     for project, files in PROJECTS.items():
@@ -189,7 +189,7 @@ def make(release: str, reporter: Reporter) -> dict[str, str]:
 
 
 def main() -> int:
-    """Writes the lists of the named releases, or of all."""
+    """Writes the option lists of the named releases, by default of all releases."""
     reporter = Reporter()
     try:
         for release in sys.argv[1:] or releases():

@@ -1,7 +1,7 @@
 """Progress output of the set-up, and a runner for its commands.
 
-The output of long commands is read line by line, so that progress can be shown. A step that fails raises UserError: a
-message that says what to do, not a traceback.
+The output of long commands is read line by line to show progress. A failed step raises UserError, which is shown as a
+message with the next command, without a traceback.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ NETWORK_SIGNS = (
     "bad gateway",
     "unexpected eof",
 )
-"""Lower-case parts of the messages of pip, Go and the operating system about network failures."""
+"""Parts of network error messages of pip, Go and the operating system, in lower case."""
 
 
 class UserError(Exception):
-    """Why a command cannot continue, as a message for its user."""
+    """An error that the user can fix. The message is shown to the user without a traceback."""
 
 
 class ProgramError(Exception):
-    """A program that ended with an error; the caller knows what that means for the user."""
+    """A program exited with an error. The caller adds an explanation for the user."""
 
     def __init__(self, command: Sequence[str], code: int, output: Sequence[str]) -> None:
         self.code = code
@@ -53,17 +53,17 @@ class ProgramError(Exception):
 
     @property
     def is_network(self) -> bool:
-        """Whether the program's output names a network failure."""
+        """Whether the program's output contains a network error."""
         text = "\n".join(self.output).lower()
         return any(sign in text for sign in NETWORK_SIGNS)
 
     def tail(self, lines: int = 12) -> str:
-        """The last lines of the output, indented, for a message without a better explanation."""
+        """Returns the last lines of the output, indented, for an error message."""
         return "\n".join(f"    {line}" for line in self.output[-lines:]) or f"    no output; {self}"
 
 
 def ending(code: int) -> str:
-    """How a program ended: `exited with 1`, `was ended by SIGSEGV`."""
+    """Returns how a program ended, such as `exited with 1` or `was ended by SIGSEGV`."""
     if code >= 0:
         return f"exited with {code}"
     return (
@@ -72,7 +72,7 @@ def ending(code: int) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A duration in words: `4.2 s`, `38 s`, `3 min 05 s`."""
+    """Returns a duration as text, such as `4.2 s`, `38 s` or `3 min 05 s`."""
     if seconds < 10:
         return f"{seconds:.1f} s"
     if seconds < 60:
@@ -82,7 +82,7 @@ def duration(seconds: float) -> str:
 
 
 class Reporter:
-    """Prints progress: a line rewritten in place on a terminal, otherwise a line from time to time."""
+    """Prints progress: on a terminal, a line that is updated in place; otherwise a line from time to time."""
 
     def __init__(self, out: TextIO | None = None, quiet_for: float = 20.0) -> None:
         self._out = out or sys.stderr
@@ -96,13 +96,13 @@ class Reporter:
         print(text, file=self._out, flush=True)
 
     def begin(self, what: str, expectation: str = "") -> None:
-        """Announces a step, and how long it may take."""
+        """Prints the start of a step and its expected duration."""
         self._what = what
         self._started = self._printed = time.monotonic()
         self.say(f"{what} …" + (f" ({expectation})" if expectation else ""))
 
     def tick(self, detail: str) -> None:
-        """Prints how far the step is, if the last line was long enough ago."""
+        """Prints the progress of the step, if the last output was long enough ago."""
         now = time.monotonic()
         pause = 0.5 if self._rewrites else self._quiet_for
         if now - self._printed < pause:
@@ -129,10 +129,10 @@ def run(
     on_line: Callable[[str], None] | None = None,
     timeout: float | None = None,
 ) -> list[str]:
-    """Runs a command to its end and returns the last of its output, standard error included.
+    """Runs a command and returns the last 400 lines of its output, including standard error.
 
-    Raises ProgramError if it fails, does not exist, or takes longer than `timeout` seconds. An interrupt ends the
-    command too, so that no build continues in the background.
+    Raises ProgramError if the command fails, does not exist, or takes longer than `timeout` seconds. An interrupt of
+    this process terminates the command, so that no build continues in the background.
     """
     words = [str(word) for word in command]
     kept: deque[str] = deque(maxlen=400)

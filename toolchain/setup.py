@@ -1,7 +1,7 @@
-"""Installs what the project needs to run: `make setup`, and every other target before its own work.
+"""Installs the project's requirements. `make setup` runs it, and so does every other target that needs them.
 
-Only this file must run on a Python that is too old for the rest, so that it can say so: it uses no syntax newer than
-Python 3.6, and imports the rest after the check.
+This file reports an interpreter that is too old for the rest. Therefore it uses no syntax newer than Python 3.6, and
+imports the rest after that check.
 """
 
 import sys
@@ -10,7 +10,7 @@ OLDEST = (3, 11)
 
 
 def too_old(major: int, minor: int, executable: str) -> str:
-    """The message for an interpreter that is too old."""
+    """Returns the message for an interpreter that is too old."""
     return (
         "This project needs Python {}.{} or newer; {} is {}.{}.\n"
         "Name a newer one, for example: make PYTHON=python3.12".format(

@@ -1,4 +1,4 @@
-"""Explains an error of the operating system in one line: the path, what is wrong, what to do."""
+"""Explains an error of the operating system in one line: the path, the cause and the fix."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NO_INODES = ("no inodes left: the file system holds too many files", "Delete fil
 
 
 def explain(error: OSError) -> str:
-    """One line for the user. An error without a known remedy names the path and the system's own words."""
+    """Returns one line for the user. For an error without a known fix, the line has the path and the system's text."""
     path = str(error.filename) if isinstance(error.filename, str | Path) else ""
     place = path or "A file"
     known = EXPLAINED.get(error.errno or 0)
@@ -35,7 +35,7 @@ def explain(error: OSError) -> str:
 
 
 def _has_no_inodes(path: Path) -> bool:
-    """Whether the file system of a path has room but no inodes. False if it does not count them."""
+    """Whether the file system of a path has no free inodes. False if the file system does not count inodes."""
     place = next((each for each in (path, *path.parents) if each.exists()), Path("/"))
     system = os.statvfs(place)
     return system.f_files > 0 and system.f_favail == 0

@@ -1,8 +1,8 @@
 """`python -m toolchain.workflows`: checks .github/workflows, as a part of `make lint`.
 
-actionlint reports syntax and type errors, zizmor security problems. zizmor is in the Python environment. actionlint's
-Python package downloads a program during installation, so it is built from its Go module instead, in seconds, and kept
-in the user's cache. If the module cannot be downloaded, a message says so and only zizmor runs.
+actionlint reports syntax and type errors, zizmor security problems. The Python environment contains zizmor. actionlint
+is built from its Go module in the user's cache, because its Python package would download a program during
+installation. If the module cannot be downloaded, a message is printed and only zizmor runs.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ WORKFLOWS = ROOT / ".github" / "workflows"
 
 
 def ensure(reporter: Reporter) -> Path:
-    """Returns actionlint; builds it if the cache does not have it."""
+    """Returns the path of actionlint; builds it if the cache does not have it."""
     cache = cache_directory(os.environ)
     with alone(cache / "actionlint", reporter):
         text = (MODULE / "go.mod").read_text(encoding="utf-8")
@@ -43,8 +43,8 @@ def ensure(reporter: Reporter) -> Path:
 
 
 def check(actionlint: Path | None, files: Sequence[Path]) -> int:
-    """Runs both on workflows. Returns 0 if neither reports a problem."""
-    # Its optional helpers are switched off, so that the result does not depend on the machine.
+    """Runs actionlint, if available, and zizmor on workflows. Returns 0 if neither reports a problem."""
+    # actionlint's optional helpers are disabled, so that the result does not depend on the machine.
     lint = [[actionlint, "-shellcheck=", "-pyflakes=", *files]] if actionlint else []
     audit = [VENV / "bin" / "zizmor", "--offline", "--no-progress", "--quiet", *files]
     codes = [subprocess.run(command, cwd=ROOT, check=False).returncode for command in (*lint, audit)]
@@ -69,7 +69,7 @@ def _build(go: Go, output: Path, reporter: Reporter) -> None:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Checks the named files, or all workflows."""
+    """Checks the named files, by default all workflows."""
     reporter = Reporter()
     actionlint: Path | None = None
     try:

@@ -1,7 +1,7 @@
-"""What an architecture file must not get wrong, each fault with its row and with what to write instead.
+"""Checks of an architecture file. Each problem names its row and what to write instead.
 
-`shape` checks the file as written, `sense` what its rows say together: counts that add up, guests that are
-admitted where they want to run, services that must be apart, room for every instance.
+`shape` reports errors of form, `sense` contradictions between rows: counts that do not add up, pools whose owner does
+not admit a service, services that must be apart but share a pool, more instances than nodes.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from suggestion import did_you_mean
 COMMON_POOLS = ("controller", "monitoring", "compute", "storage")
 """Pools that no service owns: spare controllers, monitoring nodes, computes, storage nodes."""
 QUORUM = 3
-"""Fewer members cannot lose one and keep a majority."""
+"""The fewest members that keep a majority when one fails."""
 
 
 def shape(file: str, data: Mapping[str, Any], errors: Sequence[ErrorDetails]) -> list[Problem]:
-    """pydantic's errors in the words of the file."""
+    """Converts pydantic's errors to problems that name the file's keys."""
     return [_shape(file, data, error) for error in errors]
 
 
@@ -39,7 +39,7 @@ def _shape(file: str, data: Mapping[str, Any], error: ErrorDetails) -> Problem:
 
 
 def _key(file: str, data: Mapping[str, Any], loc: Sequence[int | str]) -> str:
-    """`own.yaml, row keystone-all, instances`; rows by name where they have one, else by number from 1."""
+    """Returns a key such as `own.yaml, row keystone-all, instances`; a row without a name gets its number, from 1."""
     if len(loc) > 1 and loc[0] == "rows" and isinstance(loc[1], int):
         row = data["rows"][loc[1]]
         name = cast("dict[str, Any]", row).get("row") if isinstance(row, dict) else None
@@ -52,7 +52,7 @@ def _dotted(loc: Sequence[int | str]) -> list[str]:
 
 
 def sense(file: str, architecture: Architecture, *, whole: bool = True) -> list[Problem]:
-    """Contradictions between rows. `whole`: no row was left out, so that a name which is not there is a fault."""
+    """Returns contradictions between rows. `whole`: all rows could be read, so that an unknown name is an error."""
     problems: list[Problem] = []
     rows = architecture.rows
     if whole:
@@ -103,7 +103,7 @@ def _unique(file: str, what: str, names: Sequence[str]) -> Iterator[Problem]:
 
 
 def _own(row: Row) -> Iterator[str]:
-    """What a row says against itself."""
+    """Yields contradictions within a row."""
     if row.everywhere and row.instances is not None:
         yield f"runs everywhere and has {row.instances} instances; write instances: null, or everywhere: false"
     if not row.everywhere and row.instances is None:
@@ -131,7 +131,7 @@ def _sharing(row: Row) -> str:
 
 
 def _names(row: Row, by_service: Mapping[str, Row]) -> Iterator[str]:
-    """Names of services and pools that there are not."""
+    """Yields names of services and pools that do not exist."""
     services = sorted(by_service)
     for name in row.admits:
         if name not in ("light", "any", *services):
@@ -150,7 +150,7 @@ def _names(row: Row, by_service: Mapping[str, Row]) -> Iterator[str]:
 
 
 def _pools(row: Row, by_service: Mapping[str, Row]) -> Iterator[str]:
-    """Pools whose owner does not admit the row."""
+    """Yields pools whose owner does not admit the row."""
     for pool in row.runs_on:
         for owner in _owners(pool, by_service):
             if not owner.admits_guest(row):
@@ -165,13 +165,13 @@ def _owners(pool: str, by_service: Mapping[str, Row]) -> Iterator[Row]:
     owner = by_service.get(pool)
     if owner is not None and owner.owner:
         yield owner
-    # A common pool has no owner, yet who is on each of its nodes and may not share has it to itself.
+    # A common pool has no owner, but a service that runs on all of its nodes and may not share acts as one.
     if pool in COMMON_POOLS:
         yield from (row for row in by_service.values() if row.everywhere and not row.shareable and pool in row.runs_on)
 
 
 def _room(row: Row, by_service: Mapping[str, Row]) -> Iterator[str]:
-    """More instances than nodes, one on each; how many nodes a common pool has, the planner will see."""
+    """Yields an error for more instances than dedicated nodes. The planner checks rows that use a common pool."""
     if row.instances is None or any(pool in COMMON_POOLS for pool in row.runs_on):
         return
     nodes = sum(by_service[pool].dedicated_nodes for pool in row.runs_on if pool in by_service)
@@ -181,7 +181,7 @@ def _room(row: Row, by_service: Mapping[str, Row]) -> Iterator[str]:
 
 
 def _beside(row: Row, by_service: Mapping[str, Row]) -> Iterator[str]:
-    """Services that need not run on each of the row's nodes. How many nodes a common pool has, the planner checks."""
+    """Yields required neighbours that may be absent from a node of the row. The planner checks common pools."""
     for other in (by_service[name] for name in row.beside if name in by_service):
         if away := [pool for pool in row.runs_on if pool not in other.runs_on]:
             wrong = f"must be beside {other.row}, which does not run on {', '.join(away)}"

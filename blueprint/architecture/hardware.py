@@ -1,4 +1,4 @@
-"""The labs that the reference architectures were tested on: facts for a bill of materials, not requirements.
+"""The hardware of the labs that the reference architectures were tested on: data, not requirements.
 
 Sizes are in source 004's own units: GB of memory and disk, TB of raw disk, Gb/s of ports.
 """

@@ -28,7 +28,7 @@ class ArchitectureError(InvalidStackError):
 
 
 def for_computes(computes: int) -> str:
-    """The name of the smallest architecture that is not smaller than so many computes."""
+    """Returns the name of the smallest architecture for at least this many computes."""
     sizes = {name: load_architecture(name).computes for name in NAMES}
     for name, size in sizes.items():
         if computes <= size:
@@ -62,7 +62,7 @@ def _load(path: Path) -> Architecture:
     if architecture is not None:
         problems += constraints.sense(str(path), architecture)
     else:
-        # What stands beside a broken row is judged as well: one run, all problems.
+        # The valid rows are checked too, so that one run reports all problems.
         rest, _ = _parse(without_broken(data, errors))
         problems += constraints.sense(str(path), rest, whole=False) if rest is not None else []
     if architecture is None or problems:
@@ -82,7 +82,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 def _parse(data: dict[str, Any]) -> tuple[Architecture | None, Sequence[ErrorDetails]]:
     try:
-        # Through JSON: strict mode takes a list for a tuple only from there.
+        # Through JSON, because strict mode accepts a list for a tuple only in JSON input.
         return Architecture.model_validate_json(yaml_reader.to_json(data)), ()
     except ValidationError as error:
         return None, error.errors(include_url=False)

@@ -1,7 +1,7 @@
-"""The reference architectures as models: how many instances each service has, and who may share its nodes.
+"""The reference architectures as models: how many instances each service has, and which services may share its nodes.
 
-This module owns the form of an architecture file. loader.py reads one, checks.py says what it must not contradict, and
-the planner what the servers of a stack can carry.
+This module defines the form of an architecture file. loader.py reads a file, constraints.py checks it, and the planner
+applies it to the servers of a stack.
 """
 
 from __future__ import annotations
@@ -62,11 +62,11 @@ class Row(Facts):
 
     @property
     def owner(self) -> bool:
-        """Whether it has dedicated nodes: a pool of its own name."""
+        """Whether the row has dedicated nodes, and so a pool named after its service."""
         return self.dedicated_nodes > 0
 
     def admits_guest(self, guest: Row) -> bool:
-        """Whether the guest may run on this service's own nodes."""
+        """Whether the guest may run on this service's dedicated nodes."""
         light = guest.footprint == "light" and "light" in self.admits
         return light or "any" in self.admits or guest.service in (self.service, *self.admits)
 
@@ -103,7 +103,7 @@ class Architecture(Facts):
     """The lab that it was tested on; a file of a user's own may leave it out."""
 
     def row(self, service: str) -> Row:
-        """The row of a service; KeyError where it has none."""
+        """Returns the row of a service. Raises KeyError if there is none."""
         for row in self.rows:
             if row.service == service:
                 return row

@@ -1,7 +1,7 @@
-"""Configuration options of OpenStack releases, and what is wrong with options that a stack sets.
+"""Configuration options of OpenStack releases, and checks of the options that a stack sets.
 
-The lists in options/<release>/ are those of the release's own oslo-config-generator; `python -m toolchain.option_lists`
-writes them. A list is read when the first stack names its file.
+The lists in options/<release>/ come from the release's own oslo-config-generator; `python -m toolchain.option_lists`
+writes them. A list is read when it is first needed.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ FILES: dict[str, tuple[str, ...]] = {
     "cinder": ("cinder.conf",),
     "heat": ("heat.conf",),
 }
-"""The configuration files of each project that have a list of options."""
+"""Maps each project to its configuration files that have a list of options."""
 
 NOT_BUILT = ("heat",)
-"""Projects of these that no stack runs yet."""
+"""Projects in FILES that Quorate does not build yet."""
 
 _LISTS = Path(__file__).parent / "options"
 _BOOLEANS = {"true", "false", "yes", "no", "on", "off", "1", "0"}
-"""Words that oslo.config takes for a boolean, in any case."""
+"""Words that oslo.config accepts as a boolean, in upper or lower case."""
 
 
 @dataclass(frozen=True)
@@ -53,17 +53,17 @@ class Option:
     """An option of a configuration file."""
 
     kind: Kind
-    """multi: written once for each of its values. list and dict: one value with commas."""
+    """multi: the option is written once for each value. list and dict: one line, values separated by commas."""
     secret: bool = False
     renamed: str | None = None
-    """Section and name that replace it, as section/name; None if the name is current."""
+    """The option that replaces this one, as section/name; None if the name is current."""
     removal: str | None = None
-    """Why a later release removes it, possibly empty; None if it stays."""
+    """Why a later release removes the option, possibly empty; None if no removal is announced."""
 
 
 @cache
 def listed(release: str, file: str) -> Mapping[str, Mapping[str, Option]]:
-    """The options of a file by section. Raises FileNotFoundError for a file or release that has no list."""
+    """Returns the options of a file by section. Raises FileNotFoundError for a file or release without a list."""
     sections: dict[str, dict[str, dict[str, Any]]] = json.loads(
         (_LISTS / release / f"{file}.json").read_text(encoding="utf-8")
     )
@@ -73,7 +73,7 @@ def listed(release: str, file: str) -> Mapping[str, Mapping[str, Option]]:
 
 
 def project_of(service: str) -> str:
-    """The project of a service: nova of nova-api. The project may have no list of options."""
+    """Returns the project of a service, such as nova for nova-api. The project may have no list of options."""
     return service.partition("-")[0]
 
 
@@ -112,7 +112,7 @@ def _unknown_section(file: str, section: str, known: Mapping[str, object]) -> st
 
 
 def _wrong(name: str, value: Value, section: str, known: Mapping[str, Option], where: str) -> str | None:
-    """What is wrong with one option, or None."""
+    """Returns what is wrong with one option, or None for a valid one."""
     option = known.get(canonical(name))
     if option is None:
         hint = did_you_mean(canonical(name), known)
@@ -128,7 +128,7 @@ def _wrong(name: str, value: Value, section: str, known: Mapping[str, Option], w
 
 
 def canonical(name: str) -> str:
-    """The name as it is written to a file: oslo.config takes a dash for an underscore."""
+    """Returns the option's name with underscores; oslo.config accepts dashes instead."""
     return name.replace("-", "_")
 
 
@@ -147,7 +147,7 @@ def warnings(key: str, project: str, release: str, files: Mapping[str, Sections]
 
 
 def _misfit(kind: Kind, value: Value) -> str | None:
-    """What is wrong with a value for its kind, or None. `$other` refers to another option's value."""
+    """Returns why a value does not fit the option's kind, or None. `$other` refers to another option's value."""
     texts = value if isinstance(value, tuple) else (value,)
     if any(isinstance(text, str) and ("\n" in text or "\r" in text) for text in texts):
         return "has a value of several lines; write one line"
@@ -202,13 +202,13 @@ _EXPECTED: dict[Kind, str] = {
 }
 
 _BACKENDS = {"cinder.conf": "backend_defaults", "glance-api.conf": "glance.store.{type}.store"}
-"""Files whose sections may have names of the deployer's choice, and the section that lists the options of these."""
+"""Files with sections that the operator names (backends), and the listed section that contains their options."""
 _STORES = ("os_glance_staging_store", "os_glance_tasks_store")
-"""Glance's two stores of its own: directories of the node."""
+"""Glance's two internal stores, which are directories of the node."""
 
 
 def _backends(file: str, sections: Sections) -> dict[str, str]:
-    """Sections that enabled_backends names, each with the section that lists its options."""
+    """Maps each section named in enabled_backends to the listed section that contains its options."""
     if file not in _BACKENDS:
         return {}
     enabled = sections.get("DEFAULT", {}).get("enabled_backends", ())

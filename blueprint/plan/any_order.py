@@ -1,7 +1,7 @@
 """Checks that every instance finds a node with room in any scheduling order.
 
-The assignment shows that one order works. The scheduler takes pods in any order and moves none afterwards, so a
-service is safe only on nodes that hold everything which may run there at once. It needs as many of those as instances.
+The assignment shows that one order works. The scheduler places pods in any order and moves none afterwards. So a
+service is safe only if, for each of its instances, there is a node with room for everything that may run there at once.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from blueprint.problems import Problem
 
 
 def problems(services: Sequence[Demand], nodes: Sequence[Node], sizes: Mapping[str, Resources]) -> list[Problem]:
-    """The pools whose nodes may leave an instance without room, each with its shortest node and who is concerned.
+    """Returns one problem per pool whose nodes may lack room: the node that lacks most, and the services affected.
 
-    Sound, not sharp: a service that passes always finds room; one that is named here might have been lucky.
+    The check is conservative: a service that passes always has room; a service that is reported may still have room.
     """
     pools = Counter(node.pool for node in nodes)
     crowds = {pool: [each for each in services if pool in each.pools] for pool in pools}
@@ -36,13 +36,13 @@ def problems(services: Sequence[Demand], nodes: Sequence[Node], sizes: Mapping[s
 
 
 def _requested(crowd: Sequence[Demand], sizes: Mapping[str, Resources]) -> tuple[int, int]:
-    """Millicores and MiB of one instance of each, with the system's share."""
+    """Millicores and MiB that one instance of each service requests, plus the system's share."""
     cpu = SYSTEM_CPU + sum(sizes[each.name].cpu_m for each in crowd)
     return cpu, SYSTEM_MEMORY + sum(sizes[each.name].memory_mi for each in crowd)
 
 
 def _missing(node: Node, cpu: int, memory: int) -> float:
-    """The larger share of cpu or memory that the node lacks; 0 or less where everything fits."""
+    """The share of CPU or memory (the larger one) that the node lacks; 0 or less if everything fits."""
     has = node.allocatable
     return max(cpu / (has.cpu * 1000), memory / (has.memory * 1024)) - 1
 

@@ -17,7 +17,7 @@ from blueprint.plan.sizing import Resources
 from blueprint.problems import Problem
 
 SYSTEM_CPU, SYSTEM_MEMORY = 500, 1024
-"""Millicores and MiB of a node that its own system, kubelet and calico-node keep. Not measured."""
+"""Millicores and MiB reserved on each node for its operating system, kubelet and calico-node. Not measured."""
 
 
 class Demand(Protocol):
@@ -51,7 +51,7 @@ class Assignment:
 
 
 class _Load:
-    """What the nodes carry so far."""
+    """CPU, memory and services assigned to each node so far."""
 
     def __init__(self) -> None:
         self.cpu: Counter[str] = Counter()
@@ -64,7 +64,7 @@ class _Load:
         self.services[node.name].add(service)
 
     def share(self, node: Node) -> float:
-        """The larger of the node's shares of cpu and memory that are taken."""
+        """The share of the node's CPU or of its memory that is assigned, the larger of the two."""
         has = node.allocatable
         return max(self.cpu[node.name] / (has.cpu * 1000), self.memory[node.name] / (has.memory * 1024))
 

@@ -1,8 +1,8 @@
 """Whether every node with an instance of a service also runs the services that its row must be beside.
 
-Eligible nodes in common are not enough: three instances on five nodes may leave any two of them out. A service is
-certain to be on its nodes only if it has an instance for each. What the rows of an architecture file say against each
-other is in architecture/constraints.py; here counts and nodes are the stack's.
+Eligible nodes in common are not enough: three instances on five nodes leave two nodes without one. A service runs on
+all of its eligible nodes only if it has as many instances as nodes. This module checks the stack's own counts and
+nodes; architecture/constraints.py checks that the rows of an architecture file agree with each other.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from blueprint.problems import Problem
 
 
 def problems(architecture: Architecture, services: Sequence[ServicePlan], nodes: Sequence[Node]) -> Iterator[Problem]:
-    """Services of which an instance may be on a node without its neighbour, with the counts that make it certain."""
+    """Yields each service that may run on a node without its required neighbour, with the change that fixes it."""
     by_name = {service.name: service for service in services}
     for service in services:
         for name in architecture.row(service.name).beside:

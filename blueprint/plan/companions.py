@@ -1,9 +1,9 @@
 """Companions of rows: processes that a row's pods shared until each became a workload of its own.
 
 The table has one row for a pair ("Influxdb + Grafana", "Elasticsearch + Kibana") or asks for a special load balancer
-(mysqld: "might require specialized load balancer (proxysql)", 004, 5.3.16 and 5.4.16). The row counts the member of the
-quorum. Its companion is a Deployment beside it: as many instances as the row has unless the stack file says otherwise,
-on the same pools, so that a change of its image or configuration never restarts a member.
+(mysqld: "might require specialized load balancer (proxysql)", 004, 5.3.16 and 5.4.16). The row counts the members of
+the quorum. The companion is a separate Deployment on the same pools, so that a change of its image or configuration
+never restarts a member. It has as many instances as the row unless the stack file sets another count.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ COMPANIONS = {
     "grafana": "influxdb-grafana",
     "opensearch-dashboards": "elasticsearch-kibana",
 }
-"""Companions, and the service of the row that each belongs to."""
+"""Maps each companion to the service of its row."""
 
 
 def companions(services: Sequence[ServicePlan], settings: Settings) -> tuple[ServicePlan, ...]:

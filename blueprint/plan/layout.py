@@ -1,4 +1,4 @@
-"""Which pools there are, and which services may run on which: the architecture's rows met with the stack's machines.
+"""Divides the stack's machines into pools and determines, by the architecture's rows, which pools each service may use.
 
 topology_layout.py does the same from a Fuel-CCP topology. Both produce a `Layout`; the assignment proves it feasible.
 """
@@ -29,7 +29,7 @@ class ServicePlan:
     shareable: bool
     load_balancer: bool
     pools: tuple[str, ...]
-    """Pools it may run on, its home first."""
+    """Pools that the service may run on, its home pool first."""
     everywhere: bool
     quorum: bool
     apart_from: tuple[str, ...]
@@ -37,15 +37,15 @@ class ServicePlan:
     override: Override
     source: str
     companion_of: str | None = None
-    """The service that it accompanies; `row` is then that service's row, which does not count it."""
+    """For a companion, the service that it accompanies; `row` is then that service's row, which omits the companion."""
 
     @property
     def pool(self) -> str:
-        """Its home: the pool it owns, or the first that admits it."""
+        """The home pool: the pool that the service owns, or the first pool that admits it."""
         return self.pools[0]
 
     def parts(self, nodes: Sequence[Node]) -> tuple[tuple[str, ServicePlan], ...]:
-        """The workloads that it is deployed as, by name: two where it runs on every compute and on other nodes too."""
+        """The service's workloads by name: two if it runs on every compute and on every node of other pools too."""
         others = tuple(pool for pool in self.pools if pool != COMPUTE_POOL)
         if not self.everywhere or len(others) in (0, len(self.pools)):
             return ((self.name, self),)
@@ -58,7 +58,7 @@ class ServicePlan:
 
 @dataclass(frozen=True)
 class Layout:
-    """Nodes in their pools, services with the pools they may use, and what is missing."""
+    """Nodes with their pools, services with the pools they may use, and the problems found."""
 
     nodes: tuple[Node, ...]
     services: tuple[ServicePlan, ...]
@@ -67,7 +67,7 @@ class Layout:
 
 
 def by_architecture(settings: Settings, inventory: Sequence[Machine], architecture: Architecture) -> Layout:
-    """Machines dealt out to the rows that own nodes, every other row where the architecture admits it."""
+    """Assigns machines to the rows that own nodes, and every other row to the pools that the architecture allows."""
     nodes, problems = pools.assign_pools(inventory, architecture, _dedicated(settings, architecture))
     sizes = Counter(node.pool for node in nodes)
     dedicated = [node for node in nodes if node.dedicated_to]
@@ -78,7 +78,7 @@ def by_architecture(settings: Settings, inventory: Sequence[Machine], architectu
 def service_plan(
     row: Row, settings: Settings, dedicated: Sequence[Node], usable: tuple[str, ...], instances: int
 ) -> ServicePlan:
-    """A row with its pools and count in this stack. `dedicated`: all nodes that are dedicated to a row."""
+    """Returns the row with its pools and count in this stack. `dedicated`: all nodes that are dedicated to any row."""
     return ServicePlan(
         name=row.service,
         row=row.row,
@@ -101,7 +101,7 @@ def _instances(row: Row, settings: Settings) -> int:
 
 
 def _dedicated(settings: Settings, architecture: Architecture) -> dict[str, int]:
-    """Nodes each owner wants: the row's, and one for every replica that a stack adds."""
+    """Maps each owner to the nodes it needs: its row's dedicated nodes, or its replicas if the stack has more."""
     return {row.service: max(row.dedicated_nodes, _instances(row, settings)) for row in architecture.owners}
 
 
@@ -110,7 +110,7 @@ def _service_plan(row: Row, settings: Settings, dedicated: Sequence[Node], sizes
     runs_on = row.runs_on
     if row.monitoring and not row.owner and MONITORING_POOL in sizes:
         runs_on = (MONITORING_POOL,)
-    # Surplus pools count only where the stack has such nodes; a home stays, so that what is missing is said of it.
+    # Pools without nodes are dropped. If none has nodes, the home pool stays, so that a problem can name it.
     usable = tuple(pool for pool in runs_on if pool in sizes) or runs_on[:1]
     instances = sum(sizes.get(pool, 0) for pool in usable) if row.everywhere else _instances(row, settings)
     return service_plan(row, settings, dedicated, usable, instances)

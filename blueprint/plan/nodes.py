@@ -1,6 +1,6 @@
-"""A machine as a Kubernetes node: its pool, what pods may take of it, its labels, its taints. Nothing else makes them.
+"""A machine as a Kubernetes node: its pool, allocatable resources, labels and taints. No other module sets labels.
 
-`contract` has the keys; beside Quorate's own there are those that existing clusters know.
+`contract` defines the keys: Quorate's own, and those in use in existing clusters.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from contract import COMPUTE_POOL, CONTROLLER_POOL, DEDICATED, MASTER_POOL, MONI
 
 @dataclass(frozen=True)
 class Capacity:
-    """What a machine has, or a part of it."""
+    """CPU and memory of a machine, or a part of them."""
 
     cpu: int
     """Cores."""
@@ -29,9 +29,9 @@ class Node:
     machine: Machine
     pool: str
     allocatable: Capacity
-    """What pods may request together: all of the machine, less what its virtual machines and its host system take."""
+    """What all pods together may request: the machine's resources minus those of its virtual machines and host."""
     dedicated_to: str | None = None
-    """The service that the node is dedicated to; None where no row of the architecture dedicates it."""
+    """The service that the node is dedicated to; None for a node that is not dedicated."""
 
     @property
     def name(self) -> str:
@@ -65,12 +65,12 @@ class Node:
 
     @property
     def reserved(self) -> Capacity:
-        """What is not for pods: the share of virtual machines and of the system that carries them; often nothing."""
+        """What pods may not use: the share of the machine's virtual machines and host system; zero without VMs."""
         return Capacity(self.machine.cpu - self.allocatable.cpu, self.machine.memory - self.allocatable.memory)
 
     @property
     def pinned(self) -> bool:
-        """Whether the stack file alone decides its pool, by `pool:` or by its role, and not a choice of the planner."""
+        """Whether the stack file determines the pool, by `pool:` or by the role, so that the planner has no choice."""
         return self.dedicated_to is None or self.machine.pin is not None
 
     @property
@@ -89,8 +89,8 @@ class Node:
     def taints(self) -> tuple[str, ...]:
         """Taints that kubelet registers the node with, as `key=value:effect`.
 
-        A master that carries other roles has none: pods of the cluster itself, CoreDNS first, tolerate only the taint
-        of masters, and where every master is such a machine they would find no node.
+        A master with other roles has no taint. Pods of the cluster itself, such as CoreDNS, tolerate only the masters'
+        taint, and would have no eligible node if every master carried another one.
         """
         if self.pool == MASTER_POOL:
             return (f"{contract.CONTROL_PLANE_TAINT}=:NoSchedule",)
@@ -100,7 +100,7 @@ class Node:
 
 
 def node(machine: Machine, pool: str, dedicated_to: str | None = None, *, guests: tuple[Machine, ...] = ()) -> Node:
-    """Puts a machine into a pool. What its virtual machines (`guests`) take is not there for pods."""
+    """Puts a machine into a pool. Resources of its virtual machines (`guests`) are not available to pods."""
     cpu, memory = machine.cpu, machine.memory
     if guests:
         cpu = max(1, cpu - sum(guest.cpu for guest in guests))

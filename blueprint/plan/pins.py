@@ -1,4 +1,4 @@
-"""What a stack file may write as `pool:` beside a server or a virtual machine."""
+"""Checks the key `pool:` of servers and virtual machines in a stack file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def may_own(row: Row, machine: Machine) -> bool:
 def pin_problems(
     machines: Sequence[Machine], architecture: Architecture, dedicated: Mapping[str, int]
 ) -> Iterator[Problem]:
-    """Pools that there are not, that the machine's role does not admit, or that have more nodes than wanted."""
+    """Yields each `pool:` that is unknown, does not fit the machine's role, exceeds its node count or shares a host."""
     owners = {row.service: row for row in architecture.owners}
     pinned: dict[str, list[Machine]] = defaultdict(list)
     for machine in machines:

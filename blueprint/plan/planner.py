@@ -1,7 +1,7 @@
 """`plan(settings)`: which instance of which service may run where, and what is missing.
 
-Deterministic: the same settings give the same plan, byte for byte; renaming machines changes nothing but names; adding
-a compute moves no control-plane service. The plan decides all placement; components build what it says.
+Deterministic: the same settings give the same plan, byte for byte. Adding a compute moves no control-plane service, and
+renaming machines changes nothing but names. The plan decides all placement; components build it.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ from files import atomic
 from suggestion import did_you_mean
 
 VERSION = 2
-"""Of plan.json. Rises when a reader of the old form would misread the new one."""
+"""Version of plan.json. Increase it if a reader of the old form would misread the new one."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Everything that the components need to know, decided."""
+    """Everything that the components need: nodes, services, sizes and the assignment."""
 
     settings: Settings
     architecture: Architecture
     hosts: tuple[Machine, ...]
-    """Servers of role virt: they carry virtual machines, and are nodes only where they are computes as well."""
+    """Servers of role virt, which run virtual machines; they are nodes only if they are computes too."""
     nodes: tuple[Node, ...]
     services: tuple[ServicePlan, ...]
     """The rows, retired ones included."""
@@ -62,9 +62,10 @@ class Plan:
 
     @cached_property
     def workloads(self) -> tuple[tuple[str, ServicePlan], ...]:
-        """Each process that runs, by the name of its workload: the process's, or two names for two DaemonSets.
+        """Each running process, by the name of its workload; a process with two DaemonSets has two entries.
 
-        On computes a DaemonSet rolls many nodes at a time, elsewhere one: a process on both has one for each.
+        A DaemonSet on computes updates many nodes at a time, any other DaemonSet updates one. So a process that runs
+        on computes and on other nodes has two.
         """
         return tuple(part for process in self.processes for part in process.parts(self.nodes))
 
@@ -77,7 +78,7 @@ class Plan:
         return tuple(node for node in self.nodes if role in node.roles)
 
     def to_json(self) -> str:
-        """plan.json: stable order, a final newline."""
+        """Returns the content of plan.json: keys in a stable order, a newline at the end."""
         document = {
             "version": VERSION,
             "architecture": self.architecture.name,
@@ -93,12 +94,12 @@ class Plan:
         return json.dumps(document, indent=1) + "\n"
 
     def write(self, path: Path) -> None:
-        """Writes plan.json in one step."""
+        """Writes plan.json atomically."""
         atomic.write(path, self.to_json())
 
 
 def plan(settings: Settings) -> Plan:
-    """The plan of a stack. Raises InvalidStackError with everything that does not fit."""
+    """Returns the plan of a stack. Raises InvalidStackError with every problem found."""
     inventory = machines(settings)
     problems = checks.problems(settings)
     try:
@@ -115,7 +116,7 @@ def plan(settings: Settings) -> Plan:
     beside_rows = companions(laid.services, settings)
     running = (*_alive(laid.services), *beside_rows)
     sizes = sizes_on(sizes, {process.name: process.pools for process in running}, laid.nodes)
-    # A quorum of a wrong size gives its pool a wrong size: what must be beside it is checked once the size is right.
+    # A quorum of the wrong size gives its pool the wrong size. Neighbours are checked once the size is valid.
     apart = [] if wrong_sizes else _apart_from_neighbours(settings, architecture, laid)
     if settings.profile == "production":
         problems += apart
@@ -131,7 +132,10 @@ def plan(settings: Settings) -> Plan:
 
 
 def _apart_from_neighbours(settings: Settings, architecture: Architecture, laid: Layout) -> list[Problem]:
-    """What production refuses and a lab is warned of. A topology decides for itself; the policy pack evaluates it."""
+    """Returns missing neighbours: problems in production, warnings in a lab.
+
+    With a topology the result is empty; the policy pack evaluates it instead.
+    """
     if settings.topology or laid.problems:
         return []
     return list(beside.problems(architecture, laid.services, laid.nodes))
@@ -141,7 +145,7 @@ def _laid_out(settings: Settings, inventory: Sequence[Machine], architecture: Ar
     if settings.topology is None:
         small = is_small(settings, inventory, architecture)
         return (small_layout if small else by_architecture)(settings, inventory, architecture)
-    # Few stacks have one, and the reader of topologies takes a tenth of the program's own imports.
+    # Few stacks have a topology, and its reader takes a tenth of the program's import time.
     from blueprint.plan.topology_layout import by_topology  # noqa: PLC0415
 
     return by_topology(settings, inventory, architecture)
@@ -156,7 +160,7 @@ def _architecture(settings: Settings, inventory: tuple[Machine, ...]) -> Archite
 
 
 def _unknown_services(architecture: Architecture, sizes: Mapping[str, Resources]) -> list[Problem]:
-    """Rows of a user's own architecture that Quorate has nothing to run for."""
+    """Returns a problem for each row of a custom architecture whose service Quorate does not have."""
     known = sorted(sizes.keys() - COMPANIONS.keys())
     return [
         Problem(
@@ -189,7 +193,7 @@ def _override_problems(settings: Settings, architecture: Architecture) -> list[P
 
 
 def _unknown(name: str, rows: Mapping[str, Row]) -> str:
-    """What is wrong with a service that is no row of the architecture and no companion of one."""
+    """Returns the message for a service that is neither a row of the architecture nor a companion."""
     from blueprint.plan.topology_services import refusal  # noqa: PLC0415 - pydantic's models, where they are needed
 
     known = sorted({*rows, *(companion for companion, beside in COMPANIONS.items() if beside in rows)})
@@ -203,7 +207,7 @@ def _warnings(settings: Settings, architecture: Architecture, nodes: tuple[Node,
             "reduced footprint: control-plane nodes are virtual machines beside tenants' machines; expect bad "
             "performance and a larger attack surface (source 000, Performance Impact and Security Impact)"
         )
-    # By role: the pools of a topology or of a small lab have names of their own.
+    # Counted by role, because pools of a topology or of a small lab have other names.
     computes = sum(COMPUTE_POOL in node.roles for node in nodes)
     if computes > architecture.computes:
         found.append(

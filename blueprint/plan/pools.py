@@ -1,21 +1,20 @@
 """Assigns machines to pools: which nodes are dedicated to which service.
 
-Each row of the architecture that has dedicated nodes owns a pool of its own name. Members of a quorum get nodes on
-different physical hosts, or the stack is refused; other owners get nodes as far apart as the servers allow.
+Each row of the architecture that has dedicated nodes (an owner) owns a pool named after its service. Members of a
+quorum get nodes on different physical hosts, or the stack is refused. Other owners get nodes as far apart as possible.
 
-The choice keeps still. In this order:
+The assignment changes as little as possible when machines are added or removed. Its steps:
 
-1. A pool that the stack file writes beside a server (`pool:`) is what the server gets. Nothing else moves it.
-2. The numbers of the architecture's own dedicated nodes are dealt to the owners, in blocks: of nine, 1 to 3 are the
-   first owner's, 4 to 6 the second's, and so on, and 10 begins anew. A machine goes to its number's owner where that
-   one has room. The machine's number decides, so one that leaves or comes changes the place of no other.
-3. What an owner still lacks, it takes from the machines that are left, the lowest address first. If none of them will
-   do, machines change places along the shortest chain that ends at a free one. There is an assignment that keeps the
-   members of each quorum on different hosts exactly if such chains find one (augmenting paths in a bipartite graph).
-4. Replicas beyond the architecture's count come last, so they take only machines that no other service has.
+1. A server with `pool:` in the stack file gets that pool.
+2. Each owner has as many numbers as its row has dedicated nodes. With three owners of three nodes each, 1 to 3 belong
+   to the first owner, 4 to 6 to the second, 7 to 9 to the third, and 10 to the first again. A machine goes to the owner
+   of the number in its name, if that owner needs it. So adding or removing a machine does not move the others.
+3. An owner that still lacks machines takes free ones: those farthest apart, then the lowest address. If no free machine
+   fits, owners exchange machines along the shortest chain that ends at a free one (an augmenting path in a bipartite
+   graph). Such chains find an assignment with the members of each quorum on different hosts whenever there is one.
+4. Replicas beyond the architecture's count are assigned last, from machines that no other service needs.
 
-Without `pool:` one thing is not certain: that a node which had taken the place of another stays when that other comes
-back. `make pin` makes it certain.
+Without `pool:`, a node that replaced another may move when the other one returns. `make pin` prevents this.
 """
 
 from __future__ import annotations
@@ -36,9 +35,9 @@ from contract import COMPUTE_POOL, CONTROLLER_POOL, MASTER_POOL, MONITORING_POOL
 def assign_pools(
     machines: Sequence[Machine], architecture: Architecture, dedicated: Mapping[str, int]
 ) -> tuple[tuple[Node, ...], list[Problem]]:
-    """Every node with its pool, in the order of `machines`. `dedicated`: nodes wanted by owner's service.
+    """Returns every node with its pool, in the order of `machines`. `dedicated`: nodes needed, by the owner's service.
 
-    Problems count: what is needed, what there is, what to add.
+    Problems contain the nodes needed, the nodes available and the nodes to add.
     """
     problems = [*pin_problems(machines, architecture, dedicated), *_shortage(machines, architecture, dedicated)]
     owners = _Owners(machines, architecture, dedicated)
@@ -60,7 +59,7 @@ def assign_pools(
 
 
 def _common_pool(machine: Machine) -> str | None:
-    """The pool of a machine that no service owns; None for a server that only carries virtual machines."""
+    """The pool of a machine that no service owns; None for a server that only runs virtual machines."""
     for role in (MASTER_POOL, COMPUTE_POOL, STORAGE_POOL, MONITORING_POOL, CONTROLLER_POOL):
         if role in machine.roles:
             return role
@@ -79,19 +78,19 @@ class _Owner:
         return self.row.service
 
     def may_take(self, machine: Machine, *, instead_of: Machine | None = None) -> bool:
-        """Whether the machine would do beside those it has, less the one that it gives away."""
+        """Whether the owner may add the machine to those it has, without the machine `instead_of`."""
         servers = {one.server for one in self.has if one is not instead_of}
         return may_own(self.row, machine) and not (self.row.quorum and machine.server in servers)
 
     def distance(self, machine: Machine) -> tuple[int, bool, int]:
-        """The smaller, the better a machine does: apart in servers, of the right role, apart in racks."""
+        """Sort key, the best machine first: fewest on the same server, then the right role, then fewest in the rack."""
         on_server = sum(one.server == machine.server for one in self.has)
         in_rack = sum(one.rack == machine.rack for one in self.has)
         return on_server, self.row.monitoring and MONITORING_POOL not in machine.roles, in_rack
 
 
 class _Owners:
-    """The owners of nodes, those of quorums first, and the machines that none of them has."""
+    """The owners of nodes, quorums first, and the machines that are still free."""
 
     def __init__(self, machines: Sequence[Machine], architecture: Architecture, dedicated: Mapping[str, int]) -> None:
         rows = sorted(architecture.owners, key=lambda row: (not row.quorum, -row.dedicated_nodes))
@@ -99,11 +98,11 @@ class _Owners:
         self.dedicated = dedicated
         self.free = [m for m in machines if {CONTROLLER_POOL, MONITORING_POOL} & set(m.roles)]
         self.kept: list[Machine] = []
-        """Written beside them: the pool of machines that are dedicated to no service."""
+        """Machines whose `pool:` is a common pool, so that no owner may take them."""
         self.racks = len({machine.rack for machine in self.free})
 
     def take_pinned(self) -> None:
-        """Gives each machine to the owner that the stack file writes beside it; one kept free leaves the choice."""
+        """Gives each machine with `pool:` to the owner named there; a machine with a common pool goes to no owner."""
         for machine in [one for one in self.free if one.pin]:
             self.free.remove(machine)
             owner = self.all.get(machine.pin or "")
@@ -113,10 +112,10 @@ class _Owners:
                 self.kept.append(machine)
 
     def take_numbered(self) -> None:
-        """Gives each machine to its number's owner, where that one has room and nothing of it in the same place."""
+        """Gives each machine to its number's owner if that owner has room, none on its server and few in its rack."""
         controllers = list(self.all.values())
         monitoring = [owner for owner in controllers if owner.row.monitoring]
-        # Monitoring's own machines go first: only what they leave is taken from controllers.
+        # Machines of role monitoring come first, so that monitoring takes only what it still lacks from controllers.
         for machine in sorted(self.free, key=lambda one: MONITORING_POOL not in one.roles):
             turns = _turns(monitoring if MONITORING_POOL in machine.roles else controllers)
             number = number_in(machine.name)
@@ -130,13 +129,13 @@ class _Owners:
                 self._take(owner, machine)
 
     def fill(self, wanted: Mapping[str, int]) -> None:
-        """Gives each owner what it lacks of `wanted`, as far as there is something to give."""
+        """Gives each owner the machines that it lacks of `wanted`, as far as machines are available."""
         for owner in self.all.values():
             while len(owner.has) < wanted[owner.name] and self._grow(owner):
                 pass
 
     def unfilled(self, wanted: Mapping[str, int]) -> Iterator[Problem]:
-        """The first owner that has too few, though there are machines enough: members of a quorum share no host."""
+        """Yields the first owner that has too few machines, because some are reserved or share a physical host."""
         for owner in self.all.values():
             missing = wanted[owner.name] - len(owner.has)
             kept = [one for one in self.kept if may_own(owner.row, one)]
@@ -149,7 +148,7 @@ class _Owners:
                 return
 
     def by_machine(self) -> dict[str, str]:
-        """Machine's name to its owner."""
+        """Maps each machine's name to its owner's service."""
         return {machine.name: owner.name for owner in self.all.values() for machine in owner.has}
 
     def _take(self, owner: _Owner, machine: Machine) -> None:
@@ -157,7 +156,7 @@ class _Owners:
         owner.has.append(machine)
 
     def _grow(self, owner: _Owner) -> bool:
-        """One machine more for the owner, by the shortest chain of changes that ends at a free machine."""
+        """Gives the owner one more machine, by the shortest chain of exchanges that ends at a free machine."""
         chains: deque[list[tuple[_Owner, Machine | None]]] = deque([[(owner, None)]])
         seen = {owner.name}
         while chains:
@@ -175,7 +174,7 @@ class _Owners:
         return False
 
     def _move(self, chain: Sequence[tuple[_Owner, Machine | None]], machine: Machine) -> None:
-        """Each owner of the chain gives its machine to the one before it; the last takes the free one."""
+        """Each owner of the chain gives its machine to the owner before it; the last takes the free machine."""
         self.free.remove(machine)
         for owner, given in reversed(chain):
             if given:
@@ -185,7 +184,7 @@ class _Owners:
 
 
 def _turns(owners: Sequence[_Owner]) -> list[_Owner]:
-    """The owner of each number, from 1 on: as many numbers as it has dedicated nodes."""
+    """The owner of each number, from 1 on; an owner has as many numbers as dedicated nodes."""
     return [owner for owner in owners for _ in range(owner.row.dedicated_nodes)]
 
 
@@ -195,7 +194,7 @@ def _shortage(
     roles = Counter(role for machine in machines for role in set(machine.roles))
     needed = sum(dedicated.values())
     monitoring = sum(dedicated[row.service] for row in architecture.owners if row.monitoring)
-    # Spare monitoring nodes do not help the others: only as many count as monitoring rows can use.
+    # Only monitoring rows can use monitoring nodes, so those beyond their needs are not counted.
     there = roles[CONTROLLER_POOL] + min(roles[MONITORING_POOL], monitoring)
     if there < needed:
         lines = ", ".join(f"{row.row} {dedicated[row.service]}" for row in architecture.owners)

@@ -21,7 +21,7 @@ from contract import MASTER_POOL
 
 @dataclass(frozen=True)
 class Limit:
-    """Members that a quorum may have. One member alone is not a quorum: a lab may have it, and rules report it."""
+    """How many members a quorum may have. A single member is accepted (labs use it); policy rules report it."""
 
     most: int | None
     odd: bool
@@ -35,11 +35,11 @@ LIMITS = {
     "ceph-mon": Limit(most=5, odd=True),
     "elasticsearch-kibana": Limit(most=None, odd=False),
 }
-"""By service."""
+"""Limits of quorums, by service."""
 
 
 def majority(members: int) -> int:
-    """Members that must be up for a quorum."""
+    """Returns how many members must be up for a quorum."""
     return members // 2 + 1
 
 
@@ -86,13 +86,13 @@ def _masters_wrong(masters: int) -> str | None:
 
 
 def _lab_may_have(masters: int, settings: Settings) -> bool:
-    """An even number of masters works, and survives no more than one less; a lab is only warned of it."""
+    """Whether a lab may run this many masters. An even number works, but tolerates no more failures than one less."""
     return settings.profile == "lab" and masters <= (ETCD.most or masters)
 
 
 def _wrong_size(members: int, limit: Limit) -> str | None:
     if members == 1:
-        # No quorum at all: a lab may want that, and in production the policy pack says so of the resource.
+        # A single member is no quorum. A lab may run one; in production the policy pack reports it.
         return None
     sizes = range(limit.least, limit.most + 1, 2) if limit.most else (limit.least,)
     advice = " or ".join(str(size) for size in sizes) + (

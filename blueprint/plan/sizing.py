@@ -1,7 +1,7 @@
 """What one instance of each service requests of its node, by profile.
 
-Source 004 gives figures for monitoring alone; the others are the project's, and unmeasured. The planner checks with
-them that what it places also fits, and workloads carry them as requests and limits.
+Source 004 gives figures only for monitoring; the other figures are the project's and not measured. The planner uses
+them to check that instances fit their nodes, and workloads carry them as requests and limits.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Sizing(Facts):
 
 @cache
 def load_sizing() -> Mapping[str, Mapping[str, Resources]]:
-    """Resources by service and profile, for every service of every reference architecture (a test keeps it so)."""
+    """Resources by service and profile, for every service of every reference architecture (a test checks this)."""
     text = FILE.read_text(encoding="utf-8")
     sizing = Sizing.model_validate_json(yaml_reader.to_json(yaml_reader.load(text)))
     return {
@@ -62,9 +62,10 @@ def load_sizing() -> Mapping[str, Mapping[str, Resources]]:
 def sizes_on(
     sizes: Mapping[str, Resources], pools: Mapping[str, Sequence[str]], nodes: Sequence[Node]
 ) -> dict[str, Resources]:
-    """What one pod of each service requests on these nodes. `pools`: where each service may run.
+    """Returns what one pod of each service requests on these nodes. `pools`: where each service may run.
 
-    Pods of one DaemonSet all request the same: as many daemons as the node with most data disks has (004, 5.3.14).
+    All pods of a DaemonSet request the same. If a pod runs one daemon per data disk, the node with most data disks
+    determines the request (004, 5.3.14).
     """
     found: dict[str, Resources] = {}
     for service, each in sizes.items():
@@ -74,17 +75,17 @@ def sizes_on(
 
 
 def data_disks(node: Node) -> int:
-    """Disks of a node that carry data: its hard disks, or all of its disks if it has no hard disk.
+    """Returns how many disks of a node carry data: its hard disks, or all of its disks if it has no hard disk.
 
-    Source 004 counts so: its storage servers have 2 SSDs and 10 hard disks of 2 TB, and 45 of them 900 TB (5.3.3). A
-    node whose disks are not listed, as that of a virtual machine, counts as having one.
+    Source 004 counts the same way: its 45 storage servers, each with 2 SSDs and 10 hard disks of 2 TB, have 900 TB
+    (5.3.3). A node whose disks are not listed, such as a virtual machine, counts as one disk.
     """
     hard = sum(disk.count for disk in node.machine.disks if disk.type == "hdd")
     return hard or sum(disk.count for disk in node.machine.disks) or 1
 
 
 def light_problems(architecture: Architecture, sizes: Mapping[str, Resources]) -> Iterator[Problem]:
-    """Rows with a light footprint of which one instance requests more than the architecture calls light."""
+    """Yields rows with a light footprint whose instances request more than the architecture's limit for light."""
     light = architecture.light
     for row in architecture.rows:
         size = sizes.get(row.service)

@@ -1,9 +1,9 @@
 """Pools and services of a small lab: fewer controllers than the architecture dedicates, or several roles on a machine.
 
-Seeds 000 and 001 ask for a cloud on two servers, 004, 5.5.3 for one machine with all roles. No node is dedicated here.
-Machines with the same roles are one pool, named after them. A row runs on every pool with a role that the architecture
-runs it on, with as many instances as there are nodes for it, its own count at most. Members of a quorum still share no
-physical host, and their number is odd. Warnings tell what a loss costs, and what to add.
+Sources 000 and 001 require a cloud on two servers, 004, 5.5.3 one machine with all roles. No node is dedicated here.
+Machines with the same roles form one pool, named after these roles. A row runs on every pool that has one of its roles,
+with one instance per node up to the row's count. Members of a quorum still run on distinct physical hosts, and their
+number is odd. Warnings report the effect of losing a node or host, and what to add.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from blueprint.stackfile.settings import Settings
 from contract import COMPUTE_POOL, CONTROLLER_POOL, MASTER_POOL, MONITORING_POOL, STORAGE_POOL
 
 ORDER = (MASTER_POOL, CONTROLLER_POOL, COMPUTE_POOL, STORAGE_POOL, MONITORING_POOL)
-"""Roles in the order in which they form a pool's name; virt is not among them, as a host's own system runs no pods."""
+"""Roles in the order in which they form a pool's name; virt is absent because a host that only runs VMs is no node."""
 
 
 def is_small(settings: Settings, inventory: Sequence[Machine], architecture: Architecture) -> bool:
-    """Whether a stack is laid out without dedicated nodes. Only a lab is; production is refused instead."""
+    """Whether a stack is laid out without dedicated nodes. Only a lab can be; in production such a stack is refused."""
     if settings.profile != "lab":
         return False
     few = _for_services(inventory, architecture) < architecture.dedicated_total
@@ -33,7 +33,7 @@ def is_small(settings: Settings, inventory: Sequence[Machine], architecture: Arc
 
 
 def small_layout(settings: Settings, inventory: Sequence[Machine], architecture: Architecture) -> Layout:
-    """Every machine in the pool of its roles, every row on the pools that have its role."""
+    """Puts every machine into the pool of its roles, and every row on the pools that have one of its roles."""
     by_name = {machine.name: machine for machine in inventory}
     nodes = tuple(
         node(machine, pool, guests=tuple(by_name[name] for name in machine.vms))
@@ -51,7 +51,7 @@ def small_layout(settings: Settings, inventory: Sequence[Machine], architecture:
 
 
 def pool_of(machine: Machine) -> str:
-    """The machine's roles joined, such as `controller-compute`; empty for a server that only carries VMs."""
+    """The machine's roles joined, such as `controller-compute`; empty for a server that only runs VMs."""
     return "-".join(role for role in ORDER if role in machine.roles)
 
 
@@ -66,7 +66,7 @@ def _service(row: Row, settings: Settings, nodes: Sequence[Node]) -> ServicePlan
 
 
 def _most(row: Row, there: Sequence[Node]) -> int:
-    """Instances that these nodes can carry, the row's own count at most; of a quorum, an odd number of hosts."""
+    """Returns how many instances these nodes can run, at most the row's count; for a quorum, an odd number of hosts."""
     if row.everywhere:
         return len(there)
     wanted = row.instances or 0
@@ -77,7 +77,7 @@ def _most(row: Row, there: Sequence[Node]) -> int:
 
 
 def _apart_where_possible(service: ServicePlan, services: Sequence[ServicePlan], nodes: Sequence[Node]) -> ServicePlan:
-    """The service, kept apart only from those that have nodes enough beside its own."""
+    """Returns the service without those anti-affinity rules that the number of nodes cannot satisfy."""
     by_name = {each.name: each for each in services}
 
     def possible(name: str) -> bool:
@@ -120,7 +120,7 @@ def _size_warnings(inventory: Sequence[Machine], architecture: Architecture) -> 
 
 
 def _loss_warnings(architecture: Architecture, services: Sequence[ServicePlan], nodes: Sequence[Node]) -> Iterator[str]:
-    """Services with fewer instances than their row, by what the loss of a host costs them."""
+    """Yields warnings about the loss of a host or node, for services with fewer instances than their row."""
     hosts = {each.server for each in nodes}
     if len(hosts) == 1:
         yield (
@@ -173,7 +173,7 @@ def _needed(services: Sequence[ServicePlan], *names: str) -> int:
 
 
 def _for_services(inventory: Sequence[Machine], architecture: Architecture) -> int:
-    """Nodes that rows could own: controllers, and as many of monitoring as its rows own."""
+    """Returns how many nodes rows could own: all controllers, and monitoring nodes up to the monitoring rows' need."""
     monitoring = sum(MONITORING_POOL in machine.roles for machine in inventory)
     most = sum(row.dedicated_nodes for row in architecture.owners if row.monitoring)
     return sum(CONTROLLER_POOL in machine.roles for machine in inventory) + min(monitoring, most)

@@ -16,7 +16,7 @@ def summary(result: Plan) -> str:
 
 
 def table(result: Plan) -> str:
-    """The plan for a reader: pools with their nodes, then every row with its assignment."""
+    """The plan as tables: pools with their nodes, then every row with its assignment."""
     lines = [summary(result), "", "pool  nodes"]
     width = max(len(node.pool) for node in result.nodes)
     for pool in dict.fromkeys(node.pool for node in result.nodes):

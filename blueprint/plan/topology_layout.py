@@ -1,8 +1,8 @@
-"""Pools and services as a Fuel-CCP topology lays them out, instead of roles on servers.
+"""Lays out pools and services by a Fuel-CCP topology instead of by the servers' roles.
 
-CCP let any set of nodes run a service; a node here is in exactly one pool. So nodes that carry the same services form
-a pool, and a service may use every pool whose nodes carry it. Counts are the topology's own (CCP's default: one); the
-architecture's rows say what a service is, and the policy pack, not this reader, says what they would have wanted.
+In CCP any set of nodes could run a service; in Quorate a node is in exactly one pool. So nodes that run the same
+services form a pool, and a service may use every pool whose nodes run it. Counts are the topology's (CCP's default: 1).
+The architecture's rows define the services; the policy pack, not this module, checks the counts against the rows.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from blueprint.topology import ByRow, TopologyError, by_row, place, read_topolog
 from contract import COMPUTE_POOL, CONTROLLER_POOL, MASTER_POOL, STORAGE_POOL
 
 ROLE_OF = {"nova-compute": COMPUTE_POOL, "ceph-osd": STORAGE_POOL}
-"""What a service makes of its node; any other makes it a controller."""
+"""The role that a service gives its node; every other service gives the role controller."""
 
 
 def by_topology(settings: Settings, inventory: Sequence[Machine], architecture: Architecture) -> Layout:
-    """Nodes and services as the topology file says. Masters keep their role: CCP ran on a Kubernetes that was there."""
+    """Lays out nodes and services by the topology file, and masters by role: CCP required an existing Kubernetes."""
     names = [machine.name for machine in inventory if _is_node(machine)]
     try:
         topology = read_topology(Path(settings.topology or ""))
     except TopologyError as error:
-        # What could be read of it is judged all the same: one run, all problems.
+        # The readable part is still checked, so that one run reports all problems.
         topology = error.topology
     placement = place(topology, names)
     errors = [finding for finding in placement.findings if finding.severity == "error"]
@@ -50,7 +50,7 @@ def by_topology(settings: Settings, inventory: Sequence[Machine], architecture: 
 
 
 def _is_node(machine: Machine) -> bool:
-    """Whether the topology may place services on it: not on masters, not on servers that only carry VMs."""
+    """Whether the topology may place services on the machine: not on masters, nor on servers that only run VMs."""
     return MASTER_POOL not in machine.roles and tuple(machine.roles) != ("virt",)
 
 
@@ -68,7 +68,7 @@ def _mixed_roles(inventory: Sequence[Machine]) -> list[Problem]:
 
 
 def _hosts(rows: ByRow) -> dict[str, tuple[str, ...]]:
-    """Service of the architecture to its nodes: those of every service of the topology that it stands for."""
+    """Maps each service of the architecture to the nodes of all topology services that belong to its row."""
     return {
         row: tuple(dict.fromkeys(host for each in services.values() for host in each.hosts))
         for row, services in rows.items()
@@ -88,7 +88,7 @@ def _node(machine: Machine, inventory: Sequence[Machine], hosts: Mapping[str, Se
 
 
 def _pool(services: Sequence[str]) -> str:
-    """A pool's name from what its nodes carry: the common names where they fit, else a digest of the set."""
+    """Names a pool by its nodes' services: compute or storage if only those run there, else a digest of the set."""
     carried = frozenset(services)
     if carried <= {"nova-compute", "neutron-l2-agent"}:
         return COMPUTE_POOL

@@ -1,8 +1,8 @@
-"""What a stack runs for the services of a Fuel-CCP topology, and which of them it refuses because nothing is built.
+"""Checks whether a stack can run the services of a Fuel-CCP topology, and refuses those that Quorate does not build.
 
-blueprint/topology/ccp_services.yaml says for each service of Fuel-CCP which row of the architectures it is, of which
-row's pods it is a part, or that it is not built yet. A service of the last kind is refused by name: a stack without it
-would not be what its topology says.
+blueprint/topology/ccp_services.yaml gives, for each service of Fuel-CCP, the architecture's row, the row whose pods
+contain the service, or the fact that it is not built yet. A service that is not built is refused by name, because the
+stack would silently lack it.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def problems(topology: Topology, placement: Placement, architecture: Architectur
 
 
 def warnings(placement: Placement) -> Iterator[str]:
-    """Yields the topology's own warnings, without advice to place what is refused, and which services become one."""
+    """Yields the topology's warnings, except advice to place a refused service, and the services that run as one."""
     for finding in placement.findings:
         if finding.severity == "warning" and not _asks_for_unbuilt(finding):
             yield f"topology, {finding.key}: {finding.message}"

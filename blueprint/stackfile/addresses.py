@@ -1,4 +1,4 @@
-"""Addresses of machines and networks: what no machine can have, what overlaps, what is too small."""
+"""Checks addresses and networks: addresses that no machine can have, overlapping networks, networks of a wrong size."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from blueprint.problems import Problem
 from blueprint.stackfile.settings import Networks, Settings
 
 POD_ADDRESSES = 256
-"""Of each node: kubeadm gives every node a /24 of the pod network (kube-controller-manager, --node-cidr-mask-size)."""
+"""Pod addresses per node: by default a /24 of the pod network (kube-controller-manager, --node-cidr-mask-size)."""
 _THIS_NETWORK = IPv4Network("0.0.0.0/8")
 _SERVICES = range(12, 25)
 """Prefix lengths of the service network. The API server takes at most 2^20 addresses; Quorate's services need 100."""
 
 
 def problems(settings: Settings, addressed: Mapping[str, Sequence[str]]) -> Iterator[Problem]:
-    """Yields everything wrong with addresses and networks. `addressed` has the machines of each address."""
+    """Yields every problem of addresses and networks. `addressed`: the names of the machines with each address."""
     networks = settings.networks
     named = {"pods": networks.pods, "services": networks.services}
     if networks.management:
@@ -26,7 +26,7 @@ def problems(settings: Settings, addressed: Mapping[str, Sequence[str]]) -> Iter
     unusable = list(_unusable_networks(named))
     yield from unusable
     if unusable:
-        return  # what is in such a network is checked once it is right
+        return  # addresses are checked once the networks are valid
     for (first, left), (second, right) in combinations(named.items(), 2):
         if left.overlaps(right):
             yield Problem(
@@ -67,7 +67,7 @@ def _sizes(networks: Networks, machines: int) -> Iterator[Problem]:
 
 
 def _machine(address: IPv4Address, networks: Networks) -> str:
-    """What is wrong with a machine's address and what to write; "" if nothing is."""
+    """Returns what is wrong with a machine's address and what to write, or "" for a valid address."""
     if reason := _unusable(address):
         return f"which {reason}; write an address of a host"
     management = networks.management
@@ -91,7 +91,7 @@ def _unusable(address: IPv4Address) -> str:
 
 @lru_cache(maxsize=256)
 def _unusable_block(block: int) -> str:
-    """The first two octets decide: every network that no machine can be in has a prefix of /16 or shorter."""
+    """Returns why no machine can have an address of this /16. All reserved networks have a prefix of /16 or shorter."""
     address = IPv4Address(block << 16)
     if address in _THIS_NETWORK:
         return "stands for no host"

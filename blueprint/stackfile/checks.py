@@ -1,6 +1,6 @@
-"""What a stack file must not ask for, each setting by itself: nothing here depends on servers or architecture.
+"""Checks of single settings of a stack file, independent of servers and architecture.
 
-Components build what a plan contains and refuse nothing. A setting that a component could not build is found here.
+Components build what a plan contains and refuse nothing. This module finds settings that a component could not build.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _KOLLA_OWN = re.compile(r"(.+\.)?config\.json")
 
 
 def problems(settings: Settings) -> list[Problem]:
-    """Returns every setting that cannot be built with any servers or architecture."""
+    """Returns a problem for each setting that cannot be built, whatever the servers and the architecture."""
     return [
         *_target(settings),
         *_release(settings),
@@ -89,7 +89,7 @@ def option_warnings(settings: Settings) -> Iterator[str]:
 
 
 def _given_options(settings: Settings) -> Iterator[tuple[str, str, Options]]:
-    """Key, project and options of each place in the stack file that may set options."""
+    """Yields key, project and options of each project and service in the stack file."""
     for name, override in settings.projects.items():
         if name in options.FILES:
             yield f"quorate:projects.{name}.options", name, override.options

@@ -1,4 +1,4 @@
-"""pydantic's errors in a stack's own words: the key, what is wrong, what to write instead."""
+"""Converts pydantic's errors to problems of a stack file: the key, what is wrong, what to write instead."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def path(error: ErrorDetails) -> str:
 
 
 def causes(errors: Sequence[ErrorDetails]) -> list[ErrorDetails]:
-    """The errors without those that follow from another.
+    """Returns the errors without those that another error causes.
 
-    A list whose only entry is wrong counts as empty, and the key that was meant by an unknown one as missing.
+    A list whose only entry is invalid is also reported as too short; a misspelled key is also reported as missing.
     """
     unknown = [location(error) for error in errors if error["type"] == "extra_forbidden"]
     wrong = {location(error)[:end] for error in errors for end in range(len(location(error)))}
@@ -49,7 +49,7 @@ def causes(errors: Sequence[ErrorDetails]) -> list[ErrorDetails]:
 
 
 def problem(error: ErrorDetails, raw: Mapping[str, Any]) -> Problem:
-    """One pydantic error as a Problem. `raw` is the whole of what was read, to name servers as their file does."""
+    """Converts one pydantic error to a Problem. `raw`: the complete input, from which servers' names are taken."""
     loc = location(error)
     key = key_of(loc, raw)
     kind = error["type"]
@@ -65,7 +65,7 @@ def problem(error: ErrorDetails, raw: Mapping[str, Any]) -> Problem:
 
 
 def key_of(loc: Sequence[int | str], raw: Mapping[str, Any]) -> str:
-    """`quorate:servers[2].vms[0].ram (kvm1)`: the path as written, and the name of the server it is about."""
+    """Returns a key such as `quorate:servers[2].vms[0].ram (kvm1)`: the path, and the name of the server concerned."""
     text = f"{NAMESPACE}:"
     for part in loc:
         text += f"[{part}]" if isinstance(part, int) else (part if text.endswith(":") else f".{part}")

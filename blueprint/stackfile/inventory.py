@@ -1,11 +1,11 @@
-"""Servers, their virtual machines and the roles they carry.
+"""Servers, their virtual machines and their roles.
 
-A virtual machine counts as a server (source 000, Proposed change) but shares its physical host's fate: `Machine.server`
-names the host, and that name is the failure domain everywhere in Quorate.
+A virtual machine counts as a server (source 000, Proposed change), but it fails together with its physical host.
+`Machine.server` is the host's name, which is the failure domain everywhere in Quorate.
 
-Identity: address and rack follow the number in a server's name, those of its virtual machines as well. So a server that
-leaves a pattern, or joins it, changes no other. Machines are ordered by address, so the order of entries in the stack
-file does not matter.
+The number in a server's name determines the address and rack of the server and of its virtual machines. So adding or
+removing a server of a pattern changes no other server. Machines are sorted by address, so the order of entries in the
+stack file does not matter.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from blueprint.stackfile.settings import Disk, Hypervisor, Server, Settings, Vir
 from blueprint.stackfile.ssh import host_keys
 
 HOST_RESERVE = 4
-"""GiB of a virt host that its virtual machines may not take: its own system and libvirt. Not measured."""
+"""GiB of a virt host that are reserved for its operating system and libvirt. Not measured."""
 
 MOST_MACHINES = 20_000
-"""Servers and virtual machines of a stack: twice the computes that are measured (`make bench`)."""
+"""Most servers and virtual machines of a stack: twice the computes that `make bench` measures."""
 
 FEATURE = "reduced-footprint"
 """Virtual machines as control-plane nodes require this feature (source 000: 'introduce new feature group')."""
 
 
 class EntryError(ValueError):
-    """An entry of the stack file that gives no machines. `key` is the key of it that is wrong."""
+    """Raised for an entry of the stack file that describes no valid machines. `key`: the entry's invalid key."""
 
     def __init__(self, key: str, message: str) -> None:
         super().__init__(message)
@@ -53,15 +53,15 @@ class Machine:
     """GiB."""
     rack: str | None
     hypervisor: Hypervisor | None = None
-    """What carries the virtual machines of a virt host, or what this virtual machine is."""
+    """The hypervisor of a virt host, or of the virtual machine."""
     vm: VirtualMachine | None = None
     disks: tuple[Disk, ...] = ()
     vms: tuple[str, ...] = field(default=())
-    """Names of the virtual machines that this server carries."""
+    """Names of the server's virtual machines."""
     pin: str | None = None
-    """The pool that the stack file writes beside it."""
+    """The machine's pool, if the stack file sets it."""
     host_key: str | None = None
-    """Its public SSH host key, if the stack file has it."""
+    """The machine's public SSH host key, if the stack file contains it."""
 
     @property
     def virtual(self) -> bool:
@@ -70,13 +70,13 @@ class Machine:
 
 
 def machines(settings: Settings) -> tuple[Machine, ...]:
-    """Every server and virtual machine, by address. Settings must be sound."""
+    """Returns every server and virtual machine, sorted by address. The settings must be valid."""
     found = (machine for server in settings.servers for machine in _machines_of(server))
     return tuple(sorted(found, key=lambda machine: inet_aton(machine.address)))
 
 
 def problems(settings: Settings) -> list[Problem]:
-    """Everything wrong with the servers taken together; empty for a sound inventory."""
+    """Returns every problem of the servers and virtual machines."""
     if _count(settings) > MOST_MACHINES:
         advice = "divide them over several stacks, or write smaller patterns"
         return [Problem("quorate:servers", f"stand for more than {MOST_MACHINES} machines; {advice}")]
@@ -100,7 +100,7 @@ def problems(settings: Settings) -> list[Problem]:
 
 
 def _count(settings: Settings) -> int:
-    """Machines of the stack; stops counting when there are too many."""
+    """Returns the number of machines of the stack; stops counting above MOST_MACHINES."""
     total = 0
     for server in settings.servers:
         total += len(expand(server.name)) * (1 + len(server.vms))
@@ -165,7 +165,7 @@ def _machines_of(server: Server) -> Iterator[Machine]:
 
 
 def _place(server: Server, number: int | None) -> int:
-    """How far a server's address and rack are from the first; 0 for a name without a bracket."""
+    """Returns the offset of a server's address and rack from the first; 0 for a name without a bracket."""
     if number is None:
         return 0
     if number < server.count_from:
@@ -186,7 +186,7 @@ def _racks(server: Server, numbered: Mapping[str, int | None]) -> dict[str, str 
 
 
 def _expand(key: str, pattern: str) -> list[str]:
-    """The names of a pattern that stands under this key."""
+    """Returns the names of a pattern. Raises EntryError with this key if the pattern is invalid."""
     try:
         return expand(pattern)
     except ValueError as error:
@@ -194,10 +194,10 @@ def _expand(key: str, pattern: str) -> list[str]:
 
 
 def guest_names(vm: VirtualMachine, numbered: Mapping[str, int | None]) -> dict[str, str]:
-    """Server to the name of this virtual machine on it.
+    """Maps each server to the name of its copy of this virtual machine.
 
-    In a pattern the numbers of all keep one distance from their servers' numbers, so none changes its server when
-    another server goes.
+    In a pattern, all numbers must have the same offset from their servers' numbers. So removing a server moves no
+    virtual machine to another one.
     """
     if vm.name is None:
         return {server: f"{server}-vm{vm.id}" for server in numbered}
@@ -231,7 +231,7 @@ def _host_keys(key: str, written: Mapping[str, str], names: Sequence[str]) -> di
 
 
 def _pins(pools: Mapping[str, str | None], names: Sequence[str]) -> dict[str, str]:
-    """Name to the pool that is written for it. `names` are all of the entry."""
+    """Maps names to the pools set for them. `names`: all names of the entry."""
     pins: dict[str, str] = {}
     known = set(names)
     for pool, pattern in pools.items():
@@ -266,7 +266,7 @@ def _server_problems(server: Server, key: str, settings: Settings) -> Iterator[P
 
 
 def is_mixed(roles: Sequence[str]) -> bool:
-    """Whether a machine carries several roles itself. A virt host may be a compute as well (seed 000)."""
+    """Whether a machine has several roles, not counting virt: a virt host may be a compute too (source 000)."""
     return len(set(roles) - {"virt"}) > 1
 
 

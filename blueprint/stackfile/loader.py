@@ -1,8 +1,8 @@
-"""From a stack file to settings: the only reader of configuration.
+"""Loads and validates settings. All configuration is read here.
 
-`load_file` reads `Pulumi.<stack>.yaml` itself (for editors, hooks and `make plan`), `from_pulumi` takes what the engine
-hands to the program; both end in the same models and the same messages. `rootSecret` is known here only as "given and
-encrypted" or not.
+`load_file` reads `Pulumi.<stack>.yaml` (for editors, hooks and `make plan`); `from_pulumi` takes the configuration that
+the engine passes to the program. Both use the same models and messages. The value of `rootSecret` is not read: only
+whether it is set and encrypted.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ from blueprint.stackfile.settings import Settings
 from files import yaml_reader
 
 _MOST_ERRORS = 500
-"""Errors that are explained: the first are enough to fix a file, and each looks for a word that was meant."""
+"""Most errors that are explained. The first are enough to start with, and the search for similar names is slow."""
 
 SETTINGS_FILE = "settingsFile"
-"""Written by the commands into a stack's working copy, never by a user: `load_file` does not know it."""
+"""Key that the commands write into a stack's working copy. Users never write it, so `load_file` rejects it."""
 
 __all__ = ["SETTINGS_FILE", "Settings", "from_pulumi", "load_file"]
 
 
 def load_file(path: Path) -> Settings:
-    """The settings of a stack file. Raises InvalidStackError with every problem of the file."""
+    """Returns the settings of a stack file. Raises InvalidStackError with every problem of the file."""
     return _validate(reader.read(path))
 
 
 def from_pulumi(config: Mapping[str, str], secret_keys: Collection[str]) -> Settings:
-    """The settings as the engine hands them over: `quorate:key` to text, JSON where it is more than text.
+    """Returns the settings from the engine's configuration: `quorate:key` to text, or to JSON for lists and mappings.
 
-    A configuration that is too large for the environment of a process is in a file, which `quorate:settingsFile` names.
+    A configuration too large for a process's environment is in the file that `quorate:settingsFile` names.
     """
     configuration = reader.from_engine(config, secret_keys)
     file = configuration.raw.get(SETTINGS_FILE)
@@ -53,16 +53,16 @@ def _validate(configuration: reader.Configuration) -> Settings:
     secret = tuple(problem.key for problem in problems)
     plain = {key: value for key, value in configuration.raw.items() if key not in reader.SECRETS}
     settings, errors = _parse(plain)
-    # A value that must not be there at all needs no second message, which might repeat it.
+    # A value with a secret problem gets no second message, which might contain the value.
     told = explain.causes(errors[:_MOST_ERRORS])
     problems += [explain.problem(error, plain) for error in told if not explain.path(error).startswith(secret)]
     if settings is None:
-        # What stands beside a broken entry is judged as well: one run, all problems.
+        # The valid entries are checked too, so that one run reports all problems.
         settings, _ = _parse(without_broken(plain, errors))
     if settings is not None:
         problems += inventory.problems(settings)
     if problems or settings is None:
-        # A plan of such settings is not made, so that what each of them is wrong about by itself is reported here.
+        # The planner, which usually runs these checks, does not run for invalid settings.
         others = checks.problems(settings) if settings is not None else []
         problems += [problem for problem in others if not problem.key.startswith(secret)]
         raise InvalidStackError(problems)
@@ -71,7 +71,7 @@ def _validate(configuration: reader.Configuration) -> Settings:
 
 def _parse(raw: dict[str, Any]) -> tuple[Settings | None, list[ErrorDetails]]:
     try:
-        # Through JSON: strict mode takes a list for a tuple, and text for an address, only from there.
+        # Through JSON, because strict mode accepts a list for a tuple, and text for an address, only in JSON input.
         return Settings.model_validate_json(yaml_reader.to_json(raw)), []
     except ValidationError as error:
         return None, error.errors(include_url=False)

@@ -1,7 +1,6 @@
-"""A stack file as plain data: YAML in, keys below `quorate:` out, and no secret in clear.
+"""Reads a stack's configuration as plain data, from its YAML file or from the engine.
 
-Owns the two doors (the file, the engine) and the rule that a secret is encrypted before it is written down. What the
-keys mean is in settings.py.
+Also checks that secrets are encrypted and that no other value contains one. settings.py defines the keys.
 """
 
 from __future__ import annotations
@@ -29,13 +28,13 @@ class Configuration:
     raw: Mapping[str, Any]
     """Keys below `quorate:`, without that prefix."""
     encrypted: frozenset[str]
-    """Those of them whose value is encrypted."""
+    """Those keys of `raw` whose value is encrypted."""
     others: Mapping[str, Any]
     """Keys of other namespaces whose value is in clear text."""
 
 
 def read(path: Path) -> Configuration:
-    """The configuration of a stack file. Raises InvalidStackError where the file is missing or is not a stack file."""
+    """Returns the configuration of a stack file. Raises InvalidStackError if the file is missing or no stack file."""
     document = yaml_file.read(path, "a stack file such as Pulumi.dev.yaml", dates=("expires",))
     config = document.get("config")
     if not isinstance(config, dict):
@@ -47,7 +46,7 @@ def read(path: Path) -> Configuration:
 
 
 def from_engine(config: Mapping[str, str], secret_keys: Collection[str]) -> Configuration:
-    """The same from what the engine hands to a program: text, JSON where a value is more than text."""
+    """Returns the configuration that the engine passes to a program: text, or JSON for lists and mappings."""
     return _configuration({key: _parse(text) for key, text in config.items()}, secret_keys)
 
 
@@ -60,7 +59,7 @@ def _configuration(values: Mapping[str, Any], encrypted: Collection[str]) -> Con
 
 
 def secret_problems(configuration: Configuration) -> list[Problem]:
-    """Secrets in clear text, and encrypted values where none belongs. No message repeats a value."""
+    """Returns secrets in clear text, and encrypted values of keys that are not secret. No message contains a value."""
     problems: list[Problem] = []
     for key, value in configuration.raw.items():
         encrypted = key in configuration.encrypted

@@ -8,7 +8,7 @@ from blueprint.stackfile.settings import Settings
 
 
 def schema() -> str:
-    """The JSON Schema of a stack file, for editors: every key below `config:` that begins with `quorate:`."""
+    """Returns the JSON Schema of a stack file: every key below `config:` that begins with `quorate:`."""
     settings = Settings.model_json_schema(by_alias=True)
     definitions = settings.pop("$defs")
     secret = {

@@ -1,7 +1,8 @@
-"""The stack file as models: what a person may write under `quorate:`, strictly.
+"""Models of the stack file: the keys and values allowed under `quorate:`.
 
-Shapes only. loader.py reads a stack file into them, inventory.py checks what they mean together (names, addresses,
-virtual machines on their hosts), the planner whether they suffice for the architecture. Secrets never enter a model.
+The models check only the form. loader.py reads a stack file into them, inventory.py checks values against each other
+(names, addresses, virtual machines on their hosts), and the planner checks whether the servers suffice for the
+architecture. Models contain no secrets.
 """
 
 from __future__ import annotations
@@ -38,17 +39,17 @@ Hypervisor = Literal["kvm", "lxc", "container"]
 
 
 def _as_written(value: object) -> object:
-    """`architecture: 300` and `release: 2026.1` reach the engine as text, quoted or not; take both here as well."""
+    """Accepts numbers too: the engine passes `architecture: 300` and `release: 2026.1` as text, quoted or not."""
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 
 def _as_mapping(value: object) -> object:
-    """`pool: mysqld` is short for a mapping of that pool to every name of the entry."""
+    """Converts `pool: mysqld`, short for a mapping of that pool to every name of the entry."""
     return {value: None} if isinstance(value, str) else value
 
 
 def _by_name(value: object) -> object:
-    """`hostKey: ssh-ed25519 …` is short for a mapping of the entry's only name, which is written as ""."""
+    """Converts `hostKey: ssh-ed25519 …`, short for a mapping of the entry's only name; "" stands for that name."""
     return {"": value} if isinstance(value, str) else value
 
 
@@ -62,7 +63,7 @@ Pools = Annotated[
         "left out, the planner chooses, and make pin writes what it chose"
     ),
 ]
-"""Pool to the names of the entry that belong to it; None for all of them."""
+"""Maps each pool to a pattern of the entry's names, or to None for all of them."""
 
 
 HostKeys = Annotated[
@@ -71,7 +72,7 @@ HostKeys = Annotated[
     WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "object", "additionalProperties": {"type": "string"}}]}),
     Field(description="public SSH host key, or for a pattern a mapping of name to public SSH host key"),
 ]
-"""Name to public key; "" stands for the only name of the entry."""
+"""Maps each name to its public key; "" stands for the only name of the entry."""
 User = Annotated[str, StringConstraints(pattern=r"^[a-z_][a-z0-9_-]{0,31}$")]
 """A name that useradd(8) accepts by default."""
 Port = Annotated[int, Field(gt=0, lt=65536)]

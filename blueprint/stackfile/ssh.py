@@ -24,7 +24,7 @@ _ADVICE = "write the line of /etc/ssh/ssh_host_ed25519_key.pub"
 def host_key_error(key: str) -> str:
     """Returns what is wrong with a public host key and what to write instead, or "" if it is valid.
 
-    The text never repeats the key. reader.py reports a private key, wherever it stands.
+    The text never contains the key. A private key returns "", because reader.py reports it.
     """
     if "PRIVATE KEY" in key:
         return ""
@@ -44,7 +44,7 @@ def host_key_error(key: str) -> str:
 def host_keys(written: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
     """Returns the host key of each name that has one. `names` are all names of the entry.
 
-    Raises ValueError for a key without a name where the entry has several, and for a name that the entry does not have.
+    Raises ValueError for a key without a name if the entry has several names, and for a name that is not in the entry.
     """
     if "" in written:
         if len(names) > 1:
@@ -61,7 +61,7 @@ def host_keys(written: Mapping[str, str], names: Sequence[str]) -> dict[str, str
 
 
 def problems(settings: Settings) -> Iterator[Problem]:
-    """Yields every host key of the stack file that is not valid."""
+    """Yields a problem for each invalid host key of the stack file."""
     jump_host = settings.ssh.jump_host
     if jump_host and (error := host_key_error(jump_host.host_key)):
         yield Problem("quorate:ssh.jumpHost.hostKey", error)

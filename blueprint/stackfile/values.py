@@ -1,7 +1,7 @@
-"""Types of the stack file's values that end in labels, names of files, image references and addresses.
+"""Types of the stack file's values that are used in labels, file names, image references and addresses.
 
-Each is checked when it is read, so that nothing behind the reader has to escape it: a rack such as
-`r1,quorate.io/pool=master` would be two labels of a node.
+Values are validated when they are read, so that later code need not escape them: a rack such as
+`r1,quorate.io/pool=master` would become two labels of a node.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from blueprint.patterns import check_name, expand
 from blueprint.problems import quoted, shown
 
 ERROR = "quorate"
-"""pydantic's type of an error whose text is the whole message."""
+"""pydantic's error type for errors whose text is the complete message."""
 
 _LABEL = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 _LONGEST_PATH = 1024
 
 
 def error(message: str) -> PydanticCustomError:
-    """An error with a message of its own: what is wrong, and what to write instead."""
+    """Returns an error with the given message: what is wrong, and what to write instead."""
     return PydanticCustomError(ERROR, "{message}", {"message": message})
 
 
@@ -114,7 +114,7 @@ def _project_path(value: str) -> str:
 
 
 def _network(value: object, handler: Callable[[object], IPv4Network]) -> IPv4Network:
-    """Python's reasons, such as host bits that are set, are not the words of a stack file."""
+    """Replaces Python's error, such as "has host bits set", with advice for the stack file."""
     try:
         return handler(value)
     except ValidationError:
@@ -129,7 +129,7 @@ def _address(value: object, handler: Callable[[object], IPv4Address]) -> IPv4Add
 
 
 def _plain_value(value: object, handler: Callable[[object], Any]) -> Any:
-    """One error for a value that has none of the types, instead of one for each."""
+    """Reports a value of the wrong type as one error, instead of one for each allowed type."""
     try:
         return handler(value)
     except ValidationError:
@@ -138,7 +138,7 @@ def _plain_value(value: object, handler: Callable[[object], Any]) -> Any:
 
 def _option_value(value: object, handler: Callable[[object], Any]) -> Any:
     try:
-        # A function gets Python's list for JSON's, which strict mode does not take for a tuple.
+        # JSON lists reach this function as Python lists, which strict mode does not accept as tuples.
         return handler(tuple(cast("list[object]", value)) if isinstance(value, list) else value)
     except ValidationError:
         raise error("is not the value of an option; write text, a number, true, false or a list of these") from None
@@ -166,14 +166,14 @@ PlainValue = Annotated[
 ]
 _Scalar = str | int | Annotated[float, Field(allow_inf_nan=False)] | bool
 OptionValue = Annotated[_Scalar | tuple[_Scalar, ...], WrapValidator(_option_value)]
-"""The value of an option of OpenStack; its list of options decides what fits (blueprint/openstack/options.py)."""
+"""The value of an OpenStack option; blueprint/openstack/options.py checks it against the option's type."""
 
-# Bounds against a slip of the finger: each is far above what servers have.
+# Limits that catch typing errors: each is far above what servers have.
 Cores = Annotated[int, Field(gt=0, le=4096)]
 Gib = Annotated[int, Field(gt=0, le=65_536)]
-"""Of memory: 64 TiB is what x86 processors of today address at most."""
+"""GiB of memory; current x86 processors address at most 64 TiB."""
 DiskSize = Annotated[int, Field(gt=0, le=1_000_000)]
-"""GB or GiB: a petabyte."""
+"""GB or GiB, up to a petabyte."""
 Instances = Annotated[int, Field(gt=0, le=10_000)]
 Number = Annotated[int, Field(ge=0, le=999_999_999)]
-"""A number in a name, or of a virtual machine."""
+"""A number in a name, or the id of a virtual machine."""

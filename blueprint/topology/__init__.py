@@ -1,8 +1,8 @@
-"""Fuel-CCP topologies: reads such a file and says which service may run on which node, and how often.
+"""Fuel-CCP topologies: reads a topology file and computes which nodes may run each service, and how many instances.
 
-`read_topology` reads a file with its includes, `place` lays it over real nodes as Fuel-CCP did, and both report every
-error. `python -m blueprint.topology` shows it. Left out is which of its nodes an instance runs on, and whether the
-nodes suffice: the plan decides both. docs/topology.md is the user's page and says where this differs from Fuel-CCP.
+`read_topology` reads a file with its includes. `place` applies it to real nodes as Fuel-CCP did. Both report every
+error; `python -m blueprint.topology` prints the result. The plan decides which of its nodes an instance runs on and
+whether the nodes suffice. docs/topology.md describes the differences from Fuel-CCP.
 """
 
 from __future__ import annotations

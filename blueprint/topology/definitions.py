@@ -1,7 +1,7 @@
-"""What CCP knew before it read a topology: its service definitions and default configuration keys.
+"""CCP's built-in data: its service definitions and default configuration keys.
 
-The data is ccp_services.yaml, distilled from Fuel-CCP's archived repositories; this module types it. It also holds
-the way from CCP's names to the rows of the reference architectures.
+The data is in ccp_services.yaml, extracted from Fuel-CCP's archived repositories; this module types it. It also maps
+CCP's names to the rows of the reference architectures.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from files import yaml_reader
 
 _DATA = Path(__file__).parent / "ccp_services.yaml"
 _FOLLOWS = {"placement-api": "nova-api"}
-"""Rows that CCP did not know at first, and the row whose nodes they take: placement came out of nova-api."""
+"""Maps rows that CCP lacked to the row whose nodes they use: placement was part of nova-api."""
 
 ByRow = Mapping[str, Mapping[str, ServicePlacement]]
-"""The service of a row to the topology's services that it stands for, by their names in the file."""
+"""Maps the service of a row to the topology's services that belong to the row, by their names in the file."""
 
 
 class Definition(BaseModel):
@@ -60,10 +60,10 @@ def catalogue() -> Catalogue:
 
 
 def architecture_service(name: str) -> str | None:
-    """The row of the reference architectures that a CCP service belongs to, None where they have no such row.
+    """Returns the row of the reference architectures that a CCP service belongs to, or None if there is no such row.
 
-    Takes the name of a definition (`galera`) or of an abstraction (`database`). A name of the operator's own
-    (`keystone-db`) says nothing by itself: ask with `ServicePlacement.definition`.
+    Takes the name of a definition (`galera`) or of an abstraction (`database`). For a name that the operator chose
+    (`keystone-db`), pass `ServicePlacement.definition` instead.
     """
     known = catalogue()
     behind = known.abstractions.get(name, (name,))[0]
@@ -72,7 +72,7 @@ def architecture_service(name: str) -> str | None:
 
 
 def by_row(placement: Placement) -> ByRow:
-    """Groups the placed services by row: CCP's rpc and notifications are both RabbitMQ."""
+    """Groups the placed services by row; for example, CCP's rpc and notifications both belong to RabbitMQ."""
     rows: dict[str, dict[str, ServicePlacement]] = defaultdict(dict)
     for name, placed in placement.services.items():
         if row := architecture_service(placed.definition):

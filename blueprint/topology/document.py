@@ -1,9 +1,8 @@
 """A CCP configuration file as one mapping: its YAML documents and its `!include` files merged, later over earlier.
 
-Source: 004, 2.1.4, whose files begin with `!include` and a list, then `---` and sections of their own. An include
-may name one file as well, and may stand as the value of a key. Paths are relative to the file that includes. Everything
-that is wrong becomes a finding and reading continues, so that one run reports all of it. sections.py interprets the
-sections.
+Source: 004, 2.1.4, whose files begin with `!include` and a list, then `---` and their own sections. An include may also
+name a single file, and may be the value of a key. Paths are relative to the including file. Every error becomes a
+finding and reading continues, so that one run reports all errors. sections.py interprets the sections.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from blueprint.topology.shapes import Finding
 from files import text_file, yaml_reader, yaml_traps
 
 Section = dict[object, object]
-"""A mapping as YAML gives it: keys are text by custom only."""
+"""A mapping as read from YAML; its keys are usually text, but YAML does not require it."""
 
 _INCLUDE = "!include"
 _STANDARD = yaml_reader.STANDARD
@@ -28,9 +27,9 @@ _PLAIN = {
     for name in ("null", "bool", "int", "float", "str", "seq", "map", "set", "omap", "pairs", "binary", "timestamp")
 } | {f"{_STANDARD}merge", f"{_STANDARD}value", _INCLUDE}
 LARGEST = 10_000
-"""Values of a topology with all that it includes. Fuel-CCP's own examples have at most 300."""
+"""Most values that a topology and its includes may have. Fuel-CCP's own examples have at most 300."""
 _DEEPEST = 8
-"""Files that include one another in a chain."""
+"""Most files in one chain of includes."""
 _PLACING = ("nodes", "roles", "replicas", "services")
 
 
@@ -45,17 +44,17 @@ def _include(_loader: object, node: yaml.Node) -> _Include:
 
 
 _LOADER: Any = type("TopologyLoader", (yaml_reader.LOADER,), {})
-"""Knows `!include` beside YAML's own tags, and nothing else: a topology is data."""
+"""Accepts only `!include` and YAML's standard tags, so that a topology cannot create Python objects."""
 _LOADER.add_constructor(_INCLUDE, _include)
 
 
 def as_section(value: object) -> Section | None:
-    """The value, if it is a mapping."""
+    """Returns the value if it is a mapping, else None."""
     return cast("Section", value) if isinstance(value, dict) else None
 
 
 def merged(base: Mapping[object, object], layer: Mapping[object, object]) -> Section:
-    """`layer` over `base`: mappings merge key by key, all else is replaced, an empty section takes nothing away."""
+    """Merges `layer` over `base`: mappings key by key; other values are replaced; an empty section changes nothing."""
     result = dict(base)
     for key, value in layer.items():
         below, above = as_section(result.get(key)), as_section(value)
@@ -67,9 +66,9 @@ def merged(base: Mapping[object, object], layer: Mapping[object, object]) -> Sec
 
 
 def read_document(path: Path) -> tuple[Section, list[Finding]]:
-    """The whole file with its includes, and what is wrong with it.
+    """Returns the file merged with its includes, and the findings.
 
-    Included files are in the directory of the file, or below it or the project's directory.
+    Included files must be below the project's directory, or below the file's own directory if that is elsewhere.
     """
     project = Path.cwd().resolve()
     top = path.resolve().parent
@@ -84,15 +83,15 @@ def read_document(path: Path) -> tuple[Section, list[Finding]]:
 @dataclass
 class _Reader:
     root: Path
-    """No file outside of it is read."""
+    """Included files must be below this directory."""
     findings: list[Finding] = field(default_factory=list[Finding])
     done: dict[Path, Section] = field(default_factory=dict[Path, Section])
     sizes: dict[Path, int] = field(default_factory=dict[Path, int])
     size: int = 0
-    """Values so far, every include written out."""
+    """Number of values so far; a file that is included twice counts twice."""
 
     def read(self, path: Path, including: tuple[Path, ...], at: str = "") -> Section:
-        """One file and what it includes. `including` is the way here, `at` where the file is named."""
+        """Reads a file and its includes. `including`: the chain of including files; `at`: where the file is named."""
         try:
             resolved = path.resolve()
         except (OSError, RuntimeError, ValueError):  # a loop of symbolic links, or a null character
@@ -151,7 +150,7 @@ class _Reader:
             self._error("not-yaml", str(path), f"is not valid YAML: {error}")
 
     def _with_includes(self, value: object, path: Path, including: tuple[Path, ...]) -> object:
-        """The value with the content of included files in the place of each `!include`."""
+        """Returns the value with each `!include` replaced by the content of the included files."""
         if isinstance(value, _Include):
             whole: Section = {}
             for name in value.files:
@@ -163,7 +162,7 @@ class _Reader:
         return {key: self._with_includes(child, path, including) for key, child in section.items()}
 
     def _is_sound(self, document: yaml_reader.Document, path: Path) -> bool:
-        """Whether a document may be turned into values: known tags only, no endless aliases. Notes what is not."""
+        """Whether a document is safe to construct: known tags only, bounded aliases. Adds a finding for each error."""
         walk = _Walk(path)
         size = document.size
         if size is None:
@@ -188,7 +187,7 @@ class _Reader:
 
 @dataclass
 class _Walk:
-    """One pass over a document's nodes, before any value is made of them."""
+    """One pass over a document's YAML nodes, before any value is constructed from them."""
 
     path: Path
     errors: list[tuple[str, str, str]] = field(default_factory=list[tuple[str, str, str]])
@@ -197,7 +196,7 @@ class _Walk:
     seen: set[int] = field(default_factory=set[int])
 
     def visit(self, node: yaml.Node, key: str, listed: bool = False) -> None:
-        """Checks the tags of a node and of all below it. `key` is where it was met first."""
+        """Checks the tags of a node and of all nodes below it. `key`: the path at which the node was first found."""
         if id(node) in self.seen:
             return
         self.seen.add(id(node))
@@ -213,7 +212,7 @@ class _Walk:
                 self.visit(child, f"{key}.{name.value}" if key else str(name.value))
 
     def add_twin(self, entry: yaml_reader.Entry) -> None:
-        """Notes a key that is written twice: an error where it decides placement, else a warning."""
+        """Reports a duplicate key: an error if the key affects placement, else a warning."""
         place = f"{self.path}, again at line {entry.line}"
         message = f"stands twice ({place}) and only the last one is read; write it once"
         if entry.path.partition(".")[0] in _PLACING:

@@ -1,8 +1,8 @@
-"""The regular expressions under `nodes` of a topology, within bounds: none takes longer than a moment to match.
+"""Compiles the regular expressions under `nodes` of a topology, and refuses those that could take too long to match.
 
-Fuel-CCP took any expression of Python's `re`, which tries every way to match: `(a+)+$` takes 2^60 steps for a name of
-60 letters. An expression is refused if the number of ways that it can try is not small. What is accepted means what it
-meant to Fuel-CCP, which another engine, such as RE2, would not guarantee.
+Fuel-CCP took any expression of Python's `re`, which backtracks: `(a+)+$` takes 2^60 steps for a name of 60 letters. An
+expression is refused if it can try too many ways to match. An accepted expression matches exactly as in Fuel-CCP, which
+another engine, such as RE2, would not guarantee.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import re
 import warnings
 
 MOST_WAYS = 300_000
-"""Ways that all expressions of a topology together may try for one name: about a second for 1,000 nodes."""
+"""Most ways to match one name that all expressions of a topology may try: about a second for 1,000 nodes."""
 _NAME = 64
-"""Characters of a name, and the end: a repetition can stop at each of them."""
+"""Positions in a name (63 characters and the end) at which a repetition can stop."""
 _LONGEST = 500
 _TOKEN = re.compile(
     r"(?P<backreference>\\[1-9]|\(\?P=)"
@@ -32,7 +32,7 @@ class PatternError(ValueError):
 
 
 def compiled(text: str) -> tuple[re.Pattern[str], int]:
-    """The expression, and how many ways it can try to match one name. Raises PatternError."""
+    """Returns the compiled expression and how many ways it can try to match one name. Raises PatternError."""
     if len(text) > _LONGEST:
         raise PatternError(f"has {len(text)} characters, more than {_LONGEST}")
     try:
@@ -45,7 +45,7 @@ def compiled(text: str) -> tuple[re.Pattern[str], int]:
 
 
 def _ways(text: str) -> int:
-    """Upper bound: a choice adds its branches, a sequence multiplies its parts, a repetition can stop anywhere."""
+    """Upper bound of ways to match: alternatives add, sequences multiply, a repetition has one way per position."""
     levels = [_Level()]
     for token in _TOKEN.finditer(text):
         level, kind = levels[-1], token.lastgroup
@@ -70,13 +70,13 @@ def _ways(text: str) -> int:
 
 
 class _Level:
-    """What is known of a group so far, its end open."""
+    """The ways to match an open group, counted so far."""
 
     def __init__(self) -> None:
         self._branches = 0
         self._ways = 1
         self.last = 1
-        """Ways of the part that a repetition would repeat."""
+        """Ways of the last part, which a following `*`, `+`, `?` or `{…}` applies to."""
 
     @property
     def total(self) -> int:

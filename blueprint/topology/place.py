@@ -1,10 +1,11 @@
-"""Where the services of a topology run on real nodes, as Fuel-CCP would have placed them.
+"""Places the services of a topology on real nodes, as Fuel-CCP did.
 
-Source: facts of Fuel-CCP, told in docs/topology.md: a key under `nodes` is a regular expression matched from the
-beginning of a node's name; every key that matches adds its roles; a service may run on each node that has a role which
-names it; `replicas` counts its instances, 1 where it says nothing; a DaemonSet has one per node. What CCP refused and
-what it should have refused is judged beside it here (patterns, roles, replicas) and in judge.py (services, quorums).
-Nothing raises: a placement comes with all that is wrong with it.
+Fuel-CCP's rules (docs/topology.md): a key under `nodes` is a regular expression, matched from the beginning of a node's
+name. Every key that matches adds its roles. A service may run on each node with a role that lists the service.
+`replicas` sets the number of instances, by default 1; a DaemonSet has one per node.
+
+This module also checks patterns, roles and replicas; validate.py checks services and quorums. Errors that CCP ignored
+are reported too. Nothing raises: a placement contains all findings.
 """
 
 from __future__ import annotations
@@ -18,14 +19,14 @@ from blueprint.topology.validate import judge
 from suggestion import did_you_mean
 
 MOST_FINDINGS = 500
-"""Of one topology: the first are enough to fix it, and each looks for a word that was meant."""
+"""Most findings per topology. The first are enough to start with, and the search for similar names is slow."""
 
 _Sources = dict[str, dict[str, list[tuple[str, str]]]]
-"""Service to node to every (key, role) that puts it there."""
+"""Maps service and node to every (key, role) that places the service on the node."""
 
 
 def place(topology: Topology, nodes: Sequence[str]) -> Placement:
-    """Every service that a used role names and that has a definition, with its nodes and count, and all findings."""
+    """Returns every defined service of a role in use, with its nodes and instance count, and all findings."""
     matches = _matches(topology, nodes)
     sources = _sources(topology, matches)
     services = {name: _placed(topology, name, sources[name]) for name in sorted(sources) if _is_defined(topology, name)}
@@ -41,7 +42,7 @@ def place(topology: Topology, nodes: Sequence[str]) -> Placement:
 
 
 def roles_by_node(topology: Topology, nodes: Sequence[str]) -> dict[str, set[str]]:
-    """The roles of each node, in the order given; a node that no key matches has none."""
+    """Maps each node to its roles, in the order given; a node that no key matches has none."""
     roles: dict[str, set[str]] = {node: set() for node in nodes}
     for key, matched in _matches(topology, nodes).items():
         for node in matched:
@@ -50,7 +51,7 @@ def roles_by_node(topology: Topology, nodes: Sequence[str]) -> dict[str, set[str
 
 
 def services_by_node(topology: Topology, nodes: Sequence[str]) -> dict[str, set[str]]:
-    """The services that each node may run, by name as the file has them, in the order of the nodes given."""
+    """Maps each node, in the order given, to the services that it may run, by their names in the file."""
     services: dict[str, set[str]] = {node: set() for node in nodes}
     for name, placed in place(topology, nodes).services.items():
         for node in placed.hosts:
@@ -59,7 +60,7 @@ def services_by_node(topology: Topology, nodes: Sequence[str]) -> dict[str, set[
 
 
 def _matches(topology: Topology, nodes: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """The nodes of each key under `nodes`, keys and nodes sorted as CCP sorted them."""
+    """Maps each key under `nodes` to the nodes it matches, keys and nodes sorted as CCP sorted them."""
     ordered = sorted(set(nodes))
     return {
         key: tuple(node for node in ordered if topology.nodes[key].pattern.match(node))
@@ -120,7 +121,7 @@ def _judge_roles(topology: Topology) -> Iterator[Finding]:
 
 
 def _judge_doubles(sources: _Sources) -> Iterator[Finding]:
-    """CCP counted such a node twice, and so took more replicas than there are nodes. Here each node counts once."""
+    """Reports nodes to which a service is assigned more than once. CCP counted such a node twice, Quorate once."""
     for service, hosts in sorted(sources.items()):
         ways: dict[tuple[tuple[str, str], ...], list[str]] = {}
         for node, found in sorted(hosts.items()):
@@ -160,7 +161,7 @@ def _judge_replicas(topology: Topology, services: dict[str, ServicePlacement], s
 
 
 def _listed(nodes: Sequence[str]) -> str:
-    """Names of nodes for a message: all of a few, the beginning of many."""
+    """Names of nodes for a message: at most the first six, then the number of the others."""
     few = 6
     more = f" and {len(nodes) - few} more" if len(nodes) > few else ""
     return ", ".join(nodes[:few]) + more

@@ -1,7 +1,7 @@
-"""The sections of a CCP configuration file that decide placement, checked and typed: nodes, roles, replicas, services.
+"""Reads and checks the sections of a CCP configuration file that affect placement: nodes, roles, replicas, services.
 
-Sections that place nothing (builder, registry, repositories, …) are allowed and ignored; configs are kept for
-placement. Source: 004, 1.4 Configuration key types. place.py checks the sections against real nodes.
+Other sections (builder, registry, repositories, …) are allowed and ignored, except configs, which the checks need.
+Source: 004, 1.4 Configuration key types. place.py checks the sections against real nodes.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _PLACING = ("nodes", "roles", "replicas", "services")
 
 
 def read_topology(path: Path) -> Topology:
-    """Reads a topology file with everything it includes.
+    """Reads a topology file with its includes.
 
-    Raises TopologyError with every finding of the reading, if one of them is an error; its `topology` holds what could
-    be read nevertheless.
+    Raises TopologyError with all findings if one of them is an error; the exception's `topology` holds what could be
+    read.
     """
     content, findings = read_document(path)
     reader = _Sections(content, findings)
@@ -47,20 +47,20 @@ def read_topology(path: Path) -> Topology:
 
 @dataclass
 class _Sections:
-    """One merged file on its way to a Topology. Each section method returns what is usable and notes what is not."""
+    """Converts a merged file to the parts of a Topology. Each method returns the valid part and reports the rest."""
 
     content: Section
     findings: list[Finding]
     broken: bool = field(init=False)
-    """Part of the file could not be read at all: what is missing then is not reported by itself."""
+    """Whether part of the file could not be read; missing sections are then not reported."""
     ways: int = 0
-    """Ways that the expressions under `nodes` can try so far."""
+    """Ways to match that the expressions under `nodes` can try, counted so far."""
 
     def __post_init__(self) -> None:
         self.broken = any(finding.severity == "error" for finding in self.findings)
 
     def checked(self) -> list[Finding]:
-        """All findings, with those that concern the file as a whole."""
+        """Returns all findings, including those about unknown sections."""
         self._check_names()
         return list(dict.fromkeys(self.findings))
 
@@ -121,7 +121,7 @@ class _Sections:
         return services
 
     def mapping(self, section: str) -> Section:
-        """A section that may be left out. CCP demanded a mapping; nothing at all under its key is taken as empty."""
+        """Returns an optional section; a missing or empty one is {}. Reports a value that is not a mapping."""
         value = self.content.get(section)
         found = as_section(value)
         if found is None and value is not None:
@@ -183,7 +183,7 @@ class _Sections:
             self._warn("unknown-key", f"{key}.{extra}", f"is not read{did_you_mean(extra, known)}; {advice}")
 
     def _check_overrides(self, configs: Section, known: Mapping[object, object], key: str) -> None:
-        """A node's configs override and add nothing: CCP refused new keys, though only up to the first mapping."""
+        """Reports new keys in a node's configs, which may only override. CCP checked this only at the first level."""
         for name, value in configs.items():
             below, above = as_section(known.get(name)), as_section(value)
             if name not in known:
@@ -195,7 +195,7 @@ class _Sections:
                 self._check_overrides(above, below, f"{key}.{name}")
 
     def _check_names(self) -> None:
-        """Unknown sections do nothing, which is an error where one was nearly meant to place services."""
+        """Reports unknown sections: an error if the name resembles one that affects placement, else a warning."""
         for name in self.content:
             text = str(name)
             if text in catalogue().sections:

@@ -1,6 +1,6 @@
-"""The shapes that reading a Fuel-CCP topology gives: findings, the topology as written, and where its services run.
+"""Data types of Fuel-CCP topologies: findings, the topology as written, and the placement of its services.
 
-Plain frozen data, no judgement. document.py and sections.py fill a Topology, place.py turns it into a Placement.
+Frozen data without checks. document.py and sections.py fill a Topology, place.py converts it to a Placement.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from typing import Literal
 from blueprint.problems import InvalidStackError, Problem
 
 Kind = Literal["Deployment", "StatefulSet", "DaemonSet"]
-"""How CCP's definition declares a service. CCP deployed a DaemonSet as one instance per matching node."""
+"""The kind of workload in CCP's service definition. CCP ran a DaemonSet as one instance per matching node."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that a run noticed. An error means that the topology is refused, a warning that it is read."""
+    """An error or warning about a topology. A topology with an error is refused."""
 
     rule: str
     """Stable name of what was found, such as `no-quorum`; docs/topology.md lists them all."""
     severity: Literal["error", "warning"]
     key: str
-    """Where it stands, such as `roles.controller` or `replicas.etcd`; the file where it is about the whole file."""
+    """The key concerned, such as `roles.controller` or `replicas.etcd`, or the path of the file."""
     message: str
-    """What is wrong there and what to write instead. With the key before it, as `str` gives it, it stands alone."""
+    """What is wrong and what to write instead. `str(finding)` puts the key in front."""
 
     def __str__(self) -> str:
         return f"{self.key}: {self.message}"
@@ -35,31 +35,31 @@ class Finding:
 
 @dataclass(frozen=True)
 class NodeKey:
-    """One entry under `nodes`: what the nodes that its pattern matches get (source 004, 1.4.6 nodes)."""
+    """One entry under `nodes`: a pattern, with roles and configs for the nodes it matches (source 004, 1.4.6 nodes)."""
 
     pattern: re.Pattern[str]
-    """Matched from the beginning of a node's name, and not to its end: CCP's `node1` takes node10 too."""
+    """Matched at the beginning of a node's name only, as in CCP: `node1` matches node10 too."""
     roles: tuple[str, ...]
     configs: Mapping[object, object]
 
 
 @dataclass(frozen=True)
 class NamedService:
-    """One entry under `services`: a service under a name of the operator's own (source 004, 1.4.6 services)."""
+    """One entry under `services`: a service under a name that the operator chose (source 004, 1.4.6 services)."""
 
     definition: str
     mapping: Mapping[str, str]
-    """For this service, which service stands behind an abstraction: `database` to `keystone-db`."""
+    """Maps an abstraction to the service that provides it for this service, such as `database` to `keystone-db`."""
     configs: Mapping[object, object]
 
 
 @dataclass(frozen=True)
 class Topology:
-    """A topology as its files have it, included files merged. Says nothing of real nodes yet."""
+    """A topology as written, with included files merged, before it is applied to real nodes."""
 
     path: Path
     namespace: str = "ccp"
-    """`kubernetes.namespace`: two environments on one cluster differ in it (source 004, 2.1)."""
+    """`kubernetes.namespace`; each environment on a cluster needs its own (source 004, 2.1)."""
     nodes: Mapping[str, NodeKey] = field(default_factory=dict[str, NodeKey])
     roles: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     replicas: Mapping[str, int] = field(default_factory=dict[str, int])
@@ -79,7 +79,7 @@ class ServicePlacement:
     """Where one service may run, and how many instances of it."""
 
     hosts: tuple[str, ...]
-    """Nodes that it may run on, each once, sorted as text as CCP sorted them (node10 before node2)."""
+    """Nodes that the service may run on, sorted as text like in CCP (node10 before node2)."""
     replicas: int
     kind: Kind
     definition: str
@@ -87,10 +87,10 @@ class ServicePlacement:
 
 @dataclass(frozen=True)
 class Placement:
-    """What a topology makes of a set of nodes, as far as it could be computed, and everything that was noticed."""
+    """The services of a topology on a set of nodes, as far as they could be placed, and all findings."""
 
     services: Mapping[str, ServicePlacement]
-    """By name as the file has it, sorted."""
+    """Services by their names in the file, sorted."""
     findings: tuple[Finding, ...]
 
     @property
@@ -99,7 +99,7 @@ class Placement:
 
 
 class TopologyError(InvalidStackError):
-    """A file that cannot stand as written. `topology` holds what could be read of it, so that more can be said."""
+    """Raised for an invalid topology file. `topology` holds the readable part, so that further checks can use it."""
 
     def __init__(self, findings: Sequence[Finding], topology: Topology) -> None:
         self.findings = list(findings)

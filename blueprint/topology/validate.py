@@ -1,7 +1,7 @@
-"""What a placement must not be, though CCP let much of it pass: lost quorums, dangling dependencies, retired services.
+"""Checks a placement for lost quorums, missing dependencies and retired services; CCP accepted most of these.
 
-Each rule is a small generator of findings over a topology and its placement. docs/topology.md lists all of them with
-their severity and source; the line between error and warning is drawn there.
+Each rule is a generator of findings over a topology and its placement. docs/topology.md lists the rules with their
+severity and source, and defines which findings are errors.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from suggestion import did_you_mean
 
 _Services = Mapping[str, ServicePlacement]
 _CLUSTER_SIZE = 3
-"""`percona.cluster_size` where nothing sets it (source 004, 2.2.6 Galera, Cluster size)."""
+"""Default of `percona.cluster_size` (source 004, 2.2.6 Galera, Cluster size)."""
 
 
 def judge(topology: Topology, matches: Mapping[str, Sequence[str]], services: _Services) -> Iterator[Finding]:
-    """Everything wrong with the services of one topology. `matches` gives the nodes of each key under `nodes`."""
+    """Yields the findings about the services of one topology. `matches`: the nodes of each key under `nodes`."""
     known = catalogue()
     yield from _judge_definitions(topology, known)
     yield from _judge_retired(topology, known)
@@ -33,10 +33,10 @@ def judge(topology: Topology, matches: Mapping[str, Sequence[str]], services: _S
 
 
 def judge_together(environments: Sequence[tuple[Topology, Placement]]) -> list[Finding]:
-    """What is wrong between environments on one cluster (source 004, 2.1 Deploying Multiple Parallel Environments).
+    """Returns conflicts between environments on one cluster (source 004, 2.1 Deploying Multiple Parallel Environments).
 
-    Services in a namespace of their own may share a node; those on the node's own network cannot: both would want the
-    same ports, bridges and sockets.
+    Services of different namespaces may share a node, except on the host network, where both would use the same ports,
+    bridges and sockets.
     """
     findings: list[Finding] = []
     namespaces: dict[str, Topology] = {}
@@ -64,7 +64,7 @@ def judge_together(environments: Sequence[tuple[Topology, Placement]]) -> list[F
 
 
 def _judge_definitions(topology: Topology, known: Catalogue) -> Iterator[Finding]:
-    """CCP dropped a service that has no definition and said nothing."""
+    """Reports services without a definition, which CCP ignored silently."""
     for role, names in topology.roles.items():
         for name in dict.fromkeys(names):
             if name in known.services or name in topology.services:
@@ -85,7 +85,7 @@ def _judge_definitions(topology: Topology, known: Catalogue) -> Iterator[Finding
 
 
 def _judge_retired(topology: Topology, known: Catalogue) -> Iterator[Finding]:
-    """Retired since: refused where nothing took the place, else read with a word on what did."""
+    """Reports retired services: an error if the operator must remove them, a warning if another service takes over."""
     named = [(f"roles.{role}", name) for role, names in topology.roles.items() for name in dict.fromkeys(names)]
     named = [(key, name) for key, name in named if name not in topology.services]
     named += [(f"services.{name}.service_def", service.definition) for name, service in topology.services.items()]
@@ -109,7 +109,7 @@ def _judge_mappings(topology: Topology, known: Catalogue) -> Iterator[Finding]:
 
 
 def _judge_dependencies(topology: Topology, services: _Services, known: Catalogue) -> Iterator[Finding]:
-    """CCP refused a dependency that nothing defines; one that is placed nowhere might have been deployed before."""
+    """Reports missing dependencies: undefined ones are errors, as in CCP; unplaced ones may exist already: warnings."""
     running = {placed.definition for placed in services.values()}
     dependents: dict[str, list[str]] = {}
     for name, placed in services.items():
@@ -147,7 +147,7 @@ def _judge_local_dependencies(topology: Topology, services: _Services, known: Ca
 
 
 def _judge_quorum(name: str, placed: ServicePlacement, known: Catalogue) -> Iterator[Finding]:
-    """Members that vote: two lose their majority with either one, and so does any number of them on one node."""
+    """Reports quorums with one member, without tolerance of a failure, with an even count, or all on one node."""
     quorum = known.services[placed.definition].quorum
     if not quorum:
         return
@@ -171,10 +171,10 @@ def _judge_quorum(name: str, placed: ServicePlacement, known: Catalogue) -> Iter
 def _judge_cluster_size(
     topology: Topology, matches: Mapping[str, Sequence[str]], name: str, placed: ServicePlacement
 ) -> Iterator[Finding]:
-    """Galera's members wait for `percona.cluster_size` of them to form the cluster: the count must be the same.
+    """Reports a Galera whose `percona.cluster_size` differs from its count: its members wait for that many to start.
 
-    Layers, later wins: the file's configs, the service's own, each matching node key's in lexicographic order. Where
-    neither the size nor the count is written, CCP's defaults contradict each other (3 and 1): a warning.
+    The size is taken from the file's configs, overridden by the service's configs, then by those of each matching node
+    key in lexicographic order. If neither size nor count is set, CCP's defaults (3 and 1) differ, which is a warning.
     """
     named = topology.services.get(name)
     written = _size_in(named.configs if named else {}) or _size_in(topology.configs)

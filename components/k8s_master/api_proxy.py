@@ -1,4 +1,4 @@
-"""The way from a worker to the API servers: nginx in a static pod on every machine but the masters (004, 5.5.5)."""
+"""The proxy to the API servers: nginx in a static pod on every machine except the masters (004, 5.5.5)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from components.kubelet import API_PORT, KUBERNETES
 from components.machine import File, Parts
 
 TIMEOUT = "10m"
-"""004, 5.5.8: with nginx's default, watches were cut so often that API servers spent ten times the CPU."""
+"""004, 5.5.8: nginx's default interrupted watches so often that API servers used ten times the CPU."""
 
 DIRECTORY = f"{KUBERNETES}/api-proxy"
 
@@ -42,7 +42,7 @@ stream {{
 
 
 def parts(masters: Sequence[Node], digests: Mapping[str, str]) -> Parts:
-    """The proxy's configuration and its static pod. `digests`: those that the stack pins, by image name."""
+    """Returns the proxy's configuration and its static pod. `digests`: the digests that the stack pins, by image."""
     servers = "\n".join(f"    server {master.address}:{API_PORT} max_fails=2 fail_timeout=3s;" for master in masters)
     configuration = CONFIGURATION.format(servers=servers, port=API_PORT, timeout=TIMEOUT)
     digest = hashlib.sha256(configuration.encode()).hexdigest()[:16]
@@ -59,7 +59,7 @@ def _image(digests: Mapping[str, str]) -> str:
 
 
 def _pod(digest: str, image: str) -> dict[str, object]:
-    """The annotation restarts nginx when the masters change: kubelet sees no change but the manifest's."""
+    """Returns the static pod. Its annotation changes with the masters, since kubelet restarts only for the manifest."""
     return {
         "apiVersion": "v1",
         "kind": "Pod",

@@ -1,7 +1,7 @@
-"""Calico's BGP as files of the masters, to be applied from any of them once Calico's own resources exist.
+"""Calico's BGP resources, as files on every master. Apply them from one master after Calico is installed.
 
 Up to 500 nodes every node peers with every other. At 1000 the full mesh took 'significant time during node startup'
-and source 004 asks for route reflectors (004, 5.5.8): the masters, which are three, apart, and there before any worker.
+and source 004 asks for route reflectors (004, 5.5.8): the masters, on different servers and started before the workers.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ DIRECTORY = f"{KUBERNETES}/calico"
 DATASTORE = "kubernetes"
 API = "projectcalico.org/v3"
 AS_NUMBER = 64512
-"""The first private one; Calico's own default."""
+"""The first private AS number, Calico's default."""
 CLUSTER_ID = "244.0.0.1"
 
 
 def route_reflectors(plan: Plan) -> tuple[Node, ...]:
-    """The nodes that hand routes on; none where all nodes peer with each other."""
+    """Returns the route reflectors; none if all nodes peer with each other."""
     return plan.masters if large(plan) else ()
 
 
 def parts(plan: Plan) -> Parts:
-    """Calico's resources. No step applies them yet: Calico itself is not installed by this program."""
+    """Returns Calico's resources. No step applies them yet, because this program does not install Calico."""
     reflectors = route_reflectors(plan)
     found = [File(f"{DIRECTORY}/bgp-configuration.yaml", template(_bgp_configuration(mesh=not reflectors)))]
     if reflectors:

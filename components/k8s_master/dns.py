@@ -1,7 +1,7 @@
-"""CoreDNS on the masters: at the size of 1000 nodes, since kubeadm's own is for a small cluster, and spread out.
+"""CoreDNS on the masters: spread over the masters, and with more replicas and resources from 1000 nodes.
 
-The file is applied over what kubeadm creates: it names what it changes and nothing else. Below that size kubeadm's two
-replicas stay.
+kubeadm's Deployment suits a small cluster. From 1000 nodes, a file with only the changed fields is applied over it.
+Smaller clusters keep kubeadm's two replicas.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _SIZE = Step(
 
 
 def parts(plan: Plan, master: Node) -> Parts:
-    """CoreDNS' size on the first master of a large cluster, and its spreading on the last of several masters."""
+    """Returns the resizing step for the first master of a large cluster, and the spreading step for the last master."""
     first, last = plan.masters[0], plan.masters[-1]
     if master == first:
         return Parts((File(FILE, template(_deployment())),), (_SIZE,)) if large(plan) else Parts()

@@ -1,7 +1,7 @@
-"""etcd on the masters, as a systemd unit each (004, 5.5.7): its user, its settings, its unit and its backups.
+"""etcd on the masters, each member a systemd unit (004, 5.5.7): its user, settings, unit and backups.
 
-Three members on three masters keep the quorum (004, 5.5.4). Source 004's etcd proxies on every node are gone from etcd;
-the API servers know all members instead.
+Three members on three masters keep the quorum (004, 5.5.4). etcd has dropped the proxy mode that source 004 uses on
+every node; instead, the API servers are configured with all members.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ CLIENT_PORT, PEER_PORT = 2379, 2380
 TOKEN = "quorate"  # noqa: S105 - names the cluster, guards nothing
 PKI = "/etc/etcd/pki"
 CERTIFICATES = tuple(f"{PKI}/{name}" for name in ("ca.crt", "server.crt", "server.key", "peer.crt", "peer.key"))
-"""Nothing renders them yet. The keys belong to the user etcd."""
+"""Files that the operator places; Quorate does not render them yet. The keys belong to the user etcd."""
 NAME = "etcd"
 UNITS = "/etc/systemd/system"
 
@@ -48,10 +48,10 @@ WantedBy=multi-user.target
 
 BACKUP = "/var/lib/etcd-backup"
 TRIES = 20
-"""Seconds for a started majority to elect a leader. Ours: etcd's election timeout is 1 s."""
+"""Seconds to wait for a majority to elect a leader. Project figure: etcd's election timeout is 1 s."""
 AWAIT_QUORUM = "await-etcd-quorum"
 KEPT = 7
-"""Days that a backup is kept. Ours: long enough to notice, short of the disk of a master."""
+"""Days that a backup is kept. Project figure: long enough to notice a loss, short enough for a master's disk."""
 
 BACKUP_UNIT = f"""\
 [Unit]
@@ -82,11 +82,11 @@ Persistent=true
 [Install]
 WantedBy=timers.target
 """
-"""004, 5.5.10: a backup before an update. Members take turns by chance, so that not all write at once."""
+"""004, 5.5.10: a backup before an update. A random delay keeps members from writing at the same time."""
 
 
 def endpoints(masters: Sequence[Node]) -> list[str]:
-    """Where clients reach the members."""
+    """Returns the members' client URLs."""
     return [f"https://{master.address}:{CLIENT_PORT}" for master in masters]
 
 
@@ -136,7 +136,7 @@ def parts(master: Node, masters: Sequence[Node]) -> Parts:
 
 
 def quorum(master: Node, masters: Sequence[Node]) -> Quorum:
-    """The quorum of the members, as the one on `master` asks about it. A single member has no others to ask."""
+    """Returns the quorum with the checks that `master` runs: health of the other members, and of its own member."""
     others = [each for each in masters if each.name != master.name]
     needed = len(masters) // 2 + 1
     asked = "\n".join(f"ask https://{each.address}:{CLIENT_PORT}" for each in others)

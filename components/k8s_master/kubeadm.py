@@ -1,8 +1,8 @@
-"""kubeadm's configuration of each master: it initialises the first, and joins the others.
+"""kubeadm's configuration of each master: the first initialises the cluster, the others join it.
 
-Numbers are of 004: three masters (5.5.3), leader election for scheduler and controller manager (5.5.4), requests in
-flight at 1000 nodes (5.5.8). Taints are not in the cluster-wide KubeletConfiguration, since every worker would take it
-over: each machine has its own in the patch of kubelet.py.
+Source of the figures is 004: three masters (5.5.3), leader election for scheduler and controller manager (5.5.4),
+requests in flight at 1000 nodes (5.5.8). Taints are not in the cluster-wide KubeletConfiguration, which every worker
+uses: each machine has its own taints in the patch of kubelet.py.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from components.kubelet import API_PORT, CONFIGURATION, DISCOVERY, KUBEADM, PATC
 from components.machine import File, Parts, Step
 
 ENDPOINT = f"127.0.0.1:{API_PORT}"
-"""The API server itself on a master, the local proxy on a worker: one address everywhere (004, 5.5.5)."""
+"""The same address on every machine: the API server on a master, the local proxy on a worker (004, 5.5.5)."""
 
 MAX_REQUESTS_INFLIGHT = 2000
 """004, 5.5.8: the default of 400 answers 429 long before the top load of 1000 nodes."""
@@ -30,12 +30,12 @@ ETCD_CLIENT = tuple(f"{PKI}/apiserver-etcd-client.{end}" for end in ("crt", "key
 SHARED = tuple(
     f"{PKI}/{name}" for name in ("ca.crt", "ca.key", "sa.pub", "sa.key", "front-proxy-ca.crt", "front-proxy-ca.key")
 )
-"""What all masters share. kubeadm creates them on the first one; nothing brings them to the others yet."""
+"""Files that all masters share. kubeadm creates them on the first master; the operator copies them to the others."""
 AWAIT_CERTIFICATES = "await-kubernetes-certificates"
 
 
 def parts(plan: Plan, master: Node) -> Parts:
-    """A master's kubeadm.yaml, and the steps that initialise the cluster or join it."""
+    """Returns a master's kubeadm.yaml, and the steps that initialise or join the cluster."""
     if master == plan.masters[0]:
         documents = [_init_configuration(master), cluster_configuration(plan), _kubelet_configuration()]
         if plan.settings.profile == "lab":
@@ -64,7 +64,7 @@ _LAB_PROXY = {
     "mode": "nftables",
     "conntrack": {"maxPerCore": 0, "min": 0},
 }
-"""Leaves the host's connection tracking alone: a lab's machines may be containers, which cannot set it."""
+"""Keeps the host's conntrack settings: a lab's machines may be containers, which cannot change them."""
 
 
 def _certificates(paths: Sequence[str]) -> Step:
@@ -72,7 +72,7 @@ def _certificates(paths: Sequence[str]) -> Step:
 
 
 def cluster_configuration(plan: Plan) -> dict[str, Any]:
-    """What all API servers, schedulers and controller managers share."""
+    """Returns the configuration that all API servers, schedulers and controller managers share."""
     masters = plan.masters
     arguments: dict[str, str] = {}
     if large(plan):

@@ -1,7 +1,7 @@
 """The master tier as components: its masters, the members of etcd, Calico's route reflectors.
 
-Etcd and Calico create no resources: their files belong to the masters' machines. They are components for their facts,
-which rules about quorums evaluate.
+Etcd and Calico create no resources: their files belong to the masters' machines. They are components only to register
+facts, which policy rules evaluate.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from components.machine import Machine, MachineArgs, Parts, Turns
 
 @dataclass(frozen=True)
 class MasterTierArgs:
-    """The plan, and the masters that are servers: virtual ones belong to their hosts."""
+    """The plan, and the masters on physical servers; virtual masters are children of their hosts."""
 
     plan: Plan
     machines: Sequence[MachineArgs]
@@ -38,7 +38,7 @@ class Etcd(Component[Sequence[Node]]):
         return plain(members=[{"node": node.name, "server": node.server, "address": node.address} for node in args])
 
     def build(self, name: str, args: Sequence[Node]) -> None:
-        """Nothing: the members' files are their machines'."""
+        """Builds nothing: the members' files belong to their machines."""
 
 
 class Calico(Component[Plan]):
@@ -52,7 +52,7 @@ class Calico(Component[Plan]):
         return plain(route_reflectors=reflectors, datastore=calico.DATASTORE)
 
     def build(self, name: str, args: Plan) -> None:
-        """Nothing: its files are the masters'."""
+        """Builds nothing: Calico's files belong to the masters."""
 
 
 class MasterTier(Component[MasterTierArgs]):
@@ -77,11 +77,11 @@ class MasterTier(Component[MasterTierArgs]):
 
 
 def master_parts(plan: Plan, master: Node) -> Parts:
-    """What a master is given beside what every machine is given."""
+    """Returns the files and steps of a master, in addition to those of every machine."""
     members = etcd.parts(master, plan.masters)
     return members + kubeadm.parts(plan, master) + calico.parts(plan) + dns.parts(plan, master)
 
 
 def proxy_parts(plan: Plan) -> Parts:
-    """What every other machine reaches the masters with."""
+    """Returns the API server proxy of machines other than masters."""
     return api_proxy.parts(plan.masters, plan.settings.images.digests)

@@ -1,4 +1,4 @@
-"""Versions of what the master tier runs, and where the size of the cluster changes its settings."""
+"""Versions of the master tier's software, and the cluster size from which its settings change."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ KUBERNETES = "v1.36.3"
 NGINX_IMAGE = "docker.io/library/nginx:1.28-alpine"
 
 LARGE = 1000
-"""Nodes from which 5.5.8 of source 004, 'Scaling to 1000 Nodes', applies: the size it was measured at."""
+"""Nodes from which source 004, 5.5.8 'Scaling to 1000 Nodes' applies: the size of its measurements."""
 
 
 def large(plan: Plan) -> bool:
-    """Whether the cluster is built for the size that 5.5.8 is about."""
+    """Whether the cluster's architecture is for LARGE computes or more."""
     return plan.architecture.computes >= LARGE

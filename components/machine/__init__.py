@@ -1,4 +1,4 @@
-"""Machines, the same for every target: what they are, the files that they have and the steps that are run on them."""
+"""Machines, their files and the steps to run on them; the same for every target."""
 
 from components.machine.parts import File, Parts, Quorum, Step, Unit, filled
 from components.machine.resources import Machine, MachineArgs, MachinePool, MachinePoolArgs, variables

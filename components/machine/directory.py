@@ -1,12 +1,12 @@
-"""A machine's parts as a directory: what every target hands over, and what `apply` works from.
+"""A machine's parts as a directory, which every target delivers and `apply` reads.
 
-apply              POSIX sh; brings the machine to what stands here
-manifest           what there is, a line each: `file MODE OWNER plain|secret UNIT PATH`, `unit NAME QUORUM`,
-                   `step NAME QUORUM`; `-` where there is none
-root/<path>        files at their paths of the machine; the secret ones are elsewhere (components/target)
+apply              POSIX sh script that configures the machine from this directory
+manifest           the contents, one per line: `file MODE OWNER plain|secret UNIT PATH`, `unit NAME QUORUM`,
+                   `step NAME QUORUM`; `-` for no unit or no quorum
+root/<path>        files at their paths on the machine; secret files are elsewhere (components/target)
 steps/NN-<name>    `check` and `apply` of a step
-quorums/<name>     `may-stop` and `is-back` of a quorum that the machine has a member of
-definition/<name>  what the machine itself is made from, if it is virtual
+quorums/<name>     `may-stop` and `is-back` of a quorum that has a member on the machine
+definition/<name>  files that define a virtual machine
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _CASE = """\
 
 
 def entries(parts: Parts, definition: Mapping[str, str]) -> dict[str, str]:
-    """Templates of the tree's files by path; `definition` is texts."""
+    """Returns the templates of the directory's files by path. `definition`: plain texts by name."""
     steps = {f"{number:02}-{step.name}": step for number, step in enumerate(parts.ordered_steps(), start=1)}
     return {
         "apply": literal(_apply()),

@@ -1,7 +1,7 @@
-"""What a machine is given: files at paths of the machine, and steps that are run on it in order.
+"""Files of a machine, and steps that run on the machine in order.
 
-Plain data, the same for every target. `components/machine/directory.py` lays it out as a directory, `apply.sh` brings a
-machine to it.
+Plain data, the same for every target. `components/machine/directory.py` writes it as a directory, from which `apply.sh`
+configures the machine.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pulumi
 from components import templates
 
 _PATH = re.compile(r"(/[A-Za-z0-9@_-][A-Za-z0-9@._-]*)+")
-"""Absolute, with nothing in it that a shell or the manifest would have to quote."""
+"""An absolute path without characters that need quoting in a shell or in the manifest."""
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _OWNER = re.compile(r"[a-z_][a-z0-9_-]*:[a-z_][a-z0-9_-]*")
 
@@ -24,10 +24,10 @@ ROOT = "root:root"
 
 @dataclass(frozen=True)
 class Quorum:
-    """Members that decide by majority, and how a machine that carries a member asks about it.
+    """A quorum that has a member on the machine, with the commands that check it.
 
-    Both commands are POSIX shell. `may_stop` succeeds if the others keep a majority without this machine's member, and
-    otherwise prints why not. `is_back` succeeds once the member is healthy again.
+    Both commands are POSIX shell. `may_stop` succeeds if the other members keep a majority, else it prints why not.
+    `is_back` succeeds if this machine's member is healthy.
     """
 
     name: str
@@ -37,7 +37,7 @@ class Quorum:
 
 @dataclass(frozen=True)
 class Unit:
-    """A systemd unit that a file restarts, and the quorum whose member it is."""
+    """A systemd unit that restarts if a file changes, and the quorum that it is a member of."""
 
     name: str
     disrupts: Quorum | None = None
@@ -45,19 +45,19 @@ class Unit:
 
 @dataclass(frozen=True)
 class File:
-    """A file of a machine. `content` is a template (templates.py); of a secret file it is the text, as an Output.
+    """A file of a machine. `content` is a template (templates.py), or the text of a secret file, as an Output.
 
-    Raises ValueError for a path that is not absolute and plain, and for a secret that others may read.
+    Raises ValueError for a path that is not absolute and plain, and for a secret file that others may read.
     """
 
     path: str
     content: str | pulumi.Output[str]
     owner: str = ROOT
-    """User and group as `user:group`. Files come before steps: both must exist on the machine by then."""
+    """User and group as `user:group`. Both must exist on the machine already, since files are written before steps."""
     mode: int = 0o644
     secret: bool = False
     restarts: Unit | None = None
-    """Restarted after the file changed, if it runs; starting it is a step's part."""
+    """The unit to restart when the file changes, if it is running; a step starts it."""
 
     def __post_init__(self) -> None:
         if not _PATH.fullmatch(self.path) or "/.." in self.path:
@@ -72,21 +72,21 @@ class File:
 
 @dataclass(frozen=True)
 class Step:
-    """Something done on a machine, in POSIX shell; `$ROOT` precedes every absolute path of the machine.
+    """A command on a machine, in POSIX shell; `$ROOT` precedes every absolute path of the machine.
 
-    `check` succeeds when nothing is left to do, and changes nothing. `apply` does it; run twice, it does no harm.
+    `check` succeeds if nothing is left to do, and changes nothing. `apply` does the work and is idempotent.
     Raises ValueError for a name that is not lower-case words joined by hyphens.
     """
 
     name: str
     does: str
-    """One line for the reader of the script."""
+    """A description in one line, written as a comment of the script."""
     check: str
     apply: str
     after: tuple[str, ...] = ()
-    """Names of steps of the same machine."""
+    """Names of the machine's steps that must run before this one."""
     disrupts: Quorum | None = None
-    """The quorum whose member on this machine `apply` stops."""
+    """The quorum whose local member `apply` stops."""
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
@@ -95,7 +95,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Parts:
-    """Files and steps of a machine, of all components that contribute to it."""
+    """Files and steps of a machine, from one or more modules."""
 
     files: tuple[File, ...] = ()
     steps: tuple[Step, ...] = ()
@@ -105,7 +105,7 @@ class Parts:
 
     @property
     def plain_files(self) -> Mapping[str, str]:
-        """Templates of the files without a secret, by path."""
+        """Templates of the files that are not secret, by path."""
         return {file.path: file.content for file in self.files if isinstance(file.content, str) and not file.secret}
 
     @property
@@ -115,19 +115,19 @@ class Parts:
 
     @property
     def units(self) -> tuple[Unit, ...]:
-        """Units that files restart, each once."""
+        """Units to restart when files change, each once."""
         return tuple({file.restarts.name: file.restarts for file in self.files if file.restarts}.values())
 
     @property
     def quorums(self) -> Mapping[str, Quorum]:
-        """Quorums whose members steps and restarts stop, by name."""
+        """Quorums whose local member is stopped by a step or a restart, by name."""
         found = [each.disrupts for each in (*self.steps, *self.units) if each.disrupts]
         return {quorum.name: quorum for quorum in found}
 
     def ordered_steps(self) -> tuple[Step, ...]:
-        """Steps in the order in which they are run: each after those that it names, otherwise as they were given.
+        """Returns the steps in the order in which they run: each after those in its `after`, otherwise as given.
 
-        Raises ValueError for a name that is given twice or that is not there, and for a circle.
+        Raises ValueError for a duplicate or unknown name, and for a cycle.
         """
         names = [step.name for step in self.steps]
         if doubled := sorted({name for name in names if names.count(name) > 1}):
@@ -147,5 +147,5 @@ def _first_ready(steps: Sequence[Step], done: Iterable[str]) -> Step | None:
 
 
 def filled(parts: Parts, variables: Mapping[str, str]) -> dict[str, str]:
-    """Texts of the files of one machine, without secrets. Raises KeyError for a place that nothing fills."""
+    """Returns the texts of one machine's files, without secrets. Raises KeyError for a placeholder without a value."""
     return templates.fill(parts.plain_files, variables)

@@ -1,6 +1,6 @@
-"""A machine, and a pool of identical workers, as components: the facts that rules, proofs and readers know them by.
+"""Components for a machine and for a pool of identical workers, with the facts that rules and proofs use.
 
-The facts are the same for every target. Secret files are named among them, and have no content there. A thousand
+The facts are the same for every target. They contain the names of secret files, but not their content. A thousand
 computes are one component with one set of templates and a table of nodes.
 """
 
@@ -27,12 +27,12 @@ class MachineArgs:
     parts: Parts
     target: Target
     definition: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Files that a virtual machine's host makes it from, by name; none for a physical server."""
+    """Files that define a virtual machine, by name; none for a physical server."""
 
 
 @dataclass(frozen=True)
 class MachinePoolArgs:
-    """Workers that differ in nothing but name, address, server and rack; their files are templates of these four."""
+    """Workers that differ only in name, address, server and rack; these four fill the templates of their files."""
 
     nodes: Sequence[Node]
     parts: Parts
@@ -88,12 +88,12 @@ class MachinePool(Component[MachinePoolArgs]):
 
 
 def variables(node: Node) -> dict[str, str]:
-    """What templates may use of a node, and what sets it apart within its pool."""
+    """Returns the node's values for templates: those that differ between nodes of a pool."""
     return {"node": node.name, "server": node.server, "rack": node.rack or "", "address": node.address}
 
 
 def _common(node: Node, parts: Parts) -> dict[str, Any]:
-    """Facts that all machines of a pool share."""
+    """Returns the facts that all machines of a pool share."""
     return {
         "pool": node.pool,
         "roles": node.roles,
@@ -112,7 +112,7 @@ def _common(node: Node, parts: Parts) -> dict[str, Any]:
 
 
 def _attributes(parts: Parts) -> dict[str, dict[str, object]]:
-    """Owner, mode, secrecy and restarted unit of each file, as far as they are not root's, 0644, none and none."""
+    """Returns owner, mode, secrecy and restarted unit of each file, as far as they differ from the defaults."""
     found: dict[str, dict[str, object]] = {}
     for file in parts.files:
         said: dict[str, object] = {

@@ -1,7 +1,7 @@
-"""The order of machines that carry members of one quorum: each comes after the one before.
+"""Orders machines with members of the same quorum, so that they are changed one after the other.
 
-A machine's steps and restarts say which quorums they disrupt. Whatever a target does to such machines, it does to one
-after the other.
+A machine's steps and restarts declare which quorums they disrupt. Dependencies between the machines' resources make a
+target change one machine at a time.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from components.machine.parts import Parts
 
 
 class Turns:
-    """The last machine of each quorum so far, in the order in which the components are created."""
+    """Remembers the last machine created for each quorum."""
 
     def __init__(self) -> None:
         self._last: dict[str, pulumi.Resource] = {}
 
     def before(self, parts: Parts) -> Sequence[pulumi.Resource]:
-        """Machines that a machine with these parts depends on."""
+        """Returns the machines that a machine with these parts depends on."""
         found = [self._last[name] for name in parts.quorums if name in self._last]
         return list(dict.fromkeys(found))
 

@@ -1,1 +1,1 @@
-"""OpenStack's services as Kubernetes workloads: data in one file for each project, objects made of it in one place."""
+"""OpenStack's services as Kubernetes workloads: projects are defined as data, from which shared code builds objects."""

@@ -1,6 +1,6 @@
-"""Jobs that make what a project needs of the others: databases, a vhost, a user of Keystone with its endpoints.
+"""Jobs that create a project's accounts: databases, a RabbitMQ vhost, a Keystone user with its endpoints.
 
-Each job may run again: it makes what is missing and gives every account its present password.
+Each job is idempotent: it creates what is missing and sets every account's current password.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Endpoint:
 
 
 def databases(wiring: Wiring, user: str) -> JobDefinition:
-    """Returns the job that makes a project's databases and the user that owns them."""
+    """Returns the job that creates a project's databases and the user that owns them."""
     statements = "".join(
         f"CREATE DATABASE IF NOT EXISTS {name} CHARACTER SET utf8mb4;\n"
         f"GRANT ALL PRIVILEGES ON {name}.* TO '{user}'@'%';\n"
@@ -59,7 +59,7 @@ def databases(wiring: Wiring, user: str) -> JobDefinition:
 
 
 def messaging(wiring: Wiring, user: str) -> JobDefinition:
-    """Returns the job that makes a project's vhost and its user, through RabbitMQ's management API."""
+    """Returns the job that creates a project's vhost and its user, through RabbitMQ's management API."""
     document = {"user": user, "vhost": user, "members": wiring.members("rabbitmq")}
     return JobDefinition(
         name=f"{user}-messaging",
@@ -81,7 +81,7 @@ def messaging(wiring: Wiring, user: str) -> JobDefinition:
 def identity(
     wiring: Wiring, user: str, endpoints: Sequence[Endpoint], roles: Sequence[str] = ("admin", "service")
 ) -> JobDefinition:
-    """Returns the job that makes a service's user, its roles, and its endpoints in the catalog."""
+    """Returns the job that creates a service's user, its roles, and its endpoints in the catalog."""
     document: Mapping[str, object] = {
         "url": wiring.url("keystone", "/v3"),
         "region": REGION,

@@ -1,8 +1,8 @@
-"""Where pods may stand: the plan's pools, and who must be apart from whom.
+"""Scheduling rules of pods: the plan's pools, anti-affinity and topology spread.
 
-The rules are the contract between planner, components and policy. Hard for members of a quorum, over nodes and over
-physical hosts: two virtual machines of one host are one failure domain. Others never share a node with their like,
-and spread over physical hosts as far as these allow, so that a small site still runs.
+Planner, components and policy rules all rely on these rules. Members of a quorum have required anti-affinity over nodes
+and over physical hosts, since two virtual machines of one host are one failure domain. Instances of other services
+never share a node, but spread over physical hosts only where possible, so that a small site works.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ from contract import DEDICATED, HOSTNAME, NAME, POOL, SERVER
 
 
 def affinity(service: ServicePlan) -> core.AffinityArgs:
-    """Onto the service's pools, apart from its like and from those that the architecture keeps off its nodes."""
+    """Requires nodes of the service's pools, without other instances of it or services that it must be apart from."""
     terms: list[core.PodAffinityTermArgs] = []
     own = [] if service.everywhere else [service.name]
-    # One term over nodes, not one for each rival: the scheduler (1.36.3, interpodaffinity) tries a waiting pod again
-    # when a pod goes that matches all its terms, and no pod has two names. A rollout would wait five minutes for it.
+    # One term over nodes for all services. When a pod is deleted, the scheduler (1.36.3, interpodaffinity) retries a
+    # pending pod only if the deleted pod matches all of its terms. No pod has two names, so that with one term per
+    # service a rollout would wait five minutes.
     if on_node := [*own, *service.apart_from]:
         terms.append(_apart(HOSTNAME, on_node))
     if own and service.quorum:
@@ -33,19 +34,19 @@ def affinity(service: ServicePlan) -> core.AffinityArgs:
 
 
 def on_pools(service: ServicePlan) -> core.AffinityArgs:
-    """Onto the service's pools, beside anything."""
+    """Requires nodes of the service's pools, without anti-affinity."""
     return core.AffinityArgs(node_affinity=_node_affinity(service))
 
 
 def tolerations(service: ServicePlan) -> list[core.TolerationArgs]:
-    """Of the taints of the service's own pools, and of no other."""
+    """Tolerates the taints of the service's pools, and no others."""
     return [
         core.TolerationArgs(key=DEDICATED, operator="Equal", value=pool, effect="NoSchedule") for pool in service.pools
     ]
 
 
 def spread(service: ServicePlan) -> list[core.TopologySpreadConstraintArgs] | None:
-    """Over physical hosts, where no hard rule says so already."""
+    """Spreads pods over physical hosts if possible; None for quorums, whose rule is required, and for DaemonSets."""
     if service.everywhere or service.quorum:
         return None
     return [

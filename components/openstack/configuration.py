@@ -1,4 +1,4 @@
-"""The configuration files of a process, from all layers. Pure Python: `quorate config` prints them without Pulumi."""
+"""The configuration files of a process, from all layers. Pure Python, so that `quorate config` needs no Pulumi."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from components.openstack.projects import PROJECTS
 def files(
     project: ProjectDefinition, process: ProcessDefinition, service: str, around: Wiring, settings: Settings
 ) -> tuple[WrittenFile, ...]:
-    """Returns those of the project's files that the process has a destination for, with the stack file's options.
+    """Returns the project's files that a container of the process uses, with the stack file's options.
 
-    `service` is the process's entry in the plan: a process that is deployed as two workloads has one.
+    `service` is the process's name in the plan, which is the same for both workloads of a process that has two.
     """
     wanted = {file.name for container in process.containers for file in container.files}
     return tuple(

@@ -1,6 +1,7 @@
 """Projects and processes as data: containers with their ports, probes and files.
 
-Contains no Kubernetes, no Pulumi and no number of the reference architectures: instances and nodes come from the plan.
+Does not use Kubernetes or Pulumi, and contains no figures of the reference architectures: instances and nodes come from
+the plan.
 Names of images, commands, users and files are Kolla's (branch stable/2026.1, docker/ and ansible/roles/).
 """
 
@@ -29,7 +30,7 @@ class Port:
 
 @dataclass(frozen=True)
 class Http:
-    """Succeeds if a GET is answered with 2xx or 3xx."""
+    """Succeeds if a GET returns 2xx or 3xx."""
 
     port: str
     path: str = "/"
@@ -63,12 +64,12 @@ class HostPath:
     mount: str | None = None
     read_only: bool = False
     shared: bool = False
-    """Mounts made on either side appear on the other: network namespaces, a guest's disks."""
+    """Whether mounts propagate in both directions, as network namespaces and guests' disks require."""
 
 
 @dataclass(frozen=True)
 class File:
-    """A configuration file: its name in the ConfigMap, and where Kolla's start script puts it."""
+    """A configuration file: its name in the ConfigMap, and the path to which Kolla's start script copies it."""
 
     name: str
     path: str
@@ -76,34 +77,34 @@ class File:
 
 @dataclass(frozen=True, kw_only=True)
 class Container:
-    """A container of a pod. The first one of a process is the process itself; the others run in its pod because they
-    share its files, its network or its fate."""
+    """A container of a pod. The first one is the process itself; the others run in its pod because they share its
+    files, its network or its lifecycle."""
 
     name: str
     image: str
     user: str
-    """Owner of its files, by name, as Kolla's config.json requires it."""
+    """Name of the user that owns the container's files, as Kolla's config.json requires."""
     command: str
     ready: Probe
     alive: Probe
     ports: tuple[Port, ...] = ()
     files: tuple[File, ...] = ()
-    """Destinations of files that the project or the stack file may give; a file that is not given is left out."""
+    """Destinations of files from the project or the stack file; a file that neither provides is left out."""
     host_paths: tuple[HostPath, ...] = ()
     data: str | None = None
     """Directory of the process's persistent data."""
     owns: tuple[str, ...] = ()
-    """Directories that it must own beside its logs."""
+    """Further directories that the user must own, in addition to logs and data."""
     environment: tuple[tuple[str, str], ...] = ()
     node_address: tuple[str, ...] = ()
-    """Variables of its environment that hold the address of its node. oslo.config reads OS_<SECTION>__<OPTION>."""
+    """Environment variables set to the node's address. oslo.config reads OS_<SECTION>__<OPTION>."""
     privileged: bool = False
     kolla: bool = True
-    """False: started as it is, without Kolla's start script and config.json (Ceph's own image)."""
+    """Whether the image uses Kolla's start script and config.json; False for Ceph's own image."""
     patience: int = 5
-    """Minutes that the start may take before kubelet restarts the container."""
+    """Minutes that the container may take to start before kubelet restarts it."""
     share: int = 1
-    """Its part of the pod's resources, relative to the other containers."""
+    """The container's share of the pod's resources, relative to the other containers."""
 
 
 @dataclass(frozen=True)
@@ -123,38 +124,38 @@ class ProcessDefinition:
     kind: Kind
     containers: tuple[Container, ...]
     uid: int
-    """Kolla's user and group id of the main container (kolla/common/users.py); Ceph's is that of its packages."""
+    """User and group id of the main container, from kolla/common/users.py; for Ceph, from its packages."""
     exposed: tuple[tuple[int, str], ...] = ()
-    """Ports of its Service, and the name of the container's port behind each."""
+    """Ports of the Service, each with the name of its target port."""
     host_network: bool = False
     host_pid: bool = False
     host_ipc: bool = False
     claim: Claim | None = None
     grace: int = 30
-    """Seconds between the request to terminate and the kill."""
+    """Termination grace period in seconds."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class JobDefinition:
-    """Work that must be done before the processes of its project start. Done again, it changes nothing."""
+    """Work that must complete before the processes of its project start. It must be idempotent."""
 
     name: str
     image: str
     user: str
     command: str
-    """What Kolla's start script runs: words separated by spaces, no shell."""
+    """The command that Kolla's start script runs: words separated by spaces, no shell."""
     written: tuple[WrittenFile, ...] = ()
-    """Files of the job's own."""
+    """The job's own files."""
     files: tuple[File, ...] = ()
-    """Destinations of its own files and of those of the project."""
+    """Destinations of the job's own files and of the project's."""
     environment: tuple[tuple[str, str], ...] = ()
     secrets: tuple[tuple[str, Secret], ...] = ()
-    """Variables of its environment with secrets."""
+    """Environment variables that contain secrets."""
 
 
 Configure = Callable[["Wiring", str], tuple[WrittenFile, ...]]
-"""Returns the files that a project writes for one of its processes or jobs, given by name. A file of the same name in
-the stack file replaces one."""
+"""Returns the files of a project for one of its processes or jobs, given by name. The stack file can replace a file by
+one of the same name."""
 
 
 def _no_files(_wiring: Wiring, _name: str) -> tuple[WrittenFile, ...]:
@@ -168,17 +169,17 @@ class ProjectDefinition:
     name: str
     processes: tuple[ProcessDefinition, ...]
     needs: tuple[str, ...] = ()
-    """Projects that must run before its own jobs and processes start."""
+    """Projects that must run before this project's jobs and processes start."""
     configure: Configure = _no_files
     jobs: Callable[[Wiring], tuple[JobDefinition, ...]] = lambda _wiring: ()
-    """Its jobs, each after the one before."""
+    """Returns the project's jobs, in the order in which they run."""
 
 
 def port_check(process: str, port: int) -> Exec:
-    """Kolla's check for a process without an API: it has a connection to `port` (message queue or database)."""
+    """Kolla's check for a process without an API: succeeds if it has a connection to `port` (queue or database)."""
     return Exec(("healthcheck_port", process, str(port)))
 
 
 def runs(process: str) -> Exec:
-    """Succeeds if the process exists. A failed message queue must not restart every agent of the cloud at once."""
+    """Succeeds if the process exists: a failed message queue must not restart every agent of the cloud at once."""
     return Exec(("pgrep", "-f", process))

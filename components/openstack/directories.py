@@ -24,7 +24,7 @@ done <"$ROOT{TMPFILES}\"""",
 
 
 def parts(plan: Plan, node: Node) -> Parts:
-    """Returns systemd-tmpfiles' list for a node and the step that applies it, if processes keep data there."""
+    """Returns a node's systemd-tmpfiles list and the step that applies it, if processes store data on the node."""
     processes = [
         PROCESSES[entry.name] for entry in plan.processes if node.pool in entry.pools and PROCESSES[entry.name].claim
     ]

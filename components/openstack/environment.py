@@ -29,11 +29,11 @@ class EnvironmentArgs:
     plan: Plan
     target: Target
     root_secret: pulumi.Output[str] | None
-    """What all secrets are derived from; None in a preview without it."""
+    """The secret that all others are derived from; None in a preview without it."""
 
 
 class Environment(Component[EnvironmentArgs]):
-    """One OpenStack cloud in a Kubernetes cluster; several fit one cluster."""
+    """One OpenStack cloud in a Kubernetes cluster, which may contain several."""
 
     token = contract.ENVIRONMENT
 
@@ -61,7 +61,7 @@ class Environment(Component[EnvironmentArgs]):
 def _placements(plan: Plan, project: ProjectDefinition) -> tuple[tuple[ProcessDefinition, ServicePlan], ...]:
     """Returns the project's processes that the plan contains, each with its entry.
 
-    A process that the plan deploys as two workloads is there twice, each time under the name of its workload.
+    A process with two workloads is returned twice, under the name of each workload.
     """
     return tuple(
         (replace(process, name=name), placement)

@@ -1,6 +1,6 @@
-"""References of images: Kolla's names and tags, in a registry of the stack's choice, or digests.
+"""Image references: the stack's registry, Kolla's image names, and a tag or a digest.
 
-A publish job of Kolla moves the tags of its public namespace (quay.io/openstack.kolla). A digest never changes.
+Tags in Kolla's public namespace (quay.io/openstack.kolla) move with every publish job; digests never change.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from blueprint.stackfile.settings import Override, Settings
 from components.openstack.definition import Container
 
 CEPH_TAG = "v19.2.3"
-"""Squid: the series that Kolla's 2026.1 clients are of."""
+"""Ceph Squid, the series of the clients in Kolla's 2026.1 images."""
 
 
 def reference(container: Container, settings: Settings, override: Override, *, main: bool) -> str:
-    """The image of a container. What the stack says of a service is about its main container."""
+    """Returns the image of a container. The stack file's `image` of a service applies only to the main container."""
     if main and override.image:
         return override.image
     if container.kolla:
@@ -23,7 +23,7 @@ def reference(container: Container, settings: Settings, override: Override, *, m
 
 
 def kolla_reference(image: str, settings: Settings) -> str:
-    """Returns the reference of an image of Kolla's."""
+    """Returns the reference of a Kolla image."""
     tag = image_tag(settings.release, settings.images.distro)
     return _reference(settings.images.namespace, image, tag, settings)
 

@@ -1,6 +1,7 @@
-"""Jobs: work that must be done before the processes of a project start.
+"""Jobs: work that must complete before the processes of a project start.
 
-A Job cannot be changed, so its name follows its content: other content is another Job, and the same content is done.
+A Job's pod template is immutable, so the name contains a digest of the content: changed content creates a new Job,
+unchanged content does not run again.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from components.openstack.scope import Scope
 ATTEMPTS = 6
 """Kubernetes' own default; it waits 10, 20, 40, … seconds between two attempts."""
 RESOURCES = {"requests": {"cpu": "100m", "memory": "256Mi"}, "limits": {"memory": "1Gi"}}
-"""Of any job. A project figure, unmeasured."""
+"""Resources of every job's container. Project figures, not measured."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class JobArgs:
 
     @cached_property
     def files(self) -> kolla.FileSet:
-        """Its own files and those of the project."""
+        """The job's own files and those of the project that it uses."""
         project = self.project.configure(self.scope.wiring, self.definition.name)
         wanted = {file.name for file in self.definition.files}
         named = (file for file in project if file.name in wanted)
@@ -51,7 +52,7 @@ class JobArgs:
 
 
 def job(name: str, args: JobArgs, opts: pulumi.ResourceOptions, first: Sequence[pulumi.Resource]) -> batch.Job:
-    """Makes a Job, which waits for `first`, with its ConfigMap and its Secret object."""
+    """Creates a Job, which waits for `first`, with its ConfigMap and its Secret object."""
     data = kolla.job_data(args.definition, args.files)
     before: list[pulumi.Resource] = [
         core.ConfigMap(f"{name}-kolla", metadata=_metadata(args, _config_name(args)), data=data, opts=opts)
@@ -90,14 +91,14 @@ def _secret_names(args: JobArgs) -> frozenset[str]:
 
 
 def _secret_data(args: JobArgs, reveal: Reveal) -> dict[str, str]:
-    """Returns its files with secrets, and its variables under their own names."""
+    """Returns the content of the job's Secret: its files with secrets, and its environment variables by name."""
     return args.files.secret(reveal) | {
         variable: secret.revealed(reveal) for variable, secret in args.definition.secrets
     }
 
 
 def _digest(args: JobArgs, data: dict[str, str]) -> str:
-    """Returns what changes with the job: image, files, variables, and the generations of its secrets."""
+    """Returns a digest of the job: image, files, variables, and the generations of its secrets."""
     generations = {name: args.scope.keyring.generation(name) for name in sorted(_secret_names(args))}
     content = [_image(args), data, args.definition.environment, generations]
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:10]
@@ -128,7 +129,7 @@ def _template(args: JobArgs) -> core.PodTemplateSpecArgs:
         volume_mounts=mounts,
     )
     return core.PodTemplateSpecArgs(
-        # Where the project's own row may run, its jobs may.
+        # Jobs may run wherever the row of the project's first process may.
         metadata=meta.ObjectMetaArgs(labels=_labels(args), annotations={contract.COMPANION_OF: args.placement.row}),
         spec=core.PodSpecArgs(
             automount_service_account_token=False,

@@ -1,4 +1,4 @@
-"""Kolla's contract: config.json for each container, and the files that it copies from a ConfigMap and a Secret.
+"""Kolla's configuration interface: config.json for each container, and the files copied from a ConfigMap and a Secret.
 
 Kolla's start script reads config.json as root, copies each file to its destination, and runs the command. config.json
 names only files that exist: the start script fails if one is missing. Files come from the project (`configure`) and
@@ -24,7 +24,7 @@ STRATEGY = "COPY_ALWAYS"
 
 @dataclass(frozen=True)
 class Copied:
-    """A file that a container copies: from which directory, and where to."""
+    """A file that a container copies from `directory` to `path`."""
 
     name: str
     directory: str
@@ -33,7 +33,7 @@ class Copied:
 
 @dataclass(frozen=True)
 class FileSet:
-    """The files of one pod: those that the project writes, and those that the stack file gives."""
+    """The files of one pod: those from the project (`written`), and those from the stack file (`given`)."""
 
     written: tuple[WrittenFile, ...]
     given: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -54,7 +54,7 @@ class FileSet:
         return frozenset(name for file in self.written for name in formats.secret_names(file))
 
     def copied(self, files: Iterable[File]) -> tuple[Copied, ...]:
-        """Returns what a container with these destinations copies: the files that there are, and their fragments."""
+        """Returns the copy operations for a container: the files that exist, and their fragments with secrets."""
         written = {file.name: file for file in self.written}
         found: list[Copied] = []
         for file in files:
@@ -68,7 +68,7 @@ class FileSet:
 
 
 def destinations(process: ProcessDefinition, container: Container, files: FileSet) -> tuple[File, ...]:
-    """Returns where a container's files go. A file without a known destination goes to the first container."""
+    """Returns the destinations of a container's files. The first container also gets files that no container lists."""
     known = {file.name for each in process.containers for file in each.files}
     if container is not process.containers[0]:
         return container.files

@@ -1,7 +1,7 @@
 """Pod template of a process: containers with probes, volumes and resources.
 
-Kolla's start script calls sudo, so no container forbids privilege escalation; unprivileged containers keep the
-runtime's seccomp profile. Service links are off: `RABBITMQ_PORT=tcp://…` in the environment breaks RabbitMQ.
+Kolla's start script calls sudo, so containers must allow privilege escalation. Unprivileged containers use the
+runtime's seccomp profile. Service links are disabled: `RABBITMQ_PORT=tcp://…` in the environment breaks RabbitMQ.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Pod:
     settings: Settings
     resources: Resources
     annotations: Mapping[str, str]
-    """Annotations that the workload has as well."""
+    """The workload's annotations, which the pods get too."""
     config_map: str | None
     data: Mapping[str, str]
     """The ConfigMap's content."""
@@ -106,7 +106,7 @@ class Pod:
     def _mounts(self, container: Container) -> list[core.VolumeMountArgs] | None:
         mounts = [_host_mount(path) for path in container.host_paths]
         if self.config_map:
-            # Without Kolla's start script nothing copies files: they are mounted where the program reads them.
+            # Without Kolla's start script, files are not copied but mounted where the program reads them.
             path = kolla.DIRECTORY if container.kolla else f"/etc/{self.process.project}"
             mounts.append(core.VolumeMountArgs(name=_files(container), mount_path=path, read_only=True))
         if self._copied(container, kolla.SECRETS):
@@ -121,7 +121,7 @@ class Pod:
         volumes = [
             core.VolumeArgs(
                 name=name,
-                # An absolute path stays as it is, a relative one lies below the environment's own directory.
+                # An absolute path is used as is, a relative one is below the environment's own directory.
                 host_path=core.HostPathVolumeSourceArgs(path=str(root / path.path), type="DirectoryOrCreate"),
             )
             for name, path in paths.items()
@@ -136,7 +136,7 @@ class Pod:
         return volumes or None
 
     def _copied(self, container: Container, directory: str) -> list[core.KeyToPathArgs]:
-        """Returns the files that a container takes from the ConfigMap, or from the Secret object."""
+        """Returns the files that a container copies from `directory`: the mounted ConfigMap or Secret."""
         copied = self.files.copied(kolla.destinations(self.process, container, self.files))
         return [core.KeyToPathArgs(key=each.name, path=each.name) for each in copied if each.directory == directory]
 
@@ -147,7 +147,7 @@ class Pod:
         return core.VolumeArgs(name=_secrets(container), secret=source)
 
     def _files_volume(self, container: Container) -> core.VolumeArgs:
-        """Returns the ConfigMap as one container sees it: its own config.json under Kolla's name, and its files."""
+        """Returns the ConfigMap volume of one container: its files, and its own config.json under that name."""
         items = self._copied(container, kolla.DIRECTORY)
         if container.kolla:
             items.insert(0, core.KeyToPathArgs(key=kolla.key(self.process, container), path="config.json"))

@@ -28,21 +28,21 @@ HISTORY = 3
 
 @dataclass(frozen=True)
 class ProcessArgs:
-    """What a process runs, and what the plan says of it."""
+    """A process's definition and its entry in the plan."""
 
     definition: ProcessDefinition
     placement: ServicePlan
     written: tuple[WrittenFile, ...]
-    """The files that the project writes for it."""
+    """The files that the project writes for the process."""
     scope: Scope
     settings: Settings
     resources: Resources
     nodes: tuple[Node, ...]
-    """Nodes of its pools, for the data of a stateful process."""
+    """Nodes of the process's pools; a stateful process has a volume on each."""
     replaces: tuple[str, ...]
-    """Retired services whose work it does."""
+    """Retired services that the process replaces."""
     needs: Sequence[pulumi.Resource]
-    """Workloads that must run first, and jobs that must be done."""
+    """Workloads that must run, and jobs that must be complete, before the process starts."""
 
     @cached_property
     def files(self) -> kolla.FileSet:
@@ -121,10 +121,10 @@ def _secret(name: str, args: ProcessArgs, opts: pulumi.ResourceOptions) -> core.
 
 
 def _services(name: str, args: ProcessArgs, opts: pulumi.ResourceOptions) -> list[core.Service]:
-    """A Service with an address where the table requires a load balancer, and names for members of a StatefulSet."""
+    """Creates a Service if the table requires a load balancer, and a headless Service for a StatefulSet's members."""
     found: list[core.Service] = []
     pods = {contract.NAME: args.definition.name}
-    # A row behind a proxy exposes nothing itself: clients use the proxy's Service.
+    # A row behind a proxy exposes no ports: clients use the proxy's Service.
     if args.placement.load_balancer and args.definition.exposed:
         ports = [
             core.ServicePortArgs(name=target, port=port, target_port=target) for port, target in args.definition.exposed
@@ -157,7 +157,7 @@ def _volumes(name: str, args: ProcessArgs, opts: pulumi.ResourceOptions) -> list
 
 
 def _disruption_budget(name: str, args: ProcessArgs, opts: pulumi.ResourceOptions) -> policy.PodDisruptionBudget:
-    """One pod at a time. A DaemonSet has no budget: a drain ignores its pods, and the API cannot count them."""
+    """Allows one unavailable pod. DaemonSets have no budget: drains ignore their pods, the API cannot count them."""
     return policy.PodDisruptionBudget(
         name,
         metadata=_metadata(args, args.definition.name),
@@ -188,7 +188,7 @@ def _workload(name: str, args: ProcessArgs, data: dict[str, str], opts: pulumi.R
         return apps.DaemonSet(name, metadata=metadata, spec=daemons, opts=opts)
     if process.kind == "StatefulSet":
         return apps.StatefulSet(name, metadata=metadata, spec=_members(args, template, selector), opts=opts)
-    # No surge: with one instance a node, an extra one finds no node and the rollout hangs.
+    # No surge: with one instance per node, an extra pod may have no eligible node, and the rollout would hang.
     one_by_one = apps.RollingUpdateDeploymentArgs(max_surge=0, max_unavailable=1)
     deployment = apps.DeploymentSpecArgs(
         replicas=placement.instances,
@@ -203,7 +203,7 @@ def _workload(name: str, args: ProcessArgs, data: dict[str, str], opts: pulumi.R
 def _members(
     args: ProcessArgs, template: core.PodTemplateSpecArgs, selector: meta.LabelSelectorArgs
 ) -> apps.StatefulSetSpecArgs:
-    """All members start together: after a power failure any of them may be the first to become ready."""
+    """Returns the StatefulSet's spec. Members start in parallel: after a power failure, any may be ready first."""
     claim = args.definition.claim
     claims = (
         [storage.claim_template(args.scope.environment, args.definition, storage.size(claim, args.settings.profile))]

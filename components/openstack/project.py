@@ -25,10 +25,10 @@ class ProjectArgs:
     definition: ProjectDefinition
     plan: Plan
     placements: tuple[tuple[ProcessDefinition, ServicePlan], ...]
-    """The processes that the plan contains, each with its entry."""
+    """The processes that the plan contains, each with its entry in the plan."""
     scope: Scope
     needs: Sequence[pulumi.Resource]
-    """Workloads of the projects that it needs."""
+    """Workloads of the projects that this project needs."""
 
 
 class Project(Component[ProjectArgs]):
@@ -56,7 +56,7 @@ class Project(Component[ProjectArgs]):
         )
 
     def _jobs(self, name: str, args: ProjectArgs) -> list[pulumi.Resource]:
-        """Makes the project's jobs, each after the one before, and returns the last one."""
+        """Creates the project's jobs, each depending on the one before, and returns the last one."""
         last: list[pulumi.Resource] = []
         for definition in args.definition.jobs(args.scope.wiring):
             arguments = JobArgs(definition, args.definition, args.placements[0][1], args.plan.settings, args.scope)

@@ -14,16 +14,16 @@ from components.openstack.storage import Foundation
 
 @dataclass(frozen=True)
 class Scope:
-    """The environment as its projects see it."""
+    """The objects of an environment that its projects use."""
 
     environment: str
     """The name of the namespace."""
     wiring: Wiring
     keyring: Keyring
     foundation: Foundation
-    """All objects wait for its namespace, pods for its classes."""
+    """All objects depend on its namespace, workloads on its storage and priority classes."""
     secrets: kubernetes.Provider
-    """Takes Secret objects, and nothing else."""
+    """The provider for Secret objects only."""
 
     def for_secrets(self, opts: pulumi.ResourceOptions) -> pulumi.ResourceOptions:
         """Returns the options of a Secret object."""

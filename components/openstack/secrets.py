@@ -1,7 +1,8 @@
 """Secrets of services: each is derived from the stack's root secret, by name and generation.
 
-The root secret itself reaches no machine and no object. Two names never share a value, and a secret of one environment
-says nothing about that of another. A preview without the root secret uses placeholders; they cannot be applied.
+The root secret itself is never written to a machine or an object. Secrets with different names have independent values,
+and so have the same names in different environments. A preview without the root secret uses placeholders, which cannot
+be applied.
 """
 
 from __future__ import annotations
@@ -28,14 +29,14 @@ class Keyring:
     root: pulumi.Output[str] | None
     """The stack's root secret, None in a preview without it."""
     generations: Mapping[str, int] = field(default_factory=dict[str, int])
-    """How often each secret was replaced, by name. One that is not listed has generation 1."""
+    """Generation of each secret by name, increased when the secret is replaced; by default 1."""
 
     def generation(self, name: str) -> int:
-        """Returns the generation of a secret. It may be published, so that pods roll when it changes."""
+        """Returns the generation of a secret. An annotation of pods contains it, so that a change restarts them."""
         return self.generations.get(name, 1)
 
     def written(self, write: Callable[[Reveal], dict[str, str]]) -> pulumi.Output[dict[str, str]]:
-        """Returns what `write` makes with the secrets, as a Pulumi secret."""
+        """Returns the result of `write`, called with a function that reveals secrets, as a Pulumi secret."""
         if self.root is None:
             return pulumi.Output.secret(write(placeholder))
         return pulumi.Output.secret(self.root).apply(lambda root: write(lambda name: self._derived(root, name)))
@@ -52,5 +53,5 @@ def derive(root: str, environment: str, name: str, generation: int) -> str:
 
 
 def placeholder(name: str) -> str:
-    """Returns the text that stands for a secret while the root secret is not known."""
+    """Returns the text that replaces a secret while the root secret is unknown."""
     return f"<secret {name}>"

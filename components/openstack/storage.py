@@ -1,8 +1,8 @@
-"""Objects that all processes of an environment share, and the volumes of the stateful ones.
+"""Objects that all processes of an environment share, and the volumes of stateful processes.
 
-Cluster-scoped objects and directories of nodes carry the environment's name, so that two environments fit one cluster.
-Data stays on the node's own disk (004, 5.3.17: 'kept on the local storage devices of nodes'): one volume for every node
-that a process may run on, named after both, so that further nodes add volumes and move none.
+Names of cluster-scoped objects and of node directories contain the environment's name, so that one cluster can hold
+several environments. Data is on the node's own disk (004, 5.3.17: 'kept on the local storage devices of nodes'). A
+process has one volume per eligible node, named after process and node, so that new nodes only add volumes.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ class Foundation:
 
     namespace: pulumi.Resource
     classes: Sequence[pulumi.Resource]
-    """Of volumes and of priorities."""
+    """The StorageClass and the PriorityClasses."""
 
 
 def foundation(name: str, environment: str, opts: pulumi.ResourceOptions) -> Foundation:
-    """Makes the namespace, and the classes of local volumes and priorities."""
+    """Creates the namespace, the StorageClass of local volumes and the PriorityClasses."""
     common = labels.common()
-    # Agents make networks and guests on their nodes; Kubernetes admits them only where a namespace says so.
+    # Agents manage networks and guests on their nodes, which Pod Security Admission allows only in such a namespace.
     privileged = {"pod-security.kubernetes.io/enforce": "privileged"}
     namespace = core.Namespace(
         name, metadata=meta.ObjectMetaArgs(name=environment, labels=common | privileged), opts=opts
@@ -82,12 +82,12 @@ def foundation(name: str, environment: str, opts: pulumi.ResourceOptions) -> Fou
 
 
 def size(claim: Claim, profile: str) -> str:
-    """Returns the size of each volume, which is what a member requests."""
+    """Returns the size of each volume and of each member's claim."""
     return f"{claim.production if profile == 'production' else claim.lab}Gi"
 
 
 def claim_template(environment: str, process: ProcessDefinition, capacity: str) -> core.PersistentVolumeClaimArgs:
-    """Returns the claim of each member of a StatefulSet: a volume of its own process on the member's node."""
+    """Returns the claim template of a StatefulSet: each member claims its process's volume on the member's node."""
     return core.PersistentVolumeClaimArgs(
         metadata=meta.ObjectMetaArgs(name=CLAIM, labels=labels.of(process)),
         spec=core.PersistentVolumeClaimSpecArgs(

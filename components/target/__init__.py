@@ -1,4 +1,4 @@
-"""Where results land. Components do not ask which target it is: they hand it trees of files and use its provider."""
+"""Targets: where the results are written. Components work with every target, through its providers and `machines`."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ import pulumi
 import pulumi_kubernetes as kubernetes
 
 BUILD = PurePosixPath("build")
-"""Below the project, and relative to it: an absolute path in the state would make every clone a difference."""
+"""Relative to the project: an absolute path in the state would differ in every clone."""
 
 
 @dataclass(frozen=True)
 class Tree:
-    """Files of one machine, or of many that are alike: templates that each of `nodes` fills with its own values."""
+    """Files of one machine or of identical machines: templates that are filled with the values of each of `nodes`."""
 
     nodes: Sequence[Mapping[str, str]]
-    """What each node's templates may use; `node` is its name."""
+    """Template values of each node; `node` is its name."""
     files: Mapping[str, str]
     """Templates by path below the node's directory."""
     secrets: Mapping[str, str | pulumi.Output[str]]
@@ -37,22 +37,22 @@ class Target(ABC):
 
     @abstractmethod
     def machines(self, name: str, tree: Tree, opts: pulumi.ResourceOptions) -> None:
-        """Creates what stands for one machine, or for a pool of identical workers, below the component `name`."""
+        """Creates the resource for one machine or for a pool of identical workers, below the component `name`."""
 
 
 def table(nodes: Sequence[Mapping[str, str]]) -> str:
-    """Returns the values of nodes as one text, in JSON.
+    """Returns the values of nodes as one JSON text.
 
-    As a list, a thousand nodes are four thousand values, which the SDK, the engine and the providers handle singly.
+    As a list, a thousand nodes would be four thousand values, each processed by the SDK, the engine and the providers.
     """
     return json.dumps([dict(node) for node in nodes])
 
 
 def directory(stack: str) -> PurePosixPath:
-    """Returns where everything of a stack is written."""
+    """Returns the directory of a stack's files."""
     return BUILD / stack
 
 
 def secrets_directory(stack: str) -> PurePosixPath:
-    """Returns where everything secret of a stack is written. Only its owner may read it."""
+    """Returns the directory of a stack's secret files, which only its owner may read."""
     return directory(stack) / "secrets"

@@ -1,7 +1,7 @@
-"""The target `render`: files below build/<stack>, which need no server.
+"""The target `render`: writes files below build/<stack> and needs no server.
 
-manifests/                         Kubernetes objects but Secrets
-machines/<node>/                   what the machine's `apply` works from (components/machine/directory.py)
+manifests/                         Kubernetes objects except Secrets
+machines/<node>/                   the directory that the machine's `apply` reads (components/machine/directory.py)
 secrets/manifests/                 Secret objects; the mode of secrets/ is 0700
 secrets/machines/<node>/<path>     secret files of machines
 """
@@ -19,7 +19,7 @@ from components.tree import TreeProvider
 
 
 class Render(Target):
-    """Writes what a later release applies and copies."""
+    """Writes files only; applying manifests and copying files to machines comes with a later release."""
 
     def __init__(self, stack: str) -> None:
         self._root = str(directory(stack) / "machines")
@@ -33,8 +33,9 @@ class Render(Target):
 
 
 def _renderer(name: str, directory: PurePosixPath) -> kubernetes.Provider:
-    # Written here, since the SDK would take them from the user's environment: it refuses a kubeconfig beside the
-    # directory, the second would drop every object from the state in a refresh, the third would ignore changes.
+    # Set here, since the SDK would read them from the user's environment. The provider refuses a kubeconfig together
+    # with a directory; delete_unreachable would drop every object from the state in a refresh, and
+    # skip_update_unreachable would ignore changes.
     return kubernetes.Provider(
         name,
         render_yaml_to_directory=str(directory),

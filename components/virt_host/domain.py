@@ -1,9 +1,8 @@
-"""A virtual machine's own files: its libvirt domain, or its system container, from a template.
+"""The files that define a virtual machine, from a template: a libvirt domain or a system container.
 
-Fuel's rules for the template (source 000, Data model impact): a person may bring one, with values of their own; a value
-that the template does not use changes nothing, and one that was not given is left empty. Hypervisors are source 002's:
-kvm and lxc are libvirt domains, a container is one under systemd with a full init, as that source asks for, and has no
-domain at all.
+Fuel's rules for the template apply (source 000, Data model impact): the operator may provide one, with further values.
+A value that the template does not use is ignored; a missing value is left empty. The hypervisors are those of source
+002: kvm and lxc use a libvirt domain; container is a systemd-nspawn container with a full init, without a domain.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ Values = Mapping[str, str | int | float | bool]
 
 
 def files(node: Node, template: str | None) -> dict[str, str]:
-    """The files that make the virtual machine; none for a physical server. `template`: a person's own domain."""
+    """Returns the files that define a virtual machine; none for a physical server. `template`: path of a template."""
     if node.machine.vm is None:
         return {}
     given = values(node)
@@ -37,7 +36,7 @@ def files(node: Node, template: str | None) -> dict[str, str]:
 
 
 def values(node: Node) -> Values:
-    """What a template may use: whatever the stack says of the machine, and what it is known by."""
+    """Returns the values for a template: the machine's settings in the stack file, its name, host, address and type."""
     if node.machine.vm is None:
         raise ValueError(f"{node.name} is not a virtual machine")
     said = node.machine.vm.model_dump(mode="json", exclude={"values", "roles", "name"})
@@ -51,12 +50,12 @@ def values(node: Node) -> Values:
 
 
 def fill(template: str, given: Values, quote: Callable[[str], str]) -> str:
-    """The template with every `{value}` in place, or nothing where it was not given."""
+    """Returns the template with every `{placeholder}` replaced by its value, or by nothing if there is none."""
     return PLACE.sub(lambda place: quote(_text(given.get(place[1], ""))), template)
 
 
 def xml(text: str) -> str:
-    """Text as it may stand between tags and in an attribute of either quote."""
+    """Escapes text for XML elements and for attributes in single or double quotes."""
     return escape(text, {"'": "&apos;", '"': "&quot;"})
 
 

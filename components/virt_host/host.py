@@ -1,4 +1,4 @@
-"""A server of role virt, and the virtual machines that live and die with it."""
+"""A server of role virt with its virtual machines."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class VirtHostArgs:
 
 
 class VirtHost(Component[VirtHostArgs]):
-    """A physical host, alone or as a compute as well (source 000, Proposed change)."""
+    """A physical host of virtual machines, which may also be a compute (source 000, Proposed change)."""
 
     token = contract.VIRT_HOST
 

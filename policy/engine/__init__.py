@@ -1,1 +1,1 @@
-"""How the policy pack answers the engine."""
+"""The connection between the policy pack and the Pulumi engine."""

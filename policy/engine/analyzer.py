@@ -1,15 +1,15 @@
-"""How the pack answers the engine: the SDK's server, with four overridden methods.
+"""The policy pack's gRPC server: the SDK's server, with four overridden methods.
 
-1. `ConfigureStack` hands over the stack's configuration, which the SDK drops. The profile in it decides, before the
+1. `ConfigureStack` receives the stack's configuration, which the SDK drops. The profile in it decides, before the
    engine asks for the policies, whether they are mandatory (docs/adr/0003-policy-enforcement.md).
 2. `AnalyzeStack` reads the resources once for all rules. The SDK would decode every resource again for each policy.
 3. `Analyze`, called for every resource, returns nothing in a preview: all policies evaluate the whole stack.
-4. `GetAnalyzerInfo` says that each policy is one of the stack, which the SDK omits. Otherwise the engine reports for
-   each resource, twice, that each policy passed.
+4. `GetAnalyzerInfo` declares each policy a stack policy, which the SDK omits. Otherwise the engine reports for each
+   resource, twice, that each policy passed.
 
-`Remediate` is not served, since no policy changes a resource. The engine then asks, and goes on, in half the time.
+`Remediate` is not served, since no policy changes a resource. That halves the time of the engine's calls.
 
-All verdicts go to the engine's log as debug messages (record.py); violations as the SDK reports them.
+All verdicts go to the engine's log as debug messages (record.py). Violations are reported as by the SDK.
 """
 # ruff: noqa: N802, ARG002 - names and arguments are the protocol's
 
@@ -49,7 +49,7 @@ LARGEST_MESSAGE = 400 * 1024 * 1024  # the SDK's own limit
 
 
 class Analyzer(sdk._PolicyAnalyzerServicer):  # pyright: ignore[reportPrivateUsage] - the SDK has no public way in
-    """The SDK's server, and what it lacks."""
+    """The SDK's server with the overrides above."""
 
     def __init__(self, name: str, version: str, policies: list[Policy], *more: Any) -> None:
         super().__init__(name, version, policies, *more)
@@ -78,7 +78,7 @@ class Analyzer(sdk._PolicyAnalyzerServicer):  # pyright: ignore[reportPrivateUsa
     def ConfigureStack(
         self, request: messages.AnalyzerStackConfigureRequest, context: grpc.ServicerContext
     ) -> messages.AnalyzerStackConfigureResponse:
-        """Takes the profile; a stack that names none is judged as production."""
+        """Reads profile, architecture and waivers from the configuration. The default profile is production."""
         self._profile = request.config.get(PROFILE, PRODUCTION)
         self._architecture = request.config.get(ARCHITECTURE)
         self._waivers = request.config.get(stack_waivers.KEY)
@@ -91,7 +91,7 @@ class Analyzer(sdk._PolicyAnalyzerServicer):  # pyright: ignore[reportPrivateUsa
         return super().ConfigureStack(request, context)  # pyright: ignore[reportUnknownMemberType]
 
     def Analyze(self, request: messages.AnalyzeRequest, context: grpc.ServicerContext) -> messages.AnalyzeResponse:
-        """In an update, the rules for which this one resource is enough, before it is created."""
+        """In an update, evaluates the rules that need only this resource, before the resource is created."""
         response = messages.AnalyzeResponse()
         if self._is_preview:
             return response
@@ -107,7 +107,7 @@ class Analyzer(sdk._PolicyAnalyzerServicer):  # pyright: ignore[reportPrivateUsa
     def AnalyzeStack(
         self, request: messages.AnalyzeStackRequest, context: grpc.ServicerContext
     ) -> messages.AnalyzeResponse:
-        """Evaluates every rule over one set of facts."""
+        """Evaluates every rule on one set of facts."""
         resources = (
             from_message(
                 each.type,
@@ -144,7 +144,7 @@ class Analyzer(sdk._PolicyAnalyzerServicer):  # pyright: ignore[reportPrivateUsa
         return response
 
     def _applied(self, policy: RulePolicy) -> Enforcement:
-        """The rule's level in this evaluation. The gate's own rules, which cannot be waived, are never lowered."""
+        """The rule's level in this evaluation. Configuration cannot lower the level of rules that cannot be waived."""
         own, configured = policy.enforcement_level, self._get_enforcement_level(policy)
         if own and not policy.rule.waivable and _STRENGTH.index(configured) < _STRENGTH.index(own):
             configured = own
@@ -166,7 +166,7 @@ class Analyzer(sdk._PolicyAnalyzerServicer):  # pyright: ignore[reportPrivateUsa
 
 
 def _named(facts: Facts) -> tuple[str, str]:
-    """Profile and architecture, as far as they can be read; the rules report why they cannot."""
+    """Profile and architecture; defaults if they cannot be read, which the rules report."""
     try:
         return facts.profile, facts.required_architecture.name
     except Exception:  # the rules report the error
@@ -174,7 +174,7 @@ def _named(facts: Facts) -> tuple[str, str]:
 
 
 def _serve(servicer: Analyzer, server: grpc.Server) -> None:
-    """Adds all methods of the protocol but Remediate."""
+    """Registers all methods of the protocol except Remediate."""
     service = messages.DESCRIPTOR.services_by_name["Analyzer"]
     handlers = {
         method.name: grpc.unary_unary_rpc_method_handler(
@@ -189,6 +189,6 @@ def _serve(servicer: Analyzer, server: grpc.Server) -> None:
 
 
 def install() -> None:
-    """Has `PolicyPack` serve with this class."""
+    """Makes `PolicyPack` serve this class."""
     sdk._PolicyAnalyzerServicer = Analyzer  # pyright: ignore[reportPrivateUsage]
     analyzer_pb2_grpc.add_AnalyzerServicer_to_server = _serve

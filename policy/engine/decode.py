@@ -1,7 +1,7 @@
-"""Resources out of what the engine sends, with UNKNOWN where it has no value yet.
+"""Decodes resources from what the engine sends, with UNKNOWN for values that are not known yet.
 
-Two sources, one form: the engine's own message (analyzer.py, quick) and the policy SDK's proxies (a policy that the SDK
-runs by itself, and the tests).
+There are two sources: the engine's own messages (analyzer.py, fast), and the policy SDK's proxies (for tests, and for a
+policy that the SDK runs without analyzer.py).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def from_message(  # noqa: PLR0913 - as Resource has them
     parent: str = "",
     provider: str = "",
 ) -> Resource:
-    """A resource out of the engine's request."""
+    """Decodes a resource from the engine's request."""
     return Resource(
         type_,
         urn,
@@ -50,9 +50,9 @@ def from_message(  # noqa: PLR0913 - as Resource has them
 
 
 def from_sdk(resource: PolicyResource) -> Resource:
-    """A resource out of the policy SDK's proxies, which raise on every touch of an unknown value.
+    """Decodes a resource from the policy SDK's proxies, which raise when an unknown value is read.
 
-    The SDK takes secrets out of their wrapping: here they cannot be told from clear text.
+    The SDK unwraps secrets, so that they cannot be distinguished from clear text here.
     """
     props = resource.props
     return Resource(
@@ -68,7 +68,7 @@ def from_sdk(resource: PolicyResource) -> Resource:
 
 
 def provider_from_message(urn: str, properties: Struct) -> str:
-    """The connection of a provider (`uri`), or its URN where it has none that is known."""
+    """The connection of a provider (`uri`), or the provider's URN if it has no known `uri`."""
     uri = _value(properties.fields["uri"]) if "uri" in properties.fields else None
     return uri if isinstance(uri, str) and uri else urn
 
@@ -100,12 +100,12 @@ def _struct(struct: Struct) -> object:
             return _sealed(value)
         if "value" in fields:
             return value
-    # Of an asset: `text`, `path` or `uri`, and `hash`.
+    # An asset has `text`, `path` or `uri`, and `hash`.
     return {key: _value(item) for key, item in fields.items() if key != _SIGNATURE}
 
 
 def _sealed(value: object) -> object:
-    """A secret, every text in it marked as one."""
+    """The value of a secret, with every text in it marked as secret."""
     if value is UNKNOWN:
         return SEALED_UNKNOWN
     if isinstance(value, str):

@@ -1,4 +1,4 @@
-"""The engine's events as typed values: one JSON object a line, as `pulumi preview --event-log` writes them.
+"""The engine's events as typed values: one JSON object per line, as `pulumi preview --event-log` writes them.
 
 The only module that knows the form of an event. An operation reports one or two phases: `pulumi up` previews first,
 then updates, and each phase numbers its events from zero.
@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 PACK = "quorate"
-"""The name under which the engine knows this policy pack."""
+"""The name of this policy pack in the engine's events."""
 _PROFILE = "quorate:profile"
 _STACK = "pulumi:pulumi:Stack"
 _CLOSING_ERRORS = ("preview failed", "update failed")
-"""Start of the error with which the engine closes a phase that policies stopped. Any other error is a cause."""
+"""Prefixes of the engine's last error in a phase that policies stopped. Any other error is a cause of the failure."""
 _REMOVALS = frozenset({"delete", "delete-replaced", "discard", "discard-replaced", "remove-pending-replace"})
 
 
@@ -64,12 +64,12 @@ class Step:
     removes: bool
     """Whether the resource is no longer in the stack afterwards."""
     state: dict[str, Any]
-    """The resource as it will be; empty if there is none."""
+    """The planned state of the resource; empty for a removal."""
 
 
 @dataclass(frozen=True)
 class StackOutputs:
-    """The outputs of the stack in its state, and those of the program; the engine reports them more than once."""
+    """The outputs of the stack: in the state, and from the program. The engine reports them more than once."""
 
     old: dict[str, Any]
     new: dict[str, Any]
@@ -200,7 +200,7 @@ class Phase:
 
     @property
     def causes(self) -> list[str]:
-        """Errors other than the one with which the engine closes a phase that policies stopped."""
+        """Errors without the engine's closing error of a phase that policies stopped."""
         return [error for error in self.errors if not error.lower().startswith(_CLOSING_ERRORS)]
 
     @property

@@ -1,7 +1,6 @@
 """The rules as policies of Pulumi's policy SDK: one stack policy for each rule, under the rule's own id.
 
-A policy can be run by the SDK alone; analyzer.py evaluates all of them over one set of facts, which is what keeps the
-pack's share of a preview small.
+The SDK can run each policy alone. analyzer.py evaluates all policies on one set of facts, which keeps the pack fast.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ PAGE = "docs/rules.md"
 
 
 class RulePolicy(StackValidationPolicy):
-    """One rule as a policy, at the level of a production stack until a profile is known."""
+    """A rule as a stack policy. Its level is that of production until `enforce` sets the profile."""
 
     def __init__(self, rule: AnyRule) -> None:
         first = rule.sources[0]
@@ -49,7 +48,7 @@ class RulePolicy(StackValidationPolicy):
         self.rule = rule
 
     def enforce(self, profile: str) -> None:
-        """Takes the level that the rule has under the stack's profile."""
+        """Sets the level that the rule has in this profile."""
         self.enforcement_level = _level(self.rule, profile)
 
     def _validate(self, args: StackValidationArgs, report: ReportViolation) -> None:
@@ -65,7 +64,7 @@ def _level(rule: AnyRule, profile: str) -> EnforcementLevel:
 
 
 def report_findings(findings: Sequence[Finding], at: Callable[[Enforcement], ReportViolation]) -> None:
-    """Reports what was seen, what was expected, what to do, and who says so; a waived failure only as advice."""
+    """Reports each finding with its remediation and its source. A waived failure is reported as advisory."""
     for finding in findings:
         if finding.verdict.reported:
             waived = finding.verdict is Verdict.WAIVED

@@ -28,7 +28,7 @@ class RuleVerdict:
     resource: str
     message: str
     waiver: Waiver | None = None
-    """Of a waived failure."""
+    """The waiver of a waived failure."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class EndRecord:
 
 
 def written_rules(rules: Iterable[tuple[str, Enforcement, Iterable[Finding]]]) -> str:
-    """The message with the verdicts of all rules. It is one, because the pack waits for the engine after each."""
+    """One message with the verdicts of all rules, because the pack waits for the engine after each message."""
     records = [
         {"rule": rule, "enforcement": enforcement, "verdicts": [_written_verdict(each) for each in findings]}
         for rule, enforcement, findings in rules
@@ -75,7 +75,7 @@ def written_end(end: EndRecord) -> str:
 
 
 def read(messages: Iterable[str]) -> Iterator[RuleRecord | Placement | EndRecord]:
-    """The records among these messages. ValueError for one that is malformed or of another version."""
+    """Yields the records among these messages. Raises ValueError for a malformed record or another version."""
     for message in messages:
         if message.startswith(PREFIX):
             yield from _read(cast("dict[str, Any]", json.loads(message.removeprefix(PREFIX))))

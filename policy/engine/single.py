@@ -1,10 +1,11 @@
 """Rules on a single resource, before the engine creates it (`Analyze`).
 
-An update without a preview (`pulumi up --skip-preview`) asks for the whole stack only after it was created. Rules for
-which one resource is enough therefore also run for each resource beforehand, at their own level, waivers included.
+In an update without a preview (`pulumi up --skip-preview`), the engine requests the evaluation of the whole stack only
+after it has created the resources. Rules that need only one resource therefore also run before each resource is
+created, with waivers applied.
 
-In a preview they are silent: the stack is evaluated at its end, and nothing is created before that. In an update only
-what stops it is reported; the evaluation of the whole stack reports the rest, once.
+In a preview these rules do not run per resource: the whole stack is evaluated at the end, and nothing is created. In an
+update only findings that stop it are reported here; the evaluation of the whole stack reports the rest.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ from policy.rule import AnyRule, evaluate
 
 
 class SingleResources:
-    """Evaluates resources one at a time, with what was asked about before and decides how they are read.
+    """Evaluates resources one at a time, together with earlier resources that affect how they are read.
 
-    The Cloud names profile and architecture; a command may run scripts that copies and commands have placed.
+    These are the Cloud, which names profile and architecture, and copies and commands that place scripts on machines.
     """
 
     def __init__(self, profile: str, architecture_file: str | None, waivers: Waivers) -> None:
@@ -33,7 +34,7 @@ class SingleResources:
         self._context: list[Resource] = []
 
     def blocking(self, resource: Resource, rules: Iterable[AnyRule]) -> Iterator[Finding]:
-        """What stops an update, of these mandatory rules, on this resource."""
+        """The findings of these mandatory rules on this resource that stop an update."""
         read = [rule for rule in rules if rule.is_enough(resource.type)]
         context = [*self._context, resource]
         if resource.type in (Cloud.TYPE, *PLACING):

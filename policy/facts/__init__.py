@@ -1,1 +1,1 @@
-"""What rules evaluate, read from the resources of a stack."""
+"""Facts that rules evaluate, read from the resources of a stack."""

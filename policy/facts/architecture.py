@@ -1,7 +1,7 @@
 """A reference architecture, as far as rules compare with it.
 
-Quorate's own files are read as plain values: the blueprint's models check them in its tests, and loading pydantic for
-them costs a third of a second in every preview. A user's own file is checked by the blueprint first.
+Quorate's own files are read without validation: the tests validate them with the blueprint's models, and loading
+pydantic costs a third of a second in every preview. The blueprint validates a user's own file first.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the placement table; blueprint/architecture/model.py says what each field means."""
+    """One row of the placement table; blueprint/architecture/model.py documents the fields."""
 
     row: str
     service: str
@@ -46,18 +46,18 @@ class Row:
 
     @property
     def owner(self) -> bool:
-        """Whether it has dedicated nodes: a pool of its own name."""
+        """Whether the service has dedicated nodes: a pool with its name."""
         return self.dedicated_nodes > 0
 
     def admits_guest(self, guest: Row) -> bool:
-        """Whether the guest may run on this service's own nodes."""
+        """Whether the guest may run on this service's dedicated nodes."""
         light = guest.footprint == "light" and "light" in self.admits
         return light or "any" in self.admits or guest.service in (self.service, *self.admits)
 
 
 @dataclass(frozen=True)
 class Light:
-    """What one instance of a service with a light footprint requests at most: millicores and MiB."""
+    """The maximum requests of one instance of a service with a light footprint, in millicores and MiB."""
 
     cpu_m: int
     memory_mi: int
@@ -91,14 +91,14 @@ def built_in(name: str) -> Architecture:
 
 
 def read_all() -> None:
-    """Reads all architectures that come with Quorate, so that no rule waits for one."""
+    """Reads all architectures that come with Quorate into the cache."""
     for path in FOLDER.glob("*.yaml"):
         built_in(path.stem)
 
 
 def own(path: Path) -> Architecture:
-    """A user's own file. Raises ArchitectureError of the blueprint with every problem of the file."""
-    from blueprint.architecture.loader import load_architecture  # noqa: PLC0415 - pydantic, where it is needed
+    """Reads a user's own file. Raises the blueprint's ArchitectureError with every problem of the file."""
+    from blueprint.architecture.loader import load_architecture  # noqa: PLC0415 - loads pydantic only if needed
 
     load_architecture(str(path))
     return _read(path)
@@ -115,7 +115,7 @@ def _section(source: dict[str, str]) -> str:
 
 
 def _of(kind: type[T], written: dict[str, Any]) -> T:
-    """The fields of a class out of a mapping that has more; lists become tuples."""
+    """Creates an instance from a mapping that may have more keys; lists become tuples."""
     names = {each.name for each in fields(kind)}  # pyright: ignore[reportArgumentType] - only dataclasses are given
     values = {key: value for key, value in written.items() if key in names}
     lists = {key: tuple(cast("list[str]", value)) for key, value in values.items() if isinstance(value, list)}

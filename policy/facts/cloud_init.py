@@ -1,6 +1,6 @@
-"""What cloud-init makes of a virtual machine: files that it writes, and what it runs at the first and at each boot.
+"""Reads cloud-init user data: the files that it writes, and the commands that it runs at the first and at each boot.
 
-Read are user data that begin with `#cloud-config` or with `#!`. Parts of other forms (MIME, Jinja) have no files here.
+Reads user data that begins with `#cloud-config` or `#!`. Other formats (MIME, Jinja) are ignored.
 https://cloudinit.readthedocs.io/en/latest/reference/modules.html
 """
 
@@ -22,20 +22,20 @@ _BASE64 = ("b64", "base64")
 
 @dataclass(frozen=True)
 class CloudInit:
-    """User data."""
+    """The contents of user data."""
 
     host: str = ""
-    """The host name; empty if it is not written."""
+    """The host name; empty if it is not set."""
     files: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Texts by path; UNKNOWN for an encoding that is not read."""
+    """Texts by path; UNKNOWN for an unsupported encoding."""
     first_boot: str = ""
-    """Shell text that is run once."""
+    """Shell text that runs once, at the first boot."""
     each_boot: str = ""
-    """Shell text that is run at each boot."""
+    """Shell text that runs at each boot."""
 
 
 def cloud_init(user_data: str) -> CloudInit:
-    """Reads user data; those that are not valid have nothing."""
+    """Reads user data. Invalid user data reads as empty."""
     if user_data.startswith("#!"):
         return CloudInit(first_boot=user_data)
     if not user_data.startswith("#cloud-config"):
@@ -72,7 +72,7 @@ def _content(entry: Mapping[str, Any]) -> str:
 
 
 def _commands(written: object) -> str:
-    """Each command is a shell's text, or the words of a program."""
+    """Joins commands to shell text. Each command is shell text, or a list of words."""
     commands = cast("list[object]", written) if isinstance(written, list) else []
     return "\n".join(
         shlex.join(map(str, cast("list[object]", each))) if isinstance(each, list) else str(each) for each in commands

@@ -1,4 +1,4 @@
-"""Checks that need other members of the cluster: each fails on every member of a minority. Data, with reasons."""
+"""Health checks that depend on other members, so that they fail on every member of a minority; with reasons."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _SAME_COMMAND = r"[^|;&\n]*"
 
 @dataclass(frozen=True)
 class ClusterCheck:
-    """A form of command or URL, and why it asks the cluster."""
+    """A pattern of a command or URL, and why the check depends on the cluster."""
 
     form: re.Pattern[str]
     why: str
@@ -52,4 +52,4 @@ IN_COMMANDS = (
     _check(r"/_cluster/health(?!\S*local=true)", "it asks the elected cluster manager"),
 )
 PATHS_OF_ETCD = _check(r"/(?:readyz|health(?!\?\S*serializable=true))\b.*", "etcd reads for it only with a majority")
-"""Paths of a GET to a member of etcd."""
+"""HTTP paths of an etcd member that need a majority."""

@@ -1,4 +1,4 @@
-"""What our own components say about themselves, as their registered outputs have it."""
+"""Facts of Quorate's component resources, read from their registered outputs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Component:
 
     @property
     def title(self) -> str:
-        """What a message calls it."""
+        """Its name in messages."""
         return f"{self.resource.type.rpartition(':')[2]} {self.resource.name}"
 
     @property
@@ -53,12 +53,12 @@ class Cloud(Component):
 
     @property
     def features(self) -> tuple[str, ...]:
-        """What the stack asks for beyond the architecture."""
+        """Features that the stack enables beyond the architecture."""
         return self._facts.at("features").words()
 
     @property
     def acknowledged(self) -> tuple[str, ...]:
-        """Disclaimers that a person has read."""
+        """Disclaimers that a person has acknowledged."""
         return self._facts.at("acknowledged").words()
 
 
@@ -102,7 +102,7 @@ class Guest:
 
 
 class VirtHost(Component):
-    """A physical server that carries virtual machines."""
+    """A physical server that runs virtual machines."""
 
     TYPE: ClassVar[str] = contract.VIRT_HOST
 
@@ -117,7 +117,7 @@ class VirtHost(Component):
 
     @property
     def vms(self) -> tuple[Guest, ...]:
-        """The virtual machines on it, with what they take."""
+        """The virtual machines on it, with their CPU and memory."""
         return tuple(
             Guest(each.at("node").text(), each.at("cpu").number(0), each.at("memory").number(0))
             for each in self._facts.at("vms").items()
@@ -125,7 +125,7 @@ class VirtHost(Component):
 
     @property
     def hypervisor(self) -> str:
-        """What carries them."""
+        """The hypervisor that runs the virtual machines."""
         return self._facts.at("hypervisor").text()
 
     @property
@@ -135,7 +135,7 @@ class VirtHost(Component):
 
     @property
     def cpu(self) -> int:
-        """Its cores."""
+        """Number of cores."""
         return self._facts.at("hostCpu").number(0)
 
     @property
@@ -151,11 +151,11 @@ class Previous(Component):
 
     @property
     def known(self) -> bool:
-        """Whether there was a deployment that recorded anything; false before a stack's first."""
+        """Whether a deployment has recorded its state; false before a stack's first deployment."""
         return self._facts.at("stood").given()
 
     def quorums(self) -> dict[str, QuorumState]:
-        """The quorums by the name of their service."""
+        """The state of each quorum, by the name of its service."""
         quorums = self._facts.at("stood", "quorums")
         return {
             name: QuorumState(quorums.at(name, "members").number(0), _member_nodes(quorums.at(name, "nodes")))
@@ -164,7 +164,7 @@ class Previous(Component):
 
     @property
     def storage(self) -> Mapping[str, MemberNode]:
-        """The nodes with the cloud's data."""
+        """The storage nodes, which have the cloud's data, by name."""
         return _member_nodes(self._facts.at("stood", "storage"))
 
 

@@ -1,7 +1,6 @@
-"""Custom resources as plain trees, read without an error whatever is in them.
+"""Helpers that read custom resources as plain trees and never raise an error.
 
-A value that is not known yet is UNKNOWN wherever it is put, and a malformed one stays where it is: the rule that needs
-it reports it.
+UNKNOWN and malformed values are passed through, so that the rule that reads such a value reports it.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
 def at(tree: object, *keys: str) -> Any:
-    """The value below these keys, None where it is absent; UNKNOWN or a malformed value on the way there."""
+    """The value below these keys; None if absent. Returns an UNKNOWN or malformed value on the path itself."""
     for key in keys:
         if not isinstance(tree, dict):
             return tree
@@ -24,25 +23,25 @@ def at(tree: object, *keys: str) -> Any:
 
 
 def first(*values: object) -> object:
-    """The first value that is written."""
+    """The first value that is not None."""
     return next((each for each in values if each is not None), None)
 
 
 def with_item(items: object, item: object) -> object:
-    """A list, or nothing, with one more item; any other value stays as it is."""
+    """Appends an item to a list or to None. Returns any other value unchanged."""
     if items is None:
         return [item]
     return [*cast("list[object]", items), item] if isinstance(items, list) else items
 
 
 def part(tree: object, key: str) -> Tree:
-    """One field of a mapping, as a mapping of that field alone; empty where it is absent."""
+    """A mapping with only this field of the tree; empty if the field is absent."""
     value = at(tree, key)
     return {} if value is None else {key: value}
 
 
 def pod_of(container: str, image: object, spec: object, fields: Iterable[str]) -> Tree:
-    """A pod of one container that takes these fields of its pod from `spec`."""
+    """A pod spec with one container, and with these fields copied from `spec`."""
     own: Tree = {"name": container, "image": image, **part(spec, "resources")}
     pod: Tree = {"containers": [own]}
     for each in fields:
@@ -51,7 +50,7 @@ def pod_of(container: str, image: object, spec: object, fields: Iterable[str]) -
 
 
 def over(pod: object, more: object) -> object:
-    """A pod with further fields; its containers stay, since overrides name only what differs in them."""
+    """A pod spec overridden with the fields of `more`, except containers, which overrides list only partially."""
     if more is None or not isinstance(pod, dict):
         return pod
     if not isinstance(more, dict):

@@ -1,4 +1,4 @@
-"""How a machine's files configure its member of etcd: environment file, flags of a unit or a static pod, or YAML."""
+"""Reads a machine's etcd configuration from environment files, flags of units or static pods, or YAML."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ _UNIT = re.compile(r".*/(systemd/system|systemd/system/etcd\.service\.d)/[^/]+\.
 
 @dataclass(frozen=True)
 class EtcdConfiguration:
-    """A member as its files configure it."""
+    """The configuration of one etcd member."""
 
     name: str
-    """Empty if the files do not say."""
+    """The member's name; empty if it is not set."""
     members: Mapping[str, str]
-    """Hosts of the peers' URLs, by the members' names."""
+    """The host in each member's peer URL, by member name."""
 
 
 def etcd_configuration(files: Mapping[str, str]) -> EtcdConfiguration | None:
-    """The configuration in these files, by path; None if they have none."""
+    """Reads the configuration from these files, by path; None if they do not configure etcd."""
     for path in files:
         if "etcd" not in path.lower():
             continue
@@ -38,7 +38,7 @@ def etcd_configuration(files: Mapping[str, str]) -> EtcdConfiguration | None:
 
 
 def runs_etcd(files: Mapping[str, str]) -> bool:
-    """Whether a systemd unit or a static pod among these files runs etcd, or kubeadm makes one."""
+    """Whether a systemd unit or a static pod in these files runs etcd, or kubeadm creates such a static pod."""
     return any(
         (_UNIT.fullmatch(path) and _RUNS.search(files[path]))
         or (path.endswith((".yaml", ".yml")) and re.search(r"^etcd:\s*\n\s+local:", files[path], re.M))

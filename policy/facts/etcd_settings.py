@@ -1,6 +1,6 @@
 """etcd's own settings: from environment files, units and static pods of machines, and from containers.
 
-A flag `--election-timeout`, a variable ETCD_ELECTION_TIMEOUT and a key of its configuration file are one setting.
+A flag `--election-timeout`, a variable ETCD_ELECTION_TIMEOUT and a key of the configuration file are one setting.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ class EtcdSettings:
     member: str
     """The machine's name, or the workload's title."""
     written: Mapping[str, str]
-    """By the name of the flag; a flag without a value is empty."""
+    """Values by the name of the flag; empty for a flag without a value."""
 
     def flag(self, default: Default) -> bool:
-        """A setting that is true or false."""
+        """Reads a boolean setting."""
         written = self.written.get(default.setting, default.value)
         return written.strip().lower() in ("", "1", "t", "true")
 
     def number(self, default: Default) -> int:
-        """A whole number. Raises Malformed for any other text."""
+        """Reads a whole number. Raises Malformed for any other text."""
         written = self.written.get(default.setting, default.value).strip()
         if not written.isdecimal():
             raise Malformed(f"{default.setting} of {self.member} is '{written}', not a whole number")
@@ -45,7 +45,7 @@ class EtcdSettings:
 
 
 def etcd_settings(facts: Facts, group: Group) -> tuple[EtcdSettings, ...]:
-    """The settings of every member whose files or pods are in the stack. Raises NotKnown for a text that is unknown."""
+    """The settings of every member whose files or pods are in the stack. Raises NotKnown for an unknown text."""
     if group.etcd is None:
         return tuple(EtcdSettings(each.title, _of_workload(facts, each)) for each in group.workloads)
     names = {member.node for member in group.etcd.members}

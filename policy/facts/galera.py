@@ -1,7 +1,7 @@
-"""Galera's own settings, from option files in ConfigMaps, and from arguments and variables of its containers.
+"""Galera's settings, from option files in ConfigMaps, and from arguments and environment variables of containers.
 
-Arguments override option files, as in mariadbd. What an image has inside is not visible, so that the product's default
-counts (product_defaults.py).
+Arguments override option files, as in mariadbd. Settings inside an image are not visible; for these, the product's
+default counts (product_defaults.py).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ NEW_CLUSTER = "wsrep_new_cluster"
 TRUE = ("1", "on", "yes", "true")
 
 _ADDRESS_VARIABLES = ("MARIADB_GALERA_CLUSTER_ADDRESS", "WSREP_CLUSTER_ADDRESS", "CLUSTER_JOIN")
-"""Variables from which images write wsrep_cluster_address: Bitnami's, the official one's, Percona's."""
+"""Environment variables that set wsrep_cluster_address: in Bitnami's, the official and Percona's image."""
 _ARGUMENT = re.compile(r"--(wsrep[-_][\w-]+)(?:=(.*))?", re.DOTALL)
 _IN_SCRIPT = re.compile(r"""--(wsrep[-_][\w-]+)=("[^"]*"|'[^']*'|\S+)""")
 _COMMENT = re.compile(r"\s#.*$", re.MULTILINE)
@@ -30,23 +30,23 @@ _INCLUDE = re.compile(r"^\s*!include.*$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Galera:
-    """The settings that are written for the members of one workload."""
+    """The explicit Galera settings of one workload."""
 
     options: Mapping[str, str]
     """Options of mariadbd that begin with wsrep, by name with underscores."""
 
     def option(self, default: Default) -> str | None:
-        """An option of mariadbd; None if it is not written."""
+        """The value of a mariadbd option; None if it is not set."""
         return self.options.get(default.setting)
 
     def provider(self, default: Default) -> str | None:
-        """An option of wsrep_provider_options; None if it is not written."""
+        """The value of an option in wsrep_provider_options; None if it is not set."""
         pairs = (each.partition("=") for each in self.options.get("wsrep_provider_options", "").split(";"))
         return {name.strip(): value.strip() for name, _, value in pairs}.get(default.setting)
 
     @property
     def peers(self) -> tuple[str, ...] | None:
-        """The members that wsrep_cluster_address names; None if it is not written."""
+        """The members in wsrep_cluster_address; None if it is not set."""
         address = self.options.get(ADDRESS)
         if address is None:
             return None
@@ -55,7 +55,7 @@ class Galera:
 
 
 def galera(facts: Facts, workload: Workload) -> Galera:
-    """The settings of the workload's members. Raises NotKnown or Malformed if one of the texts cannot be read."""
+    """Reads the settings of a workload. Raises NotKnown or Malformed if one of the texts cannot be read."""
     options: dict[str, str] = {}
     for config in read_by(workload, facts.config_maps):
         for name in config.files:
@@ -73,7 +73,7 @@ def is_true(value: str) -> bool:
 
 
 def _of_file(text: str) -> dict[str, str]:
-    """The options of every group: only mariadbd has options of these names."""
+    """The wsrep options of all groups, because only mariadbd has such options."""
     parser = sections(_COMMENT.sub("", _INCLUDE.sub("", text)))
     options = (option for group in parser.sections() for option in parser.items(group))
     return {
@@ -82,7 +82,7 @@ def _of_file(text: str) -> dict[str, str]:
 
 
 def _of_environment(variables: Mapping[str, Properties]) -> dict[str, str]:
-    """An image that reads the address from its environment also switches replication on."""
+    """The options from environment variables. An image that reads the address from one also sets wsrep_on."""
     found = [variables[name].text() for name in _ADDRESS_VARIABLES if name in variables]
     return {ADDRESS: found[0], ON: "ON"} if found else {}
 
@@ -94,7 +94,7 @@ def _of_arguments(words: tuple[str, ...]) -> Iterator[tuple[str, str]]:
             continue
         for name, value in _IN_SCRIPT.findall(word):
             text = value.strip("\"'")
-            # A script may bootstrap under a condition; what it runs without one is not known.
+            # An empty address in a script may be conditional (bootstrap), so it is ignored.
             if _name(name) != ADDRESS or text != "gcomm://":
                 yield _name(name), text
 

@@ -1,6 +1,6 @@
-"""Commands that a stack runs on machines (pulumi-command), over SSH or on the deployer's own, and files copied there.
+"""Commands that a stack runs with pulumi-command, over SSH or on the deployer's machine, and files that it copies.
 
-What a command does is read from its parsed shell text and from the scripts that it runs, if the stack has them.
+Effects of a command are read from its parsed shell text, and from the scripts that it runs if the stack has them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ COPY_TO_REMOTE, COPY_FILE = "command:remote:CopyToRemote", "command:remote:CopyF
 PLACING = (COPY_TO_REMOTE, COPY_FILE, REMOTE)
 """Types of resources that place files on machines."""
 WORDS = ("create", "update", "delete")
-"""Properties with what is run, each in a shell of its own."""
+"""Properties with shell text, each of which runs in a shell of its own."""
 
 _ROOT = Path(__file__).resolve().parent.parent.parent
 """The program's directory: relative paths of copied files start there."""
@@ -42,13 +42,13 @@ class PlacedFile:
     resource: Resource
     path: str
     text: str
-    """UNKNOWN within where it is not known."""
+    """The text, with UNKNOWN for unknown parts."""
 
 
 class Hosts:
     """Files that the stack's commands, copies and cloud-init place on machines, by the address of the machine.
 
-    cloud-init does not know an address: its files are under the host name, or the name of the disk.
+    cloud-init data has no address, so its files are listed by host name, or else by the name of the disk.
     """
 
     def __init__(self, resources: Iterable[Resource]) -> None:
@@ -56,7 +56,7 @@ class Hosts:
 
     @cached_property
     def copied(self) -> Mapping[str, tuple[PlacedFile, ...]]:
-        """Files that are copied."""
+        """Files that the stack copies, by host."""
         found: dict[str, list[PlacedFile]] = defaultdict(list)
         for resource in self._resources:
             if resource.type in (COPY_TO_REMOTE, COPY_FILE):
@@ -67,7 +67,7 @@ class Hosts:
 
     @cached_property
     def placed(self) -> Mapping[str, tuple[PlacedFile, ...]]:
-        """Files that are copied, and those that commands and cloud-init write."""
+        """Files that the stack copies, or that its commands and cloud-init write, by host."""
         found: dict[str, list[PlacedFile]] = defaultdict(list, {host: [*each] for host, each in self.copied.items()})
         for resource in self._resources:
             if resource.type not in (REMOTE, LOCAL):
@@ -88,7 +88,7 @@ class Hosts:
 
     @cached_property
     def cloud_inits(self) -> tuple[tuple[Resource, CloudInit], ...]:
-        """User data of virtual machines, as far as they are known."""
+        """Known user data of virtual machines, each with its cloud-init disk."""
         disks = [each for each in self._resources if each.type == CLOUD_INIT]
         return tuple((each, cloud_init(text)) for each in disks if is_known(text := _text(each.props.at("userData"))))
 
@@ -102,12 +102,12 @@ class Command:
 
     @property
     def title(self) -> str:
-        """What a message calls it."""
+        """Its name in messages."""
         return f"command {self.resource.name}"
 
     @property
     def host(self) -> str:
-        """The machine that it runs on; empty on the deployer's own."""
+        """The machine that it runs on; empty for the deployer's machine."""
         return self.resource.props.at("connection", "host").text()
 
     @cached_property
@@ -116,9 +116,9 @@ class Command:
 
     @cached_property
     def effects(self) -> tuple[Effect, ...]:
-        """What it does that a quorum's member may not survive.
+        """Its effects that may stop a quorum member or lose its data.
 
-        Raises NotKnown for an unknown text. Raises Unreadable if a part cannot be read and the rest harms nothing.
+        Raises NotKnown for an unknown text. Raises Unreadable if a part cannot be read and the rest has no effect.
         """
         found = tuple(effect for script in self._scripts.values() for effect in effects(script))
         unread = [reason for script in self._scripts.values() for reason in script.unread]
@@ -128,13 +128,13 @@ class Command:
 
     @property
     def disrupts(self) -> str:
-        """The first effect without a quorum check, else the first effect, in words; empty if there is none."""
+        """The first effect without a preceding quorum check, else the first effect, in words; empty without effect."""
         unchecked = [effect.does for effect in self.effects if not effect.checked]
         return next(iter([*unchecked, *(effect.does for effect in self.effects)]), "")
 
     @property
     def asks(self) -> bool:
-        """Whether a quorum check that can abort the command comes before everything that it disrupts."""
+        """Whether a quorum check that can abort the command precedes every effect."""
         return all(effect.checked for effect in self.effects)
 
     @property
@@ -156,7 +156,7 @@ class Command:
         return any(saves_etcd(script) for script in self._scripts.values())
 
     def read(self, placed: Mapping[str, tuple[PlacedFile, ...]]) -> Mapping[str, Script]:
-        """Its parsed texts by the name of their property, with these files on machines."""
+        """Its parsed scripts by property name. `placed`: files that exist on the machines."""
         props = self.resource.props
         files = {file.path: file.text for file in placed.get(_host(props), ())}
         interpreter = props.at("interpreter").words()
@@ -180,7 +180,7 @@ class Command:
 
 
 def commands(resources: Iterable[Resource], hosts: Hosts) -> tuple[Command, ...]:
-    """Every command among these resources; `hosts` has the files that they find."""
+    """Every command among these resources. `hosts`: the files on machines that the commands can run."""
     return tuple(Command(resource, hosts) for resource in resources if resource.type in (REMOTE, LOCAL))
 
 
@@ -189,7 +189,7 @@ def _host(props: Properties) -> str:
 
 
 def _text(tree: Properties) -> str:
-    """A text, or UNKNOWN in its place."""
+    """A text, or UNKNOWN if it is not known."""
     try:
         return tree.text()
     except NotKnown:
@@ -201,7 +201,7 @@ def _optional(tree: Properties) -> str | None:
 
 
 def _content(source: Properties) -> str:
-    """The text of an asset or of a local file; UNKNOWN for an archive, a fetched file, or one that is not here."""
+    """The text of an asset or of a local file; UNKNOWN for an archive, a remote file or a missing file."""
     try:
         if source.is_text():
             return _read_local(source.text()) or UNKNOWN

@@ -1,8 +1,7 @@
-"""What the pack knows of a resource's type, beyond the rules that evaluate it.
+"""Classifies resource types: evaluated by rules, read by rules on other resources, harmless, or unknown.
 
-Tables of types: those that rules evaluate, those that they read as evidence on other resources, those that cannot cost
-a quorum its members or data, and those that group other resources. A resource of any other type is unknown: no rule has
-seen it.
+Harmless types cannot cost a quorum its members or data, or only group other resources. No rule reads a resource of an
+unknown type.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ READ: Mapping[str, str] = {
     contract.VIRT_HOST: "the virtual machines on a server",
     contract.PREVIOUS: "the members that the last deployment left",
 }
-"""Type to what rules on other resources read of it."""
+"""For each type, what rules on other resources read from it."""
 
 HARMLESS: Mapping[str, str] = {
     "pulumi:pulumi:Stack": "the root of the stack; it is nothing outside the engine",
@@ -93,9 +92,9 @@ HARMLESS: Mapping[str, str] = {
         ("random:index/randomString:RandomString", "random:index/randomBytes:RandomBytes"), "a value in the state"
     ),
 }
-"""Type to why a resource of it cannot cost a quorum its members or data."""
+"""For each type, why its resources cannot cost a quorum its members or data."""
 PROVIDERS = "pulumi:providers:"
-"""Beginning of the types of providers: configuration only, and their resources are evaluated or named."""
+"""Prefix of provider types, which are configuration only. Their resources are classified by their own types."""
 
 RENDERING = frozenset(
     {
@@ -104,11 +103,11 @@ RENDERING = frozenset(
         *(f"kubernetes:{package}:Directory" for package in ("kustomize", "kustomize/v2")),
     }
 )
-"""Components of the Kubernetes provider whose objects are resources of the stack, as far as they could be rendered."""
+"""Components of the Kubernetes provider that render objects, which become resources of the stack."""
 
 
 class KnownTypes:
-    """Which resources of a stack the pack knows."""
+    """Whether the pack knows each resource of a stack."""
 
     def __init__(self, resources: Iterable[Resource]) -> None:
         self._parents = {resource.parent for resource in resources}
@@ -120,14 +119,14 @@ class KnownTypes:
     def is_harmless(self, resource: Resource) -> bool:
         """Whether it cannot cost a quorum its members or data, by its type or because it groups other resources.
 
-        A component has no provider, and is nothing outside the engine.
+        A component has no provider and creates nothing itself. A component that renders objects must have children.
         """
         if resource.type in RENDERING:
             return resource.urn in self._parents
         return resource.type in HARMLESS or resource.type.startswith(PROVIDERS) or not resource.provider
 
     def is_known(self, resource: Resource) -> bool:
-        """Whether a rule evaluates or reads it, or it is known to be harmless."""
+        """Whether rules evaluate or read the resource, or it is harmless."""
         if resource.type in EVALUATED or is_operated(resource.type):
             return True
         return self.is_read(resource) or self.is_harmless(resource)
@@ -135,18 +134,18 @@ class KnownTypes:
 
 @dataclass
 class Coverage:
-    """How many resources of a type were evaluated, and how many were not."""
+    """Counts of one type's resources: evaluated, read, harmless, unknown."""
 
     evaluated: int = 0
-    """By at least one rule, with a finding on the resource itself."""
+    """Resources with a finding of at least one rule."""
     read: int = 0
-    """Not evaluated, and of a type that rules on other resources read."""
+    """Resources without a finding, of a type that rules on other resources read."""
     harmless: int = 0
     unknown: int = 0
 
 
 def coverage(resources: Iterable[Resource], evaluated: Collection[str]) -> dict[str, Coverage]:
-    """The coverage of each type, by name; `evaluated` has the URNs that rules have a verdict on."""
+    """The coverage of each type, by name. `evaluated`: URNs of the resources with a verdict."""
     found: dict[str, Coverage] = {}
     those = tuple(resources)
     known = KnownTypes(those)

@@ -1,4 +1,4 @@
-"""The level at which each rule is evaluated, beside the level that it has in each profile."""
+"""The level of each rule in an evaluation, and the level that its profile requires."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ class Level:
 
     rule: str
     required: Mapping[str, Enforcement]
-    """By profile."""
+    """The rule's own level, by profile."""
     applied: Enforcement
 
     def is_lowered(self, profile: str) -> bool:
-        """Whether the rule is mandatory in a profile and would not stop an update here."""
+        """Whether the rule is mandatory in this profile but does not stop an update in this evaluation."""
         return self.required.get(profile) is Enforcement.MANDATORY and self.applied is not Enforcement.MANDATORY

@@ -19,12 +19,12 @@ class Domain:
 
     @property
     def title(self) -> str:
-        """What a message calls it."""
+        """Its name in messages."""
         return f"libvirt domain {self.resource.name}"
 
     @property
     def name(self) -> str:
-        """Name of the virtual machine, which is that of its node."""
+        """Name of the virtual machine and of its node."""
         return self.resource.props.at("name").text(self.resource.name)
 
     @property
@@ -34,7 +34,7 @@ class Domain:
 
     @property
     def hypervisor(self) -> str:
-        """The domain's type; the provider makes kvm where none is written."""
+        """The domain's type; the provider's default is kvm."""
         return self.resource.props.at("type").text("kvm")
 
 

@@ -1,7 +1,7 @@
-"""The machines that the stack describes: what they are, the files that they will have and the steps that are run.
+"""The machines that the stack describes, with their files and setup steps.
 
-One component is one machine, or a pool of identical workers, whose files are templates. A file that is not known yet
-stops only the rule that needs it.
+One component is one machine, or a pool of identical workers, whose files are templates. An unknown file affects only
+the rules that read it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MASTER = "master"
 
 
 class Machine:
-    """A machine, or a pool of machines that are alike."""
+    """A machine, or a pool of identical machines."""
 
     def __init__(self, resource: Resource, *, is_placed: bool = False) -> None:
         """`is_placed`: no component declares it; the stack places files on it (placed_machines.py)."""
@@ -29,17 +29,17 @@ class Machine:
 
     @property
     def title(self) -> str:
-        """What a message calls it."""
+        """Its name in messages."""
         return f"machine {self.resource.name}" if self.single else f"pool of machines {self.resource.name}"
 
     @property
     def single(self) -> bool:
-        """Whether it is one machine, and not a pool."""
+        """Whether it is a single machine and not a pool."""
         return self.resource.type == contract.MACHINE
 
     @property
     def several(self) -> bool:
-        """Whether it is several machines."""
+        """Whether it is a pool."""
         return not self.single
 
     @property
@@ -54,7 +54,7 @@ class Machine:
 
     @property
     def address(self) -> str:
-        """Where it is reached; empty for a pool."""
+        """The machine's address; empty for a pool."""
         return self.resource.props.at("address").text()
 
     @cached_property
@@ -64,29 +64,29 @@ class Machine:
 
     @property
     def is_master(self) -> bool:
-        """Whether it runs the API server and what belongs to it."""
+        """Whether it is a control-plane node."""
         return MASTER in self.roles
 
     @cached_property
     def files(self) -> Mapping[str, str]:
-        """Texts of its files by their paths on it. A text may not be known; secret files are missing."""
+        """Texts of its files by path. A text may be unknown; secret files are omitted."""
         return self.resource.props.at("files").texts()
 
     @cached_property
     def definition(self) -> Mapping[str, str]:
-        """Files that a virtual machine's host makes it from, by name."""
+        """Files from which the host creates a virtual machine, by name."""
         return self.resource.props.at("definition").texts()
 
     @cached_property
     def disrupts(self) -> tuple[str, ...]:
-        """Quorums whose members its steps and restarts stop, by name."""
+        """Names of the quorums whose members its setup steps and restarts stop."""
         steps = [each.at("disrupts").text() for each in self.resource.props.at("steps").items()]
         restarts = self.resource.props.at("restarts").texts()
         return tuple(dict.fromkeys(name for name in (*steps, *restarts.values()) if name))
 
     @cached_property
     def quorum_checks(self) -> Mapping[str, str]:
-        """What the machine runs before it stops a quorum's member, in shell, by the quorum's name."""
+        """Shell commands that the machine runs before it stops a quorum member, by the quorum's name."""
         return self.resource.props.at("quorumChecks").texts()
 
     @cached_property
@@ -95,7 +95,7 @@ class Machine:
         return tuple(self._documents())
 
     def of_kind(self, kind: str) -> Iterator[dict[str, Any]]:
-        """Its documents of a kind."""
+        """The documents with this `kind`."""
         return (each for each in self.documents if each.get("kind") == kind)
 
     def _documents(self) -> Iterator[dict[str, Any]]:

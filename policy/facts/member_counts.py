@@ -1,7 +1,6 @@
-"""What the settings of a quorum's members say of their number: lists of members, counts, votes that are needed.
+"""Settings of quorum members that depend on the number of members: member lists, counts, required votes.
 
-Read from commands, variables and files of the pods. A value with a variable of the shell or of Kubernetes in it is not
-read.
+Read from commands, environment variables and files of the pods. Values with an unexpanded variable are ignored.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from policy.facts.stack import Facts
 
 @dataclass(frozen=True)
 class Mismatch:
-    """A setting that does not agree with the number of members."""
+    """A setting that does not match the number of members."""
 
     actual: str
     expected: str
@@ -33,7 +32,7 @@ _MONITOR = re.compile(r"^\s*sentinel\s+monitor\s+\S+\s+\S+\s+\d+\s+(\d+)", re.MU
 
 
 def mismatches(facts: Facts, group: Group) -> Iterator[Mismatch]:
-    """Every setting of a group of pods that says another number. Raises NotKnown for a text that is not known."""
+    """Settings of a group of pods that do not match its number of members. Raises NotKnown for an unknown text."""
     size = group.size(facts)
     texts = [_text(each) for one in group.workloads for each in written(one, facts.config_maps)]
     read = _READERS.get(group.kind)
@@ -44,7 +43,7 @@ def mismatches(facts: Facts, group: Group) -> Iterator[Mismatch]:
 
 
 def _text(each: Written) -> str:
-    """A variable's text has its name before it."""
+    """The text, with the name in front if it is an environment variable."""
     return f"{each.name}={each.read()}" if each.name.isupper() else each.read()
 
 

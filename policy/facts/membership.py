@@ -1,9 +1,9 @@
-"""Who leaves a quorum in a change: one pure function over the members before and the members after.
+"""Computes which members leave a quorum in a change, from the members before and after the change.
 
-The policy rules call it with the record of the last deployment, `changes/` with two previews. A member is bound to its
-node, and the node to its physical host, its address, its pool and the places of its data. If one of these differs, the
-member has left, whatever the node is called. If a quorum has more nodes than members, every node that leaves counts as
-one that carried a member.
+The policy rules call it with the record of the last deployment, `changes/` with two previews. A member is identified by
+its node and the node's physical host, address, pool and data locations. If one of these differs, the member has left,
+even if the node's name stays. If a quorum has more nodes than members, every node that leaves counts as one with a
+member.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from policy.wording import join_names
 
 @dataclass(frozen=True)
 class MemberNode:
-    """A node that carries a member of a quorum, or may carry one."""
+    """A node that runs a quorum member, or is eligible for one."""
 
     server: str
     """Its physical host."""
     address: str = ""
     pool: str = ""
     data: frozenset[str] = frozenset()
-    """Where members on it keep their data: disks of its virtual machine, local volumes."""
+    """Data locations of members on the node: disks of its virtual machine, local volumes."""
 
 
 @dataclass(frozen=True)
@@ -33,11 +33,11 @@ class QuorumState:
 
     members: int
     nodes: Mapping[str, MemberNode]
-    """The nodes that may carry members, by name."""
+    """The nodes that are eligible for members, by name."""
 
 
 EMPTY = QuorumState(0, {})
-"""A quorum that is not there."""
+"""The state of a quorum that does not exist."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Departure:
 
     @cached_property
     def nodes(self) -> Mapping[str, str]:
-        """Nodes that may have carried a member which leaves, each with the reason."""
+        """The nodes whose members leave, by name, each with the reason."""
         pairs = ((name, _reason(node, self.after.nodes.get(name))) for name, node in self.before.nodes.items())
         return {name: reason for name, reason in pairs if reason}
 
@@ -66,7 +66,7 @@ class Departure:
 
     @property
     def without_node(self) -> int:
-        """Members that leave while all nodes stay: it is not known from which host."""
+        """Number of members that leave without their node, so that their host is unknown."""
         return max(self.lost - len(self.nodes), 0)
 
     @property
@@ -84,14 +84,14 @@ class Departure:
 
 
 def departures(before: Mapping[str, QuorumState], after: Mapping[str, QuorumState]) -> dict[str, Departure]:
-    """Every quorum that was there, with the members that leave it; the keys are the same in both."""
+    """The departures from every quorum that existed before. Both mappings use the same keys."""
     return {name: Departure(state, after.get(name, EMPTY)) for name, state in before.items()}
 
 
 def hosts_left(found: Iterable[Departure]) -> int:
-    """From how many physical hosts members leave in one change, at worst, over all quorums together.
+    """The worst-case number of physical hosts that members of all quorums leave in one change.
 
-    A member that leaves without its node may be on a host of its own: it counts as one host more.
+    Each member that leaves without its node counts as a further host, because its host is unknown.
     """
     those = list(found)
     servers = frozenset[str]().union(*(each.servers for each in those))
@@ -99,9 +99,9 @@ def hosts_left(found: Iterable[Departure]) -> int:
 
 
 def _reason(before: MemberNode, after: MemberNode | None) -> str:
-    """Why the member that was on a node is not the one that will be; empty if it is.
+    """Why the node's member counts as having left; empty if it stays.
 
-    What was not known of the node before is not compared.
+    Address and pool are compared only if they were known before.
     """
     if after is None:
         return "no longer among its nodes"

@@ -1,9 +1,8 @@
-"""Clusters of operators: custom resources, read as the objects that their operator creates from them.
+"""Custom resources of operators, read as the objects that the operator creates from them.
 
-An operator is not part of the stack. What it does with a custom resource is taken from its sources: pods, labels,
-placement, storage, the disruption budget, and its own default for what is not written (product_defaults.py has the
-release and the file of each). All rules
-then judge a RabbitmqCluster as they judge a StatefulSet with RabbitMQ, and name the custom resource.
+Operators are not part of the stack. This module reproduces from their sources which pods, labels, placement, storage,
+disruption budget and defaults they derive from a custom resource (product_defaults.py has the release and the file of
+each). All rules then evaluate a RabbitmqCluster like a StatefulSet with RabbitMQ, and name the custom resource.
 """
 
 from __future__ import annotations
@@ -49,40 +48,40 @@ class Operated:
     service: Service
     """The headless Service that names the members."""
     budget: Budget | None
-    """None where the operator creates none."""
+    """None if the operator creates no budget."""
     settings: ConfigMap
 
 
 @dataclass(frozen=True)
 class _Members:
-    """What an operator makes of a custom resource. A value that is not known yet is UNKNOWN here as well."""
+    """What an operator derives from a custom resource. Values that are not known yet are UNKNOWN."""
 
     program: str
-    """As an application's name (app.kubernetes.io/name) would have it."""
+    """The program's name, in the form of the label app.kubernetes.io/name."""
     replicas: object
     labels: Tree
     pod: object
     claims: bool = True
     """Whether each member has a volume of its own."""
     budget: object = None
-    """The limit of its disruption budget; None for no budget."""
+    """The limit of the disruption budget; None for no budget."""
     files: Tree = field(default_factory=dict[str, Any])
 
 
 def operated(resources: Iterable[Resource]) -> Iterator[Operated]:
-    """The clusters of operators among these resources."""
+    """Reads the custom resources of known operators among these resources."""
     for resource in resources:
         if read := OPERATORS.get(_group_and_kind(resource.type)):
             yield _operated(resource, read)
 
 
 def is_operated(type_: str) -> bool:
-    """Whether resources of this type are clusters of an operator that is read here."""
+    """Whether this is the type of a custom resource that this module reads."""
     return _group_and_kind(type_) in OPERATORS
 
 
 def _group_and_kind(type_: str) -> str:
-    """`rabbitmq.com/RabbitmqCluster` of kubernetes:rabbitmq.com/v1beta1:RabbitmqCluster."""
+    """Group and kind of a type: `rabbitmq.com/RabbitmqCluster` for kubernetes:rabbitmq.com/v1beta1:RabbitmqCluster."""
     package, _, rest = type_.partition(":")
     group, slash, kind = rest.partition("/")
     return f"{group}/{kind.rpartition(':')[2]}" if package == "kubernetes" and slash else ""
@@ -117,7 +116,7 @@ def _operated(resource: Resource, read: Callable[[str, object], _Members]) -> Op
 
 
 def _mounting(pod: object, settings: str) -> object:
-    """The same pod, which mounts the settings that the operator writes."""
+    """The pod with an added volume: the settings that the operator writes."""
     if not isinstance(pod, dict):
         return pod
     known = cast("Tree", pod)
@@ -128,13 +127,13 @@ _RABBITMQ_RESOURCES = {"requests": {"cpu": RABBITMQ_CPU.value, "memory": RABBITM
 
 
 def _galera_file(name: str, written: object) -> object:
-    """An option file behind the settings that an operator makes by itself: one cluster of the members."""
+    """The operator's own Galera settings, followed by the written option file, which overrides them."""
     own = f"[mysqld]\nwsrep_on = ON\nwsrep_cluster_address = gcomm://{name}\n"
     return own + written if isinstance(written, str) else written
 
 
 def _rabbitmq(name: str, spec: object) -> _Members:
-    """RabbitMQ Cluster Operator: no budget, and spread over zones only as a preference."""
+    """RabbitMQ Cluster Operator. It creates no budget and spreads pods over zones only as a preference."""
     override = at(spec, "override", "statefulSet", "spec")
     sized = spec if at(spec, "resources") is not None else over(spec or {}, {"resources": _RABBITMQ_RESOURCES})
     pod = pod_of("rabbitmq", at(spec, "image") or "rabbitmq", sized, ("affinity", "tolerations"))
@@ -154,7 +153,7 @@ def _rabbitmq(name: str, spec: object) -> _Members:
 
 
 _PERCONA_TOGETHER = "none"
-"""The topology that stands for no anti-affinity."""
+"""The value of antiAffinityTopologyKey that means no anti-affinity."""
 _PERCONA_TOPOLOGIES = frozenset(
     {
         _PERCONA_TOGETHER,
@@ -166,8 +165,8 @@ _PERCONA_TOPOLOGIES = frozenset(
 
 
 def _percona(name: str, spec: object) -> _Members:
-    """Percona Operator for MySQL (XtraDB Cluster): it creates nothing without a size, and takes a topology that it does
-    not know for the default.
+    """Percona Operator for MySQL (XtraDB Cluster). It creates nothing without a size, and uses the default topology in
+    place of an unknown one.
     """
     pxc = at(spec, "pxc")
     labels: Tree = {
@@ -195,7 +194,7 @@ def _percona(name: str, spec: object) -> _Members:
 
 
 def _mariadb(name: str, spec: object) -> _Members:
-    """mariadb-operator: members are apart over nodes only if asked, and replicate only with Galera or replication."""
+    """mariadb-operator. It sets anti-affinity only on request; members replicate only with Galera or replication."""
     labels: Tree = {NAME: "mariadb", "app.kubernetes.io/instance": name}
     affinity = at(spec, "affinity")
     asked = first(at(affinity, "antiAffinityEnabled"), at(affinity, "enableAntiAffinity"))
@@ -218,7 +217,7 @@ def _mariadb(name: str, spec: object) -> _Members:
 
 
 def _ceph(_name: str, spec: object) -> _Members:
-    """Rook: monitors are apart over nodes, always so on the network of the hosts; a budget only if it is asked for."""
+    """Rook. Monitors run on distinct nodes by default, and always with host networking; a budget only on request."""
     labels: Tree = {NAME: "ceph-mon", "app": "rook-ceph-mon"}
     together, placement = (
         at(spec, "mon", "allowMultiplePerNode"),
@@ -253,7 +252,7 @@ def _ceph(_name: str, spec: object) -> _Members:
 
 
 def _etcd(name: str, spec: object) -> _Members:
-    """etcd-operator: no budget and no anti-affinity of its own; podTemplate.spec exists since 0.3."""
+    """etcd-operator. It sets no budget and no anti-affinity. podTemplate.spec exists since 0.3."""
     registry, version = first(at(spec, "imageRegistry"), ETCD_REGISTRY.value), at(spec, "version")
     image = UNKNOWN if UNKNOWN in (registry, version) else f"{registry}:{version}" if version else registry
     options = first(at(spec, "etcdOptions"), [])
@@ -268,7 +267,7 @@ def _etcd(name: str, spec: object) -> _Members:
 
 
 def _postgres(name: str, spec: object) -> _Members:
-    """CloudNativePG: apart over nodes as a preference. Its two budgets keep the primary and all replicas but one."""
+    """CloudNativePG. Its anti-affinity is a preference. Its two budgets keep the primary and all replicas but one."""
     labels: Tree = {"cnpg.io/cluster": name, "cnpg.io/podRole": "instance"}
     own = at(spec, "affinity")
     required = first(at(own, "podAntiAffinityType"), POSTGRES_ANTI_AFFINITY.value)
@@ -297,4 +296,4 @@ OPERATORS: Mapping[str, Callable[[str, object], _Members]] = {
     "operator.etcd.io/EtcdCluster": _etcd,
     "postgresql.cnpg.io/Cluster": _postgres,
 }
-"""API group and kind of each custom resource that is read, of any version."""
+"""The reader of each custom resource, by API group and kind, whatever its version."""

@@ -1,4 +1,4 @@
-"""The order in which the engine makes resources, by what each depends on."""
+"""The order in which the engine creates resources, by their dependencies."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from policy.facts.resource import Resource
 
 
 class Order:
-    """Which resources are made before which."""
+    """The creation order of a stack's resources."""
 
     def __init__(self, resources: Iterable[Resource]) -> None:
         self._resources = {resource.urn: resource for resource in resources}
@@ -17,16 +17,16 @@ class Order:
             self._children.setdefault(resource.parent, []).append(resource)
 
     def is_before(self, first: Resource, second: Resource) -> bool:
-        """Whether all of `first` is made before any of `second`."""
+        """Whether the engine creates all of `first` before any of `second`."""
         return self._leaves(first) <= self._before(second)
 
     def _leaves(self, resource: Resource) -> set[str]:
-        """URNs of what a component consists of: the engine sees a dependency on a component as one on these."""
+        """URNs of the leaf resources of a component. A dependency on a component is one on all of these."""
         children = self._children.get(resource.urn, [])
         return {urn for child in children for urn in self._leaves(child)} or {resource.urn}
 
     def _before(self, resource: Resource) -> set[str]:
-        """URNs of everything that it waits for. A resource is made after its parent, so it waits for the same."""
+        """URNs of all resources created before this one: its dependencies, its parents and their dependencies."""
         found: set[str] = set()
         waiting = [resource.parent, *resource.after]
         while waiting:

@@ -1,8 +1,8 @@
-"""Which workloads find each other, as members of one cluster do.
+"""Which workloads discover each other, as members of one cluster do.
 
-They do if one Service selects both, if they have the same cluster name, or if the configuration of each names the
-other: environment, command, arguments and mounted ConfigMaps. If one names the other, whose configuration or image is
-not known yet, the answer is not known either.
+Two workloads discover each other if one Service selects both, if they have the same cluster name, or if the
+configuration of each (environment, command, arguments, mounted ConfigMaps) names the other. If only one names the other
+and the other's configuration or image is unknown, the result is unknown.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _CLUSTER_NAME = re.compile(
 
 
 class Peers:
-    """Workloads of a stack by whom they find."""
+    """Answers which workloads of a stack discover each other."""
 
     def __init__(self, facts: Facts) -> None:
         self._facts = facts
@@ -38,7 +38,7 @@ class Peers:
                 self._programs.setdefault(each.namespace, []).append((each, _program(each)))
 
     def has_peer(self, workload: Workload) -> bool:
-        """Whether another workload of the same program and the workload find each other without a balancer.
+        """Whether the workload and another one of the same program discover each other without a load balancer.
 
         Raises NotKnown if this depends on a value that is not known.
         """
@@ -50,7 +50,7 @@ class Peers:
         )
 
     def find_each_other(self, one: Workload, other: Workload) -> bool:
-        """Whether members of the same kind are members of the same cluster. Raises NotKnown as `has_peer` does."""
+        """Whether two members of the same kind belong to the same cluster. Raises NotKnown like `has_peer`."""
         if one.namespace != other.namespace:
             return False
         mine, others = self._cluster_names(one), self._cluster_names(other)
@@ -63,7 +63,7 @@ class Peers:
     def alike(self, one: Workload, other: Workload) -> bool:
         """Whether both run the same program, by the names of their images.
 
-        Raises NotKnown if an image is not known and they find each other.
+        Raises NotKnown if an image is not known and the workloads discover each other.
         """
         known = (_program(one), _program(other))
         if None in known and self.find_each_other(one, other):
@@ -85,7 +85,7 @@ class Peers:
         return not self._names_of(other).isdisjoint(self._words_of(one))
 
     def _names_of(self, workload: Workload) -> frozenset[str]:
-        """Names that lead to the workload's pods: its own, its first pod's, those of its Services."""
+        """Names of the workload's endpoints: the workload, its first pod, its Services."""
         if workload not in self._names:
             services = (each.name for each in self._facts.services if each.selects(workload))
             self._names[workload] = frozenset({workload.name, f"{workload.name}-0", *services} - {""})
@@ -106,7 +106,7 @@ class Peers:
         return self._texts[workload]
 
     def _read(self, workload: Workload) -> Iterator[str]:
-        """Every text of the workload's configuration that is known; a variable's with its name before it."""
+        """Every known text of the workload's configuration, as name=text. Records an unknown one in `_unknown`."""
         try:
             for each in written(workload, self._facts.config_maps):
                 try:
@@ -119,7 +119,7 @@ class Peers:
 
 @lru_cache(maxsize=2)  # a comparison has two sides
 def peers(facts: Facts) -> Peers:
-    """The workloads of a stack by whom they find."""
+    """The Peers of a stack, created once."""
     return Peers(facts)
 
 

@@ -1,4 +1,4 @@
-"""Clusters of etcd that commands configure on hosts: units, environment files and manifests that they place."""
+"""etcd clusters that commands configure on hosts, by placing units, environment files and manifests."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ class _PlacedMember:
 
     @property
     def node(self) -> str:
-        """Its name in the cluster: as configured, else the one whose peer URL has its host's address."""
+        """The member's name: as configured, else the name in the member list whose URL has the host's address."""
         named = [name for name, host in self.configuration.members.items() if host == self.host]
         return self.configuration.name or next(iter(named), self.host)
 
 
 def placed_configurations(hosts: Hosts) -> Mapping[str, EtcdConfiguration]:
-    """Configurations by the name of the member."""
+    """The etcd configurations that are placed on hosts, by member name."""
     return {each.node: each.configuration for each in _placed(hosts)}
 
 
 def placed_etcds(hosts: Hosts, declared: Iterable[Etcd], domains: Iterable[Domain]) -> tuple[Etcd, ...]:
-    """Clusters whose members no component declares. Members belong together if one of them lists the other."""
+    """Clusters that no Etcd component declares. Members form one cluster if one of them lists the other."""
     every = _placed(hosts)
-    if not every:  # a component's members may not be known yet
+    if not every:  # avoids reading members of components, which may be unknown
         return ()
     known = {member.node for etcd in declared for member in etcd.members}
     carriers = {domain.name: domain.host for domain in domains}
@@ -62,7 +62,7 @@ def _placed(hosts: Hosts) -> list[_PlacedMember]:
 
 
 def _cluster(placed: list[_PlacedMember], carriers: Mapping[str, str]) -> Etcd:
-    """The cluster as a component would state it, in the place of the first command that configures a member."""
+    """The cluster as an Etcd component, with the URN of the first resource that configures a member."""
     addresses = {name: host for each in placed for name, host in each.configuration.members.items()}
     addresses |= {each.node: each.host for each in placed}
     members = [

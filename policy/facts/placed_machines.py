@@ -1,7 +1,7 @@
-"""Machines that the stack describes only by the files which commands, copies and cloud-init place on them.
+"""Machines that no component declares, found by the files that commands, copies and cloud-init place on them.
 
-Files of kubeadm, kubelet and etcd make such a host a machine, so that rules on a machine's files read them as well. Its
-labels and taints are those of the Node object of its name, if the stack has one.
+A host with files of kubeadm, kubelet or etcd counts as a machine, so that rules on machine files evaluate them. Its
+labels and taints are those of the Node object with its name, if the stack has one.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def placed_machines(hosts: Hosts, declared: Iterable[Machine], nodes: Sequence[N
 
 
 def _by_host(hosts: Hosts) -> Iterator[tuple[str, list[PlacedFile]]]:
-    """Files by host. Where a host is not known, each resource that places files stands for one."""
+    """Files by host. If a host is unknown, each resource that places files counts as a separate host."""
     for host, placed in hosts.placed.items():
         if host and is_known(host):
             yield host, list(placed)

@@ -1,6 +1,6 @@
-"""How many pods of a workload, or members of a quorum, one host or one rack can carry: what placement rules ask.
+"""How many pods of a workload, or members of a quorum, one host or one rack can run, for placement rules.
 
-Read once for all rules of a stack validation, and counted once for each set of workloads and each label.
+Computed once per stack validation for each set of workloads and each label.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ class PlacementCounts:
         self._worst: dict[tuple[tuple[Workload, ...], str], Mapping[str, int]] = {}
 
     def worst(self, workloads: Sequence[Workload], key: str) -> Mapping[str, int]:
-        """The most pods of these workloads together in each domain of a label, by its value.
+        """The most pods of these workloads together in each domain of a label, by the label's value.
 
-        `workloads`: one, or all of one quorum. Nodes without the label count as one domain with an empty name, since
-        they may all be in one place. Raises NoNodes if the stack describes no node.
+        `workloads`: one workload, or all workloads of one quorum. Nodes without the label count as one domain with an
+        empty name, since they may all be in one place. Raises NoNodes if the stack describes no node.
         """
         asked = (tuple(workloads), key)
         if asked not in self._worst:
@@ -38,7 +38,7 @@ class PlacementCounts:
         return self._worst[asked]
 
     def one_each(self, workload: Workload) -> bool:
-        """Whether no node carries two pods of the workload."""
+        """Whether no node can run two pods of the workload."""
         if workload.replicas is None or HOSTNAME in apart_keys(self._facts, workload):
             return True
         if not apart_keys(self._facts, workload) and not workload.spreads:
@@ -46,14 +46,14 @@ class PlacementCounts:
         return max(self.worst([workload], HOSTNAME).values(), default=0) <= 1
 
     def room(self, workload: Workload, pods: int) -> int:
-        """How many of so many pods of the workload its anti-affinity and host ports let run at once."""
+        """How many of `pods` pods of the workload can run at once under its anti-affinity and host ports."""
         placed = self._of(workload)
         return capacity(placed.nodes, pods, placed.apart, self._numbering.topologies)
 
     def never_meet(self, one: Workload, other: Workload, key: str) -> bool:
-        """Whether no domain of a label carries pods of both.
+        """Whether no domain of a label can run pods of both.
 
-        An anti-affinity over another label does as well, if each of these domains lies within one of its domains.
+        An anti-affinity over another label suffices if each domain of `key` lies within one domain of that label.
         """
         keys = set(self._facts.anti_affine_keys(one, other))
         if share_host_port(one, other):

@@ -1,7 +1,7 @@
-"""Which nodes each workload may use, and what limits how many of its pods share one, read from the resources.
+"""The eligible nodes of each workload, and the limits on how many of its pods share one, read from the resources.
 
-The pack writes this beside its verdicts (record.py), and the audit draws its map from it. What cannot be known in a
-preview is named, and left out of the map.
+The pack writes the placement beside its verdicts (record.py), and the audit draws its map from it. What a preview
+cannot know is listed as unknown and omitted from the map.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ class Place:
 
     name: str
     server: str
-    """The physical host; empty where no label says it."""
+    """The physical host; empty without a label."""
     rack: str
     pool: str
 
 
 @dataclass(frozen=True)
 class Placed:
-    """Instances of one workload, or members of one etcd."""
+    """Instances of one workload, or members of one etcd cluster."""
 
     resource: str
     """URN."""
@@ -45,37 +45,37 @@ class Placed:
     service: str
     row: str
     quorum: str
-    """Kind of the quorum whose members they are; empty where they are none."""
+    """Kind of the quorum that the instances are members of; empty if they are not members."""
     count: int
     everywhere: bool
-    """One on each of its nodes, however many there are."""
+    """Whether one instance runs on each eligible node, as with a DaemonSet."""
     apart: tuple[str, ...]
-    """Label keys of which no two of them share a domain, the key with the fewest domains first."""
+    """Label keys over which no two instances share a domain, the key with the fewest domains first."""
     group: str = ""
-    """The quorum's members by name, where several workloads are one quorum: the same text in each of them."""
+    """If several workloads form one quorum, their names; the text is the same in each of them."""
     between: tuple[str, ...] = ()
-    """Label keys of which no two members of different workloads of the group share a domain."""
+    """Label keys over which no two members in different workloads of the group share a domain."""
     spreads: tuple[Spread, ...] = ()
-    """Its required topology spread constraints."""
+    """The required topology spread constraints."""
     nodes: tuple[int, ...] = ()
-    """Numbers of the nodes that they may run on."""
+    """Numbers of the eligible nodes."""
 
     @property
     def is_certain(self) -> bool:
-        """Whether there is only one way to place them: one on each of these nodes."""
+        """Whether only one placement is possible: one instance on each eligible node."""
         return self.count == len(self.nodes) and bool(self.apart)
 
 
 @dataclass(frozen=True)
 class Placement:
-    """The whole of it."""
+    """Nodes and workloads of a stack, with everything that limits placement."""
 
     nodes: tuple[Place, ...]
     placed: tuple[Placed, ...]
     unknown: tuple[str, ...] = ()
     """What could not be read, and why."""
     labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
-    """Further labels that limit placement, by key: the value on each node, empty where it has none."""
+    """Other labels that limit placement, by key: the value on each node, empty for a node without the label."""
 
     @property
     def topologies(self) -> Topologies:
@@ -88,7 +88,7 @@ class Placement:
         }
 
     def to_json(self) -> dict[str, Any]:
-        """Short: a thousand computes are a thousand rows."""
+        """A compact form, because a thousand compute nodes are a thousand rows."""
         return {
             "nodes": [[each.name, each.server, each.rack, each.pool] for each in self.nodes],
             "placed": [
@@ -101,7 +101,7 @@ class Placement:
 
     @classmethod
     def from_json(cls, written: dict[str, Any]) -> Placement:
-        """The same read back. ValueError, KeyError or TypeError if it is incomplete."""
+        """Reads what `to_json` wrote. Raises ValueError, KeyError or TypeError if it is incomplete."""
         return cls(
             tuple(Place(*each) for each in written["nodes"]),
             tuple(_placed(each) for each in written["placed"]),
@@ -123,7 +123,7 @@ def _placed(row: Mapping[str, Any]) -> Placed:
 
 
 def read(facts: Facts) -> Placement:
-    """What may run where in this stack."""
+    """Reads the placement from the facts of a stack."""
     unknown: list[str] = []
     places: list[Place] = []
     try:
@@ -158,7 +158,7 @@ def _place(node: Node) -> Place:
 
 
 class Numbering:
-    """The nodes of a stack by number, in the order of their names, with their labels."""
+    """Numbers the nodes of a stack in the order of their names, and gives their labels by number."""
 
     def __init__(self, nodes: Iterable[Node]) -> None:
         self.nodes = sorted(nodes, key=lambda node: node.name)
@@ -167,7 +167,7 @@ class Numbering:
 
 
 class _Labels(dict[str, Sequence[str]]):
-    """Values of labels by key, read when they are asked for: an unknown one stops only who needs it."""
+    """Label values by key, read on demand: an unknown value has no effect unless it is read."""
 
     def __init__(self, nodes: Sequence[Node]) -> None:
         self._nodes = nodes
@@ -219,7 +219,7 @@ def _members(etcd: Etcd, numbering: Numbering) -> Placed:
 
 
 def instances(facts: Facts, workload: Workload, numbering: Numbering) -> Placed:
-    """Where a workload's pods may run, and what keeps them apart."""
+    """The eligible nodes of a workload, and the constraints that keep its pods apart."""
     nodes = tuple(sorted(numbering.numbers[node.name] for node in facts.eligible(workload)))
     quorum = quorum_of(workload) or ("quorum" if is_member(facts, workload) else "")
     mates = _mates(facts, workload) if quorum else ()
@@ -240,7 +240,7 @@ def instances(facts: Facts, workload: Workload, numbering: Numbering) -> Placed:
 
 
 def apart_keys(facts: Facts, workload: Workload) -> tuple[str, ...]:
-    """Label keys of which no two pods of a workload share a domain."""
+    """Label keys over which no two pods of a workload share a domain."""
     on_each = workload.replicas is None or bool(workload.host_ports)
     keys = facts.anti_affine_keys(workload, workload)
     return (*keys, HOSTNAME) if on_each and HOSTNAME not in keys else keys
@@ -256,7 +256,7 @@ def _coarse_first(keys: Sequence[str], nodes: Sequence[int], numbering: Numberin
 
 @lru_cache(maxsize=256)
 def _between(facts: Facts, mates: tuple[Workload, ...]) -> tuple[str, ...]:
-    """Label keys of which no two of these workloads share a domain."""
+    """Label keys over which pods of different workloads among these never share a domain."""
     keys: set[str] | None = None
     for one, other in combinations(mates, 2):
         here = set(facts.anti_affine_keys(one, other))
@@ -293,7 +293,7 @@ def _spread(facts: Facts, workload: Workload, term: SpreadTerm) -> Spread:
 
 
 def _mates(facts: Facts, workload: Workload) -> tuple[Workload, ...]:
-    """The workloads of its quorum, where there are several."""
+    """All workloads of the workload's quorum; empty if it is the only one."""
     group = group_of(facts, workload)
     if group.error:
         raise group.error
@@ -301,7 +301,7 @@ def _mates(facts: Facts, workload: Workload) -> tuple[Workload, ...]:
 
 
 def _ranges(numbers: Iterable[int]) -> list[list[int]]:
-    """Numbers in order as first and last of each run."""
+    """Sorted numbers as ranges: the first and the last number of each consecutive run."""
     runs: list[list[int]] = []
     for number in numbers:
         if runs and runs[-1][1] == number - 1:

@@ -1,6 +1,6 @@
-"""What commands of pods do to members of quorums, read as shell text: containers of Jobs, init containers and hooks.
+"""Effects of commands in pods on quorum members: containers of Jobs, init containers and lifecycle hooks.
 
-A container may run any program, so one that cannot be read is not reported. What an image does by itself is not known.
+Commands are read as shell text. A command that cannot be read, or that is inside an image, is not reported.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from policy.facts.shell.script import Script
 
 @dataclass(frozen=True)
 class PodCommands:
-    """The commands that a workload's pods run once: all of a Job, and what runs at each start of any other pod."""
+    """Commands that a workload's pods run to completion: all of a Job; of other workloads those at pod start."""
 
     workload: Workload
 
@@ -31,22 +31,22 @@ class PodCommands:
 
     @property
     def title(self) -> str:
-        """What a message calls it."""
+        """Its name in messages."""
         return self.workload.title
 
     @cached_property
     def effects(self) -> tuple[Effect, ...]:
-        """What they do that a quorum's member may not survive. A pod that starts may restart its own member."""
+        """Effects that may stop a member or lose data. Long-running pods may stop services, e.g. their own member."""
         found = (effect for words in self._commands() for effect in _effects(words))
         return tuple(effect for effect in found if effect.does != STOPS or not self.workload.is_long_running)
 
     @property
     def disrupts(self) -> str:
-        """The first effect without a quorum check, in words; empty if there is none."""
+        """The first effect that no quorum check precedes, in words; empty if there is none."""
         return next((effect.does for effect in self.effects if not effect.checked), "")
 
     def _commands(self) -> Iterator[tuple[str, ...]]:
-        """The preStop hook is not among them: it may end what runs in its own pod."""
+        """All commands except preStop hooks, which may stop the programs of their own pod."""
         pod = self.workload.pod
         yield from (command_line(each) for each in pod.at("initContainers").items())
         for each in pod.at("containers").items():

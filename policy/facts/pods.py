@@ -1,4 +1,4 @@
-"""Pods, wherever they are described: by workloads of the stack, and by manifests among a machine's files."""
+"""Pods from workloads of the stack, and static pods from manifests in machines' files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from policy.facts.resource import Resource
 from policy.facts.stack import Facts
 
 POD_TYPES = ("kubernetes:", *MACHINE_TYPES)
-"""Beginnings of the types of resources that describe pods."""
+"""Prefixes of the types of resources that describe pods."""
 
 
 @dataclass(frozen=True)
@@ -32,12 +32,12 @@ class Pods:
     """None for a static pod."""
 
     def containers(self) -> Iterator[Properties]:
-        """Its containers, those that run before the others with them."""
+        """All containers, including init containers."""
         yield from self.spec.at("initContainers").items()
         yield from self.spec.at("containers").items()
 
     def lasting_containers(self) -> Iterator[Properties]:
-        """Its containers that run as long as the pod: sidecars among the init containers with them."""
+        """Containers that run as long as the pod, including sidecars among the init containers."""
         starting = self.spec.at("initContainers").items()
         yield from (each for each in starting if each.at("restartPolicy").text() == "Always")
         yield from self.spec.at("containers").items()
@@ -49,12 +49,12 @@ class Pods:
 
     @property
     def names(self) -> set[str]:
-        """What its containers run, by their images."""
+        """Image names of all containers, without registry and tag."""
         return {image_reference.parse(image).name for image in self.images}
 
 
 def are_members(facts: Facts, each: Pods) -> bool:
-    """Whether they are members of a quorum of several; of static pods those that are known to vote."""
+    """Whether the pods are members of a quorum of several. For static pods, their images decide."""
     if each.workload is None:
         return kind_of(each.images, several=True, stable=True) is not None
     return each.workload.is_long_running and is_quorum(facts, group_of(facts, each.workload))
@@ -62,7 +62,7 @@ def are_members(facts: Facts, each: Pods) -> bool:
 
 @lru_cache(maxsize=2)  # a comparison has two sides
 def pods(facts: Facts) -> tuple[Pods, ...]:
-    """Everything that puts pods on nodes, static pods of machines with it."""
+    """The pods of every workload, and the static pods of machines."""
     return tuple(_pods(facts))
 
 

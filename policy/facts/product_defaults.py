@@ -1,8 +1,8 @@
-"""What products do where a setting is not written, each with the page that documents it.
+"""Default values of product settings, each with the page that documents it.
 
-The one table of defaults: readers and rules take values from here and write none themselves. It has only what a rule
-uses. `version` is the one whose documentation or source was read; a default that differs between versions needs two
-entries. Liveness probes have no entry: Kubernetes makes none, and rules read only those that are written.
+All defaults that readers and rules use are in this table, and only those. `version` is the version whose documentation
+or source was read; a default that differs between versions needs two entries. Liveness probes have no entry, because
+Kubernetes has no default probe.
 """
 
 from __future__ import annotations
@@ -12,24 +12,24 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Default:
-    """A product's own value of a setting."""
+    """A product's default value of a setting."""
 
     product: str
     version: str
     setting: str
-    """Its name, as the product's configuration has it."""
+    """The setting's name in the product's configuration."""
     value: str
-    """As the product would write it; empty for an empty text."""
+    """The default as text; empty if the default is an empty text."""
     documented: str
     """The page that states the value."""
 
     @property
     def unset(self) -> str:
-        """What a finding says of a setting that is not written."""
+        """Text of a finding about a setting that is not set."""
         return f"{self.setting} is not set (default: {self.value or 'empty'})"
 
     def actual(self, written: str | None) -> str:
-        """What a finding says of the setting, written or not."""
+        """Text of a finding about the setting, set or not."""
         return self.unset if written is None else f"{self.setting} is {written or 'empty'}"
 
 
@@ -130,7 +130,7 @@ FULL_MESH = Default(
     "https://docs.tigera.io/calico/latest/reference/resources/bgpconfig",
 )
 
-# Operators: their sources at the release named, where the documentation leaves a default out.
+# Operators: the source at the named release, if the documentation omits a default.
 _OF_RABBITMQ, _RABBITMQ_SOURCE = (
     ("RabbitMQ Cluster Operator", "2.22.3"),
     "https://github.com/rabbitmq/cluster-operator/blob/v2.22.3",

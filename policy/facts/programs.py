@@ -1,6 +1,6 @@
-"""Programs by the names of their images: which of them vote, and which keep replicas without voting.
+"""Programs by image name: which of them vote in a quorum, and which have replicas without voting.
 
-Data, with reasons. A program that is in neither list is judged by how its workload is built (quorums.py).
+A program in neither list is classified by the structure of its workload (quorums.py).
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ import image_reference
 
 
 class Quorum(StrEnum):
-    """Kinds of quorum; where the reference architecture has a row for it, the row's service."""
+    """Kinds of quorum. If the reference architecture has a row for a kind, the value is the row's service."""
 
     ETCD = "etcd"
     GALERA = "mysqld"
     POSTGRES = "postgres"
-    """No quorum by itself, but instances of one database, which are lost together as members are."""
+    """Not a voting quorum, but instances of one database that fail together count like members."""
     RABBITMQ = "rabbitmq"
     CEPH_MON = "ceph-mon"
     INFLUXDB = "influxdb"
@@ -58,7 +58,7 @@ _VOTERS_OF_SEVERAL = _forms(
         r"mongo(db)?(-.+)?": Quorum.MONGODB,
     }
 )
-"""Often run alone, with nothing to lose a majority of: members only where there are several."""
+"""Programs that often run as a single instance. Their pods are members only if there are several."""
 _STARTED = _forms(
     {
         r"etcd": Quorum.ETCD,
@@ -75,9 +75,9 @@ _STARTED_BY_SEVERAL = _forms(
         r"mongod": Quorum.MONGODB,
     }
 )
-"""Programs that vote, by the name of the file that a command starts, whatever the image is called."""
+"""Voting programs by the file name that a command starts, whatever the image's name."""
 _AGENTS = frozenset({Quorum.CONSUL, Quorum.VAULT, Quorum.MONGODB})
-"""Their images run routers, agents and injectors too, which do not vote: members only with data or stable names."""
+"""Their images also run non-voting routers, agents and injectors: members need data or stable names."""
 _BESIDE = re.compile(r"exporter|backup|clustercheck|operator|proxy|toolkit|dashboards|agent|client|router|browser")
 """Images that serve a quorum without being a member."""
 
@@ -97,15 +97,15 @@ WITHOUT_VOTES: Mapping[str, str] = {
     r"cassandra|scylla|scylladb": "each request counts the replicas of its own key; a ring may have any size",
     r"clickhouse(-server)?": "the keepers vote for it",
 }
-"""Programs that keep replicas with volumes or stable names and do not vote, each with the reason."""
+"""Programs whose replicas may have volumes or stable names but do not vote, each with the reason."""
 _WITHOUT_VOTES = re.compile("|".join(WITHOUT_VOTES))
 
 
 def kind_of(images: Iterable[str], *, several: bool, stable: bool, started: Iterable[str] = ()) -> Quorum | None:
-    """The kind of quorum that a pod with these images is a member of, if a program in it is known to vote.
+    """The kind of quorum that a pod with these images is a member of; None if no program is known to vote.
 
-    `several`: there are several such pods. `stable`: they keep data or stable names. `started`: files of the programs
-    that its commands start, which count before the images' names.
+    `several`: there are several such pods. `stable`: the pods have data or stable names. `started`: file names of the
+    programs that the pod's commands start, which take precedence over image names.
     """
     for name in started:
         for form, kind in (*_STARTED, *(_STARTED_BY_SEVERAL if several else ())):
@@ -121,7 +121,7 @@ def kind_of(images: Iterable[str], *, several: bool, stable: bool, started: Iter
 
 
 def without_votes(images: Iterable[str]) -> bool:
-    """Whether nothing that runs in a pod with these images votes, as far as the list above tells."""
+    """Whether all programs of a pod with these images are listed as non-voting."""
     names = _names(images)
     return bool(names) and all(_BESIDE.search(name) or _WITHOUT_VOTES.fullmatch(name) for name in names)
 

@@ -1,4 +1,4 @@
-"""Reading a resource's properties without ever mistaking "not known yet" for a value.
+"""Reads a resource's properties and distinguishes unknown values from absent ones.
 
 In a preview, every value that depends on a resource that does not exist yet is unknown. If a rule reads such a value,
 `Properties` raises `NotKnown` with the resource and the property, and the rule is "not evaluated". Unknown values that
@@ -21,13 +21,13 @@ class _Unknown:
 
 
 UNKNOWN: Final = _Unknown(sealed=False)
-"""Stands where the engine has no value yet."""
+"""In place of a value that the engine does not know yet."""
 SEALED_UNKNOWN: Final = _Unknown(sealed=True)
-"""The same, where it is known that the value will be a secret."""
+"""The same for a value that will be a secret."""
 
 
 class Sealed(str):
-    """Text that travels as a secret: the engine keeps it encrypted and never shows it. Only its being one matters."""
+    """A text that the engine handles as a secret: encrypted in the state and never shown."""
 
     __slots__ = ()
 
@@ -40,11 +40,11 @@ class NotKnown(Exception):
 
 
 class Malformed(Exception):
-    """A property has a form that its kind of resource cannot have."""
+    """A property has a type or form that is invalid for its resource."""
 
 
 class Properties:
-    """A value somewhere in a resource's properties; absent ones read as empty."""
+    """A value at a path in a resource's properties. An absent value reads as empty."""
 
     __slots__ = ("_path", "_resource", "_value")
 
@@ -58,7 +58,7 @@ class Properties:
         value: Any = self._value  # not cast(): it is a call, and rules ask tens of thousands of times
         path = self._path
         for key in keys:
-            if value.__class__ is not dict:  # nothing is made for a plain mapping
+            if value.__class__ is not dict:  # a plain mapping needs no new object
                 value = Properties(value, self._resource, path)._mapping()
             value = value.get(key)
             path = f"{path}.{key}" if path else key
@@ -75,11 +75,11 @@ class Properties:
             yield Properties(item, self._resource, f"{self._path}[{index}]")
 
     def is_known(self) -> bool:
-        """Whether the engine has a value, or there is none."""
+        """Whether the value is known, which includes an absent value."""
         return not isinstance(self._value, _Unknown)
 
     def given(self) -> bool:
-        """Whether there is a value at all."""
+        """Whether the value is present. Raises NotKnown if it is unknown."""
         return self._known() is not None
 
     def keys(self) -> list[str]:
@@ -87,7 +87,7 @@ class Properties:
         return list(self._mapping())
 
     def texts(self) -> Mapping[str, str]:
-        """A mapping of texts, such as labels, that refuses only the values it is asked for."""
+        """A mapping of texts, such as labels. An unknown value raises NotKnown only when it is read."""
         return Texts(self._mapping(), self._resource, self._path)
 
     def words(self) -> tuple[str, ...]:
@@ -106,7 +106,7 @@ class Properties:
         return value
 
     def parsed(self) -> Properties:
-        """The value that a text holds in JSON; absent where the text is."""
+        """Parses a text as JSON. Without a text, the value is absent."""
         text = self.text()
         try:
             value: object = json.loads(text) if text else None
@@ -115,7 +115,7 @@ class Properties:
         return Properties(value, self._resource, self._path)
 
     def sealed(self) -> bool:
-        """Whether it travels as a secret, known or not."""
+        """Whether the value is a secret, known or not."""
         if isinstance(self._value, _Unknown):
             return self._value.sealed
         return isinstance(self._value, Sealed)
@@ -133,7 +133,7 @@ class Properties:
         return isinstance(self._known(), str)
 
     def number(self, default: int) -> int:
-        """A whole number. They arrive as floats."""
+        """A whole number, which arrives as a float."""
         value = self._known()
         if value is None:
             return default
@@ -175,7 +175,7 @@ class Properties:
 
 
 class Texts(Mapping[str, str]):
-    """Labels, annotations, selectors: which keys there are is known, a value may not be."""
+    """A mapping of texts, such as labels, with known keys. Reading an unknown value raises NotKnown."""
 
     __slots__ = ("_path", "_resource", "_values")
 

@@ -1,7 +1,7 @@
 """ProxySQL's configuration in ConfigMaps: proxysql.cnf (libconfig's form) and Kolla's proxysql.yaml.
 
-Read are mysql_servers and mysql_galera_hostgroups. A file with other replication (mysql_replication_hostgroups, …) is
-not Galera's and has no groups here.
+Reads mysql_servers and mysql_galera_hostgroups. A file with another kind of replication (mysql_replication_hostgroups,
+…) is not for Galera and yields no groups.
 """
 
 from __future__ import annotations
@@ -29,28 +29,28 @@ Entry = Mapping[str, str]
 
 @dataclass(frozen=True)
 class Hostgroup:
-    """Servers that get writes."""
+    """A hostgroup whose servers receive writes."""
 
     number: str
     servers: int
-    """How many mysql_servers has in it; ProxySQL itself moves servers of a Galera."""
+    """Number of its entries in mysql_servers. ProxySQL moves servers of a Galera cluster between hostgroups."""
     galera: bool
-    """Whether ProxySQL watches them as members of a Galera and limits the writers."""
+    """Whether ProxySQL monitors the servers as Galera members and limits the writers."""
     max_writers: str | None
-    """None where it is not written."""
+    """The setting max_writers; None if it is not set."""
 
 
 @dataclass(frozen=True)
 class Configuration:
-    """One file."""
+    """The hostgroups in one configuration file."""
 
     file: str
     groups: tuple[Hostgroup, ...]
-    """Hostgroups of a Galera, and hostgroups of several servers that nothing watches."""
+    """Writer hostgroups of Galera, and unmonitored hostgroups with several servers."""
 
 
 def configurations(config: ConfigMap) -> Iterator[Configuration]:
-    """Every file of a ProxySQL. Raises NotKnown or Malformed if one cannot be read."""
+    """Reads every ProxySQL file of a ConfigMap. Raises NotKnown or Malformed if one cannot be read."""
     for name in config.files:
         if _FILE.fullmatch(name):
             text = config.files[name]

@@ -1,4 +1,4 @@
-"""The members of a quorum, read from resources: the nodes that may carry them, and where their data is."""
+"""The state of a quorum, read from resources: its members, their eligible nodes and data locations."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DOMAIN_FILE = "domain.xml"
 
 
 def quorum_state(facts: Facts, group: Group) -> QuorumState:
-    """The state of one quorum, of one workload or of several together.
+    """The state of one quorum, which may span several workloads.
 
     Raises NoNodes if the stack describes no node, and NotKnown if a value is not known yet.
     """

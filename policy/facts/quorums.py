@@ -1,9 +1,9 @@
-"""Which workloads are members of a quorum, recognised by what they are, whatever they are called.
+"""Identifies the workloads that are quorum members, by their structure and not by their names.
 
-A workload is a quorum by its structure: several replicas with claims of their own or stable names, or several
-workloads of one program that find each other. Only a row of the reference architecture, or the list of programs
-without votes (programs.py), says otherwise. Rows, names and images add what kind of quorum it is; an annotation that
-names no row takes nothing away. Members that find each other (peers.py) are one quorum, in one workload or in several.
+A workload is a quorum if it has several replicas with their own claims or stable names, or if several workloads of one
+program discover each other. Only a row of the reference architecture, or the list of non-voting programs (programs.py),
+overrides that. Rows, names and images decide the kind of quorum; an annotation that names no row has no effect.
+Members that discover each other (peers.py) are one quorum, in one workload or in several.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from policy.facts.stack import Facts
 from policy.wording import join_names
 
 METRICS_ROW = "Influxdb + Grafana"
-"""The one row whose members vote or not by what runs in it: clustered InfluxDB does, Prometheus does not."""
+"""The row whose program decides whether its members vote: clustered InfluxDB votes, Prometheus does not."""
 _BY_ROW = {
     "mysqld-server": Quorum.GALERA,
     "rabbitmq-server": Quorum.RABBITMQ,
@@ -39,7 +39,7 @@ _BY_NAME = {
 
 
 def quorum_of(workload: Workload) -> Quorum | None:
-    """The kind of quorum whose members the workload's pods are, where a row, a name or an image tells it."""
+    """The kind of quorum that the pods are members of; None if row, name and image do not determine it."""
     if not workload.is_long_running:
         return None
     if workload.row in _BY_ROW:
@@ -55,7 +55,7 @@ def quorum_of(workload: Workload) -> Quorum | None:
 
 
 def _program_kind(workload: Workload, *, several: bool, stable: bool) -> Quorum | None:
-    """The kind of what runs in it. Raises NotKnown if only a command that is not known could tell."""
+    """The kind of quorum by images and commands. Raises NotKnown if only an unknown command could determine it."""
     try:
         started = workload.started
     except NotKnown:
@@ -67,7 +67,7 @@ def _program_kind(workload: Workload, *, several: bool, stable: bool) -> Quorum 
 
 
 def is_metrics_store(workload: Workload) -> bool:
-    """Whether the workload stores metrics, voting or not: what runs in their row, or InfluxDB without a row."""
+    """Whether the workload is a metrics store, voting or not: by the row for metrics, or InfluxDB without a row."""
     if workload.row is not None:
         return workload.is_long_running and workload.row == METRICS_ROW
     return workload.labels.get(NAME) == "influxdb-grafana" or quorum_of(workload) is Quorum.INFLUXDB
@@ -87,7 +87,7 @@ def is_member(facts: Facts, workload: Workload) -> bool:
 
 
 def _built_as_quorum(facts: Facts, workload: Workload) -> bool:
-    """Whether it is built as programs are that vote; what runs in it is not known to do so."""
+    """Whether the workload has the structure of a quorum, whatever its program."""
     if workload.kind == "DaemonSet":
         return False
     if workload.replicas is not None and workload.replicas > 1:
@@ -103,16 +103,16 @@ class Group:
     """The members of one quorum: the pods of one workload or of several, or machines with etcd."""
 
     resource: Resource
-    """Of several workloads that of the first by name."""
+    """The resource; of several workloads, that of the first by name."""
     title: str
     workloads: tuple[Workload, ...] = ()
     etcd: Etcd | None = None
     error: Exception | None = None
-    """Why it is unknown which other workloads belong to it."""
+    """Why it is unknown which other workloads belong to the group; None if it is known."""
 
     @property
     def kind(self) -> Quorum | None:
-        """None if Quorate does not know it as a quorum by itself: a user's own architecture may."""
+        """The kind of quorum; None if Quorate does not know it. A user's architecture may still make it a quorum."""
         if not self.workloads:
             return Quorum.ETCD
         known = (quorum_of(each) for each in self.workloads)
@@ -123,35 +123,35 @@ class Group:
 
     @property
     def several(self) -> bool:
-        """Whether its members are in several workloads."""
+        """Whether the members are in several workloads."""
         return len(self.workloads) > 1
 
     def size(self, facts: Facts) -> int:
-        """How many members it has."""
+        """The number of members."""
         if self.etcd:
             return len(self.etcd.members)
         return sum(pods(facts, each) for each in self.workloads)
 
 
 def pods(facts: Facts, workload: Workload) -> int:
-    """How many pods a workload keeps; of a DaemonSet one on every node that it may run on."""
+    """The number of a workload's pods; for a DaemonSet, the number of its eligible nodes."""
     return len(facts.eligible(workload)) if workload.replicas is None else workload.replicas
 
 
 @lru_cache(maxsize=2)  # a comparison has two sides
 def groups(facts: Facts) -> tuple[Group, ...]:
-    """Everything that may be a quorum. A long-running workload that is none, or may be one, is a group by itself."""
+    """Returns all groups that may be a quorum. Every other long-running workload is a group of its own."""
     machines = tuple(Group(etcd.resource, etcd.title, etcd=etcd) for etcd in facts.etcds)
     return (*machines, *_together(facts))
 
 
 def group_of(facts: Facts, workload: Workload) -> Group:
-    """The group that a lasting workload belongs to."""
+    """The group that a long-running workload belongs to."""
     return next(group for group in groups(facts) if workload in group.workloads)
 
 
 def cluster_of(facts: Facts, workload: Workload) -> Group:
-    """The group that a long-running workload belongs to. Raises what keeps its other members unknown."""
+    """The same, but raises the group's error if its other members are unknown."""
     group = group_of(facts, workload)
     if group.error:
         raise group.error
@@ -159,7 +159,7 @@ def cluster_of(facts: Facts, workload: Workload) -> Group:
 
 
 def pod_groups(facts: Facts) -> Iterator[Group]:
-    """Groups of pods: whatever may be a quorum on Kubernetes."""
+    """The groups on Kubernetes, without etcd on machines."""
     return (group for group in groups(facts) if group.workloads)
 
 
@@ -172,7 +172,7 @@ def is_quorum(facts: Facts, group: Group) -> bool:
 
 @lru_cache(maxsize=2)  # a comparison has two sides
 def voting_nodes(facts: Facts) -> frozenset[str]:
-    """Names of the nodes that carry a member of a quorum or a master, or may carry one."""
+    """Names of masters, and of nodes that run a quorum member or are eligible for one."""
     fixed = {each.node for etcd in facts.etcds for each in etcd.members}
     fixed |= {each.node for tier in facts.master_tiers for each in tier.masters}
     voters = [each for each in facts.workloads if facts.nodes and is_member(facts, each)]
@@ -180,12 +180,12 @@ def voting_nodes(facts: Facts) -> frozenset[str]:
 
 
 def majority(members: int) -> int:
-    """Members that must be up for a quorum."""
+    """The number of members that must be up for a quorum."""
     return members // 2 + 1
 
 
 def _together(facts: Facts) -> list[Group]:
-    """Lasting workloads, those of one quorum in one group."""
+    """Groups the long-running workloads: workloads of one quorum are one group."""
     found: list[Group] = []
     for workload in facts.workloads:
         if not workload.is_long_running:
@@ -202,7 +202,7 @@ def _together(facts: Facts) -> list[Group]:
 
 
 def _mates(facts: Facts, groups: list[Group], workload: Workload) -> list[Group]:
-    """The groups with members that a member finds."""
+    """The groups with members of the same quorum as this workload."""
     return [
         group
         for group in groups
@@ -220,7 +220,7 @@ def _joined(groups: list[Group]) -> Group:
 
 
 def _same_quorum(facts: Facts, one: Workload, other: Workload) -> bool:
-    """Whether two members vote together: of one kind, or of one program, and finding each other."""
+    """Whether two members vote together: they are of one kind or one program, and discover each other."""
     kind = quorum_of(one)
     same = (kind is not None and kind is quorum_of(other)) or peers(facts).alike(one, other)
     return same and peers(facts).find_each_other(one, other)

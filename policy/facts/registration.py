@@ -1,7 +1,7 @@
-"""What a machine's files tell kubelet to register its node with: the settings that count once the machine is there.
+"""The settings in a machine's files with which the kubelet registers the node: name, address, labels, taints.
 
-Read are kubeadm's InitConfiguration and JoinConfiguration, KubeletConfiguration, and kubelet's flags in units and
-environment files. Files of a pool are templates, in which `${node}` and the like stand for a node's own values.
+Reads kubeadm's InitConfiguration and JoinConfiguration, KubeletConfiguration, and the kubelet's flags in units and
+environment files. Files of a pool are templates with placeholders such as `${node}` for each node's values.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ _UNIT = re.compile(r"/etc/(systemd/system|default|sysconfig)/\S*kubelet\S*|\S*ku
 
 @dataclass(frozen=True)
 class Registration:
-    """One source of a node's settings; None where it says nothing of them."""
+    """Registration settings from one source. A setting that the source does not contain is None."""
 
     source: str
-    """A kind of document, or a path."""
+    """The kind of the document, or the path of the file."""
     name: str | None = None
     address: str | None = None
     labels: Mapping[str, str] | None = None
@@ -34,7 +34,7 @@ class Registration:
 
 
 def registrations(machine: Machine) -> Iterator[Registration]:
-    """Every source in the files of a machine. Raises NotKnown for a file whose text is not known."""
+    """Reads the settings from every source in a machine's files. Raises NotKnown for a file with unknown text."""
     for document in machine.documents:
         kind = document.get("kind")
         if kind in JOINING:
@@ -48,7 +48,7 @@ def registrations(machine: Machine) -> Iterator[Registration]:
 
 
 def joins_as_master(machine: Machine) -> bool:
-    """Whether kubeadm makes the machine a master."""
+    """Whether kubeadm joins the machine as a control-plane node."""
     joining = list(machine.of_kind("JoinConfiguration"))
     return any(machine.of_kind("InitConfiguration")) or any(each.get("controlPlane") is not None for each in joining)
 

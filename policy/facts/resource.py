@@ -1,4 +1,4 @@
-"""A resource of the stack, its properties read when a rule first asks for them."""
+"""A resource of the stack, whose properties are read on first access."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from policy.facts.properties import Properties
 
 
 class Resource:
-    """One resource of the stack. Secrets are read like other values; no message of a rule quotes one."""
+    """One resource of the stack. Secrets are read like other values, but rule messages never quote them."""
 
     __slots__ = ("_read", "_tree", "after", "name", "parent", "protected", "provider", "type", "urn")
 
-    def __init__(  # noqa: PLR0913 - what the engine says of a resource, each by its name
+    def __init__(  # noqa: PLR0913 - the engine's facts about a resource, by keyword
         self,
         type_: str,
         urn: str,
@@ -28,7 +28,7 @@ class Resource:
         """`protected`: the engine refuses to delete it. `after`: URNs of the resources that it depends on.
 
         `parent`: URN of the component that it belongs to. `provider`: the connection of its provider (`uri`), or the
-        provider's URN where it has none that is known.
+        provider's URN if it has no known `uri`.
         """
         self.type = type_
         self.urn = urn
@@ -42,7 +42,7 @@ class Resource:
 
     @property
     def props(self) -> Properties:
-        """Its properties: a component's facts, a provider's resource as it will be."""
+        """Its properties: the facts of a component, or the planned properties of any other resource."""
         if self._tree is None:
             self._tree = Properties(self._read(), self.name)
         return self._tree

@@ -1,7 +1,7 @@
-"""Files that a machine runs by itself: entries of cron, scripts at boot, the programs of systemd's units.
+"""Files that a machine runs on its own: cron entries, boot scripts, programs of systemd units.
 
-A stack places them by copies, commands and cloud-init. What they do to a quorum's members counts as if the stack ran
-it, because no quorum check of the stack comes before it.
+A stack places these files by copies, commands and cloud-init. Their effects on quorum members count as effects of the
+stack without a quorum check, unless the file runs a check itself.
 """
 
 from __future__ import annotations
@@ -28,35 +28,35 @@ _ENTRY_OF_USER = re.compile(rf"{_SCHEDULE}(.+)$", re.MULTILINE)
 _ENTRY = re.compile(rf"{_SCHEDULE}\S+[ \t]+(.+)$", re.MULTILINE)
 _PROGRAM = re.compile(r"^Exec(?:StartPre|Start|StartPost|Condition)=[-@:+!|]*(.+(?:\\\n.+)*)", re.MULTILINE)
 _PARTS = ((_CRON, _ENTRY), (_CRON_OF_USER, _ENTRY_OF_USER), (_UNIT, _PROGRAM))
-"""Files of which a machine runs parts."""
+"""Files of which a machine runs only parts, each with the pattern of these parts."""
 _BOOTCMD = "bootcmd"
 
 
 @dataclass(frozen=True)
 class RunLater:
-    """A file that a machine runs by itself."""
+    """A file that a machine runs on its own."""
 
     resource: Resource
-    """What places the file."""
+    """The resource that places the file."""
     path: str
     text: str
-    """What it runs, as shell text."""
+    """The shell text that the machine runs."""
 
     @property
     def title(self) -> str:
-        """What a message calls it."""
+        """Its name in messages."""
         return f"{self.path} of {self.resource.name}"
 
     @cached_property
     def effects(self) -> tuple[Effect, ...]:
-        """What it does that a quorum's member may not survive. A part that cannot be read is not reported."""
+        """Effects that may stop a quorum member or lose its data. A part that cannot be read is ignored."""
         script = Script()
         script.run(self.text)
         return tuple(effects(script))
 
     @property
     def disrupts(self) -> str:
-        """The first effect without a quorum check, in words; empty if there is none."""
+        """The first effect that no quorum check precedes, in words; empty if there is none."""
         return next((effect.does for effect in self.effects if not effect.checked), "")
 
 
@@ -73,7 +73,7 @@ def run_later(hosts: Hosts) -> Iterator[RunLater]:
 
 
 def _program(path: str, text: str) -> str:
-    """What a machine runs of a file by itself, as shell text; empty for a file that it does not run."""
+    """The parts of a file that a machine runs on its own, as shell text; empty if it runs none."""
     if _AT_BOOT.fullmatch(path):
         return text
     found = (program.findall(text) for place, program in _PARTS if place.fullmatch(path))

@@ -1,7 +1,7 @@
-"""What the rules judge: the resources of a stack, read as nodes, workloads, quorums and the stack's own facts.
+"""What the rules evaluate: the resources of a stack, read as nodes, workloads, quorums and component facts.
 
-Built once for all rules of a stack validation. Nothing here comes from the plan. The reference architecture is the
-norm that rules judge by: it is named by the Cloud component, and its table is data of the blueprint.
+Built once for all rules of a stack validation. Nothing here comes from the plan. The Cloud component names the
+reference architecture that rules compare with; its table is data of the blueprint.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ _ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 class NoNodes(Exception):
-    """A rule needs to know where pods may run, and the stack has no machines."""
+    """A rule needs the eligible nodes of a workload, but the stack describes no nodes."""
 
     def __init__(self) -> None:
         super().__init__("the stack describes no node (Machine, MachinePool or Node), so where it may run is not known")
 
 
 class Facts:
-    """A stack, as far as rules may see it."""
+    """The facts about a stack that rules may read."""
 
     def __init__(
         self,
@@ -58,9 +58,9 @@ class Facts:
         waivers: Waivers | None = None,
         levels: tuple[Level, ...] = (),
     ) -> None:
-        """All but the resources is what the stack's configuration says, where that is known.
+        """All arguments except `resources` come from the stack's configuration, if it is known.
 
-        `levels`: the level of each rule in this evaluation; empty where the pack's own server does not run.
+        `levels`: the level of each rule in this evaluation; empty if the SDK runs a policy without analyzer.py.
         """
         self.resources = tuple(resources)
         self._profile = profile
@@ -72,7 +72,7 @@ class Facts:
 
     @cached_property
     def stack_urn(self) -> str:
-        """The stack's own resource: what a finding names that is about the whole."""
+        """URN of the stack itself, for findings about the whole stack."""
         for resource in self.resources:
             if resource.type == "pulumi:pulumi:Stack":
                 return resource.urn
@@ -85,12 +85,12 @@ class Facts:
 
     @property
     def profile(self) -> str:
-        """lab or production: the Cloud's own, else what the stack's configuration says, else production."""
+        """lab or production: from the Cloud, else from the stack's configuration, else production."""
         return self.clouds[0].profile if self.clouds else self._profile
 
     @property
     def configured_profile(self) -> str:
-        """What the stack's configuration says; it decides the level of each rule."""
+        """The profile in the stack's configuration, which decides the level of each rule."""
         return self._profile
 
     @property
@@ -100,7 +100,7 @@ class Facts:
 
     @property
     def architecture(self) -> Architecture | None:
-        """The reference architecture that the Cloud or the stack's configuration names; None where neither does.
+        """The reference architecture that the Cloud or the stack's configuration names; None if neither names one.
 
         A built-in name always selects the built-in file. Any other name selects the stack's own file.
         """
@@ -117,7 +117,7 @@ class Facts:
             return reason
 
     def _named_architecture(self) -> Architecture | None:
-        """By the Cloud, or in a stack without one by the stack's configuration."""
+        """The architecture that the Cloud names; in a stack without a Cloud, the one that the configuration names."""
         if self.clouds:
             return self._load_architecture(self.clouds[0].architecture)
         if self._architecture_file is None:
@@ -139,19 +139,19 @@ class Facts:
 
     @property
     def required_architecture(self) -> Architecture:
-        """The norm, for a rule that has nothing to say without one."""
+        """The reference architecture, for rules that need one. Raises LookupError if the stack names none."""
         if self.architecture is None:
             raise LookupError("the stack names no reference architecture")
         return self.architecture
 
     def row(self, workload: Workload) -> Row | None:
-        """The workload's row: by its own annotation, else by the service that its pods are named after."""
+        """The workload's row: by its annotation, else by the label app.kubernetes.io/name of its pods."""
         if workload not in self._rows:
             self._rows[workload] = self._find_row(workload)
         return self._rows[workload]
 
     def known_row(self, workload: Workload) -> Row:
-        """The row of a workload that has one."""
+        """The workload's row. Raises LookupError if it has none."""
         row = self.row(workload)
         if row is None:
             raise LookupError(f"{workload.title} has no row")
@@ -166,12 +166,12 @@ class Facts:
         return next((row for row in rows if row.row == said), None)
 
     def accompanied(self, workload: Workload) -> Row | None:
-        """The row that the workload accompanies; None for a row's own workload and for any other."""
+        """The row whose companion the workload is; None if it is not annotated as a companion."""
         rows = self.architecture.rows if self.architecture else ()
         return next((row for row in rows if row.row == workload.companion_of), None)
 
     def companions(self, workload: Workload) -> tuple[Workload, ...]:
-        """The workloads beside one of a row."""
+        """The companions of a row's workload: workloads of its namespace with its row in their annotation."""
         return tuple(
             each
             for each in self.workloads
@@ -181,45 +181,45 @@ class Facts:
         )
 
     def service(self, workload: Workload) -> str | None:
-        """The service that it is an instance of: its row's, or the one that its pods are named after."""
+        """The workload's service: that of its row, else the label app.kubernetes.io/name of its pods."""
         row = self.row(workload)
         return row.service if row else workload.labels.get(NAME)
 
     @cached_property
     def nodes(self) -> tuple[Node, ...]:
-        """Every node that a machine of the stack will be."""
+        """Every node that the stack describes."""
         return nodes(self.resources)
 
     @cached_property
     def machines(self) -> tuple[Machine, ...]:
-        """Machines and pools of machines, with their files; hosts on which commands or cloud-init place such files."""
+        """Machines and machine pools with their files, and hosts on which commands or cloud-init place such files."""
         declared = machines(self.resources)
         return (*declared, *placed_machines(self.hosts, declared, self.nodes))
 
     @cached_property
     def commands(self) -> tuple[Command, ...]:
-        """Commands that are run on machines."""
+        """Commands that the stack runs on machines."""
         return commands(self.resources, self.hosts)
 
     @cached_property
     def order(self) -> Order:
-        """The order in which the engine makes the resources."""
+        """The order in which the engine creates the resources."""
         return Order(self.resources)
 
     @cached_property
     def workloads(self) -> tuple[Workload, ...]:
-        """Everything that puts pods on nodes, clusters of operators included."""
+        """All workloads, including those that operators create from custom resources."""
         own = workloads(self.resources, by_target(self.autoscalers))
         return (*own, *(each.workload for each in self.operated))
 
     @cached_property
     def operated(self) -> tuple[Operated, ...]:
-        """Clusters of operators, with the objects that an operator creates for each."""
+        """Custom resources of operators, each with the objects that the operator creates from it."""
         return tuple(operated(self.resources))
 
     @cached_property
     def autoscalers(self) -> tuple[Autoscaler, ...]:
-        """What changes the number of a workload's pods."""
+        """Objects that change the number of a workload's pods."""
         return autoscalers(self.resources)
 
     @cached_property
@@ -244,19 +244,19 @@ class Facts:
 
     @cached_property
     def namespaces(self) -> Mapping[str, Labels]:
-        """Labels of the namespaces that the stack makes."""
+        """Labels of the namespaces that the stack creates, by name."""
         metadata = [each.props.at("metadata") for each in self.resources if each.type == "kubernetes:core/v1:Namespace"]
         return {each.at("name").text(): each.at("labels").texts() for each in metadata}
 
     @cached_property
     def etcds(self) -> tuple[Etcd, ...]:
-        """etcd clusters on machines: components, and what commands place on hosts."""
+        """etcd clusters on machines: from Etcd components, and from configurations that commands place on hosts."""
         declared = tuple(Etcd(each) for each in self.resources if each.type == Etcd.TYPE)
         return declared + placed_etcds(self.hosts, declared, domains(self.resources))
 
     @cached_property
     def etcd_configurations(self) -> Mapping[str, EtcdConfiguration | None]:
-        """How files configure members of etcd, by node; None for a machine whose files do not."""
+        """The etcd configuration in each machine's files, by node; None for a machine without one."""
         found = {each.node: etcd_configuration(each.files) for each in self.machines if each.single}
         return {**found, **placed_configurations(self.hosts)}
 
@@ -272,7 +272,7 @@ class Facts:
 
     @cached_property
     def virt_hosts(self) -> tuple[VirtHost, ...]:
-        """Servers that carry virtual machines."""
+        """Physical servers that run virtual machines."""
         return tuple(VirtHost(each) for each in self.resources if each.type == VirtHost.TYPE)
 
     @cached_property
@@ -281,7 +281,7 @@ class Facts:
         return domains(self.resources)
 
     def eligible(self, workload: Workload) -> tuple[Node, ...]:
-        """The nodes that the workload's pods may be put on, by the scheduler's own rules.
+        """The nodes on which the scheduler may place the workload's pods.
 
         Raises NoNodes if the stack describes no nodes.
         """
@@ -300,7 +300,7 @@ class Facts:
         return Volumes(self.resources)
 
     def anti_affine_keys(self, one: Workload, other: Workload) -> tuple[str, ...]:
-        """Topology keys of which pods of the two never share a domain; the scheduler honours either side's refusal."""
+        """Topology keys over which a required anti-affinity of either workload keeps the pods of both apart."""
         if one.past_scheduler or other.past_scheduler:
             return ()
         pairs = ((one, other), (other, one)) if one is not other else ((one, one),)

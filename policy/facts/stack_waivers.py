@@ -1,9 +1,8 @@
 """Waivers: failures of a rule that the stack file accepts, with a reason, an owner and a last day.
 
-A waiver turns a failure into "waived", nothing else: what could not be evaluated stays so. A waiver without effect
-(expired, beyond its limits, of a rule that cannot be waived) is named in the failure that it was written for. What is
-wrong with the waivers themselves is judged by rules (rules/waivers.py), which come last and see here what the waivers
-came to.
+A waiver turns only a failure into "waived"; a rule that could not be evaluated stays "not evaluated". The failure's
+message names a matching waiver without effect (expired, beyond its limits, or of a rule that cannot be waived). The
+rules on waivers (rules/waivers.py) run last and read from this module which waivers matched.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ KEY = "quorate:waivers"
 
 
 class Waivers:
-    """The waivers of a stack, and what came of each while its rules were evaluated."""
+    """The waivers of a stack, and which of them matched a failure."""
 
     def __init__(
         self,
@@ -46,11 +45,11 @@ class Waivers:
         return self._given
 
     def names_rule(self, waiver: Waiver) -> bool:
-        """Whether its rule exists and can be waived."""
+        """Whether the waiver's rule exists and can be waived."""
         return waiver.rule in self.rules
 
     def refusals(self, waiver: Waiver) -> list[Refusal]:
-        """The limits that it exceeds."""
+        """The limits that the waiver exceeds."""
         return list(
             refusals(
                 resource=waiver.resource,
@@ -62,16 +61,16 @@ class Waivers:
         )
 
     def needs_approval(self, waiver: Waiver) -> bool:
-        """Whether its rule is critical, so that a second person has to approve it."""
+        """Whether the waiver's rule is critical, so that a second person has to approve the waiver."""
         return self.rules.get(waiver.rule) is Severity.CRITICAL
 
     def expired_since(self, waiver: Waiver) -> date | None:
-        """The first day without effect, if that day has come."""
+        """The first day after the waiver's last day; None if the waiver has not expired."""
         first = waiver.expires + timedelta(days=1)
         return first if self.on >= first else None
 
     def why_void(self, waiver: Waiver) -> str:
-        """Why it has no effect; empty where it has."""
+        """Why the waiver has no effect; empty if it has an effect."""
         if not self.names_rule(waiver):
             return f"{waiver.rule} cannot be waived"
         if refused := self.refusals(waiver):
@@ -82,7 +81,7 @@ class Waivers:
         return f"expired, a failure again since {since}" if since else ""
 
     def apply(self, findings: Iterable[Finding]) -> list[Finding]:
-        """The findings of a rule, its failures waived where a waiver says so: the first with effect that fits."""
+        """Returns the findings of a rule. Each failure is waived by the first matching waiver that has an effect."""
         applied = [self._applied(finding) for finding in findings]
         for finding in applied:
             self._said.setdefault(finding.rule, []).append(finding)
@@ -103,7 +102,7 @@ class Waivers:
         return replace(finding, message=f"{finding.message}{void}")
 
     def matched(self, number: int) -> bool | None:
-        """Whether it has waived a failure; None if its rule was not evaluated on all of its resources."""
+        """Whether a waiver has waived a failure; None if its rule was not evaluated on all of its resources."""
         if number in self._used:
             return True
         waiver = self._given[number]
@@ -118,7 +117,7 @@ def _fits(waiver: Waiver, finding: Finding) -> bool:
 
 
 def read(text: str | None, rules: Mapping[str, Severity]) -> Waivers:
-    """The waivers of a stack's configuration, JSON as the engine has it; empty if the stack has none.
+    """Reads the waivers from the stack's configuration, which is JSON; empty if the stack has none.
 
     Programs other than Quorate do not validate this key. If it cannot be read, the waiver rules report the reason.
     """

@@ -1,8 +1,8 @@
-"""How many pods one host or one rack can carry, counted for the worst placement that the scheduling rules allow.
+"""Computes how many pods one host or rack can run, for the worst placement that the scheduling rules allow.
 
-Pure arithmetic over node numbers and labels: the pack counts what it read from the resources, the audit what the pack
-recorded. The count is never below what the scheduler can do. For one workload it is exact where domains are nested
-(nodes in hosts in racks) and at most one spread constraint applies.
+Pure arithmetic on node numbers and labels, used by the pack on the resources and by the audit on the pack's record. The
+result is an upper bound of what the scheduler can do. For one workload it is exact if domains are nested (nodes in
+hosts in racks) and at most one spread constraint applies.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ Topologies = Mapping[str, Sequence[str]]
 
 @dataclass(frozen=True)
 class Spread:
-    """A topology spread constraint that is required (DoNotSchedule) and counts the pods that have it."""
+    """A required topology spread constraint (DoNotSchedule) that counts its own workload's pods."""
 
     topology: str
     skew: int
     domains: int
-    """How many domains the scheduler takes the minimum over."""
+    """Number of domains over which the scheduler computes the global minimum."""
     rises: bool
-    """Whether the minimum can exceed zero: as many domains as minDomains, and counted pods may run in each of them."""
+    """Whether the minimum can exceed zero: at least minDomains domains, and counted pods can run in each of them."""
     counts: tuple[str, ...]
     """URNs of the workloads whose pods it counts."""
     pods: int
-    """How many pods these are."""
+    """The number of these pods."""
 
 
 class Members(Protocol):
-    """Pods of one workload, with everything that limits where they run."""
+    """Pods of one workload, with the limits on their placement."""
 
     @property
     def resource(self) -> str: ...
@@ -40,17 +40,17 @@ class Members(Protocol):
     def count(self) -> int: ...
     @property
     def nodes(self) -> tuple[int, ...]:
-        """Nodes that may run them."""
+        """Numbers of the eligible nodes."""
         ...
 
     @property
     def apart(self) -> tuple[str, ...]:
-        """Keys of which no two of them share a domain, the fewest domains first."""
+        """Keys over which no two pods share a domain, the key with the fewest domains first."""
         ...
 
     @property
     def between(self) -> tuple[str, ...]:
-        """Keys of which no two members of different workloads of one quorum share a domain."""
+        """Keys over which no two members in different workloads of one quorum share a domain."""
         ...
 
     @property
@@ -71,7 +71,7 @@ def losses(members: Sequence[Members], failing: str, topologies: Topologies) -> 
 
 
 def capacity(nodes: Sequence[int], count: int, apart: Sequence[str], topologies: Topologies) -> int:
-    """How many of `count` pods run on these nodes if no two of them share a domain of any of the keys `apart`.
+    """How many of `count` pods fit on these nodes if no two share a domain of any of the keys `apart`.
 
     A node without a label is in no domain of that key: the scheduler applies no anti-affinity there.
     """
@@ -82,7 +82,7 @@ def capacity(nodes: Sequence[int], count: int, apart: Sequence[str], topologies:
 
 
 def room(members: Members, nodes: Sequence[int], topologies: Topologies) -> int:
-    """How many of a workload's pods can run on these of its nodes while its others are down."""
+    """How many of a workload's pods can run on these of its eligible nodes while the other nodes are down."""
     most = capacity(nodes, members.count, members.apart, topologies)
     for spread in members.spreads:
         domains = len(_parts(nodes, topologies[spread.topology]))
@@ -92,7 +92,7 @@ def room(members: Members, nodes: Sequence[int], topologies: Topologies) -> int:
 
 
 def _cover(nodes: Sequence[int], count: int, keys: Sequence[str], topologies: Topologies) -> int:
-    """One pod for each domain of the first key, then for each of the next among the nodes without the first label."""
+    """Counts one pod per domain of the first key, then of each next key on the nodes without the earlier labels."""
     taken, left = 0, nodes
     for key in keys:
         values = topologies[key]
@@ -106,7 +106,7 @@ def _cover(nodes: Sequence[int], count: int, keys: Sequence[str], topologies: To
 def _most_together(
     members: Sequence[Members], lowest: Sequence[Sequence[int]], here: Sequence[list[int]], topologies: Topologies
 ) -> int:
-    """The most pods of all these workloads on nodes that fail together; `here` are each workload's own of them."""
+    """The most pods of all these workloads on nodes that fail together. `here`: those nodes, for each workload."""
     each = [_most(one, floors, nodes, topologies) for one, floors, nodes in zip(members, lowest, here, strict=True)]
     present = [one for one, nodes in zip(members, here, strict=True) if nodes]
     total = sum(each)
@@ -133,7 +133,7 @@ def _most(members: Members, lowest: Sequence[int], here: Sequence[int], topologi
 
 
 def _lowest(members: Members, topologies: Topologies) -> list[int]:
-    """For each spread constraint, how high the minimum over its domains can be at all."""
+    """For each spread constraint, the highest possible minimum over its domains."""
     found: list[int] = []
     for spread in members.spreads:
         if spread.counts == (members.resource,):
@@ -145,11 +145,11 @@ def _lowest(members: Members, topologies: Topologies) -> list[int]:
 
 
 def _spread_limit(spread: Spread, highest: int, inside: Sequence[int]) -> int:
-    """The most pods on nodes that fail together while no domain has more than `skew` pods above the emptiest.
+    """The most pods on nodes that fail together while no domain exceeds the emptiest by more than `skew` pods.
 
-    `inside`: how many pods fit each domain's part of these nodes. `highest`: the highest minimum that can be reached.
-    A domain takes its last pod only while it has fewer than the minimum plus the skew, so the others have the minimum
-    at least: the higher the minimum, the more one domain may have, and the fewer pods are left for it.
+    `inside`: number of pods that fit on these nodes in each domain. `highest`: the highest possible minimum.
+    A domain holds at most the minimum plus the skew, and every other domain holds at least the minimum. A higher
+    minimum therefore allows more pods per domain, but leaves fewer pods for these nodes.
     """
     best = sum(min(fits, spread.skew) for fits in inside)
     if not spread.rises:
@@ -161,7 +161,7 @@ def _spread_limit(spread: Spread, highest: int, inside: Sequence[int]) -> int:
 
 
 def _parts(nodes: Sequence[int], values: Sequence[str]) -> dict[str, list[int]]:
-    """Nodes by their value of a label."""
+    """Groups nodes by their value of a label."""
     found: dict[str, list[int]] = {}
     for node in nodes:
         found.setdefault(values[node], []).append(node)

@@ -13,7 +13,7 @@ from policy.rule import Problem, Source, rule
 from policy.wording import join_names
 
 _APART_ANYWAY = {"horizon": ("keystone",), "keystone": ("horizon",)}
-"""For a stack that names no architecture."""
+"""Services to separate in a stack that names no architecture."""
 
 OSD = "ceph-osd"
 
@@ -43,7 +43,7 @@ def _rivals(facts: Facts, workload: Workload) -> tuple[str, ...]:
     parameters={"pairs": "apart_from of the architecture's rows; keystone and horizon without one"},
 )
 def services_apart(facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """A refusal on either side is enough: the scheduler honours both."""
+    """An anti-affinity of either service is enough, because the scheduler enforces both."""
     rivals = _rivals(facts, workload)
     here = {node.name for node in facts.eligible(workload)}
     for other in facts.workloads:

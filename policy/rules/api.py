@@ -31,7 +31,7 @@ _SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
 
 @dataclass(frozen=True)
 class Proxy:
-    """An nginx that passes connections on to API servers."""
+    """An nginx that forwards connections to API servers."""
 
     resource: Resource
     title: str
@@ -39,18 +39,18 @@ class Proxy:
 
     @property
     def backends(self) -> set[str]:
-        """Addresses of the API servers that it knows."""
+        """Addresses of the API servers in the proxy's configuration."""
         return set(_UPSTREAM.findall(self.text))
 
     @property
     def timeout(self) -> float | None:
-        """Seconds after which it cuts a silent connection; None where the configuration does not say."""
+        """Seconds after which the proxy closes an idle connection; None if the configuration does not set it."""
         found = _TIMEOUT.search(self.text)
         return duration(found[1]) if found else None
 
 
 def duration(text: str) -> float:
-    """nginx's time in seconds: 10m, 1h30m, or a bare number of seconds."""
+    """Returns an nginx time such as `10m`, `1h30m` or `600` in seconds."""
     parts = _DURATION.findall(text)
     if "".join(number + unit for number, unit in parts) != text:
         raise Malformed(f"'{text}' is not a valid nginx time")
@@ -58,7 +58,7 @@ def duration(text: str) -> float:
 
 
 def proxies(facts: Facts) -> Iterator[Proxy]:
-    """Configurations of proxies: files of machines, and ConfigMaps of pods."""
+    """Yields the proxies that files of machines and ConfigMaps configure."""
     for machine in facts.machines:
         if proxy := _proxy_of(machine):
             yield proxy
@@ -78,7 +78,7 @@ def _in(resource: Resource, title: str, files: Mapping[str, str]) -> Iterator[Pr
 
 
 def _reaches_api(facts: Facts, machine: Machine) -> bool:
-    """Machines that are not masters, in a stack with masters; one without any files is described elsewhere."""
+    """Whether a machine is not a master, in a stack with masters. Machines without files are left out."""
     return bool(facts.master_tiers) and not machine.is_master and bool(machine.files)
 
 
@@ -131,7 +131,7 @@ def api_proxy_knows_all_masters(facts: Facts, machine: Machine) -> Iterator[Prob
     since="0.2.0",
 )
 def api_proxy_timeout(_facts: Facts, proxy: Proxy) -> Iterator[Problem]:
-    """A value that is not set is the build's default, which differs between builds."""
+    """Requires an explicit value, because the default differs between builds of nginx."""
     if proxy.timeout is None:
         yield Problem("proxy_timeout is not set", "10m or more")
     elif proxy.timeout < LEAST_TIMEOUT:
@@ -139,17 +139,17 @@ def api_proxy_timeout(_facts: Facts, proxy: Proxy) -> Iterator[Problem]:
 
 
 def large(facts: Facts) -> bool:
-    """Whether the stack is built for 1000 nodes, or has them."""
+    """Whether the stack has at least 1000 nodes, or an architecture for at least 1000 computes."""
     return len(facts.nodes) >= LARGE or (bool(facts.clouds) and facts.required_architecture.computes >= LARGE)
 
 
 def configured(facts: Facts) -> Iterator[Machine]:
-    """Masters whose kubeadm configuration is the cluster's."""
+    """Returns the masters whose kubeadm configuration contains the ClusterConfiguration."""
     return (machine for machine in facts.machines if machine.is_master and any(machine.of_kind("ClusterConfiguration")))
 
 
 def arguments(configuration: Mapping[str, Any], component: str) -> dict[str, str]:
-    """A component's further arguments; kubeadm writes them as a list since v1beta4 and wrote a mapping before."""
+    """Returns a component's extraArgs, which are a list since kubeadm's v1beta4 and a mapping before."""
     given = Properties(configuration, "kubeadm's configuration").at(component, "extraArgs")
     if given.is_list():
         return {each.at("name").text(): each.at("value").text() for each in given.items()}
@@ -171,7 +171,7 @@ def arguments(configuration: Mapping[str, Any], component: str) -> dict[str, str
     since="0.2.0",
 )
 def api_requests_in_flight(_facts: Facts, machine: Machine) -> Iterator[Problem]:
-    """See the rationale."""
+    """Checks max-requests-inflight in kubeadm's ClusterConfiguration."""
     for configuration in machine.of_kind("ClusterConfiguration"):
         said = arguments(configuration, "apiServer").get(MAX_IN_FLIGHT.setting, "")
         if not said.isdigit() or int(said) < LEAST_REQUESTS:
@@ -202,7 +202,7 @@ def _with_bgp(facts: Facts) -> Iterator[Machine]:
     since="0.2.0",
 )
 def route_reflectors(facts: Facts, machine: Machine) -> Iterator[Problem]:
-    """A reflector counts if it is a node of the stack."""
+    """Counts only route reflectors that are nodes of the stack."""
     meshed = FULL_MESH.value == "true"
     if any(each["spec"].get(FULL_MESH.setting, meshed) for each in machine.of_kind("BGPConfiguration")):
         yield Problem("the full node-to-node mesh is enabled", "nodeToNodeMeshEnabled: false")

@@ -23,7 +23,7 @@ from policy.wording import join_names, pluralize
 
 @lru_cache(maxsize=1)
 def _free(facts: Facts) -> Mapping[str, Resources]:
-    """The capacity that DaemonSets leave free on every node of known size, by the node's name."""
+    """Returns the capacity that DaemonSets leave free on every node of known size, by the node's name."""
     free = {node.name: node.room for node in facts.nodes if node.room is not None}
     for daemon in facts.workloads:
         if daemon.kind == "DaemonSet" and free:
@@ -34,7 +34,7 @@ def _free(facts: Facts) -> Mapping[str, Resources]:
 
 
 def _sized(facts: Facts, workload: Workload) -> bool:
-    """Whether it requests anything, and the size of all its eligible nodes is known."""
+    """Whether a long-running workload has requests, and only nodes of known size."""
     if not workload.is_long_running or not facts.nodes:
         return False
     nodes = facts.eligible(workload)
@@ -54,7 +54,7 @@ def _sized(facts: Facts, workload: Workload) -> bool:
     since="0.2.0",
 )
 def pod_fits_node(facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """On an empty node, beside its daemons: one node for each instance where no two may share one."""
+    """Assumes nodes that run only DaemonSets. If replicas must not share a node, each replica needs its own."""
     nodes = facts.eligible(workload)
     own = workload.requests if workload.replicas is None else Resources()
     room = {node.name: _free(facts)[node.name] + own for node in nodes}
@@ -71,10 +71,10 @@ def pod_fits_node(facts: Facts, workload: Workload) -> Iterator[Problem]:
 
 @dataclass(frozen=True)
 class NodeSet:
-    """Nodes that some workloads may run on and leave for no others, with everything that must find room there."""
+    """The eligible nodes of a workload, with all workloads that may run on these nodes only."""
 
     resource: Resource
-    """Of the workload that asks for most there."""
+    """Resource of the workload that requests most on these nodes."""
     nodes: tuple[Node, ...]
     workloads: tuple[Workload, ...]
 
@@ -86,7 +86,7 @@ class NodeSet:
 
 @lru_cache(maxsize=1)
 def _node_sets(facts: Facts) -> tuple[NodeSet, ...]:
-    """One for each set of nodes that some workload has."""
+    """Returns a NodeSet for each distinct set of eligible nodes."""
     free = _free(facts)
     fitting: dict[Workload, frozenset[str]] = {}
     for each in facts.workloads:
@@ -123,7 +123,7 @@ def _weight(workload: Workload) -> tuple[Decimal, Decimal, str]:
     since="0.2.0",
 )
 def requests_fit_after_loss(facts: Facts, node_set: NodeSet) -> Iterator[Problem]:
-    """Sums for each set of nodes that a workload may use, of all workloads that may use no others.
+    """Compares requests with capacity for a set of nodes: those of all workloads that may run on these nodes only.
 
     A failure proves that the requests do not fit in any placement. A pass does not prove the opposite: a placement may
     still not exist, and workloads with further nodes are not counted. The plan and `make prove` show a placement.
@@ -150,13 +150,13 @@ def requests_fit_after_loss(facts: Facts, node_set: NodeSet) -> Iterator[Problem
 
 
 def _demand(facts: Facts, workload: Workload) -> Callable[[str | None], Resources]:
-    """What the instances request that can still run once a physical host is gone."""
+    """Returns a function from a failed host to the total requests of the instances that can still run."""
     runnable = _runnable(facts, workload)
     return lambda server: workload.requests.times(runnable(server))
 
 
 def _runnable(facts: Facts, workload: Workload) -> Callable[[str | None], int]:
-    """How many instances the rules that keep them apart let run once a physical host is gone."""
+    """Returns a function from a failed host to the number of instances that anti-affinity still allows to run."""
     on_host = Counter(node.server for node in facts.eligible(workload))
     nodes, replicas = on_host.total(), workload.replicas or 0
     over_hosts = max(counts(facts).worst((workload,), SERVER).values(), default=0) <= 1
@@ -177,11 +177,11 @@ class SharedNodes:
     nodes: tuple[Node, ...]
     workloads: tuple[Workload, ...]
     asked: Resources
-    """By all that may run on one of them at once."""
+    """Requests of all pods that may run on one of the nodes at the same time."""
 
     @property
     def resource(self) -> Resource:
-        """Of the first by name: the engine's own order is another each time."""
+        """Resource of the first node by name, because the engine's order differs between runs."""
         return min(self.nodes, key=lambda node: node.name).resource
 
     @property
@@ -189,7 +189,7 @@ class SharedNodes:
         return f"{'node' if len(self.nodes) == 1 else 'nodes'} {join_names([node.name for node in self.nodes])}"
 
     def short(self, facts: Facts) -> tuple[Node, ...]:
-        """Nodes that could not hold all of it, beside their daemons."""
+        """Returns the nodes whose capacity, less their DaemonSets, is smaller than `asked`."""
         free = _free(facts)
         found = (node for node in self.nodes if not self.asked.fits(free[node.name]))
         return tuple(sorted(found, key=lambda node: node.name))
@@ -197,7 +197,7 @@ class SharedNodes:
 
 @lru_cache(maxsize=1)
 def _shared_nodes(facts: Facts) -> tuple[SharedNodes, ...]:
-    """One for each set of workloads that meet on a node. Pods that fit nowhere are left to pod-fits-node."""
+    """Groups nodes by the workloads that may run on them. pod-fits-node reports pods that fit on no node."""
     free = _free(facts)
     guests: dict[str, list[Workload]] = {node.name: [] for node in facts.nodes if node.name in free}
     for workload in facts.workloads:
@@ -215,7 +215,7 @@ def _shared_nodes(facts: Facts) -> tuple[SharedNodes, ...]:
 
 
 def _at_once(facts: Facts, workloads: Sequence[Workload]) -> Resources:
-    """What all pods request that one node may have to take."""
+    """Returns the total requests of all pods that the scheduler may place on one node at the same time."""
     most = ((each, 1 if counts(facts).one_each(each) else each.replicas or 0) for each in workloads)
     return sum((each.requests.times(count) for each, count in most), Resources())
 
@@ -236,7 +236,7 @@ def _at_once(facts: Facts, workloads: Sequence[Workload]) -> Resources:
 def room_in_any_order(facts: Facts, shared: SharedNodes) -> Iterator[Problem]:
     """A pass proves that everything fits; a service that fails may still fit in some scheduling orders.
 
-    A service with enough other nodes is not concerned. Counts the capacity that each node declares.
+    A service passes if enough other nodes have room for everything. Uses the capacity that each node declares.
     """
     short = shared.short(facts)
     concerned = [each.title for each in shared.workloads if short and _unsure(facts, each)]
@@ -249,7 +249,7 @@ def room_in_any_order(facts: Facts, shared: SharedNodes) -> Iterator[Problem]:
 
 
 def _unsure(facts: Facts, workload: Workload) -> bool:
-    """Whether the loss of some host leaves it fewer nodes with room for everything than it can still use."""
+    """Whether the loss of a host can leave fewer nodes with room for everything than the workload's instances need."""
     nodes = facts.eligible(workload)
     crowded = {node.name for shared in _shared_nodes(facts) for node in shared.short(facts)}
     sure = Counter(node.server for node in nodes if node.name not in crowded)
@@ -280,8 +280,8 @@ def _unsure(facts: Facts, workload: Workload) -> bool:
     since="0.2.0",
 )
 def architecture_fits_computes(facts: Facts, _cloud: Cloud) -> Iterator[Problem]:
-    """Advisory: a cloud grows by computes, and the move to the next size is planned, not forced by the next preview."""
-    # A compute that carries other roles too, as in a small lab or a topology, is in a pool of another name.
+    """Advisory, so that adding computes does not block an update before the move to a larger architecture."""
+    # A compute with further roles, as in a small lab or with a topology, belongs to a pool of another name.
     computes = sum(node.pool == COMPUTE_POOL or node.labels.get(COMPUTE_NODE) == "enabled" for node in facts.nodes)
     if computes > facts.required_architecture.computes:
         yield Problem(

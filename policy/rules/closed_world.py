@@ -19,7 +19,7 @@ HELM_RELEASE = "kubernetes:helm.sh/v3:Release"
 
 @dataclass(frozen=True)
 class Unread:
-    """A resource of which something is not read, or the stack, if all of it is."""
+    """A resource that rules cannot read completely; the stack itself, without a problem, if there is none."""
 
     resource: Resource
     title: str
@@ -43,7 +43,7 @@ def _has_unknown_host(resource: Resource) -> bool:
 
 
 def _problem(resource: Resource) -> Problem:
-    """Why no rule reads it, and what to write instead."""
+    """Returns why no rule reads a resource, and what to write instead."""
     if resource.type == HELM_RELEASE:
         return Problem(
             "the objects of a Helm release are not resources of the stack, so no rule reads them",
@@ -70,7 +70,7 @@ def _problem(resource: Resource) -> Problem:
     since="0.4.0",
 )
 def resource_is_known(_facts: Facts, unread: Unread) -> Iterator[Problem]:
-    """By its type. The host of a libvirt resource is known by the uri of its provider."""
+    """Checks the resource's type; for a libvirt resource, also that the provider's uri names the physical host."""
     if unread.problem:
         yield unread.problem
     elif _has_unknown_host(unread.resource):

@@ -18,20 +18,20 @@ NETWORK: Mapping[str, tuple[tuple[str, ...], ...]] = {
     DHCP: ((SERVER,), (METADATA,)),
     METADATA: ((L3, DHCP),),
 }
-"""Each agent with the services that every node of its instances must run; one service of each group is enough."""
+"""Groups of services by agent. Every node of the agent must run at least one service of each group."""
 
 L2_AGENT = "neutron-l2-agent"
 NEEDS_L2 = ("nova-compute", L3, DHCP)
 
 
 def _nodes_of(facts: Facts, *services: str) -> set[str]:
-    """Nodes that may run one of these services."""
+    """Returns the nodes that may run one of these services."""
     those = (each for each in facts.workloads if each.is_long_running and facts.service(each) in services)
     return {node.name for each in those for node in facts.eligible(each)}
 
 
 def _nodes_with(facts: Facts, services: tuple[str, ...]) -> set[str]:
-    """Nodes that run an instance of one of these services, wherever the scheduler puts its instances.
+    """Returns the nodes that run an instance of one of these services in every possible placement.
 
     A service is certain to be on its nodes if it has an instance for each of them and two never share one.
     """
@@ -45,7 +45,7 @@ def _nodes_with(facts: Facts, services: tuple[str, ...]) -> set[str]:
 
 
 def _beside(service: str, *others: str) -> Callable[[Facts, Workload], bool]:
-    """Whether a workload belongs to the service, in a stack that has one of the others."""
+    """Returns a predicate: whether a workload is of `service`, in a stack that runs one of `others`."""
     return lambda facts, workload: (
         workload.is_long_running
         and facts.service(workload) == service
@@ -107,7 +107,7 @@ def scheduler_beside_nova(facts: Facts, workload: Workload) -> Iterator[Problem]
     since="0.2.0",
 )
 def network_agents_beside_server(facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """Evaluates the worst placement of the instances: eligible nodes in common are not enough."""
+    """Evaluates the worst placement of the instances: common eligible nodes are not enough."""
     here = {node.name for node in facts.eligible(workload)}
     there = {facts.service(each) for each in facts.workloads if each.is_long_running}
     for services in NETWORK[facts.service(workload) or ""]:

@@ -29,7 +29,7 @@ def _subjects(facts: Facts) -> tuple[Command | Machine, ...]:
 
 
 def _done(subject: Command | Machine) -> str:
-    """What it does to a quorum, in words."""
+    """Describes how a command or machine disrupts a quorum."""
     return subject.disrupts if isinstance(subject, Command) else f"disrupts {join_names(subject.disrupts)}"
 
 
@@ -77,7 +77,7 @@ def command_asks_quorum(_facts: Facts, subject: Command | Machine | PodCommands 
     since="0.2.0",
 )
 def commands_one_machine_at_a_time(facts: Facts, subject: Command | Machine) -> Iterator[Problem]:
-    """What is done on the same machine may run in any order, as may machines with members of different quorums."""
+    """Requires no order on the same machine, nor between machines whose members belong to different quorums."""
     if subject.several:
         yield Problem(f"{_done(subject)} on several machines", _ONE_EACH[type(subject)])
     unordered = {
@@ -94,7 +94,7 @@ def commands_one_machine_at_a_time(facts: Facts, subject: Command | Machine) -> 
 
 
 def _is_disruptive(other: Command | Machine) -> bool:
-    """A command that cannot be read is reported by itself, and not with every other one."""
+    """Whether a command disrupts a quorum. False for an unreadable command, which has its own finding."""
     try:
         return bool(other.disrupts)
     except Unreadable:
@@ -128,7 +128,7 @@ def _needs_order(one: Command | Machine, other: Command | Machine) -> bool:
     since="0.2.0",
 )
 def upgrade_after_backup(facts: Facts, command: Command) -> Iterator[Problem]:
-    """Looks in all commands that it depends on, directly or indirectly."""
+    """Checks the command itself and all commands that it depends on, directly or indirectly."""
     earlier = (other for other in facts.commands if facts.order.is_before(other.resource, command.resource))
     if not command.backs_up and not any(other.backs_up for other in earlier):
         yield Problem("upgrades without an earlier etcd snapshot", "one in this command or in one it depends on")

@@ -50,13 +50,13 @@ def _is_control_plane(_facts: Facts, each: Pods) -> bool:
     single=POD_TYPES,
 )
 def control_plane_namespace(_facts: Facts, each: Pods) -> Iterator[Problem]:
-    """Static pods belong to the control plane: nothing else has to run without an API server."""
+    """Includes static pods, because only the control plane must run without an API server."""
     if each.namespace != NAMESPACE:
         yield Problem(f"namespace is {each.namespace}", NAMESPACE)
 
 
 def _guarded(each: Pods) -> dict[str, str]:
-    """Volumes with directories of the host that hold certificates, keys or manifests, and their paths."""
+    """Returns the path by volume name of host directories that contain certificates, keys or manifests."""
     found: dict[str, str] = {}
     for volume in each.spec.at("volumes").items():
         path = volume.at("hostPath", "path").text().rstrip("/")
@@ -112,7 +112,7 @@ def certificates_read_only(_facts: Facts, each: Pods) -> Iterator[Problem]:
     since="0.2.0",
 )
 def cluster_has_etcd(facts: Facts, _tier: object) -> Iterator[Problem]:
-    """On machines, or in pods."""
+    """Accepts etcd members on machines or in pods."""
     members = [member for etcd in facts.etcds for member in etcd.members]
     if not members and not any(_runs_etcd(workload) for workload in facts.workloads):
         yield Problem("no etcd members in the stack", "members on machines, or a workload that runs etcd")
@@ -145,7 +145,7 @@ def _machines_of(facts: Facts, etcd: Etcd) -> list[Machine]:
     since="0.2.0",
 )
 def etcd_is_backed_up(facts: Facts, etcd: Etcd) -> Iterator[Problem]:
-    """A CronJob of the stack covers all members; a service without a timer is never started."""
+    """Accepts a CronJob for all members, or a timer on every member; a service without a timer never starts."""
     if any(workload.kind == "CronJob" and _SNAPSHOT.search(_command(workload)) for workload in facts.workloads):
         return
     without: set[str] = set()

@@ -40,7 +40,7 @@ def _is_galera(facts: Facts, group: Group) -> bool:
 
 
 def _replicates_otherwise(facts: Facts, workload: Workload) -> bool:
-    """Whether MySQL's own group replication is configured."""
+    """Whether MySQL Group Replication is configured instead of Galera."""
     return any(_OTHER_REPLICATION.search(each.read()) for each in written(workload, facts.config_maps))
 
 
@@ -62,9 +62,9 @@ def _replicates_otherwise(facts: Facts, workload: Workload) -> bool:
     since="0.4.0",
 )
 def galera_keeps_quorum(facts: Facts, group: Group) -> Iterator[Problem]:
-    """Reads option files, arguments and variables. Files inside an image are not visible: the defaults count."""
+    """Reads option files, arguments and variables. Assumes defaults for what may be set inside an image."""
     settings = {workload: galera(facts, workload) for workload in group.workloads}
-    # Workloads with the same mistake make one finding.
+    # Workloads with the same error produce one finding.
     yield from dict.fromkeys(problem for each in settings.values() for problem in _mistakes(each))
     weights = {workload: _weight(each) for workload, each in settings.items()}
     total = sum(weight * pods(facts, workload) for workload, weight in weights.items())

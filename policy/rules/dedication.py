@@ -60,14 +60,14 @@ def dedicated_nodes_are_there(facts: Facts, _cloud: Cloud) -> Iterator[Problem]:
 
 
 def _belongs_to_nodes(facts: Facts, workload: Workload) -> bool:
-    """Whether it is an agent of the nodes. The class alone does not make one of a workload that requests much."""
+    """Whether a workload is a node agent. Outside the system's namespaces, its requests must also be light."""
     if not workload.node_agent or workload.namespace in SYSTEM_NAMESPACES:
         return workload.node_agent
     return workload.requests.fits(_light(facts))
 
 
 def _light(facts: Facts) -> Resources:
-    """What a light service may request."""
+    """Returns the largest requests of a light service."""
     light = facts.required_architecture.light
     return Resources(Decimal(light.cpu_m) / 1000, Decimal(light.memory_mi * MIB))
 
@@ -99,7 +99,7 @@ def _light(facts: Facts) -> Resources:
     },
 )
 def dedicated_nodes_admit_guests(facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """Evaluates eligible nodes: a toleration alone does not fail. A companion is admitted where its row is."""
+    """Evaluates eligible nodes: a toleration alone does not fail. A companion is admitted on its row's nodes."""
     row = facts.row(workload) or facts.accompanied(workload)
     reached: dict[str, list[str]] = {}
     for node in facts.eligible(workload):
@@ -118,7 +118,7 @@ def dedicated_nodes_admit_guests(facts: Facts, workload: Workload) -> Iterator[P
 
 
 def _light_guest(facts: Facts, workload: Workload) -> bool:
-    """Whether dedicated nodes admit the workload because its row is light, not by its name or with all services."""
+    """Whether dedicated nodes admit the workload only because its row is light."""
     row = facts.row(workload) if facts.architecture else None
     if row is None or row.footprint != "light" or not workload.is_long_running:
         return False

@@ -18,12 +18,12 @@ _ONE_BY_ONE = Source("004", "5.5.10", 15)
 
 
 def _guards(facts: Facts, group: Group) -> dict[str, list[Budget]]:
-    """The budgets of each of the group's workloads."""
+    """Returns the budgets of each of the group's workloads, by title."""
     return {each.title: [budget for budget in facts.budgets if budget.selects(each)] for each in group.workloads}
 
 
 def _evictable(facts: Facts, group: Group) -> bool:
-    """A drain leaves DaemonSets alone."""
+    """Whether a drain can evict members of a quorum. A drain does not evict pods of DaemonSets."""
     return is_quorum(facts, group) and any(each.kind != "DaemonSet" for each in group.workloads)
 
 
@@ -41,7 +41,7 @@ def _evictable(facts: Facts, group: Group) -> bool:
     not_applicable_reason="no workload of several members is a quorum",
 )
 def quorum_has_budget(facts: Facts, group: Group) -> Iterator[Problem]:
-    """Selectors are compared with the labels of the pods. Separate budgets do not count each other's evictions."""
+    """Matches selectors against pod labels. Reports separate budgets: they do not count each other's evictions."""
     guards = _guards(facts, group)
     for title, budgets in guards.items():
         names = join_names([budget.resource.name for budget in budgets])
@@ -73,12 +73,12 @@ def quorum_has_budget(facts: Facts, group: Group) -> Iterator[Problem]:
     parameters={"kept": "half of the members rounded down, plus one"},
 )
 def budget_keeps_majority(facts: Facts, group: Group) -> Iterator[Problem]:
-    """Percentages are rounded up, as the disruption controller does."""
+    """Rounds percentages up, as the disruption controller does."""
     members = group.size(facts)
     for budget in facts.budgets:
         selected = sum(pods(facts, each) for each in group.workloads if budget.selects(each))
         left = members - budget.allowed(selected)
-        # Instances of PostgreSQL do not vote: one that is left can be promoted.
+        # PostgreSQL instances do not vote: any remaining instance can be promoted.
         needed, why = (1, "to promote") if group.kind is Quorum.POSTGRES else (majority(members), "majority")
         if selected and left < needed:
             yield Problem(
@@ -105,7 +105,7 @@ def budget_keeps_majority(facts: Facts, group: Group) -> Iterator[Problem]:
     not_applicable_reason="no disruption budget selects pods of a replicated workload",
 )
 def drain_can_finish(facts: Facts, budget: Budget) -> Iterator[Problem]:
-    """Evaluated with all replicas healthy. Pods of several workloads count together, as the controller counts them."""
+    """Assumes that all replicas are healthy. Counts the pods of several workloads together, as the controller does."""
     selected = [each for each in facts.workloads if each.is_long_running and each.replicas and budget.selects(each)]
     replicas = sum(each.replicas or 0 for each in selected)
     if budget.allowed(replicas) < 1:
@@ -138,7 +138,7 @@ def budget_guards_one_workload(facts: Facts, budget: Budget) -> Iterator[Problem
 
 
 def _one_quorum(facts: Facts, workloads: list[Workload]) -> bool:
-    """Whether they are members of one quorum, a workload for each."""
+    """Whether all workloads contain members of the same quorum."""
     if not all(each.is_long_running for each in workloads):
         return False
     group = group_of(facts, workloads[0])

@@ -37,7 +37,7 @@ from policy.wording import join_names, pluralize
     parameters={"topology": SERVER},
 )
 def one_member_per_server(facts: Facts, group: Group) -> Iterator[Problem]:
-    """Counts members for the worst placement that is allowed. A node without the label may be on any host."""
+    """Evaluates the worst placement that the scheduler allows. A node without the label may be on any host."""
     nodes = {node.name: node for each in group.workloads for node in facts.eligible(each)}
     unlabelled = {name for name, node in nodes.items() if not node.server}
     if unlabelled:
@@ -67,7 +67,7 @@ def _guest(facts: Facts, node: Node) -> bool:
 
 @lru_cache(maxsize=2)
 def _by_provider_id(facts: Facts) -> Mapping[str, frozenset[str]]:
-    """Names of nodes by the machine that their providerID names."""
+    """Returns the names of nodes by their providerID."""
     found: dict[str, frozenset[str]] = {}
     for node in facts.nodes:
         if node.provider_id:
@@ -76,7 +76,7 @@ def _by_provider_id(facts: Facts) -> Mapping[str, frozenset[str]]:
 
 
 def _twins(facts: Facts, node: Node) -> frozenset[str]:
-    """Other nodes that are the same machine."""
+    """Returns other nodes with the same providerID, which are the same machine."""
     return _by_provider_id(facts).get(node.provider_id, frozenset()) - {node.name}
 
 
@@ -97,7 +97,7 @@ def _twins(facts: Facts, node: Node) -> frozenset[str]:
     not_applicable_reason="no node is a virtual machine of the stack, or the same machine as another node",
 )
 def server_label_is_true(facts: Facts, node: Node) -> Iterator[Problem]:
-    """The VirtHost creates the virtual machine, or a libvirt domain on the hypervisor that its provider connects to."""
+    """Compares the label with the VirtHost of the virtual machine, or with the hypervisor of its libvirt domain."""
     carriers = {host.server for host in facts.virt_hosts if node.name in host.guests}
     if carriers and carriers != {node.server}:
         yield Problem(

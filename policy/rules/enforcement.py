@@ -15,7 +15,7 @@ from policy.rule import IN_ANY_PROFILE, Problem, Source, rule
 from policy.wording import join_names
 
 MOST_COMPUTES = 50
-"""Computes of a lab, at most: half of the smallest reference architecture."""
+"""Maximum number of computes in a lab: half of the smallest reference architecture."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def _is_compute(node: Node) -> bool:
     since="0.3.0",
 )
 def lab_profile_fits(facts: Facts, _stack: Stack) -> Iterator[Problem]:
-    """A virtual machine is not a physical master: its server's name is not its own."""
+    """Virtual machines, whose server has another name than the node, do not count as physical masters."""
     computes = sum(1 for node in facts.nodes if _is_compute(node))
     if computes > MOST_COMPUTES:
         yield Problem(

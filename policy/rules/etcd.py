@@ -13,7 +13,7 @@ from policy.findings import Severity
 from policy.rule import Problem, Source, rule
 
 LEAST_RATIO = 5
-"""Of election timeout and heartbeat; etcd does not start with less (https://etcd.io/docs/v3.6/tuning/)."""
+"""Election timeout divided by heartbeat; etcd does not start with less (https://etcd.io/docs/v3.6/tuning/)."""
 _FIXED = ((FORCE_NEW_CLUSTER, False), (NO_FSYNC, False), (STRICT_RECONFIGURATION, True))
 
 
@@ -34,7 +34,7 @@ _FIXED = ((FORCE_NEW_CLUSTER, False), (NO_FSYNC, False), (STRICT_RECONFIGURATION
     since="0.4.0",
 )
 def etcd_settings_keep_quorum(facts: Facts, group: Group) -> Iterator[Problem]:
-    """Settings that are not written have etcd's defaults."""
+    """Assumes etcd's defaults for settings that are not set."""
     members = etcd_settings(facts, group)
     for each in members:
         yield from _mistakes(each)

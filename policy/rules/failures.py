@@ -14,16 +14,16 @@ from policy.rule import Problem, Source, rule
 from policy.wording import join_names
 
 _NOWHERE = "(no label)"
-"""Nodes without the label may all be in one place."""
+"""Nodes without the label count as one domain, because they may all be in the same place."""
 
 
 def _lost(facts: Facts, group: Group, label: str) -> Mapping[str, int]:
-    """The most members that the loss of each domain of a label can take."""
+    """Returns for each domain of a label the largest number of members that its loss can take."""
     return _etcd_lost(facts, group, label) if group.etcd else counts(facts).worst(group.workloads, label)
 
 
 def _etcd_lost(facts: Facts, group: Group, label: str) -> dict[str, int]:
-    """Members of etcd by their machine's label, or by the component's facts if the stack has no such machine."""
+    """Counts etcd members by their machine's label, or by the component's facts if the stack has no such machine."""
     nodes = {node.name: node for node in facts.nodes}
     found: dict[str, set[str]] = {}
     for member in group.etcd.members if group.etcd else ():
@@ -33,7 +33,7 @@ def _etcd_lost(facts: Facts, group: Group, label: str) -> dict[str, int]:
 
 
 def _fatal(lost: Mapping[str, int], bearable: int, pods: str, what: str, left: str) -> Iterator[Problem]:
-    """One problem for each number of pods that some domain can take, if it is more than bearable."""
+    """Yields a problem for the domains whose loss takes more than `bearable` pods, grouped by the number of pods."""
     for number in sorted({each for each in lost.values() if each > bearable}, reverse=True):
         names = [name or _NOWHERE for name, each in lost.items() if each == number]
         which = f"{what} {join_names(names)}" if len(names) == 1 else f"any one {what} of {join_names(names)}"
@@ -67,9 +67,9 @@ def _members(facts: Facts, group: Group) -> bool:
     since="0.2.0",
 )
 def quorum_survives_host(facts: Facts, group: Group) -> Iterator[Problem]:
-    """Computed for the worst placement that the scheduling rules allow. Nodes without a label count as one host.
+    """Evaluates the worst placement that the scheduling rules allow. Nodes without a label count as one host.
 
-    One of two members may always fail: the size rules report that two are not a quorum.
+    Does not report the loss of one of two members, because the size rules report two members.
     """
     size = group.size(facts)
     lost = _lost(facts, group, SERVER)
@@ -78,7 +78,10 @@ def quorum_survives_host(facts: Facts, group: Group) -> Iterator[Problem]:
 
 
 def _several_instances(facts: Facts, workload: Workload) -> bool:
-    """Instances that can share a node are reported by one-instance-per-node."""
+    """Whether a service outside quorums runs several instances, which must run on distinct nodes.
+
+    one-instance-per-node reports services whose instances can share a node.
+    """
     if not workload.is_long_running or (workload.replicas or 0) < 2 or facts.row(workload) is None:
         return False
     if is_member(facts, workload):
@@ -107,7 +110,7 @@ def _several_instances(facts: Facts, workload: Workload) -> bool:
     since="0.2.0",
 )
 def service_survives_host(facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """Computed for the worst placement: a preference, or a spread that may be skewed, is not a guarantee."""
+    """Evaluates the worst placement: a preferred anti-affinity, or a spread that allows skew, is no guarantee."""
     replicas = workload.replicas or 0
     lost = counts(facts).worst((workload,), SERVER)
     yield from _fatal(lost, replicas - 1, f"{replicas} instances", "physical host", "at least one on another host")
@@ -142,7 +145,7 @@ def _in_racks(facts: Facts, group: Group) -> bool:
     since="0.2.0",
 )
 def quorum_survives_rack(facts: Facts, group: Group) -> Iterator[Problem]:
-    """Advisory, because no source requires it. Over two racks no placement can: the finding says so."""
+    """Advisory, because no source requires it. With two racks, the finding adds that a third rack is required."""
     size = group.size(facts)
     lost = _lost(facts, group, RACK)
     left = f"at least {majority(size)} left (majority)" + ", which takes a third rack" * (len(_racks(facts)) == 2)

@@ -47,12 +47,12 @@ def no_floating_tag(_facts: Facts, each: Pods) -> Iterator[Problem]:
 
 
 def _rendered(facts: Facts) -> bool:
-    """Whether the stack only writes its objects as files. A program without a Cloud creates them."""
+    """Whether the stack only renders its objects as files. A program without a Cloud counts as live."""
     return any(cloud.target != "live" for cloud in facts.clouds)
 
 
 def _evaluated(facts: Facts, each: Pods) -> bool:
-    """All pods of a stack that creates them; of a rendered stack those whose images are pinned."""
+    """Whether the rule applies: in production, to all pods of a live stack, and to fully pinned ones if rendered."""
     if facts.profile != PRODUCTION:
         return False
     return not _rendered(facts) or all(is_pinned(image) for image in each.images)
@@ -114,7 +114,7 @@ def rendered_images_pinned(facts: Facts, _cloud: Cloud) -> Iterator[Problem]:
 
 
 def _using(facts: Facts) -> Iterator[Cloud | Pods]:
-    """The Cloud for all of its pods: that is where the one setting is. Without one, each for itself."""
+    """Yields the Clouds, which have one setting for all their pods; without a Cloud, each of the pods."""
     yield from facts.clouds or pods(facts)
 
 
@@ -136,7 +136,7 @@ def _using(facts: Facts) -> Iterator[Cloud | Pods]:
     since="0.2.0",
 )
 def public_images_flagged(facts: Facts, user: Cloud | Pods) -> Iterator[Problem]:
-    """A pinned image stays what it is, wherever it is pulled from."""
+    """Accepts pinned images, whose content cannot change."""
     using = pods(facts) if isinstance(user, Cloud) else (user,)
     images = {image for each in using for image in each.images if image.startswith(PUBLIC) and not is_pinned(image)}
     if images:

@@ -42,9 +42,9 @@ def _counted_row(facts: Facts, workload: Workload) -> bool:
     needs_architecture=True,
 )
 def instances_match_row(facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """A row with "at least" allows more. Workloads of one row (one for each member) count together.
+    """Counts all workloads of a row together. A row with "at least" allows more instances.
 
-    The size rules judge a quorum that is larger than its row, and quorum-larger-than-row reports it.
+    A quorum that is larger than its row is covered by the size rules and by quorum-larger-than-row.
     """
     row = facts.known_row(workload)
     wanted = row.instances or 0
@@ -79,7 +79,7 @@ def _counted_quorum(facts: Facts, group: Group) -> bool:
     since="0.4.0",
 )
 def quorum_larger_than_row(facts: Facts, group: Group) -> Iterator[Problem]:
-    """Advisory: the size rules alone decide whether the size is sound."""
+    """Advisory, because the size rules decide whether the size is valid."""
     row = facts.known_row(group.workloads[0])
     wanted, there = row.instances or 0, group.size(facts)
     if there > wanted and not row.at_least:
@@ -110,7 +110,7 @@ def quorum_larger_than_row(facts: Facts, group: Group) -> Iterator[Problem]:
     needs_architecture=True,
 )
 def everywhere_rows_are_daemons(facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """The nodes of a pool are those with its label. The DaemonSets of one row together must reach all of them."""
+    """Finds the nodes of a pool by label. The DaemonSets of a row must together cover all nodes of its pools."""
     row = facts.known_row(workload)
     if workload.kind != "DaemonSet":
         yield Problem(f"runs as a {workload.kind}", f"a DaemonSet (row {row.row})")
@@ -140,7 +140,7 @@ def everywhere_rows_are_daemons(facts: Facts, workload: Workload) -> Iterator[Pr
     needs_architecture=True,
 )
 def every_row_has_workload(facts: Facts, _cloud: Cloud) -> Iterator[Problem]:
-    """Retired services need no workload."""
+    """Requires no workload for retired services."""
     there = {row.row for workload in facts.workloads if workload.is_long_running and (row := facts.row(workload))}
     for row in facts.required_architecture.rows:
         if row.replaced_by is None and row.row not in there:
@@ -148,7 +148,7 @@ def every_row_has_workload(facts: Facts, _cloud: Cloud) -> Iterator[Problem]:
 
 
 def _workers(facts: Facts, workload: Workload) -> list[str]:
-    """Values of the option `workers` in the section [scheduler] of its configuration files."""
+    """Returns the values of `workers` in section [scheduler] of the workload's configuration files."""
     files = (text for each in read_by(workload, facts.config_maps) for text in _configurations(each.files))
     values = (sections(text).get("scheduler", "workers", fallback=None) for text in files)
     return [each for each in values if each]
@@ -178,7 +178,7 @@ def _sets_workers(facts: Facts, workload: Workload) -> bool:
     since="0.2.0",
 )
 def scheduler_workers(facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """Without the option, Nova starts one worker per core."""
+    """Accepts a missing option: Nova then starts one worker per core."""
     least = facts.known_row(workload).minimum_workers or 0
     for value in _workers(facts, workload):
         if not value.isdecimal():

@@ -27,7 +27,7 @@ _OWN_NODE = ("127.0.0.1", "localhost", "::1")
 
 
 def _electing(facts: Facts) -> Iterator[Machine | Pods]:
-    """Masters with a kubeadm configuration, and pods of a scheduler or controller manager, static ones included."""
+    """Yields masters with a ClusterConfiguration, and pods, also static, of a scheduler or controller manager."""
     yield from configured(facts)
     yield from (each for each in pods(facts) if each.names & _ELECT)
 
@@ -50,7 +50,7 @@ def _electing(facts: Facts) -> Iterator[Machine | Pods]:
     single=POD_TYPES,
 )
 def leader_election(_facts: Facts, subject: Machine | Pods) -> Iterator[Problem]:
-    """The programs' own default is true, and kubeadm's; a value that is written counts."""
+    """Accepts a missing option, because the default of the programs and of kubeadm is true."""
     if isinstance(subject, Pods):
         for container in subject.lasting_containers():
             for word in command_line(container):
@@ -74,7 +74,7 @@ class Dns:
 
 
 def _dns(facts: Facts) -> Iterator[Dns]:
-    """Where the stack says nothing of it, the first master stands for what kubeadm makes: two replicas."""
+    """Yields CoreDNS. If the stack does not define it, assumes kubeadm's two replicas, reported on the first master."""
     found = False
     for workload in facts.workloads:
         if workload.kind == "Deployment" and any(_is_dns(image) for image in workload.images):
@@ -116,7 +116,7 @@ def dns_scale(facts: Facts, dns: Dns) -> Iterator[Problem]:
 
 
 def _servers(each: Pods) -> list[str]:
-    """The URLs of etcd that an API server uses, each once."""
+    """Returns the distinct URLs in an API server's --etcd-servers."""
     words = [word for container in each.lasting_containers() for word in command_line(container)]
     urls = (url for word in words if word.startswith(_SERVERS) for url in word.removeprefix(_SERVERS).split(","))
     return list(dict.fromkeys(filter(None, urls)))
@@ -140,7 +140,7 @@ def _etcds(facts: Facts) -> list[Group]:
     since="0.4.0",
 )
 def api_server_lists_etcd(facts: Facts, each: Pods) -> Iterator[Problem]:
-    """An address from a variable is the node's own. kubeadm's default is the member of the same node."""
+    """Accepts a local member: an address from a variable is the node's own, as is kubeadm's default."""
     urls = _servers(each)
     host = urlsplit(urls[0]).hostname or ""
     balanced = any(

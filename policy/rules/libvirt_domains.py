@@ -18,7 +18,7 @@ from policy.wording import join_names
 
 HYPERVISORS = ("kvm", "lxc", "container")
 LEAST_VOTERS = 3
-"""Virtual machines that are alike, from which they may be members of a quorum."""
+"""Number of similarly named virtual machines from which they may be members of a quorum."""
 DOMAIN = "domain.xml"
 _GIB = {"b": 2**-30, "kib": 2**-20, "mib": 2**-10, "gib": 1, "tib": 2**10, "k": 2**-20, "m": 2**-10, "g": 1, "t": 2**10}
 
@@ -30,7 +30,7 @@ def _carriers(facts: Facts) -> Iterator[VirtHost | Domain]:
 
 
 def _tier(facts: Facts, domain: Domain) -> list[Domain]:
-    """Domains whose names differ in numbers only: ctl-1, ctl-2, ctl-3."""
+    """Returns the domains whose names differ only in numbers, such as ctl-1, ctl-2, ctl-3."""
     return [each for each in facts.domains if _unnumbered(each.name) == _unnumbered(domain.name)]
 
 
@@ -39,7 +39,7 @@ def _unnumbered(name: str) -> str:
 
 
 def _may_vote(facts: Facts, carrier: VirtHost | Domain) -> bool:
-    """Whether it may carry members of a quorum. In a stack without nodes, three domains that are alike may."""
+    """Whether a host or domain may run quorum members; without nodes, three similarly named domains may."""
     if isinstance(carrier, VirtHost) or carrier.name in voting_nodes(facts):
         return True
     return not facts.nodes and len(_tier(facts, carrier)) >= LEAST_VOTERS
@@ -62,7 +62,7 @@ def _may_vote(facts: Facts, carrier: VirtHost | Domain) -> bool:
     since="0.2.0",
 )
 def hypervisor_known(facts: Facts, carrier: VirtHost | Domain) -> Iterator[Problem]:
-    """A guest's own domain says the same as its host."""
+    """Checks the host's hypervisor, and that the libvirt domains of its guests have the same type."""
     if carrier.hypervisor not in HYPERVISORS:
         yield Problem(f"hypervisor is {carrier.hypervisor or 'not set'}", "kvm, lxc or container")
     if isinstance(carrier, VirtHost):
@@ -88,7 +88,7 @@ def hypervisor_known(facts: Facts, carrier: VirtHost | Domain) -> Iterator[Probl
     since="0.2.0",
 )
 def virt_host_is_protected(_facts: Facts, carrier: VirtHost | Domain) -> Iterator[Problem]:
-    """Checks the resource option: the engine then refuses every deletion."""
+    """Checks the resource option `protect`, with which the engine rejects every deletion."""
     if not carrier.resource.protected:
         yield Problem("not protected", "the resource option protect=True")
 
@@ -109,7 +109,7 @@ def virt_host_is_protected(_facts: Facts, carrier: VirtHost | Domain) -> Iterato
     since="0.4.0",
 )
 def domains_on_different_hypervisors(facts: Facts, domain: Domain) -> Iterator[Problem]:
-    """By the connection of the provider. Where the stack has nodes, server-label-is-true judges their labels."""
+    """Compares the connections of the providers. For a stack with nodes, server-label-is-true checks their labels."""
     beside = {each.name for each in _tier(facts, domain) if each.host == domain.host} - {domain.name}
     if beside:
         yield Problem(f"shares its hypervisor with {join_names(beside)}", "a hypervisor for each")
@@ -120,7 +120,7 @@ def _guests(facts: Facts, host: VirtHost) -> Iterator[Machine]:
 
 
 def _root(machine: Machine) -> ElementTree.Element | None:
-    """Its libvirt domain; None if it has no domain or an unreadable one."""
+    """Returns the machine's libvirt domain; None if it has no domain or an invalid one."""
     if DOMAIN not in machine.definition:
         return None
     try:
@@ -147,7 +147,7 @@ def _root(machine: Machine) -> ElementTree.Element | None:
     single=MACHINE_TYPES,
 )
 def domain_gives_what_is_said(_facts: Facts, machine: Machine) -> Iterator[Problem]:
-    """libvirt's unit is KiB where none is written."""
+    """Compares name, CPUs and memory. libvirt's default unit of memory is KiB."""
     root = _root(machine)
     if root is None:
         yield Problem("domain.xml is not valid XML", "a libvirt domain")

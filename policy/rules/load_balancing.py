@@ -39,7 +39,7 @@ def _balanced(facts: Facts, workload: Workload) -> bool:
     needs_architecture=True,
 )
 def load_balanced_row_has_service(facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """The selector is compared with the labels of the pods, not with names."""
+    """Matches selectors against pod labels. A Service may also select proxies that accompany the workload."""
     entrances = _entrances(facts, workload)
     leading = [service for service in facts.services if any(service.selects(each) for each in entrances)]
     if not leading:
@@ -53,7 +53,7 @@ _PROXIES = ("proxysql", "maxscale", "haproxy")
 
 
 def _entrances(facts: Facts, workload: Workload) -> list[Workload]:
-    """The workload itself, and the proxies that accompany it."""
+    """Returns the workload and the proxies that accompany it."""
     return [workload, *(each for each in facts.companions(workload) if any(map(_is_proxy, each.images)))]
 
 
@@ -102,7 +102,7 @@ def database_behind_proxysql(facts: Facts, workload: Workload) -> Iterator[Probl
 
 
 def _proxy_ports(container: Properties) -> Iterator[int | str]:
-    """Numbers and names of the ports of a container that is a proxy."""
+    """Yields the port numbers and names of a container, if the container is a proxy."""
     if _is_proxy(container.at("image").text()):
         for port in container.at("ports").items():
             yield port.at("containerPort").number(0)

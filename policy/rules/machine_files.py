@@ -39,7 +39,7 @@ def _is_node(_facts: Facts, machine: Machine) -> bool:
     since="0.2.0",
 )
 def machine_has_its_files(facts: Facts, machine: Machine) -> Iterator[Problem]:
-    """A member of etcd is a machine that an Etcd component lists."""
+    """Requires etcd's files on each machine that an Etcd component lists."""
     kinds = {each.get("kind") for each in machine.documents}
     if not kinds & set(JOINING):
         yield Problem("no kubeadm configuration", f"a document of kind {' or '.join(JOINING)}")
@@ -51,7 +51,10 @@ def machine_has_its_files(facts: Facts, machine: Machine) -> Iterator[Problem]:
 
 
 def _is_described(_facts: Facts, machine: Machine) -> bool:
-    """Of a host on which the stack only places files, the Node object of its name has labels and taints."""
+    """Whether a machine has files and known labels.
+
+    For a host on which the stack only places files, labels come from the Node object of that name.
+    """
     return bool(machine.files) and (not machine.is_placed or machine.resource.props.at("labels").given())
 
 
@@ -71,7 +74,7 @@ def _is_described(_facts: Facts, machine: Machine) -> bool:
     single=MACHINE_TYPES,
 )
 def machine_facts_match_files(_facts: Facts, machine: Machine) -> Iterator[Problem]:
-    """Files of a pool are templates: what differs within the pool must be a place in them."""
+    """Compares labels and taints. A pool's files are templates, with placeholders for values that differ by node."""
     if machine.is_placed:
         yield from _against_node(machine)
         return
@@ -101,7 +104,7 @@ def machine_facts_match_files(_facts: Facts, machine: Machine) -> Iterator[Probl
 
 
 def _against_node(machine: Machine) -> Iterator[Problem]:
-    """The Node may have labels and taints that kubelet does not set, but not other values of those that it sets."""
+    """Compares kubelet's labels and taints with the Node object, which may have additional ones."""
     labels, taints = _labels(machine), _taints(machine)
     for found in registrations(machine):
         for key, value in (found.labels or {}).items():
@@ -128,7 +131,7 @@ def _value(value: str | None) -> str:
 
 
 def _labels(machine: Machine) -> dict[str, str]:
-    """Labels by the properties; a place for each that differs within a pool."""
+    """Returns the labels in the properties, with placeholders for those that differ within a pool."""
     props = machine.resource.props
     labels = dict(props.at("labels").texts())
     if machine.resource.type == contract.MACHINE_POOL:
@@ -139,7 +142,7 @@ def _labels(machine: Machine) -> dict[str, str]:
 
 
 def _taints(machine: Machine) -> frozenset[str]:
-    """Taints by the properties, each as key=value:effect."""
+    """Returns the taints in the properties, each as key=value:effect."""
     return frozenset(
         f"{pair if '=' in pair else f'{pair}='}:{effect}"
         for text in machine.resource.props.at("taints").words()

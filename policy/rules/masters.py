@@ -16,7 +16,7 @@ LEAST_MASTERS = 3
 
 
 def _tiers(facts: Facts) -> Iterator[Component]:
-    """The master tiers; a Cloud without one is judged in their place."""
+    """Yields the master tiers; the Clouds if there are none, to report that masters are missing."""
     yield from facts.master_tiers or facts.clouds
 
 
@@ -37,7 +37,7 @@ def _tiers(facts: Facts) -> Iterator[Component]:
     parameters={"least": LEAST_MASTERS},
 )
 def three_masters(facts: Facts, tier: Component) -> Iterator[Problem]:
-    """Counts masters by name: a master that is listed twice counts once."""
+    """Counts masters by name, so that a master that is listed twice counts once."""
     masters = {master.node for master in tier.masters} if isinstance(tier, MasterTier) else set[str]()
     if len(masters) < LEAST_MASTERS:
         yield Problem(pluralize(len(masters), "master"), f"at least {LEAST_MASTERS}")
@@ -91,7 +91,7 @@ def masters_apart(facts: Facts, component: Component) -> Iterator[Problem]:
 
 
 def _configurations(facts: Facts, etcd: Etcd) -> dict[str, EtcdConfiguration | None]:
-    """How each member's machine configures it; None for a machine whose files do not."""
+    """Returns the etcd configuration of each member's machine; None for a machine without one."""
     names = {member.node for member in etcd.members}
     return {name: found for name, found in facts.etcd_configurations.items() if name in names}
 
@@ -111,7 +111,7 @@ def _configurations(facts: Facts, etcd: Etcd) -> dict[str, EtcdConfiguration | N
     not_applicable_reason="no member of etcd is on a machine of the stack",
 )
 def etcd_members_agree(facts: Facts, etcd: Etcd) -> Iterator[Problem]:
-    """Reads the files of machines, and those that commands place on hosts."""
+    """Reads the files of machines, and the files that commands place on hosts."""
     addresses = {member.node: member.address for member in etcd.members}
     found = {node: each for node, each in _configurations(facts, etcd).items() if each}
     for node, configuration in found.items():

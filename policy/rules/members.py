@@ -18,7 +18,7 @@ RESOURCES = ("cpu", "memory")
 
 @lru_cache(maxsize=2)
 def _limit_ranges(facts: Facts) -> Mapping[str, frozenset[str]]:
-    """What LimitRanges of the stack set for containers without requests, by namespace."""
+    """Returns the resources for which LimitRanges of the stack set default requests, by namespace."""
     found: dict[str, frozenset[str]] = {}
     for resource in facts.resources:
         if kubernetes_kind(resource) != "LimitRange":
@@ -76,7 +76,7 @@ def members_request_resources(facts: Facts, each: Pods) -> Iterator[Problem]:
     since="0.4.0",
 )
 def members_shut_down_in_time(_facts: Facts, each: Pods) -> Iterator[Problem]:
-    """https://kubernetes.io/docs/tasks/run-application/force-delete-stateful-set-pod/."""
+    """See https://kubernetes.io/docs/tasks/run-application/force-delete-stateful-set-pod/."""
     if each.spec.at("terminationGracePeriodSeconds").number(30) < 1:
         yield Problem("terminationGracePeriodSeconds is 0", "1 or more (default: 30)")
 
@@ -100,5 +100,5 @@ def _sized(facts: Facts, group: Group) -> bool:
     since="0.4.0",
 )
 def members_agree_on_size(facts: Facts, group: Group) -> Iterator[Problem]:
-    """etcd, ZooKeeper, Consul and Sentinel. Members of other programs find each other by name."""
+    """Covers etcd, ZooKeeper, Consul and Sentinel. Members of other programs find each other by name."""
     yield from dict.fromkeys(Problem(each.actual, each.expected) for each in mismatches(facts, group))

@@ -29,14 +29,14 @@ def _is_rabbitmq(workload: Workload) -> bool:
 
 
 def _is_to_pause(facts: Facts, workload: Workload) -> bool:
-    """A RabbitMQ of several members, and one that is configured to pause whatever its size."""
+    """Whether a workload is a RabbitMQ with several members, or one configured with pause_minority."""
     if not _is_rabbitmq(workload):
         return False
     return _written(facts, workload, PARTITION_HANDLING) == {MODE} or cluster_of(facts, workload).size(facts) > 1
 
 
 def _written(facts: Facts, workload: Workload, default: Default) -> set[str]:
-    """What its files in ConfigMaps, and Erlang's arguments in its environment, say of a setting."""
+    """Returns the values of a setting in the workload's ConfigMaps and in Erlang arguments of its environment."""
     said: set[str] = set()
     for config in read_by(workload, facts.config_maps):
         for name in config.files:
@@ -57,7 +57,7 @@ def _written(facts: Facts, workload: Workload, default: Default) -> set[str]:
 
 
 def _refuse_other_files(workload: Workload, container: Properties, variables: Mapping[str, Properties]) -> None:
-    """Raises Malformed if a variable names a file that is on no mounted ConfigMap: what RabbitMQ reads is not known."""
+    """Raises Malformed if a variable names a file outside the mounted ConfigMaps, whose content is not known."""
     mounted = {each.at("name").text() for each in workload.pod.at("volumes").items() if _is_configuration(each)}
     mounts = [each for each in container.at("volumeMounts").items() if each.at("name").text() in mounted]
     places = [each.at("mountPath").text().rstrip("/") for each in mounts]
@@ -72,12 +72,12 @@ def _is_configuration(volume: Properties) -> bool:
 
 
 def _in_erlang(text: str, default: Default) -> set[str]:
-    """Values in Erlang's terms ({name, value}) or arguments (-rabbit name value)."""
+    """Returns a setting's values in Erlang terms ({name, value}) or arguments (-rabbit name value)."""
     return set(re.findall(rf"\b{default.setting}\s*(?:,\s*|\s)[\"'<]*(\w+)", text))
 
 
 def _elsewhere(facts: Facts, workload: Workload) -> str:
-    """ConfigMaps that its pods mount and that are not in the stack, for a message."""
+    """Returns text for a message about ConfigMaps that the pods mount and the stack does not contain."""
     known = {config.resource.props.at("metadata", "name").text() for config in read_by(workload, facts.config_maps)}
     missing = workload.config_maps - known
     return f" in the stack, and ConfigMap {join_names(missing)} is not part of it" if missing else ""
@@ -103,7 +103,7 @@ def _elsewhere(facts: Facts, workload: Workload) -> str:
     since="0.2.0",
 )
 def rabbitmq_pauses_minority(facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """Reads files of ConfigMaps and variables. Files inside an image are not visible: RabbitMQ's default counts."""
+    """Reads ConfigMaps and variables. Assumes RabbitMQ's default for what may be set inside an image."""
     said = _written(facts, workload, PARTITION_HANDLING)
     if not said:
         yield Problem(f"{PARTITION_HANDLING.unset}{_elsewhere(facts, workload)}", MODE)
@@ -112,7 +112,7 @@ def rabbitmq_pauses_minority(facts: Facts, workload: Workload) -> Iterator[Probl
 
 
 def _users_of_queues(facts: Facts) -> Iterator[Workload | ConfigMap]:
-    """Every RabbitMQ, and every ConfigMap that configures one or a client."""
+    """Yields every RabbitMQ, and every ConfigMap that configures RabbitMQ or one of its clients."""
     servers = [each for each in facts.workloads if _is_rabbitmq(each)]
     yield from servers
     for config in facts.config_maps:
@@ -142,7 +142,7 @@ def _configures_client(config: ConfigMap) -> bool:
     since="0.2.0",
 )
 def rabbitmq_quorum_queues(facts: Facts, user: Workload | ConfigMap) -> Iterator[Problem]:
-    """Checks the default of each RabbitMQ; in ConfigMaps its policies, and the queue type that clients declare."""
+    """Checks the default queue type of each RabbitMQ, and policies and clients' queue types in ConfigMaps."""
     if isinstance(user, Workload):
         kinds = _written(facts, user, QUEUE_TYPE)
         if not kinds:

@@ -27,12 +27,12 @@ def _is_store(workload: Workload) -> bool:
 
 @lru_cache(maxsize=1)
 def _of_role(facts: Facts) -> frozenset[str]:
-    """Names of the nodes with the role monitoring."""
+    """Returns the names of the nodes with the role monitoring."""
     return frozenset(node.name for node in facts.nodes if ROLE in node.roles)
 
 
 def _dedicated(facts: Facts) -> set[str]:
-    """Names of the nodes dedicated to monitoring: by their role, or by the taint of a monitoring service."""
+    """Returns the nodes dedicated to monitoring by their role or by the taint of a monitoring service."""
     rows = (
         {row.service for row in facts.required_architecture.rows if row.monitoring}
         if facts.architecture
@@ -109,7 +109,7 @@ def _monitors(facts: Facts, workload: Workload) -> bool:
     since="0.2.0",
 )
 def monitoring_node_size(facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """Compares the capacity that a server or virtual machine has for pods."""
+    """Compares the capacity that the node has for pods."""
     small = {node.name for node in facts.eligible(workload) if node.room and not LEAST.fits(node.room)}
     if small:
         yield Problem(f"can run on {join_names(small)}, which have less", f"{LEAST} or more")

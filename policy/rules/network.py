@@ -26,7 +26,7 @@ PEER_PORTS: Mapping[Quorum, tuple[int, ...]] = {
     Quorum.SENTINEL: (26379,),
     Quorum.POSTGRES: (5432,),
 }
-"""TCP ports on which members find and elect each other, by each product's default. Any port will do for other kinds."""
+"""Default TCP ports between members, by product. For other products, any admitted port is accepted."""
 _DIRECTIONS: tuple[Direction, ...] = ("Egress", "Ingress")
 
 
@@ -41,7 +41,7 @@ def _is_limited(facts: Facts, group: Group) -> bool:
 
 
 def _pairs(facts: Facts, group: Group) -> Iterator[tuple[Workload, Workload]]:
-    """Each sender and receiver; pods of one workload connect with each other as well."""
+    """Yields each pair of sender and receiver, including pods of the same workload."""
     for one in group.workloads:
         yield from ((one, other) for other in group.workloads if other is not one or pods(facts, one) > 1)
 
@@ -62,7 +62,7 @@ def _pairs(facts: Facts, group: Group) -> Iterator[tuple[Workload, Workload]]:
     since="0.4.0",
 )
 def network_policy_admits_members(facts: Facts, group: Group) -> Iterator[Problem]:
-    """A port is admitted if any of the policies admits it. Pods on the node's network are not limited."""
+    """Accepts a port if any policy admits it. Network policies do not apply to pods on the host network."""
     ports: tuple[int | None, ...] = PEER_PORTS.get(group.kind, (None,)) if group.kind else (None,)
     blocked: dict[str, set[int | None]] = {}
     for sender, receiver in _pairs(facts, group):
@@ -101,7 +101,7 @@ def _scales_members(facts: Facts, autoscaler: Autoscaler) -> bool:
     since="0.4.0",
 )
 def autoscaler_keeps_members(_facts: Facts, autoscaler: Autoscaler) -> Iterator[Problem]:
-    """A minimum that equals the maximum changes nothing."""
+    """Accepts an autoscaler whose minimum equals its maximum."""
     if autoscaler.least != autoscaler.most:
         _, kind, name = autoscaler.target
         yield Problem(

@@ -33,7 +33,7 @@ def _applies(facts: Facts, workload: Workload) -> bool:
     since="0.3.0",
 )
 def quorum_nodes_pinned(facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """A role or a topology decides the pool of a machine as well as the word `pool` does."""
+    """Accepts a pool that is set by `pool`, by a role or by a topology."""
     chosen = [node.name for node in facts.eligible(workload) if node.is_pinned is False]
     if chosen:
         yield Problem(

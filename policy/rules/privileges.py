@@ -34,20 +34,20 @@ NEEDED: Mapping[str, frozenset[str]] = {
     "etcd": frozenset({NETWORK, PATHS}),
     "api-proxy": frozenset({NETWORK, PATHS}),
 }
-"""By the name of the service, of the pod's label, or of what its containers run."""
+"""Allowed host access by name of the service, the pod's label, or the program that its containers run."""
 
 _OF_MEMBERS = "/var/lib/"
 _OF_AGENTS = ("/var/lib/kubelet", "/var/lib/containerd", "/var/lib/docker", "/var/lib/containers")
-"""Below these, other pods' files are: no member's own data."""
+"""Directories with files of other pods, which are not a member's own data."""
 _WHOLE_HOST = frozenset({"/", "/boot", "/dev", "/etc", "/proc", "/root", "/run", "/sys", "/usr", "/var", "/var/run"})
-"""Directories with which a container can do what a privileged one can."""
+"""Directories that give a container the power of a privileged container."""
 
 STRONG = frozenset({"ALL", "SYS_ADMIN", "SYS_MODULE", "SYS_PTRACE", "SYS_RAWIO", "BPF"})
-"""Capabilities with which a container can do what a privileged one can."""
+"""Capabilities that give a container the power of a privileged container."""
 
 
 def _taken(each: Pods) -> dict[str, str]:
-    """What of the host the pods take, and who takes it."""
+    """Returns the host access that pods use, each with the pod or containers that use it."""
     spec = each.spec
     found = {field: "the pod" for field in (NETWORK, PIDS, IPC) if spec.at(field).flag()}
     paths = [path for volume in spec.at("volumes").items() if (path := volume.at("hostPath", "path").text())]
@@ -66,7 +66,7 @@ def _taken(each: Pods) -> dict[str, str]:
 
 
 def _is_own_data(each: Pods, path: str) -> bool:
-    """Whether a directory of the node has the data of a DaemonSet's member: it cannot have a claim (004, 5.1.1)."""
+    """Whether a host path has a quorum member's data, in a DaemonSet, which cannot have a claim (004, 5.1.1)."""
     if each.workload is None or each.workload.kind != "DaemonSet" or quorum_of(each.workload) is None:
         return False
     clean = posixpath.normpath(path)
@@ -99,7 +99,7 @@ def _names(facts: Facts, each: Pods) -> set[str]:
     single=POD_TYPES,
 )
 def host_access_where_needed(facts: Facts, each: Pods) -> Iterator[Problem]:
-    """Each access by itself: the network for an agent is not the processes of the host."""
+    """Compares each kind of host access with the kinds that the service is known to need."""
     needs = frozenset[str]().union(*(NEEDED.get(name, ()) for name in _names(facts, each)))
     taken = _taken(each)
     beyond = [f"{what} ({who})" for what, who in taken.items() if what not in needs]

@@ -16,11 +16,11 @@ from policy.findings import Severity
 from policy.rule import Problem, Source, rule
 
 _RESTARTING = ("livenessProbe", "startupProbe")
-"""Probes after whose failure kubelet restarts the container."""
+"""Probes whose failure makes kubelet restart the container."""
 
 
 def _probed(*kinds: str) -> Callable[[Facts, Pods], bool]:
-    """Whether pods are members of a quorum, and a container of theirs has a probe of these kinds."""
+    """Returns a predicate: whether pods are quorum members and a container has a probe of one of these kinds."""
     return lambda facts, each: (
         are_members(facts, each)
         and any(container.at(kind).given() for container in each.lasting_containers() for kind in kinds)
@@ -64,7 +64,7 @@ def _found(title: str, check: ClusterCheck, text: str) -> Iterator[Problem]:
 
 
 def _texts(facts: Facts, each: Pods, probe: Properties) -> Iterator[str]:
-    """The command or the path that a probe asks for, and the scripts that it runs."""
+    """Yields a probe's command or path, and the scripts that the command runs."""
     words = probe.at("exec", "command").words()
     command = " ".join(words)
     yield command

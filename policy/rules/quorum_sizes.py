@@ -164,12 +164,12 @@ def metrics_store_size(facts: Facts, workload: Workload) -> Iterator[Problem]:
     parameters={"least": 3},
 )
 def log_store_size(facts: Facts, group: Group) -> Iterator[Problem]:
-    """Elasticsearch or OpenSearch. An even number of members is allowed."""
+    """Covers Elasticsearch and OpenSearch. An even number of members is allowed."""
     yield from _wrong_size(group.size(facts), odd=False)
 
 
 _OWN_SIZES = frozenset({Quorum.ETCD, Quorum.GALERA, Quorum.RABBITMQ, Quorum.CEPH_MON, Quorum.INFLUXDB, Quorum.LOGS})
-"""Kinds with a rule of their own."""
+"""Kinds of quorum that have their own size rule."""
 
 
 def _other(facts: Facts, group: Group) -> bool:
@@ -192,5 +192,5 @@ def _other(facts: Facts, group: Group) -> bool:
     since="0.4.0",
 )
 def quorum_size(facts: Facts, group: Group) -> Iterator[Problem]:
-    """Recognised by its structure, whatever runs in it."""
+    """Covers quorums recognized by their structure, whatever program they run."""
     yield from _wrong_size(group.size(facts))

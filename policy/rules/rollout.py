@@ -43,7 +43,7 @@ def _exclusive_deployment(facts: Facts, workload: Workload) -> bool:
     not_applicable_reason="no Deployment keeps its instances on distinct nodes and replaces them by a rolling update",
 )
 def rollout_can_finish(facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """Percentages as the Deployment controller rounds them: surge up, unavailable down."""
+    """Rounds percentages as the Deployment controller does: maxSurge up, maxUnavailable down."""
     replicas = workload.replicas or 0
     rolling = workload.strategy.at("rollingUpdate")
     surge = _pods(rolling.at("maxSurge").quantity(), DEPLOYMENT_SURGE, replicas, up=True)
@@ -58,7 +58,7 @@ def rollout_can_finish(facts: Facts, workload: Workload) -> Iterator[Problem]:
 
 
 def _known(facts: Facts, workload: Workload) -> bool:
-    """A service of the architecture, or a quorum."""
+    """Whether a workload is a service of the architecture or belongs to a quorum."""
     return workload.is_long_running and (facts.row(workload) is not None or is_member(facts, workload))
 
 

@@ -21,16 +21,16 @@ from policy.wording import join_names
 
 @dataclass(frozen=True)
 class Holder:
-    """A resource with texts that people write secrets into."""
+    """A resource with fields that may contain secrets."""
 
     resource: Resource
     title: str
     found: Callable[[], Iterator[str]]
-    """Where it holds which kind of secret in clear text."""
+    """Yields the location and kind of each clear-text secret."""
 
 
 def holders(facts: Facts) -> Iterator[Holder]:
-    """Pods, ConfigMaps, Secrets, machines with their files, commands, cloud-init, clusters of operators."""
+    """Yields pods, ConfigMaps, Secrets, machines with files, commands, cloud-init, and operators' custom resources."""
     custom = {each.workload for each in facts.operated}
     for each in pods(facts):
         if each.workload is not None and each.workload not in custom:
@@ -67,7 +67,7 @@ def _in_pods(each: Pods) -> Iterator[str]:
 
 
 def _in_secret(props: Properties) -> Iterator[str]:
-    """Every value of a Secret is secret. Unless the engine knows it as such, the state contains it in clear text."""
+    """Yields the values of a Secret that are not Pulumi secrets, because the state contains them in clear text."""
     for field in ("stringData", "data"):
         for key in props.at(field).keys():  # noqa: SIM118 - a Properties is not a mapping
             value = props.at(field, key)
@@ -91,13 +91,13 @@ def _in_texts(texts: Properties, what: str) -> Iterator[str]:
 
 
 def _in_tree(tree: Properties, where: str) -> Iterator[str]:
-    """Every text of a custom resource: passwords under their names, and settings of the product."""
+    """Checks every text of a custom resource, such as passwords and settings of the product."""
     for key in tree.keys():  # noqa: SIM118 - a Properties is not a mapping
         yield from _in_leaf(tree.at(key), key, f"{where}.{key}", where)
 
 
 def _in_leaf(value: Properties, key: str, path: str, where: str) -> Iterator[str]:
-    """An unknown value counts only under the name of a secret: most of a custom resource is not a secret."""
+    """Checks one value. An unknown value counts only if its key is the name of a secret, such as `password`."""
     if value.sealed() or not (value.is_known() or clear_text.under_name(key, "unknown")) or not value.given():
         return
     if value.is_mapping():
@@ -110,7 +110,7 @@ def _in_leaf(value: Properties, key: str, path: str, where: str) -> Iterator[str
 
 
 def _in_item(item: Properties, path: str) -> Iterator[str]:
-    """An item of a list: an environment variable has a name and a value."""
+    """Checks an item of a list, for example an environment variable with name and value."""
     if item.is_mapping() and item.at("name").given() and item.at("value").given():
         yield from _named(item.at("value"), item.at("name").text(), path)
     else:
@@ -118,7 +118,7 @@ def _in_item(item: Properties, path: str) -> Iterator[str]:
 
 
 def _named(value: Properties, name: str, where: str) -> Iterator[str]:
-    """A value under a name of its own."""
+    """Checks the value of a named entry, such as an environment variable."""
     if value.sealed() or not value.given():
         return
     text = str(value.text()) if value.is_text() else ""
@@ -150,7 +150,7 @@ def _in_text(value: Properties, where: str) -> Iterator[str]:
     single=(*POD_TYPES, REMOTE, LOCAL, CLOUD_INIT),
 )
 def no_clear_secrets(_facts: Facts, holder: Holder) -> Iterator[Problem]:
-    """The message says where and what kind, never the value."""
+    """Reports location and kind of each secret, never its value."""
     found = sorted(set(holder.found()))
     if found:
         yield Problem(f"clear-text secret: {join_names(found)}", "a Pulumi secret or a reference")

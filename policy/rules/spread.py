@@ -17,12 +17,12 @@ from policy.wording import join_names, pluralize
 
 
 def _known(facts: Facts, workload: Workload) -> bool:
-    """A service of the architecture, or a quorum."""
+    """Whether a workload is a service of the architecture or belongs to a quorum."""
     return workload.is_long_running and (facts.row(workload) is not None or is_member(facts, workload))
 
 
 def _mates(facts: Facts, workload: Workload) -> tuple[Workload, ...]:
-    """Other workloads that are members of the same quorum."""
+    """Returns the other workloads of the same quorum."""
     group = group_of(facts, workload)
     if group.error:
         raise group.error
@@ -30,7 +30,7 @@ def _mates(facts: Facts, workload: Workload) -> tuple[Workload, ...]:
 
 
 def _can_meet(facts: Facts, one: Workload, other: Workload) -> bool:
-    """Whether pods of two workloads can share a node; without nodes only their anti-affinity tells."""
+    """Whether pods of two workloads can share a node. In a stack without nodes, only anti-affinity decides."""
     if counts(facts).never_meet(one, other, HOSTNAME):
         return False
     return not facts.nodes or max(counts(facts).worst((one, other), HOSTNAME).values(), default=0) > 1
@@ -62,7 +62,7 @@ def _several(facts: Facts, workload: Workload) -> bool:
     parameters={"topology": HOSTNAME},
 )
 def one_instance_per_node(facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """Counted: a host port, an anti-affinity over racks or a required spread do as well if one node takes one pod."""
+    """Accepts whatever limits a node to one pod: anti-affinity over hosts or racks, a host port, a required spread."""
     several = (workload.replicas or 0) > 1
     if several and not counts(facts).one_each(workload):
         yield Problem(
@@ -94,7 +94,7 @@ def one_instance_per_node(facts: Facts, workload: Workload) -> Iterator[Problem]
     not_applicable_reason="no workload belongs to the architecture or is a quorum",
 )
 def replicas_fit_nodes(facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """Counts nodes by the scheduler's own rules, and domains of what keeps replicas apart."""
+    """Counts eligible nodes as the scheduler does, and domains of anti-affinity or spread between replicas."""
     nodes, replicas = len(facts.eligible(workload)), workload.replicas or 1
     there = counts(facts).room(workload, replicas)
     if there >= replicas:

@@ -13,7 +13,7 @@ from policy.wording import join_names
 
 
 def _can_move(facts: Facts, workload: Workload) -> bool:
-    """Whether a pod may start again on another node than before: a DaemonSet's and that of a single node do not."""
+    """Whether a replacement pod may run on another node. False for a DaemonSet and for a single eligible node."""
     if workload.replicas is None:
         return False
     return not facts.nodes or len(facts.eligible(workload)) > 1
@@ -39,7 +39,7 @@ def _can_move(facts: Facts, workload: Workload) -> bool:
     enforcement=IN_ANY_PROFILE,
 )
 def stateful_keeps_data(facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """RabbitMQ too: what source 004 calls stateless there, its queues, are logs on disk as quorum queues."""
+    """Includes RabbitMQ: source 004 calls its queues stateless, but quorum queues are logs on disk."""
     if not workload.keeps_data:
         yield Problem("no volume outlives the pod", "a volumeClaimTemplate, a claim or, of a DaemonSet, a hostPath")
     elif not (workload.claim_templates or workload.claim_names) and _can_move(facts, workload):
@@ -80,7 +80,7 @@ def _finds_others(facts: Facts, workload: Workload) -> bool:
     since="0.2.0",
 )
 def members_find_each_other(facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """Host names of DaemonSets on the node's network are the nodes' own."""
+    """Does not apply to DaemonSets, whose members use the host names of their nodes."""
     if workload.kind != "StatefulSet":
         yield Problem(f"pods of a {workload.kind} have no stable names", "a StatefulSet")
         return

@@ -25,7 +25,7 @@ VALIDATION = Source("004", "5.5.9", 6)
 
 @dataclass(frozen=True)
 class Change:
-    """One quorum, and the members that leave it."""
+    """A quorum, and the members that an update removes from it."""
 
     resource: Resource
     name: str
@@ -38,11 +38,11 @@ class Change:
 
     @property
     def now(self) -> QuorumState:
-        """The quorum as this stack has it."""
+        """The quorum after the update."""
         return self.departure.after
 
     def problem(self, expected: str) -> Problem:
-        """What leaves, in words."""
+        """Returns a problem that lists the removed members."""
         lost, members = self.departure.lost, self.departure.before.members
         verb = "is" if lost == 1 else "are"
         return Problem(f"{lost} of {members} members {verb} removed at once ({self.departure.words})", expected)
@@ -50,7 +50,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Update:
-    """All quorums of the last deployment together."""
+    """The changes of all quorums since the last deployment."""
 
     resource: Resource
     changes: tuple[Change, ...]
@@ -62,7 +62,7 @@ class Update:
 
 
 def updates(facts: Facts) -> Iterator[Update]:
-    """The whole change since the last deployment."""
+    """Yields the changes of all quorums since the last deployment."""
     for previous in _previous(facts):
         before = previous.quorums()
         groups_now = {name: _group(facts, name) for name in before}
@@ -73,7 +73,7 @@ def updates(facts: Facts) -> Iterator[Update]:
 
 
 def changes(facts: Facts) -> Iterator[Change]:
-    """Every quorum of the last deployment, with the members that leave it."""
+    """Yields every quorum of the last deployment, with the members that the update removes."""
     for update in updates(facts):
         yield from update.changes
 
@@ -85,7 +85,7 @@ def _previous(facts: Facts) -> Iterator[Previous]:
 
 
 def _group(facts: Facts, name: str) -> Group | None:
-    """The quorum of that name: etcd by its machines, every other by the service of its workloads."""
+    """Returns the quorum of that name: etcd by its machines, any other by the service of its workloads."""
     for group in groups(facts):
         if group.etcd and name == "etcd":
             return group
@@ -115,7 +115,7 @@ def _group(facts: Facts, name: str) -> Group | None:
     since="0.2.0",
 )
 def one_server_at_a_time(_facts: Facts, update: Update) -> Iterator[Problem]:
-    """Several quorums may lose a member each if all of these members are on one host."""
+    """Several quorums may lose a member each, if all these members are on the same host."""
     leaving = [each for each in update.changes if each.departure.lost]
     hosts = hosts_left(each.departure for each in leaving)
     if hosts > 1:
@@ -143,7 +143,7 @@ def one_server_at_a_time(_facts: Facts, update: Update) -> Iterator[Problem]:
     since="0.2.0",
 )
 def one_member_at_a_time(_facts: Facts, change: Change) -> Iterator[Problem]:
-    """With more nodes than members it is not known which nodes carry one: each node that leaves counts."""
+    """Counts every removed node as a member if there are more nodes than members: which ones run one is unknown."""
     if change.departure.lost > 1:
         yield change.problem("at most 1 per update")
 
@@ -167,7 +167,7 @@ def one_member_at_a_time(_facts: Facts, change: Change) -> Iterator[Problem]:
     enforcement=IN_ANY_PROFILE,
 )
 def majority_survives_change(_facts: Facts, change: Change) -> Iterator[Problem]:
-    """The majority is that of the existing members: they hold the data."""
+    """Requires the majority of the existing members, because they have the data."""
     members = change.departure.before.members
     if members - change.departure.lost < majority(members):
         yield change.problem(f"at least {majority(members)} of them to stay")
@@ -188,7 +188,7 @@ class Carrier:
 
 
 def carriers(facts: Facts) -> Iterator[Carrier]:
-    """Servers whose virtual machines were nodes of a quorum."""
+    """Yields the servers whose virtual machines were nodes of a quorum in the last deployment."""
     for previous in _previous(facts):
         guests: dict[str, set[str]] = {}
         for before in previous.quorums().values():
@@ -218,7 +218,7 @@ def carriers(facts: Facts) -> Iterator[Carrier]:
     since="0.2.0",
 )
 def virt_host_leaves_empty(facts: Facts, carrier: Carrier) -> Iterator[Problem]:
-    """A server that is not a virt host any more carries no virtual machine either."""
+    """A server that is no longer a virt host no longer runs virtual machines."""
     if not any(host.server == carrier.server for host in facts.virt_hosts):
         yield Problem(
             f"removed while {join_names(carrier.guests)} were quorum nodes on it", "their removal in an earlier update"
@@ -246,7 +246,7 @@ def virt_host_leaves_empty(facts: Facts, carrier: Carrier) -> Iterator[Problem]:
     enforcement=IN_ANY_PROFILE,
 )
 def one_storage_node_at_a_time(facts: Facts, previous: Previous) -> Iterator[Problem]:
-    """By the nodes' names and physical hosts: a node that moves to another host leaves its disks behind."""
+    """Counts removed nodes, and nodes on another physical host than before, because disks do not move with a node."""
     servers: Mapping[str, str] = {
         node.name: node.server or node.name for node in facts.nodes if "storage" in node.roles
     }

@@ -15,10 +15,10 @@ from policy.wording import join_names, pluralize
 FEATURE = "reduced-footprint"
 MIXED_WITH = "compute"
 RESERVE = 4
-"""GiB of a virt host that its own system and libvirt keep. Not measured (as in blueprint/stackfile/inventory.py)."""
+"""GiB reserved for a virt host's own system and libvirt; an estimate (as in blueprint/stackfile/inventory.py)."""
 DISCLAIMERS = ("performance", "security")
 ISOLATION = "isolation"
-"""Acknowledged where the hypervisor shares its kernel with its guests."""
+"""Disclaimer to acknowledge if the hypervisor shares its kernel with its guests."""
 
 FOOTPRINT = Source("000", "Proposed change", 1)
 
@@ -40,7 +40,7 @@ FOOTPRINT = Source("000", "Proposed change", 1)
     since="0.2.0",
 )
 def virt_mixes_with_compute_only(facts: Facts, host: VirtHost) -> Iterator[Problem]:
-    """By the host's own facts, and by the machine that runs on the same server without being one of its guests."""
+    """Checks the roles of the host, and of the machine that is the same server."""
     others = set(host.roles) - {"virt", MIXED_WITH}
     for machine in facts.machines:
         if machine.single and machine.node == host.server:
@@ -67,14 +67,14 @@ def virt_mixes_with_compute_only(facts: Facts, host: VirtHost) -> Iterator[Probl
     single=MACHINE_TYPES,
 )
 def one_role_per_machine(_facts: Facts, machine: Machine) -> Iterator[Problem]:
-    """A virt host that is a compute as well is fine: its virtual machines are machines of their own."""
+    """Accepts a virt host that is also a compute, because its virtual machines are separate machines."""
     others = set(machine.roles) - {"virt", MIXED_WITH}
     if others:
         yield Problem(f"roles are {join_names(machine.roles)}", "compute, or compute and virt")
 
 
 def _clouds_with_guests(facts: Facts) -> Iterable[Cloud]:
-    """The Clouds of a stack with virtual machines as nodes."""
+    """Returns the Clouds of a stack that has virtual machines as nodes; otherwise none."""
     return facts.clouds if any(host.guests for host in facts.virt_hosts) else ()
 
 
@@ -91,7 +91,7 @@ def _clouds_with_guests(facts: Facts) -> Iterable[Cloud]:
     since="0.2.0",
 )
 def virt_is_asked_for(_facts: Facts, cloud: Cloud) -> Iterator[Problem]:
-    """See the rationale."""
+    """Requires the feature in quorate:features if virtual machines are nodes."""
     if FEATURE not in cloud.features:
         yield Problem(f"quorate:features is {join_names(cloud.features) or 'empty'}", FEATURE)
 
@@ -117,7 +117,7 @@ def virt_is_asked_for(_facts: Facts, cloud: Cloud) -> Iterator[Problem]:
     since="0.2.0",
 )
 def virt_disclaimers_acknowledged(facts: Facts, cloud: Cloud) -> Iterator[Problem]:
-    """Each by its name: what a person has read, a person can write down."""
+    """Requires every disclaimer by name in quorate:acknowledged; `isolation` only if a hypervisor is not kvm."""
     wanted: set[str] = set(DISCLAIMERS)
     if any(host.guests and host.hypervisor != "kvm" for host in facts.virt_hosts):
         wanted.add(ISOLATION)
@@ -138,7 +138,7 @@ def virt_disclaimers_acknowledged(facts: Facts, cloud: Cloud) -> Iterator[Proble
     since="0.2.0",
 )
 def controllers_on_different_servers(facts: Facts, host: VirtHost) -> Iterator[Problem]:
-    """By the pool that each machine's label names."""
+    """Compares the pools in the labels of the virtual machines."""
     pools: dict[str, set[str]] = {}
     for node in facts.nodes:
         if node.name in host.guests and node.pool:
@@ -167,7 +167,7 @@ def controllers_on_different_servers(facts: Facts, host: VirtHost) -> Iterator[P
     single=(VirtHost.TYPE,),
 )
 def vms_fit_their_host(_facts: Facts, host: VirtHost) -> Iterator[Problem]:
-    """Memory with the reserve; CPUs without overcommitment."""
+    """Adds the host's reserve to the memory. CPUs must not be overcommitted."""
     memory = sum(vm.memory for vm in host.vms)
     cpu = sum(vm.cpu for vm in host.vms)
     if memory + RESERVE > host.memory:

@@ -14,7 +14,7 @@ from suggestion import did_you_mean
 from waiver_limits import LEAST_LITERAL, LONGEST_TERM
 
 ADVISORY = {PRODUCTION: Enforcement.ADVISORY, LAB: Enforcement.ADVISORY}
-"""An expired or unused waiver does not block an update; the failure it was written for does."""
+"""An expired or unused waiver does not block an update; a failure that is no longer waived does."""
 
 _NONE = "the stack file has no waiver"
 _PROJECT = Source("project", "Waivers", 1)
@@ -25,7 +25,7 @@ _WHY = Source("004", "5.5.9", 7)
 
 @dataclass(frozen=True)
 class Written:
-    """A waiver where it stands in the stack file. The stack as a whole answers for it."""
+    """A waiver with its position in the stack file. Findings are reported on the stack."""
 
     number: int
     waiver: Waiver
@@ -81,7 +81,7 @@ def waiver_names_rule(facts: Facts, written: Written) -> Iterator[Problem]:
     since="0.3.0",
 )
 def waiver_within_limits(facts: Facts, written: Written) -> Iterator[Problem]:
-    """`quorate check` refuses a stack file for the same limits."""
+    """Applies the same limits as `quorate check`."""
     for refusal in facts.waivers.refusals(written.waiver):
         yield Problem(f"{refusal.key}: {refusal.actual}", refusal.expected)
 
@@ -101,7 +101,7 @@ def waiver_within_limits(facts: Facts, written: Written) -> Iterator[Problem]:
     since="0.3.0",
 )
 def waiver_is_approved(_facts: Facts, written: Written) -> Iterator[Problem]:
-    """waiver-within-limits reports a second name that is the owner's."""
+    """Requires any approver; waiver-within-limits reports an approver who is the owner."""
     if not written.waiver.approved_by:
         yield Problem(f"owner {written.waiver.owner} alone", "approvedBy with a second person")
 
@@ -143,7 +143,7 @@ def waiver_not_expired(facts: Facts, written: Written) -> Iterator[Problem]:
     waivable=False,
 )
 def waiver_is_used(facts: Facts, written: Written) -> Iterator[Problem]:
-    """Evaluated after all other rules. Not evaluated if the waived rule was not evaluated."""
+    """Runs after all other rules. Not evaluated if the waived rule was not evaluated."""
     used = facts.waivers.matched(written.number)
     if used is None:
         raise LookupError(f"the rule {written.waiver.rule} was not evaluated on all of its resources")

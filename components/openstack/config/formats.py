@@ -1,6 +1,6 @@
-"""Text of configuration files. The same document always gives the same bytes; origins of values are not written.
+"""Text of configuration files. The same document always gives the same bytes; sources of values are not written.
 
-A file has up to two texts: one for a ConfigMap, and one with everything that contains a secret.
+A file has up to two texts: one without secrets for a ConfigMap, and one with the secrets for a Secret object.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from components.openstack.config.layers import (
 
 
 def public_text(file: WrittenFile) -> str | None:
-    """Returns what a ConfigMap may hold, None if nothing. Raises ValueError for a value that the format cannot hold."""
+    """Returns the text for a ConfigMap, or None. Raises ValueError for a value that the format cannot represent."""
     if isinstance(file, TextFile):
         return None if secret_names(file) else _joined(file, _never)
     return _text(file, _selected(file.document(), with_secrets=False), _never)
 
 
 def secret_text(file: WrittenFile, reveal: Reveal) -> str | None:
-    """Returns what only a Secret object may hold, None if nothing. Raises ValueError as `public_text`."""
+    """Returns the text for a Secret object, or None. Raises ValueError as `public_text`."""
     if not secret_names(file):
         return None
     if isinstance(file, TextFile):
@@ -48,7 +48,7 @@ def secret_names(file: WrittenFile) -> frozenset[str]:
 
 
 def value_text(option: str, value: Value) -> str:
-    """Returns a value for a reader: a secret as its name in angle brackets, a repeated option with commas."""
+    """Formats a value for output: a secret as its name in angle brackets, a repeated option separated by commas."""
     values = value.values if isinstance(value, Repeated) else value
     return _value(option, values, "<{}>".format)
 
@@ -80,7 +80,7 @@ def _text(file: ConfigFile, document: Document, reveal: Reveal) -> str:
 
 
 def _ini(document: Document, reveal: Reveal) -> str:
-    """oslo.config's form: DEFAULT first, sections separated by an empty line, a list as one comma-separated value."""
+    """Formats as oslo.config: DEFAULT first, sections separated by an empty line, lists separated by commas."""
     names = sorted(document, key=lambda name: (name != "DEFAULT", name))
     blocks = [f"[{name}]\n" + "".join(f"{line}\n" for line in _lines(document[name], reveal)) for name in names]
     return "\n".join(blocks)

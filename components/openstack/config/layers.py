@@ -1,7 +1,7 @@
 """Configuration in layers: documents of section, option and value, merged by option.
 
-A later layer overrides single options of an earlier one; a list replaces the earlier list. Each value keeps the layer
-and the place that it was written in, so that a reader can ask where it comes from. Pure Python, without Pulumi.
+A later layer overrides single options of an earlier one; a list replaces the earlier list. Each value keeps its level
+and source, which `quorate config` can print. Pure Python, without Pulumi.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from enum import IntEnum
 from typing import Literal
 
 Reveal = Callable[[str], str]
-"""Returns the secret of a name."""
+"""Returns the secret with the given name."""
 
 
 @dataclass(frozen=True)
 class Secret:
-    """A value that contains a secret. It reaches a Secret object, never a ConfigMap."""
+    """A value that contains a secret. It is written to a Secret object, never to a ConfigMap."""
 
     name: str
     """Project and purpose, such as keystone/database."""
     text: str = "{}"
-    """What is written; {} stands for the secret."""
+    """The value as text; {} is replaced by the secret."""
 
     def revealed(self, reveal: Reveal) -> str:
         """Returns the text with the secret."""
@@ -53,7 +53,7 @@ class Level(IntEnum):
     PROJECT = 2
     """What Quorate sets for the project or the process."""
     ARCHITECTURE = 3
-    """What follows from the size of the reference architecture."""
+    """Values that depend on the size of the reference architecture."""
     STACK = 4
     """The stack file, for a project or a process."""
     NODE = 5
@@ -62,7 +62,7 @@ class Level(IntEnum):
 
 @dataclass(frozen=True)
 class Layer:
-    """Values that are written in one place."""
+    """Values from one source."""
 
     level: Level
     source: str
@@ -103,7 +103,7 @@ class ConfigFile:
     """ini: sections and options (oslo.config). flat: options without sections (rabbitmq.conf)."""
     layers: tuple[Layer, ...]
     fragment: str | None = None
-    """Path of the file that the program reads beside this one: options with secrets are written there."""
+    """Path of an additional file that the program reads; options with secrets are written there."""
 
     def with_layers(self, *layers: Layer) -> ConfigFile:
         """Returns the file with further layers."""
@@ -116,11 +116,11 @@ class ConfigFile:
 
 @dataclass(frozen=True)
 class TextFile:
-    """A file that is not made of options: a script, or a document of another program."""
+    """A file without options in layers, such as a script or another program's document."""
 
     name: str
     parts: tuple[str | Secret, ...]
-    """Its text in order. With a secret among them, the whole file reaches a Secret object."""
+    """The parts of the text, in order. If one is a secret, the whole file is written to a Secret object."""
 
 
 WrittenFile = ConfigFile | TextFile

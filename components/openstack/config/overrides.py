@@ -1,4 +1,4 @@
-"""Options of the stack file: a layer for a project, and one for a single service over it."""
+"""Options of the stack file: a layer for a project, and a layer for a single service, which overrides it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from components.openstack.config.layers import ConfigFile, Layer, Level, Repeate
 
 
 def with_options(file: WrittenFile, settings: Settings, project: str, service: str | None) -> WrittenFile:
-    """Returns the file with the stack file's options. Jobs belong to a project, and to no service."""
+    """Returns the file with the stack file's options. `service` is None for jobs, which belong only to a project."""
     if not isinstance(file, ConfigFile):
         return file
     return file.with_layers(*_layers(file.name, settings, project, service))
@@ -35,7 +35,7 @@ def _section(given: Mapping[str, options.Value], known: Mapping[str, options.Opt
 
 
 def _value(value: options.Value, option: options.Option | None) -> Value:
-    """Returns the value as its kind is written: `multi` once for each value, any other list with commas."""
+    """Returns the value for its kind of option: `multi` is written once per value, other lists as one line."""
     if option and option.kind == "multi":
         return Repeated(value if isinstance(value, tuple) else (value,))
     return value

@@ -17,7 +17,7 @@ def database(wiring: Wiring, user: str, name: str | None = None, section: str = 
     """Returns the connection to a database, by default of the user's own name."""
     options: Section = {
         "connection": wiring.database(user, name or user),
-        # A member that leaves takes its connections along; ProxySQL closes idle ones after its own timeout.
+        # Seconds; connections are renewed because a stopped member drops them and ProxySQL closes idle ones.
         "connection_recycle_time": 280,
         "max_retries": -1,
     }
@@ -29,11 +29,11 @@ def messaging(wiring: Wiring, user: str) -> Layer:
     rabbit: Section = {
         "rabbit_quorum_queue": True,
         "rabbit_transient_quorum_queue": True,
-        # Streams need a prefetch count: without one, every process that listens to a fanout stops at its start.
+        # Streams need a prefetch count: without one, every process that listens to a fanout exits at startup.
         "rabbit_stream_fanout": True,
         "rabbit_qos_prefetch_count": 10,
         "use_queue_manager": True,
-        # Seconds; a client on a lost node is noticed before its calls time out after 60.
+        # Seconds; detects a lost peer before calls time out after 60 s.
         "heartbeat_timeout_threshold": 30,
     }
     sections: dict[str, Section] = {
@@ -57,7 +57,7 @@ def service_user(wiring: Wiring, user: str) -> dict[str, Value]:
 
 
 def authentication(wiring: Wiring, user: str) -> Layer:
-    """Returns how an API validates the tokens of its clients."""
+    """Returns the settings with which an API validates its clients' tokens."""
     options: Section = {
         **service_user(wiring, user),
         "region_name": REGION,
@@ -70,12 +70,12 @@ def authentication(wiring: Wiring, user: str) -> Layer:
 
 
 def locks(project: str) -> Layer:
-    """Returns the directory of locks between the processes of one pod."""
+    """Returns the directory for locks between processes of one pod."""
     source = "https://docs.openstack.org/oslo.concurrency/2026.1/configuration/index.html"
     return Layer(Level.PROJECT, source, {"oslo_concurrency": {"lock_path": f"/var/lib/{project}/locks"}})
 
 
 def behind_a_proxy() -> Layer:
-    """Returns that an API takes scheme and address of its client from the entry's headers."""
+    """Returns the setting that makes an API take its client's scheme and address from the proxy's headers."""
     source = "https://docs.openstack.org/oslo.middleware/2026.1/reference/opts.html"
     return Layer(Level.PROJECT, source, {"oslo_middleware": {"enable_proxy_headers_parsing": True}})

@@ -9,10 +9,10 @@ _SOURCE = "https://docs.openstack.org/project-team-guide/wsgi.html"
 
 
 def uwsgi(wiring: Wiring, process: str, name: str, module: str, port: int) -> ConfigFile:
-    """Returns the settings of an API. `module` is its WSGI module, `process` the one whose size it follows."""
+    """Returns uWSGI's settings for an API. `module`: its WSGI module; `process`: determines the number of workers."""
     options = {
         "module": f"{module}:application",
-        # http-socket serves HTTP in the workers themselves; `http` would start a proxy of uWSGI's in front.
+        # With http-socket the workers serve HTTP themselves; `http` would start an additional uWSGI proxy.
         "http-socket": f"0.0.0.0:{port}",
         "master": True,
         "die-on-term": True,
@@ -23,7 +23,7 @@ def uwsgi(wiring: Wiring, process: str, name: str, module: str, port: int) -> Co
         "buffer-size": 65535,
         "add-header": "Connection: close",
         "hook-master-start": "unix_signal:15 gracefully_kill_them_all",
-        # Seconds for requests in flight when a pod is told to stop.
+        # Seconds to complete requests in flight when a pod terminates.
         "worker-reload-mercy": 25,
     }
     size = Layer(

@@ -1,6 +1,6 @@
-"""What the configuration of one process says about the others: names, addresses, accounts and sizes.
+"""What the configuration of a process contains about other processes: names, addresses, accounts and sizes.
 
-Names are those of the Services in the environment's namespace, so that a pod that moves changes no configuration.
+Processes are addressed by the names of their Services, so that rescheduling a pod changes no configuration.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from components.openstack.config.layers import Secret
 from components.openstack.config.ports import AMQP, APIS, MYSQL
 
 ENVIRONMENT = "openstack"
-"""The environment of a stack: its namespace has the same name. A stack has one until the stack file can name more."""
+"""The name of a stack's only environment and of its namespace; the stack file cannot define others yet."""
 REGION = "RegionOne"
 """Keystone's own default for a cloud of one region."""
 
@@ -25,7 +25,7 @@ DATABASES = {
     "neutron": ("neutron",),
     "cinder": ("cinder",),
 }
-"""Databases by the account that owns them. ProxySQL knows these accounts, and each is a project's name."""
+"""Databases by the account that owns them. Accounts are named after projects and configured in ProxySQL."""
 
 
 @dataclass(frozen=True)
@@ -34,13 +34,13 @@ class Wiring:
 
     environment: str
     size: int
-    """Computes that the reference architecture is for: 100, 300, 500 or 1000."""
+    """Computes that the reference architecture is for, such as 100, 300, 500 or 1000."""
     instances: Mapping[str, int]
     """Instances by process, for every process of the stack."""
     cores: Mapping[str, float]
-    """Cores that an instance requests, by process."""
+    """Cores that an instance requests, by process name."""
     memory: Mapping[str, int]
-    """MiB that an instance may use, by process."""
+    """Memory limit of an instance in MiB, by process name."""
 
     def host(self, process: str) -> str:
         """Returns the name of a process's Service."""
@@ -69,7 +69,7 @@ class Wiring:
         return Secret(f"{user}/messaging", f"rabbit://{members}/{user}")
 
     def workers(self, process: str, least: int = 2) -> int:
-        """Returns the worker processes of an instance: one for each core that it requests, at least `least`."""
+        """Returns how many worker processes an instance runs: one per requested core, at least `least`."""
         return max(least, round(self.cores[process]))
 
 

@@ -68,7 +68,7 @@ def _configure(wiring: Wiring, _name: str) -> tuple[WrittenFile, ...]:
                 sections.locks("glance"),
                 sections.behind_a_proxy(),
             ),
-            # Glance's API looks for fragments of the project, not of the program.
+            # glance-api reads fragments named after the project (glance), not after the program (glance-api).
             fragment="/etc/glance/glance.conf.d/secrets.conf",
         ),
         uwsgi(wiring, "glance-api", "glance-api-uwsgi.ini", "glance.wsgi.api", 9292),

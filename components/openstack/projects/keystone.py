@@ -25,7 +25,7 @@ _KEYS = tuple(
     for kind in ("fernet", "credential")
     for number in (0, 1)
 )
-"""Key 1 is the primary, key 0 the staged one, which becomes the next primary: every instance has both before that."""
+"""Key 1 is the primary key. Key 0 is the staged key, which every instance has before it becomes the primary."""
 
 KEYSTONE = ProcessDefinition(
     name="keystone",

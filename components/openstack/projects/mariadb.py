@@ -25,8 +25,8 @@ from components.openstack.definition import (
 from components.openstack.projects import proxysql
 
 FIRST_MEMBERS = 3
-"""Members that a new cluster waits for. The list does not grow with the size, so that a new member restarts no other;
-the start script finds later members by the headless Service."""
+"""Members in the configured list, which a new cluster waits for. The list does not grow with the cluster, so that
+adding a member restarts no other. The start script finds later members by the headless Service."""
 
 _MODULES = scripts.modules("galera")
 _INITIAL = File("initial.sql", "/etc/mysql/initial.sql")
@@ -44,8 +44,8 @@ def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
         return proxysql.files(wiring)
     if name != MYSQLD.name:
         return ()
-    # Executed once, by the member that bootstraps: the account of the jobs that make all others, and the one with which
-    # ProxySQL asks for a member's state.
+    # Executed once, by the member that bootstraps: creates the account of the jobs that create all other accounts, and
+    # the account with which ProxySQL monitors members.
     root = Secret("mysqld/root", "CREATE USER root@'%' IDENTIFIED BY '{}';\n")
     rights = "GRANT ALL PRIVILEGES ON *.* TO root@'%' WITH GRANT OPTION;\n"
     monitor = Secret(proxysql.MONITOR.name, "CREATE USER monitor@'%' IDENTIFIED BY '{}';\n")
@@ -57,7 +57,7 @@ def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
 
 
 def _layers(first: Sequence[str], memory: int) -> Iterator[Layer]:
-    # Mandatory for Galera. By default wsrep_on is OFF, and each member would be a database by itself.
+    # Mandatory for Galera. By default wsrep_on is OFF, and each member would be a separate database.
     yield _layer(
         _MANUAL,
         binlog_format="ROW",
@@ -65,33 +65,33 @@ def _layers(first: Sequence[str], memory: int) -> Iterator[Layer]:
         innodb_autoinc_lock_mode=2,
         wsrep_on="ON",
         wsrep_cluster_name="openstack",
-        # Never gcomm:// alone: a member that starts with it begins a cluster of its own.
+        # Never gcomm:// without addresses: a member that starts with it bootstraps a new cluster.
         wsrep_cluster_address=f"gcomm://{','.join(first)}",
     )
     # The directory of Debian's package galera-4, which Kolla's image contains.
     yield _layer(
         "https://packages.debian.org/trixie/amd64/galera-4/filelist", wsrep_provider="/usr/lib/galera/libgalera_smm.so"
     )
-    # Only a majority of the members serves (004, 2.2.5): Galera's defaults, written to be seen. Without pc.recovery
-    # the start script alone decides who bootstraps. 256 MiB of transactions spare a member that restarts the transfer
-    # of everything (project figure, unmeasured; default: 128 MiB).
+    # Only a majority of the members serves (004, 2.2.5): Galera's defaults, set explicitly. Without pc.recovery, the
+    # start script alone decides which member bootstraps. With a cache of 256 MiB of transactions, a restarted member
+    # rarely needs a full state transfer (project figure, not measured; default: 128 MiB).
     yield _layer(
         _PARAMETERS,
         wsrep_provider_options="gcache.size=256M;pc.ignore_quorum=false;pc.ignore_sb=false;pc.recovery=false",
     )
-    # The user of the operating system needs no password: there is no secret to give away in a list of processes.
+    # The operating system's user needs no password, so that the process list shows no secret.
     yield _layer(_SST, wsrep_sst_method="mariabackup", wsrep_sst_auth="mysql:")
-    # The record of the last primary component, which a start after a full stop depends on.
+    # Records the last primary component, which is needed to start after a full stop.
     yield _layer("scripts/galera/", wsrep_notify_cmd=f"{_RUN} view")
-    # Files of the container, not of the data: a state transfer empties the data directory.
+    # Outside the data directory, which a state transfer empties.
     yield _layer("scripts/galera/", socket="/tmp/mysqld.sock", pid_file="/tmp/mysqld.pid")  # noqa: S108
-    # Half of what the container may use: connections, write sets and a state transfer need memory as well (project
-    # figure, unmeasured; the manual goes up to 80 % on a server of its own).
+    # Half of the container's memory limit: connections, write sets and state transfers need memory too (project
+    # figure, not measured; the manual recommends up to 80 % on a dedicated server).
     yield _layer(
         "https://mariadb.com/docs/server/server-usage/storage-engines/innodb/innodb-buffer-pool",
         innodb_buffer_pool_size=f"{memory // 2}M",
     )
-    # A member must not wait for the DNS at every connection. The number of connections is Kolla's own.
+    # A member must not wait for DNS at every connection. The number of connections is Kolla's default.
     yield _layer(
         "https://mariadb.com/docs/server/server-management/variables-and-modes/server-system-variables",
         skip_name_resolve="ON",
@@ -152,7 +152,7 @@ PROXYSQL = ProcessDefinition(
             alive=Tcp("proxysql"),
             files=(proxysql.MEMBERS, proxysql.ACCOUNTS, proxysql.START),
             owns=("/var/lib/proxysql",),
-            # Kolla's own script would write another configuration.
+            # Kolla's own script would write a different configuration.
             environment=(("KOLLA_SKIP_EXTEND_START", "1"),),
         ),
     ),

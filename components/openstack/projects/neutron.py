@@ -33,7 +33,7 @@ ML2 = File("ml2_conf.ini", "/etc/neutron/plugins/ml2/ml2_conf.ini")
 WITH_CONFIGURATION = "--config-file /etc/neutron/neutron.conf"
 
 METADATA_SOCKET = HostPath(name="metadata-socket", path="neutron", mount="/var/lib/neutron/kolla")
-"""Where the metadata agent listens for the routers of its node."""
+"""Directory of the socket on which the metadata agent serves the routers of its node."""
 NAMESPACES = HostPath(name="netns", path="/run/netns", shared=True)
 MODULES = HostPath(name="modules", path="/lib/modules", read_only=True)
 OPENVSWITCH = HostPath(name="openvswitch", path="/run/openvswitch")
@@ -165,7 +165,7 @@ L2_AGENT = ProcessDefinition(
 _MANUAL = "https://docs.openstack.org/neutron/2026.1/admin/deploy-ovs-selfservice.html"
 _AVAILABILITY = "https://docs.openstack.org/neutron/2026.1/admin/deploy-ovs-ha-vrrp.html"
 _TUNNELS = "1:1000"
-"""Networks of tenants (CCP's neutron.ml2.vni_ranges)."""
+"""VXLAN ids of tenant networks (CCP's neutron.ml2.vni_ranges)."""
 PHYSICAL_NETWORK, BRIDGE = "physnet1", "br-ex"
 """The provider network and its bridge on every node (CCP's neutron.physnets)."""
 _WITHOUT_DATABASE = frozenset(

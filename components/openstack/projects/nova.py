@@ -131,7 +131,7 @@ COMPUTE = ProcessDefinition(
 
 _MANUAL = "https://docs.openstack.org/nova/2026.1/configuration/config.html"
 _WITHOUT_DATABASE = frozenset({"nova-compute"})
-"""Processes on computes: they reach the database through the conductor, and have no password of it."""
+"""Processes on computes, which access the database through the conductor and have no database password."""
 
 _CELLS = """\
 set -e
@@ -141,7 +141,7 @@ nova-manage db sync
 nova-manage cell_v2 list_cells | grep --quiet ' cell1 ' || nova-manage cell_v2 create_cell --name=cell1
 nova-manage db online_data_migrations
 """
-"""Takes the connections from nova.conf: an argument would show their passwords to every process of the node."""
+"""Reads the connections from nova.conf: as arguments, their passwords would be visible to every process of the node."""
 
 
 def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
@@ -158,7 +158,7 @@ def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
             | {"service_metadata_proxy": True, "metadata_proxy_shared_secret": Secret("neutron/metadata")},
             "service_user": user | {"send_service_user_token": True},
             "vnc": {"enabled": False},
-            # During an update, old and new versions talk as the oldest one can.
+            # During an update, all versions use the RPC version of the oldest one.
             "upgrade_levels": {"compute": "auto"},
         },
     )

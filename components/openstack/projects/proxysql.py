@@ -21,16 +21,16 @@ MONITOR = Secret("proxysql/monitor")
 PORT = 6033
 
 _WRITERS, _BACKUP_WRITERS, _READERS, _OFFLINE = 10, 20, 30, 9999
-"""Numbers of hostgroups: the one writer, members that may become it, none, and members that are not Synced."""
+"""Hostgroups: the writer, members that may become the writer, readers (none), and members that are not Synced."""
 _CONNECTIONS = 10_000
-"""Of the writer, as Galera's max_connections: all instances of ProxySQL share them."""
+"""The writer's max_connections, which all instances of ProxySQL share."""
 _BEHIND = 100
-"""Transactions in a member's receive queue from which on it gets no traffic (https://proxysql.com/documentation/
-galera-configuration). A project figure, unmeasured; ProxySQL's default 0 would not look at the queue."""
+"""Transactions in a member's receive queue above which it gets no traffic (https://proxysql.com/documentation/
+galera-configuration). A project figure, not measured; ProxySQL's default 0 disables the check."""
 
 
 def files(wiring: Wiring) -> tuple[TextFile, ...]:
-    """Returns what an instance reads and runs."""
+    """Returns the configuration files and the start script of an instance."""
     return (
         TextFile(MEMBERS.name, ("".join(_members(wiring)),)),
         TextFile(ACCOUNTS.name, tuple(_accounts(wiring))),
@@ -39,7 +39,7 @@ def files(wiring: Wiring) -> tuple[TextFile, ...]:
 
 
 def _members(wiring: Wiring) -> Iterator[str]:
-    """One writer: Galera rejects conflicting writes. No traffic to members that are not Synced (004, 5.1.2)."""
+    """One writer, since Galera rejects conflicting writes; no traffic to members that are not Synced (004, 5.1.2)."""
     shared = _CONNECTIONS // max(1, wiring.instances["proxysql"])
     servers = [
         # Weights differ, so that all instances choose the same writer.
@@ -57,14 +57,14 @@ def _members(wiring: Wiring) -> Iterator[str]:
 
 def _accounts(wiring: Wiring) -> Iterator[str | Secret]:
     yield 'datadir="/var/lib/proxysql"\n'
-    # The administration listens on a socket of the container only.
+    # The admin interface listens only on a socket in the container.
     yield Secret(
         "proxysql/admin",
         'admin_variables =\n{\n  admin_credentials="admin:{}"\n  mysql_ifaces="/var/lib/proxysql/admin.sock"\n}\n',
     )
     yield f'mysql_variables =\n{{\n  interfaces="0.0.0.0:{PORT}"\n  threads={wiring.workers("proxysql")}\n'
     yield f"  max_connections={_CONNECTIONS}\n"
-    # A member that starts again has another address. By default ProxySQL would use the old one for up to 5 minutes.
+    # A restarted member has a new address. By default ProxySQL would use the old one for up to 5 minutes.
     yield "  monitor_local_dns_cache_refresh_interval=2000\n  monitor_local_dns_cache_ttl=5000\n"
     yield Secret(MONITOR.name, '  monitor_username="monitor"\n  monitor_password="{}"\n}\n')
     yield "mysql_users =\n(\n"

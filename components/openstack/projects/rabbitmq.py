@@ -25,8 +25,8 @@ from components.openstack.definition import (
 )
 
 FIRST_MEMBERS = 3
-"""Members by which an empty one finds the cluster. The list does not grow with the size, so that a new member restarts
-no other: RabbitMQ adds the member itself."""
+"""Members in the configured list, by which an empty member finds the cluster. The list does not grow with the cluster,
+so that adding a member restarts no other."""
 
 _FORMATION = "https://www.rabbitmq.com/docs/cluster-formation"
 _START = File("rabbitmq-start.sh", "/etc/rabbitmq/rabbitmq-start.sh")
@@ -37,7 +37,7 @@ def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
     domain = wiring.host(f"{name}-members")
     return (
         ConfigFile("rabbitmq.conf", "flat", tuple(_layers(wiring, name)), fragment="/etc/rabbitmq/conf.d/secrets.conf"),
-        # Names of other pods contain dots, which Erlang knows as long names.
+        # Host names of the members contain dots, which Erlang calls long names.
         TextFile("rabbitmq-env.conf", ("USE_LONGNAME=true\n", f"NODENAME=rabbit@$(uname -n).{domain}\n")),
         TextFile("enabled_plugins", ("[rabbitmq_management,rabbitmq_prometheus].\n",)),
         TextFile(_START.name, (scripts.text("rabbitmq_start.sh"),)),
@@ -46,10 +46,10 @@ def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
 
 
 def _layers(wiring: Wiring, name: str) -> Iterator[Layer]:
-    # On the minority side of a partition, RabbitMQ stops; by default both sides would continue. Khepri, in which new
-    # clusters of 4.2 keep their metadata, has no other way (https://www.rabbitmq.com/docs/metadata-store).
+    # RabbitMQ pauses on the minority side of a partition; by default both sides would continue. Khepri, the metadata
+    # store of new clusters from 4.2, always requires a majority (https://www.rabbitmq.com/docs/metadata-store).
     yield _layer("004, 5.3.12", {"cluster_partition_handling": "pause_minority"})
-    # A quorum queue lives on a majority of the members, a classic one on the member that it was declared on.
+    # A quorum queue is replicated and needs a majority; a classic queue is only on the member that it was declared on.
     yield _layer("https://www.rabbitmq.com/docs/quorum-queues", {"default_queue_type": "quorum"})
     members = wiring.members(name)[:FIRST_MEMBERS]
     nodes = {
@@ -57,7 +57,7 @@ def _layers(wiring: Wiring, name: str) -> Iterator[Layer]:
         for number, member in enumerate(members, start=1)
     }
     yield _layer(_FORMATION, {"cluster_formation.peer_discovery_backend": "classic_config", **nodes})
-    # A member that lost its disk gets its queues' data again without an administrator.
+    # A member that lost its disk becomes a replica of its queues again automatically.
     yield _layer(
         "https://www.rabbitmq.com/docs/quorum-queues#replica-reconciliation",
         {
@@ -65,18 +65,18 @@ def _layers(wiring: Wiring, name: str) -> Iterator[Layer]:
             "quorum_queue.continuous_membership_reconciliation.target_group_size": len(members),
         },
     )
-    # After the last attempt an empty member would begin a cluster of its own: it tries for eleven days.
+    # After the last attempt an empty member would form a new cluster, so it retries for eleven days.
     attempts = {
         "cluster_formation.discovery_retry_limit": 1_000_000,
         "cluster_formation.discovery_retry_interval": 1000,
     }
     yield _layer(f"{_FORMATION}#discovery-retries", attempts)
-    # A member that cannot be reached is noticed after 23 to 38 s, before Kubernetes declares its node lost (50 s).
+    # An unreachable member is detected after 23 to 38 s, before Kubernetes marks its node as not ready (50 s).
     yield _layer("https://www.rabbitmq.com/docs/nettick", {"net_ticktime": 30})
-    # RabbitMQ would take its 60 % of the node's memory, not of what the container may use.
+    # Otherwise RabbitMQ would take 60 % of the node's memory instead of 60 % of the container's limit.
     limit = {"total_memory_available_override_value": f"{wiring.memory[name]}MiB"}
     yield _layer("https://www.rabbitmq.com/docs/memory#absolute-limit", limit)
-    # The log is the container's.
+    # Log to the container's standard output.
     yield _layer("https://www.rabbitmq.com/docs/logging", {"log.console": True, "log.file": False})
     yield _layer(
         "components/openstack/accounts.py", {"default_user": "admin", "default_pass": Secret("rabbitmq/admin")}
@@ -107,10 +107,10 @@ RABBITMQ = ProcessDefinition(
                 Port("distribution", 25672),
                 Port("epmd", 4369),
             ),
-            # Listens once the member has booted, and not while it is paused. rabbitmq-diagnostics would start an
-            # Erlang VM for each probe, which was most of an idle member's CPU.
+            # The port is open once the member has booted, and closed while it is paused. rabbitmq-diagnostics would
+            # start an Erlang VM for each probe, which took most of an idle member's CPU.
             ready=Tcp("amqp"),
-            # The VM itself: a paused member, or one that waits for others, must not be restarted.
+            # The Erlang VM's port: a member that is paused or waits for others must not be restarted.
             alive=Tcp("distribution"),
             files=(
                 File("rabbitmq.conf", "/etc/rabbitmq/rabbitmq.conf"),

@@ -1,1 +1,1 @@
-"""Kubernetes as far as placement goes: selectors, nodes, what the scheduler would allow."""
+"""Kubernetes objects that affect placement: workloads, nodes, selectors, volumes and scheduling rules."""

@@ -1,6 +1,6 @@
-"""Autoscalers: what changes the number of a workload's pods.
+"""Autoscalers: objects that change the number of a workload's pods.
 
-A VerticalPodAutoscaler changes requests, not the number.
+A VerticalPodAutoscaler is not one of them: it changes requests only.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Autoscaler:
 
     @property
     def title(self) -> str:
-        """What a message calls it."""
+        """Its name in messages."""
         return f"{self.resource.type.rpartition(':')[2]} {self.resource.name}"
 
     @property
@@ -41,13 +41,13 @@ class Autoscaler:
 
     @property
     def least(self) -> int:
-        """The fewest pods."""
+        """The minimum number of pods."""
         default = KEDA_LEAST if self._is_keda else AUTOSCALER_LEAST
         return self.resource.props.at("spec", default.setting).number(int(default.value))
 
     @property
     def most(self) -> int:
-        """The most pods."""
+        """The maximum number of pods."""
         spec = self.resource.props.at("spec")
         if self._is_keda:
             return spec.at(KEDA_MOST.setting).number(int(KEDA_MOST.value))
@@ -68,7 +68,7 @@ def autoscalers(resources: Iterable[Resource]) -> tuple[Autoscaler, ...]:
 
 
 def by_target(known: Iterable[Autoscaler]) -> Scaled:
-    """The autoscalers by their target. One whose target is unknown is left out: its own rule reports it."""
+    """The autoscalers by target. An autoscaler with an unknown target is omitted; a rule reports it."""
     found: dict[Target, Autoscaler] = {}
     for each in known:
         try:

@@ -36,11 +36,11 @@ class Budget:
         return label_selector(self._spec.at("selector"))
 
     def selects(self, workload: Workload) -> bool:
-        """Whether it guards the workload's pods."""
+        """Whether the budget selects the workload's pods."""
         return _selects(self.selector, self.namespace, workload)
 
     def allowed(self, members: int) -> int:
-        """Members that may be evicted while all are healthy."""
+        """How many of these members may be evicted while all are healthy."""
         most = self._spec.at("maxUnavailable").quantity()
         if most is not None:
             return max(0, min(members, share(most, members)))
@@ -50,7 +50,7 @@ class Budget:
 
     @property
     def written(self) -> str:
-        """Its limit as it is written."""
+        """The limit as written, for messages."""
         for key in ("maxUnavailable", "minAvailable"):
             value = self._spec.at(key).quantity()
             if value is not None:
@@ -78,7 +78,7 @@ class Service:
 
     @property
     def balances(self) -> bool:
-        """Whether it spreads connections; a headless one only names pods."""
+        """Whether it balances connections. A headless Service only names pods."""
         kind = self._spec.at("type").text("ClusterIP")
         if kind == "ExternalName":
             return False
@@ -86,7 +86,7 @@ class Service:
 
     @property
     def targets(self) -> tuple[int | str, ...]:
-        """Ports of its pods that it leads to, by number or by name."""
+        """Target ports of its pods, by number or by name."""
         ports = self._spec.at("ports").items()
         return tuple(each.at("targetPort").quantity() or each.at("port").number(0) for each in ports)
 
@@ -97,17 +97,17 @@ class Service:
 
     @property
     def headless(self) -> bool:
-        """Whether it names pods one by one."""
+        """Whether it is headless, so that DNS resolves each pod by name."""
         return self._spec.at("clusterIP").text() == "None"
 
     def selects(self, workload: Workload) -> bool:
-        """Whether it leads to the workload's pods; without a selector it leads to none by itself."""
+        """Whether it selects the workload's pods. A Service without a selector selects none."""
         selector = label_map(self._spec.at("selector"))
         return bool(selector.requirements) and _selects(selector, self.namespace, workload)
 
 
 def share(quantity: int | str, of: int) -> int:
-    """A number, or a percentage of `of` rounded up, as the disruption controller rounds."""
+    """A number, or a percentage of `of`, rounded up like in the disruption controller."""
     if isinstance(quantity, int):
         return quantity
     digits = quantity.removesuffix("%")

@@ -1,6 +1,6 @@
-"""Configuration of pods: commands, variables, and files from ConfigMaps of the stack.
+"""Configuration of pods: commands, environment variables, and files from ConfigMaps of the stack.
 
-Every reader of a program's settings starts here. A value that is not known raises NotKnown when it is read, not before.
+All modules that read a program's settings use this one. An unknown value raises NotKnown only when it is read.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ class ConfigMap:
 
     @property
     def data(self) -> Properties:
-        """Its texts."""
+        """The field `data`."""
         return self.resource.props.at("data")
 
     @property
     def files(self) -> Mapping[str, str]:
-        """Its texts by their keys."""
+        """The texts in `data` by their keys."""
         return self.data.texts()
 
 
@@ -57,7 +57,7 @@ def config_maps(resources: Iterable[Resource]) -> tuple[ConfigMap, ...]:
 
 
 def read_by(workload: Workload, known: Iterable[ConfigMap]) -> tuple[ConfigMap, ...]:
-    """Those that the workload's pods mount."""
+    """The ConfigMaps that the workload's pods mount."""
     return tuple(each for each in known if each.is_read_by(workload))
 
 
@@ -67,7 +67,7 @@ def command_line(container: Properties) -> tuple[str, ...]:
 
 
 def environment(workload: Workload, container: Properties, known: Iterable[ConfigMap]) -> Mapping[str, Properties]:
-    """A container's variables: those that are written as text, and those from ConfigMaps of the stack."""
+    """A container's environment variables: plain values, and values from ConfigMaps of the stack."""
     maps = {each.name: each.data for each in known if each.namespace == workload.namespace}
     found: dict[str, Properties] = {}
     for source in container.at("envFrom").items():
@@ -88,9 +88,9 @@ class Written:
     """One text of a workload's configuration."""
 
     name: str
-    """A file's key, a variable's name, or COMMAND."""
+    """The key of a file, the name of a variable, or COMMAND."""
     read: Callable[[], str]
-    """The text. Raises NotKnown."""
+    """Returns the text. Raises NotKnown if it is unknown."""
 
 
 COMMAND = "command"
@@ -108,13 +108,13 @@ def written(workload: Workload, known: Iterable[ConfigMap]) -> Iterator[Written]
 
 
 def flat(text: str) -> Mapping[str, str]:
-    """Lines of `key = value`, such as rabbitmq.conf's."""
+    """Parses lines of `key = value`, as in rabbitmq.conf."""
     lines = (line.partition("#")[0].partition("=") for line in text.splitlines())
     return {key.strip(): value.strip() for key, equals, value in lines if equals}
 
 
 def sections(text: str) -> configparser.ConfigParser:
-    """An OpenStack service's configuration; of an option that is written twice the last counts."""
+    """Parses the configuration of an OpenStack service. If an option is set twice, the last value counts."""
     parser = configparser.ConfigParser(strict=False, interpolation=None, allow_no_value=True)
     try:
         parser.read_string(text)

@@ -1,8 +1,8 @@
 """NetworkPolicies: which pods may connect to which, on which port.
 
-Kubernetes' own rules: a pod that no policy selects for a direction is open; the rules of several policies add up.
-Policies do not apply to pods on the node's network. A range of addresses is for what is outside the cluster: it admits
-pods only if it is every address.
+As in Kubernetes, a pod that no policy selects for a direction is open, and the rules of several policies add up.
+Policies do not apply to pods with hostNetwork. An ipBlock is for addresses outside the cluster, so it counts as
+admitting pods only if it covers all addresses.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class NetworkPolicy:
 
     @property
     def title(self) -> str:
-        """What a message calls it."""
+        """Its name in messages."""
         return f"NetworkPolicy {self.resource.name}"
 
     @property
@@ -44,7 +44,7 @@ class NetworkPolicy:
         return self.resource.props.at("spec")
 
     def limits(self, workload: Workload, direction: Direction) -> bool:
-        """Whether it limits the connections of the workload's pods in this direction."""
+        """Whether the policy limits connections of the workload's pods in this direction."""
         if workload.namespace != self.namespace or direction not in self._directions:
             return False
         selector = label_selector(self._spec.at("podSelector")) or Selector()
@@ -58,9 +58,9 @@ class NetworkPolicy:
         port: int | None,
         namespaces: Mapping[str, Labels],
     ) -> bool:
-        """Whether a rule of it admits connections with pods of the other workload on a TCP port of the receiver.
+        """Whether one of its rules admits connections with the other workload's pods on a TCP port of the receiver.
 
-        `port`: None for some port, whichever it is. `namespaces`: labels of the namespaces that the stack creates.
+        `port`: None for any port. `namespaces`: labels of the namespaces that the stack creates.
         """
         return any(
             self._admits_pods(rule.at(_PEERS[direction]), other, namespaces)
@@ -94,7 +94,7 @@ def _admits_port(ports: Properties, receiver: Workload, port: int | None) -> boo
 
 
 def _is_in(written: Properties, receiver: Workload, port: int) -> bool:
-    """Whether a port, a range of ports or a port by its name is this one."""
+    """Whether a port, a port range or a named port of a rule includes this port."""
     first = written.at("port").quantity()
     if first is None:
         return True

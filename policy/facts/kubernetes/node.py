@@ -1,7 +1,7 @@
-"""Nodes, as machines of the stack describe them: labels, taints, the physical host below.
+"""Nodes as the stack describes them: labels, taints, physical host.
 
-They are read from the facts of Machine and MachinePool components and from hand-written Node objects, never from the
-plan. What is said here of a node is what kubelet will register it with.
+Nodes are read from the facts of Machine and MachinePool components and from hand-written Node objects, never from the
+plan. Labels and taints are those that the kubelet will register the node with.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from policy.facts.resource import Resource
 
 MACHINE_TYPES = (contract.MACHINE, contract.MACHINE_POOL)
 KEEPS_OUT = frozenset({"NoSchedule", "NoExecute"})
-"""Effects that keep a pod off a node; PreferNoSchedule only advises."""
+"""Taint effects that keep pods off a node. PreferNoSchedule is only a preference."""
 
 
 @dataclass(frozen=True)
 class Taint:
-    """A mark on a node that pods must tolerate."""
+    """A taint of a node."""
 
     key: str
     value: str
@@ -37,11 +37,11 @@ _CORDONED = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
 
 @dataclass(frozen=True)
 class Node:
-    """A machine as Kubernetes will know it."""
+    """A node that the stack describes."""
 
     name: str
     resource: Resource
-    """The machine, the pool of machines or the Node object that it is read from."""
+    """The Machine, the MachinePool or the Node object that describes the node."""
     common_labels: Properties
     written_taints: Properties
     own_labels: Mapping[str, str]
@@ -50,28 +50,28 @@ class Node:
 
     @cached_property
     def alike(self) -> tuple[object, ...]:
-        """Equal for nodes of a pool that differ only in their name and the values of their own labels."""
+        """A key that is equal for nodes of a pool that differ only in name and in the values of their own labels."""
         return id(self.common_labels), id(self.written_taints), *self.own_labels
 
     @property
     def title(self) -> str:
-        """What a message calls it."""
+        """Its name in messages."""
         return f"node {self.name}"
 
     @cached_property
     def labels(self) -> Labels:
-        """Labels that it registers with, kubelet's own hostname among them."""
+        """Labels that it registers with, including the kubelet's hostname label."""
         return _Layered({HOSTNAME: self.name, **self.own_labels}, self.common_labels.texts())
 
     @cached_property
     def taints(self) -> tuple[Taint, ...]:
-        """Taints that it registers with; of a cordoned Node also the one that Kubernetes adds."""
+        """Taints that it registers with. A cordoned Node also has the taint that Kubernetes adds."""
         cordoned = self.resource.props.at("spec", "unschedulable").flag()
         return (*_taints(self.written_taints), *((_CORDONED,) if cordoned else ()))
 
     @cached_property
     def barriers(self) -> frozenset[Taint]:
-        """The taints that keep pods out."""
+        """The taints that keep pods off the node."""
         return frozenset(taint for taint in self.taints if taint.effect in KEEPS_OUT)
 
     @property
@@ -81,12 +81,12 @@ class Node:
 
     @property
     def provider_id(self) -> str:
-        """The machine, as its cloud or provider names it; empty if it is not written."""
+        """spec.providerID, the cloud provider's name of the machine; empty if it is not set."""
         return self.resource.props.at("spec", "providerID").text()
 
     @cached_property
     def server(self) -> str | None:
-        """The physical host, by the label that the scheduler goes by."""
+        """The physical host, by the label quorate.io/server."""
         return self.labels.get(SERVER)
 
     @cached_property
@@ -101,7 +101,7 @@ class Node:
 
     @cached_property
     def room(self) -> Resources | None:
-        """What it has for pods, if it says so: a machine as `allocatable` in cores and GiB, a Node in its status."""
+        """Allocatable resources, if given: `allocatable` of a machine in cores and GiB, or the status of a Node."""
         props = self.resource.props
         if not is_machine(self.resource):
             status = props.at("status")
@@ -114,12 +114,12 @@ class Node:
 
     @cached_property
     def dedicated_to(self) -> tuple[str, ...]:
-        """Owners whom a taint keeps it for."""
+        """The services that a taint dedicates the node to."""
         return tuple(taint.value for taint in self.barriers if taint.key == DEDICATED)
 
     @property
     def is_pinned(self) -> bool | None:
-        """Whether the stack file alone decides its pool; None where nothing is said of it."""
+        """Whether the stack file alone decides its pool; None if the machine does not state it."""
         pinned = self.resource.props.at("pinned")
         return pinned.flag() if pinned.given() else None
 
@@ -130,7 +130,7 @@ class Node:
 
 
 class _Layered(Mapping[str, str]):
-    """A node's own labels over those of its pool, without touching a value before it is asked for."""
+    """A node's own labels over those of its pool. Values are read only on access."""
 
     def __init__(self, own: Mapping[str, str], common: Mapping[str, str]) -> None:
         self._own = own
@@ -184,7 +184,7 @@ def _labels_of_member(member: Properties) -> dict[str, str]:
     return {**labels, RACK: rack, ZONE: rack} if rack else labels
 
 
-@lru_cache(maxsize=256)  # nodes of a pool share what is written
+@lru_cache(maxsize=256)  # nodes of a pool share their taints
 def _taints(written: Properties) -> tuple[Taint, ...]:
     return tuple(_taint(each) for each in written.items())
 

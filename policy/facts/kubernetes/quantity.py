@@ -21,7 +21,7 @@ GIB = 1024**3
 
 @dataclass(frozen=True)
 class Resources:
-    """What a pod asks for, or a node has for pods: cores and bytes."""
+    """The requests of a pod, or the allocatable resources of a node, in cores and bytes."""
 
     cpu: Decimal = Decimal(0)
     memory: Decimal = Decimal(0)
@@ -33,15 +33,15 @@ class Resources:
         return Resources(self.cpu - other.cpu, self.memory - other.memory)
 
     def times(self, count: int) -> Resources:
-        """So many of them."""
+        """The resources multiplied by a count."""
         return Resources(self.cpu * count, self.memory * count)
 
     def most(self, other: Resources) -> Resources:
-        """The larger of each."""
+        """The larger value for CPU and for memory."""
         return Resources(max(self.cpu, other.cpu), max(self.memory, other.memory))
 
     def fits(self, room: Resources) -> bool:
-        """Whether the room is enough for it, in both."""
+        """Whether `room` has enough CPU and memory."""
         return self.cpu <= room.cpu and self.memory <= room.memory
 
     def __str__(self) -> str:
@@ -49,12 +49,12 @@ class Resources:
 
 
 def resources(tree: Properties) -> Resources:
-    """A mapping with `cpu` and `memory`; what is absent is nothing."""
+    """Reads a mapping with `cpu` and `memory`. An absent value is zero."""
     return Resources(quantity(tree.at("cpu")), quantity(tree.at("memory")))
 
 
 def quantity(tree: Properties) -> Decimal:
-    """A quantity, in its unit: cores, bytes. Raises Malformed if the text is not a valid quantity."""
+    """Reads a quantity in cores or bytes. Raises Malformed if the text is not a valid quantity."""
     if not tree.given():
         return Decimal(0)
     if not tree.is_text():

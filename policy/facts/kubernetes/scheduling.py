@@ -1,8 +1,8 @@
-"""What the scheduler would allow: on which nodes a workload's pods may run, and which pods it keeps apart.
+"""Reproduces the scheduler's decisions: the eligible nodes of a workload, and which pods may not share a domain.
 
 The same decisions as kube-scheduler's filters NodeName, NodeAffinity, TaintToleration, VolumeBinding (for volumes of
-the stack), NodePorts and PodTopologySpread, and its required inter-pod anti-affinity. Left out: resources, and pods
-and volumes that exist already, which no preview knows.
+the stack), NodePorts and PodTopologySpread, and of required inter-pod anti-affinity. Not covered: resource requests,
+and existing pods and volumes, which a preview does not know.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ _DAEMONS_TOLERATE = "node.kubernetes.io/"
 """The DaemonSet controller gives its pods tolerations for the node conditions under this prefix."""
 
 VolumeTerms = Sequence[Sequence[NodeTerm]]
-"""For each claim of a pod, the alternatives of node affinity that its volumes leave."""
+"""For each claim of a pod, the alternative node affinity terms of the volumes that it can bind to."""
 
 
 def alike(nodes: Iterable[Node]) -> tuple[tuple[Node, ...], ...]:
-    """Neighbouring nodes that differ in nothing but their name and the values of their own labels."""
+    """Groups consecutive nodes that differ only in their name and the values of their own labels."""
     return tuple(tuple(group) for _, group in groupby(nodes, lambda node: node.alike))
 
 
 def eligible(workload: Workload, groups: Iterable[Sequence[Node]], volumes: VolumeTerms = ()) -> tuple[Node, ...]:
-    """The nodes, of groups that are `alike`, that the workload's pods may be put on.
+    """Returns the workload's eligible nodes, from groups of `alike` nodes.
 
     Pods with a nodeName skip the scheduler. The kubelet still refuses them if node affinity or a host port does not
     fit, but it ignores taints with the effect NoSchedule, anti-affinity and topology spread.
@@ -52,10 +52,10 @@ def eligible(workload: Workload, groups: Iterable[Sequence[Node]], volumes: Volu
 
 
 def _admitting(admits: Callable[[Node], bool], group: Sequence[Node], asked: VolumeTerms) -> Iterable[Node]:
-    """The nodes of a group that are admitted, asking once for those in which these terms find no difference.
+    """The admitted nodes of a group. Nodes that these terms cannot distinguish are evaluated once.
 
-    A thousand computes are one evaluation, or one for each rack if a term asks for the rack. `asked`: of each inner
-    sequence, a node must meet one term.
+    A thousand compute nodes need one evaluation, or one for each rack if a term selects racks. `asked`: a node must
+    meet one term of each inner sequence.
     """
     terms = [term for alternatives in asked for term in alternatives]
     keys = {requirement.key for term in terms for requirement in term.labels.requirements}
@@ -77,7 +77,7 @@ def _admitting(admits: Callable[[Node], bool], group: Sequence[Node], asked: Vol
 
 
 def _hosts(asked: VolumeTerms) -> frozenset[str] | None:
-    """Hostnames that one inner sequence of terms is limited to, as for a volume on a local disk; None without one."""
+    """The hostnames that the terms limit the nodes to, as for a volume on a local disk; None if there is no limit."""
     for alternatives in asked:
         named = [_hostnames(term.labels) for term in alternatives]
         if named and all(named):
@@ -96,7 +96,7 @@ def _host(node: Node) -> str:
 
 
 def attracts(workload: Workload, node: Node) -> bool:
-    """Whether the node has what the workload's node selector and required node affinity ask for."""
+    """Whether the node matches the workload's node selector and required node affinity."""
     if not workload.node_selector.selects(node.labels):
         return False
     return workload.node_terms is None or _any_selects(workload.node_terms, node)
@@ -125,23 +125,23 @@ def _tolerated(taint: Taint, toleration: Toleration) -> bool:
 
 
 def anti_affine_keys(one: Workload, other: Workload, namespaces: Mapping[str, Labels]) -> tuple[str, ...]:
-    """Topology keys of which `one` refuses every domain that holds a pod of `other`; the two may be the same.
+    """Topology keys over which the anti-affinity of `one` excludes pods of `other`. Both may be the same workload.
 
-    `namespaces`: labels of the namespaces that the stack makes, for terms that select namespaces by label.
+    `namespaces`: labels of the namespaces that the stack creates, for terms with a namespaceSelector.
     """
     return tuple(dict.fromkeys(term.topology for term in one.anti_affinity if _covers(term, one, other, namespaces)))
 
 
 def share_host_port(one: Workload, other: Workload) -> bool:
-    """Whether pods of both take the same port of their node; the two may be the same."""
+    """Whether pods of both use the same host port. Both may be the same workload."""
     return any(this.conflicts(that) for this in one.host_ports for that in other.host_ports)
 
 
 def counts(spread: SpreadTerm, workload: Workload, other: Workload) -> bool:
-    """Whether a spread constraint of `workload` counts the pods of `other`; the two may be the same.
+    """Whether a spread constraint of `workload` counts the pods of `other`. Both may be the same workload.
 
-    One that compares revisions says nothing of a StatefulSet's pods while their revision changes: the first new pod
-    may join an old one. A Deployment removes the old pod of such a pair first.
+    A constraint that counts pods of one revision only does not bind a StatefulSet during a rollout: the first new pod
+    may share a domain with an old one. A Deployment removes the old pod of such a pair first.
     """
     if spread.selector is None or (spread.narrowed and workload.kind == "StatefulSet"):
         return False

@@ -1,4 +1,4 @@
-"""Labels and the two selectors that Kubernetes has for them: of pods and of nodes."""
+"""Labels, and the selectors of Kubernetes: LabelSelector, plain label maps and node selector expressions."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ Labels = Mapping[str, str]
 
 @dataclass(frozen=True)
 class Requirement:
-    """One expression of a selector: all of a selector's requirements must hold."""
+    """One expression of a selector. An object must meet all requirements of a selector."""
 
     key: str
     operator: str
     values: tuple[str, ...] = ()
 
     def met_by(self, labels: Labels) -> bool:
-        """Whether these labels meet it, as Kubernetes' own label requirements decide."""
+        """Whether these labels meet the requirement, as Kubernetes decides."""
         return _OPERATORS[self.operator](labels, self)
 
 
@@ -28,15 +28,15 @@ class Selector:
     """A label selector. An absent selector is None, which selects nothing."""
 
     requirements: tuple[Requirement, ...] = ()
-    """None of them: every object."""
+    """Empty: the selector matches every object."""
 
     def selects(self, labels: Labels) -> bool:
-        """Whether an object with these labels is selected."""
+        """Whether the selector matches an object with these labels."""
         return all(requirement.met_by(labels) for requirement in self.requirements)
 
 
 def label_selector(tree: Properties) -> Selector | None:
-    """A LabelSelector (matchLabels, matchExpressions)."""
+    """Reads a LabelSelector (matchLabels, matchExpressions)."""
     if not tree.given():
         return None
     equal = label_map(tree.at("matchLabels")).requirements
@@ -44,12 +44,12 @@ def label_selector(tree: Properties) -> Selector | None:
 
 
 def label_map(tree: Properties) -> Selector:
-    """A plain map of labels, as in a Service's selector or a nodeSelector."""
+    """Reads a plain map of labels, as in a Service's selector or a nodeSelector."""
     return Selector(tuple(Requirement(key, "In", (value,)) for key, value in tree.texts().items()))
 
 
 def requirement(tree: Properties) -> Requirement:
-    """One of matchExpressions or matchFields."""
+    """Reads one entry of matchExpressions or matchFields."""
     operator = tree.at("operator").text()
     if operator not in _OPERATORS:
         raise Malformed(f"operator '{operator}' is not valid; use one of {', '.join(_OPERATORS)}")

@@ -1,4 +1,4 @@
-"""Which programs the commands of a pod's containers start, by the names of their files."""
+"""The programs that the commands of a pod's containers start, by file name."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from policy.facts.properties import Properties
 
 _SHELLS = frozenset({"sh", "bash", "ash", "dash"})
 _STARTS = re.compile(r"(?:^|[;&|\n])\s*(?:exec\s+)?([\w./-]+)")
-"""Words of a script that are in the place of a program."""
+"""Words of a script in the position of a program name."""
 
 
 def started(pod: Properties) -> Iterator[str]:
-    """The program of each container's command, or those that a shell's script starts.
+    """The program of each container's command, or the programs that its shell script starts.
 
-    A command that is not written because the image has it names none. Raises NotKnown for one that is not known.
+    A container that runs its image's own command yields an empty name. Raises NotKnown for an unknown command.
     """
     for container in pod.at("containers").items():
         words = chain(container.at("command").items(), container.at("args").items())

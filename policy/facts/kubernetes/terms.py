@@ -1,4 +1,4 @@
-"""What a pod asks of the scheduler and its node: tolerations, node affinity, anti-affinity, spread, host ports."""
+"""The scheduling terms of a pod: tolerations, node affinity, anti-affinity, spread, host ports."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Toleration:
 
 @dataclass(frozen=True)
 class NodeTerm:
-    """One alternative of a required node affinity: all of it must hold; an empty one holds nowhere."""
+    """One term of a required node affinity. A node must meet all of its expressions; an empty term matches no node."""
 
     labels: Selector
     fields: Selector
@@ -34,14 +34,14 @@ class NodeTerm:
 
 @dataclass(frozen=True)
 class AntiAffinityTerm:
-    """A required pod anti-affinity: no pod that it selects in the same topology domain."""
+    """A required pod anti-affinity: no selected pod may be in the same topology domain."""
 
     topology: str
     selector: Selector | None
     namespaces: tuple[str, ...]
     namespace_selector: Selector | None
     narrowed: bool
-    """It also compares labels that differ between revisions, so that it does not hold during a rollout."""
+    """Whether it also compares labels that differ between revisions, so that it does not hold during a rollout."""
 
 
 @dataclass(frozen=True)
@@ -57,12 +57,12 @@ class SpreadTerm:
     honors_taints: bool
     """Whether only nodes whose taints the pod tolerates count as domains (not the default)."""
     narrowed: bool
-    """It counts pods of one revision only."""
+    """Whether it counts pods of one revision only."""
 
 
 @dataclass(frozen=True)
 class HostPort:
-    """A port of the node that a pod takes."""
+    """A host port of a pod."""
 
     protocol: str
     address: str
@@ -70,14 +70,14 @@ class HostPort:
     number: int
 
     def conflicts(self, other: HostPort) -> bool:
-        """Whether no node can give both."""
+        """Whether both cannot be used on one node."""
         if (self.protocol, self.number) != (other.protocol, other.number):
             return False
         return self.address == other.address or ANY_ADDRESS in (self.address, other.address)
 
 
 def node_terms(required: Properties) -> tuple[NodeTerm, ...]:
-    """The alternatives of a required node affinity: of pods, or of a volume."""
+    """Reads the alternative terms of a required node affinity, of pods or of a volume."""
     return tuple(
         NodeTerm(
             Selector(tuple(requirement(each) for each in term.at("matchExpressions").items())),

@@ -1,7 +1,7 @@
-"""Persistent volumes: the nodes that a pod's claims leave it.
+"""Persistent volumes: how a pod's claims limit its eligible nodes.
 
-Only volumes of the stack are known. A claim that one of them can satisfy binds to one of them; any other claim is left
-to its storage class, which makes volumes where the pod is.
+Only volumes of the stack are known. A claim is assumed to bind to one of them if one fits. Any other claim is left to
+its storage class, which provisions a volume where the pod runs.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ class Volume:
     storage_class: str
     labels: Labels
     claimed_by: str
-    """namespace/name of the one claim that it is kept for; empty for any."""
+    """namespace/name in claimRef, for which the volume is reserved; empty if any claim may bind to it."""
     terms: tuple[NodeTerm, ...] | None
-    """Alternatives of its node affinity; None for a volume that every node reaches."""
+    """The alternative terms of its node affinity; None if every node can mount the volume."""
 
 
 @dataclass(frozen=True)
@@ -36,11 +36,11 @@ class Claim:
 
     namespace: str
     name: str
-    """As a regular expression: a StatefulSet's claims end in the ordinal of their pod."""
+    """A regular expression, because the names of a StatefulSet's claims end in the pod's ordinal."""
     spec: Properties
 
     def binds(self, volume: Volume) -> bool:
-        """Whether it can be bound to the volume."""
+        """Whether the claim can bind to the volume."""
         if wanted := self.spec.at("volumeName").text():
             return wanted == volume.name
         if volume.claimed_by and not re.fullmatch(f"{re.escape(self.namespace)}/{self.name}", volume.claimed_by):
@@ -58,7 +58,7 @@ class Volumes:
         self._claims = tuple(_claim(each) for kind, each in those if kind == "PersistentVolumeClaim")
 
     def terms(self, workload: Workload) -> tuple[Sequence[NodeTerm], ...]:
-        """For each claim of the workload's pods, the alternatives of node affinity that its volumes leave."""
+        """For each claim of the workload's pods, the alternative node affinity terms of the volumes it can bind to."""
         if not self._volumes:
             return ()
         found: list[Sequence[NodeTerm]] = []

@@ -31,16 +31,16 @@ _TEMPLATE = {
     "CronJob": ("spec", "jobTemplate", "spec", "template"),
     "Pod": (),
 }
-"""Where a kind keeps the pods that it makes."""
+"""The path of the pod template in each kind."""
 WORKLOAD_TYPES = ("kubernetes:apps/", "kubernetes:batch/", "kubernetes:core/v1:Pod", "kubernetes:core/v1:ReplicationC")
-"""Beginnings of the types of workloads."""
+"""Prefixes of the types of workloads."""
 
 
 _SCHEDULER = "default-scheduler"
 
 
 class Workload:
-    """A Kubernetes object that makes pods."""
+    """A Kubernetes object that creates pods."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class Workload:
         program: str = "",
         scaled: Scaled | None = None,
     ) -> None:
-        """`title`: what a message calls it, if not its kind and name. `program`: what it runs, where that is certain.
+        """`title`: the name in messages, by default kind and name. `program`: the program that it runs, if certain.
 
         `scaled`: the autoscalers of the stack.
         """
@@ -76,12 +76,12 @@ class Workload:
 
     @cached_property
     def row(self) -> str | None:
-        """The row of the reference architecture that it says it is, by its own name in the table."""
+        """The row of the reference architecture that it is annotated with, by the row's name in the table."""
         return self._noted(ROW)
 
     @cached_property
     def companion_of(self) -> str | None:
-        """The row that it says it accompanies, by its own name in the table."""
+        """The row that it is annotated as a companion of, by the row's name in the table."""
         return self._noted(COMPANION_OF)
 
     def _noted(self, key: str) -> str | None:
@@ -95,7 +95,7 @@ class Workload:
 
     @cached_property
     def replicas(self) -> int | None:
-        """Pods that it keeps, with an autoscaler the fewest; None for one on every node."""
+        """The number of pods, the minimum if an autoscaler changes it; None for a DaemonSet."""
         if self.kind == "DaemonSet":
             return None
         if self.autoscaler:
@@ -108,17 +108,17 @@ class Workload:
 
     @cached_property
     def images(self) -> tuple[str, ...]:
-        """Images of its containers, init containers apart."""
+        """Images of its containers, without init containers."""
         return tuple(each.at("image").text() for each in self.pod.at("containers").items())
 
     @cached_property
     def started(self) -> tuple[str, ...]:
-        """File names of the programs that the commands of its containers start. Raises NotKnown as `started` does."""
+        """File names of the programs that its containers' commands start. Raises NotKnown for an unknown command."""
         return tuple(started(self.pod))
 
     @cached_property
     def requests(self) -> Resources:
-        """What the scheduler keeps for one of its pods: all containers, or the largest init container if that is more.
+        """The requests of one pod: the sum of all containers, or the largest init container if that is more.
 
         A container with a limit and no request requests its limit.
         """
@@ -138,13 +138,13 @@ class Workload:
 
     @property
     def keeps_data(self) -> bool:
-        """Whether its pods have a volume that outlives them: claimed, or a directory of their node."""
+        """Whether its pods have a volume that outlives them: a claim or a hostPath."""
         volumes = self.pod.at("volumes").items()
         return bool(self.claim_templates or self.claim_names) or any(each.at("hostPath").given() for each in volumes)
 
     @cached_property
     def claim_templates(self) -> tuple[Properties, ...]:
-        """Templates of the claims that each of its pods gets for itself."""
+        """Its volumeClaimTemplates, from which each pod gets its own claims."""
         return tuple(self._object.at("spec", "volumeClaimTemplates").items())
 
     @cached_property
@@ -156,12 +156,12 @@ class Workload:
 
     @property
     def name(self) -> str:
-        """The object's own name; the engine makes one up, beginning with the resource's, where none is written."""
+        """The object's name; without one, the resource's name, from which the engine generates the object's."""
         return self._object.at("metadata", "name").text(self.resource.name)
 
     @property
     def spec(self) -> Properties:
-        """Its own specification."""
+        """Its spec."""
         return self._object.at("spec")
 
     @property
@@ -171,17 +171,17 @@ class Workload:
 
     @cached_property
     def autoscaler(self) -> Autoscaler | None:
-        """What changes its number of pods."""
+        """The autoscaler that changes its number of pods; None without one."""
         return self._scaled.get((self.namespace, self.kind, self.name)) if self._scaled else None
 
     @property
     def is_long_running(self) -> bool:
-        """Whether it keeps its pods running, as opposed to a job."""
+        """Whether it keeps its pods running, unlike a Job or a CronJob."""
         return self.kind not in ("Job", "CronJob")
 
     @property
     def node_agent(self) -> bool:
-        """Whether it belongs to the nodes themselves: calico-node, kube-proxy."""
+        """Whether it is a node-level DaemonSet of the cluster itself, such as calico-node or kube-proxy."""
         if self.kind != "DaemonSet":
             return False
         return self.namespace in SYSTEM_NAMESPACES or self.pod.at("priorityClassName").text() == NODE_CRITICAL
@@ -193,7 +193,7 @@ class Workload:
 
     @cached_property
     def node_terms(self) -> tuple[NodeTerm, ...] | None:
-        """Alternatives of its required node affinity; None where it has none."""
+        """The alternative terms of its required node affinity; None if it has none."""
         required = self.pod.at("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
         return node_terms(required) if required.given() else None
 
@@ -227,7 +227,7 @@ class Workload:
 
     @cached_property
     def spreads(self) -> tuple[SpreadTerm, ...]:
-        """Its required topology spread constraints; ScheduleAnyway only advises."""
+        """Its required topology spread constraints, without those with ScheduleAnyway."""
         return tuple(
             SpreadTerm(
                 term.at("topologyKey").text(),
@@ -244,14 +244,14 @@ class Workload:
 
     @cached_property
     def node_name(self) -> str:
-        """The node that its pods are bound to, past the scheduler; empty where the scheduler chooses."""
+        """The node in spec.nodeName, which bypasses the scheduler; empty without one."""
         return self.pod.at("nodeName").text()
 
     @cached_property
     def past_scheduler(self) -> str:
-        """Why Kubernetes' scheduler does not place its pods, so that nothing keeps them apart; empty if it does.
+        """Why its pods bypass kube-scheduler, so that no anti-affinity or spread applies; empty if they do not.
 
-        kubelet still refuses a pod whose node affinity or host port does not fit.
+        The kubelet still rejects a pod if its node affinity or a host port does not fit the node.
         """
         if self.node_name:
             return f"spec.nodeName binds all its pods to {self.node_name}, past the scheduler"
@@ -260,7 +260,7 @@ class Workload:
 
     @cached_property
     def host_ports(self) -> frozenset[HostPort]:
-        """Ports of their node that its pods take, which no second pod can take there."""
+        """Host ports of its pods. Only one pod on a node can use each."""
         on_host = self.pod.at("hostNetwork").flag()
         ports = (port for each in self.pod.at("containers").items() for port in each.at("ports").items())
         numbered = ((port, port.at("hostPort").number(0)) for port in ports)
@@ -281,7 +281,7 @@ class Workload:
 
 
 def container_requests(container: Properties) -> Resources:
-    """What one container requests; a limit without a request is its request."""
+    """The requests of one container. A limit without a request counts as the request."""
     written, limits = container.at("resources", "requests"), container.at("resources", "limits")
     asked, most = resources(written), resources(limits)
     return Resources(

@@ -1,1 +1,1 @@
-"""Shell text, parsed: which programs it runs, with which arguments, on which machines, and after which checks."""
+"""Analyses shell text: which programs it runs, with which arguments, on which machines, after which quorum checks."""

@@ -1,4 +1,4 @@
-"""Arguments of programs: options, operands and the verb among them."""
+"""Parses arguments of programs into options and operands; the verb is the first operand."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Arguments:
         return self.operands[0] if self.operands else ""
 
     def has(self, *names: str) -> bool:
-        """Whether one of these options is given; a single letter also counts among others, as in `-rf`."""
+        """Whether one of these options is given. A single letter also matches in a group, as in `-rf`."""
         return any(
             option.partition("=")[0] == name
             or (len(name) == 2 and option[:1] == "-" and option[:2] != "--" and name[1] in option.partition("=")[0][1:])
@@ -35,7 +35,7 @@ class Arguments:
 
 
 def arguments(words: Sequence[str], valued: Collection[str] = ()) -> Arguments:
-    """Sorts the words after a program's name. `valued`: options whose value is the next word."""
+    """Parses the words after a program's name. `valued`: options whose value is the next word."""
     options, operands = list[str](), list[str]()
     waiting = ""
     for index, word in enumerate(words):

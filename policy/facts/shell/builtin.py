@@ -1,5 +1,5 @@
-"""Commands of the shell itself that change what it knows, or end it."""
-# ruff: noqa: ARG001 - all of them have the same arguments
+"""Shell builtins that change the state of the shell, or end it."""
+# ruff: noqa: ARG001 - all builtins have the same signature
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs that a script runs, the files that it writes, and what the words of a program tell of its output."""
+"""The programs that a script runs, the files that it writes, and the output of programs where it is predictable."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from policy.facts.shell.syntax import UNKNOWN
 
 HERE = ""
-"""The machine that the script itself is run on."""
+"""The machine on which the script runs."""
 _INTERPRETERS = re.compile(r"(python|perl|ruby|node|lua|php)[\d.]*|ansible-playbook|terraform|tofu|expect|pwsh")
 _SCRIPT_NAME = re.compile(r"\S+\.(sh|bash|py|pl|rb)")
 _PRINTS = frozenset({"echo", "printf"})
@@ -22,13 +22,13 @@ class Call:
 
     words: tuple[str, ...]
     host: str
-    """The machine, as the script names it; HERE without ssh or the like, UNKNOWN within where it is not known."""
+    """The machine, as the script names it: HERE without ssh or the like, with UNKNOWN for unknown parts."""
     checked: bool
-    """Whether a quorum check has succeeded on every way to it."""
+    """Whether a quorum check succeeds on every path to the call."""
     directory: str
-    """Where it is run, if the script changed to it; else empty."""
+    """The working directory, if the script changed it; else empty."""
     earlier: int
-    """How many calls come before it."""
+    """Number of earlier calls."""
 
     @property
     def program(self) -> str:
@@ -38,7 +38,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Write:
-    """A file that a script writes: a program's output that is redirected."""
+    """A file that a script writes, by redirection or with tee."""
 
     path: str
     text: str
@@ -47,7 +47,7 @@ class Write:
 
 
 def printed(call: Call) -> str:
-    """What a program prints, if its words tell."""
+    """The output of echo or printf; UNKNOWN for any other program."""
     if call.program == "echo":
         return " ".join(word for word in call.words[1:] if word not in ("-n", "-e", "-ne")) + "\n"
     if call.program == "printf":
@@ -59,7 +59,7 @@ def printed(call: Call) -> str:
 
 
 def stands_for(call: Call) -> str:
-    """A word in place of a program's output, where the words of the program tell what it is about."""
+    """A word that represents a program's output, derived from its arguments; UNKNOWN if that is not possible."""
     if call.program == "mktemp":
         return "/tmp/tmp.XXXXXX"  # noqa: S108 - a name in a text
     if call.program in ("pidof", "pgrep"):
@@ -73,7 +73,7 @@ def stands_for(call: Call) -> str:
 
 
 def is_foreign(words: Sequence[str]) -> bool:
-    """Whether it runs code that is not read: in another language, or in a file. A module counts as a program."""
+    """Whether the program runs code that is not read: another language, or a script file. `python -m` is excepted."""
     name, rest = words[0].rpartition("/")[2], words[1:]
     if _SCRIPT_NAME.fullmatch(words[0]):
         return True

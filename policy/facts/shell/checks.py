@@ -1,4 +1,4 @@
-"""Programs that ask a quorum about its health and fail if it has none, and drains that respect disruption budgets."""
+"""Quorum checks: programs that fail if a quorum is unhealthy, and drains that respect disruption budgets."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _WSREP = re.compile(r"wsrep_(cluster_status|cluster_size|local_state\w*|ready|ev
 
 
 def is_check(words: Sequence[str]) -> bool:
-    """Whether a program's success says that a quorum can lose the member that is stopped next."""
+    """Whether a program is a quorum check: its success means that the quorum tolerates the loss of a member."""
     name, rest = words[0].rpartition("/")[2], words[1:]
     if name in ("mysql", "mariadb"):
         return bool(_WSREP.search(" ".join(rest)))
@@ -45,7 +45,7 @@ def is_check(words: Sequence[str]) -> bool:
 
 
 def is_past_budgets(drain: Arguments) -> bool:
-    """Whether a drain deletes pods in place of evicting them within the budgets."""
+    """Whether a drain deletes pods instead of evicting them, and so ignores disruption budgets."""
     return drain.has("--disable-eviction") or (drain.has("--force") and drain.value("--grace-period") == "0")
 
 
@@ -83,7 +83,7 @@ _PROGRAMS: Mapping[str, tuple[frozenset[str], Callable[[Arguments], bool]]] = {
 
 
 def tested(words: Sequence[str], checked: Checked) -> Exits:
-    """A test of a check's output. Its operator says which outcome is the healthy one."""
+    """Exits of a test on a check's output: success means healthy, or unhealthy if the test is negated."""
     if checked is None or not any(ASKED in word for word in words):
         return plain(checked)
     negated = bool(_NOT_EQUAL & set(words)) is not ("!" in words)

@@ -1,4 +1,4 @@
-"""What a script does to members of quorums, by the name, the verb and the operands of each program that it runs."""
+"""Detects effects of a script on quorum members, by name, verb and operands of each program that it runs."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ _SYSRQ = "/proc/sysrq-trigger"
 
 @dataclass(frozen=True)
 class Effect:
-    """Something that a member of a quorum may not survive."""
+    """An action that may stop a quorum member or lose its data."""
 
     does: str
-    """In words that complete "the command …"."""
+    """The action, in words that complete "the command …"."""
     checked: bool
-    """Whether a quorum check has succeeded on every way to it, or Kubernetes itself keeps to the budgets."""
+    """Whether a quorum check succeeds on every path to it, or Kubernetes enforces the disruption budgets."""
     machines: frozenset[str]
-    """The machines that it reaches, as the script names them."""
+    """The affected machines, as the script names them."""
 
 
 def effects(script: Script) -> list[Effect]:
-    """Every effect, in order. What could not be read is noted in the script's `unread`."""
+    """Returns all effects, in order. Adds the reasons why calls cannot be read to the script's `unread`."""
     found: list[Effect] = []
     for call in script.calls:
         try:
@@ -58,7 +58,7 @@ def _does(call: Call, script: Script) -> str:
     words = _absolute(call) if program in effects_data.READERS else call.words[1:]
     does = reader(words) if reader else ""
     if does == effects_network.CUTS and not effects_network.names_port(call.words):
-        # A default of "deny" after the members' ports were opened.
+        # A default policy of "deny" is harmless after the members' ports were opened.
         opened = any(effects_network.accepts(each.words) for each in script.calls[: call.earlier])
         return "" if opened and program not in ("ip", "tc", "nmcli", "ifdown", "ifconfig", "networkctl") else does
     if does == effects_data.ERASES and program.startswith("mk"):
@@ -69,7 +69,7 @@ def _does(call: Call, script: Script) -> str:
 
 
 def _absolute(call: Call) -> list[str]:
-    """Its words with relative paths as they are from the root."""
+    """The call's words with relative paths made absolute."""
     return [
         word if word.startswith(("-", "/")) or ":" in word or "=" in word else posixpath.join(call.directory, word)
         for word in call.words[1:]
@@ -87,7 +87,7 @@ def _written(writes: list[Write]) -> Iterator[Effect]:
 
 
 def _evicts(call: Call) -> bool:
-    """Whether it is a drain that keeps to the disruption budgets."""
+    """Whether the call is a drain that respects disruption budgets."""
     if call.program not in ("kubectl", "oc"):
         return False
     given = arguments(call.words[1:], KUBECTL_VALUED)
@@ -95,7 +95,7 @@ def _evicts(call: Call) -> bool:
 
 
 def _machines(call: Call) -> frozenset[str]:
-    """The host that it runs on, with the node or virtual machine that it is about."""
+    """The machines that the call affects: drained or deleted nodes, a virtual machine, or the host that it runs on."""
     words = call.words[1:]
     if call.program == "virsh":
         return frozenset(f"{call.host}/{each}" for each in arguments(words, ("-c", "--connect")).operands[1:2])
@@ -109,7 +109,7 @@ def _machines(call: Call) -> frozenset[str]:
 
 
 def upgrades(script: Script) -> bool:
-    """Whether it changes the version of Kubernetes or of etcd."""
+    """Whether the script changes the version of Kubernetes or etcd."""
     for call in script.calls:
         reader = _READERS.get(call.program)
         if (
@@ -129,7 +129,7 @@ def upgrades(script: Script) -> bool:
 
 
 def saves_etcd(script: Script) -> bool:
-    """Whether it saves a snapshot of etcd."""
+    """Whether the script saves an etcd snapshot."""
     return any(
         each.program in ("etcdctl", "etcdutl")
         and arguments(each.words[1:], ETCDCTL_VALUED).operands[:2] == ("snapshot", "save")

@@ -1,4 +1,4 @@
-"""What the tools of clusters, databases and hypervisors do to members."""
+"""Effects of cluster, database and hypervisor tools on quorum members."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _kubectl(words: Sequence[str]) -> str:
 
 
 def _kinds(given: Arguments) -> set[str]:
-    """Kinds of what a verb is about: `pod a b`, `pod,pvc -l app=x`, `sts/a`. Other kinds are left out."""
+    """Kinds of the objects of a verb: `pod a b`, `pod,pvc -l app=x`, `sts/a`. Other kinds are omitted."""
     if len(given.operands) < 2:
         return set()
     if not is_known(given.operands[1]):

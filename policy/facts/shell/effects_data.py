@@ -1,4 +1,4 @@
-"""What programs do to the data of members: files in data directories, disks and volumes."""
+"""Effects of programs on the data of quorum members: files in data directories, disks and volumes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _rm(words: Sequence[str]) -> str:
 
 
 def _files(words: Sequence[str]) -> str:
-    """unlink, truncate: every operand is emptied or deleted."""
+    """unlink, truncate: empty or delete every operand."""
     operands = arguments(words, ("-s", "--size", "-n", "-r", "-o", "-l")).operands
     if any(in_data(path) for path in operands):
         return DELETES
@@ -27,7 +27,7 @@ def _files(words: Sequence[str]) -> str:
 
 
 def _sed(words: Sequence[str]) -> str:
-    """In place, in files of a member's state such as Galera's grastate.dat. Files of settings may be edited."""
+    """Detects edits in place of a member's state, such as Galera's grastate.dat. Edits of settings are allowed."""
     given = arguments(words, ("-e", "--expression", "-f", "--file"))
     in_place = any(
         option.startswith(("-i", "--in-place")) or option in ("-ni", "-ri", "-Ei") for option in given.options
@@ -56,7 +56,7 @@ def _dd(words: Sequence[str]) -> str:
 
 
 def _disk(*harmless: str) -> Callable[[Sequence[str]], str]:
-    """A program that erases the disks among its operands, unless one of these options is given."""
+    """Reader for a program that erases the disks among its operands, unless one of these options is given."""
 
     def read(words: Sequence[str]) -> str:
         given = arguments(words)
@@ -85,7 +85,7 @@ def _parted(words: Sequence[str]) -> str:
 
 
 def _verbs(*verbs: str) -> Callable[[Sequence[str]], str]:
-    """A program that erases a disk or a volume by one of these verbs or options."""
+    """Reader for a program that erases a disk or a volume with one of these verbs or options."""
     return lambda words: ERASES if set(verbs) & {word.partition("=")[0] for word in words} else ""
 
 

@@ -1,4 +1,4 @@
-"""What programs do to services, packages and the machine itself."""
+"""Effects of programs on services, packages and the machine itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What programs do to the network between members: packet filters, links, routes, induced loss."""
+"""Effects of programs on the network between members: packet filters, links, routes, induced packet loss."""
 
 from __future__ import annotations
 
@@ -107,11 +107,11 @@ ACCEPTS = re.compile(r"\b(ACCEPT|accept|allow|--add-port)\b")
 
 
 def accepts(words: Sequence[str]) -> bool:
-    """Whether a command lets a port of members through a packet filter."""
+    """Whether a command opens a port of quorum members in a packet filter."""
     text = " ".join(words)
     return bool(ACCEPTS.search(text)) and _names_member_port(text)
 
 
 def names_port(words: Sequence[str]) -> bool:
-    """Whether a rule of a packet filter is about a port of members, and not about everything else."""
+    """Whether a packet filter command names a port of quorum members."""
     return _names_member_port(" ".join(words))

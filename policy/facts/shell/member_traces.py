@@ -1,6 +1,6 @@
-"""What a quorum's members run as on a machine: units, packages, ports, directories.
+"""Names that identify quorum members on a machine: units, packages, ports, directories.
 
-Sources: the products' packages for Debian and Red Hat, and their documents on ports and data directories.
+Sources: the products' packages for Debian and Red Hat, and their documentation of ports and data directories.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _UNITS = (
     *("consul", "vault", "mongod", "redis", "valkey", "patroni", "postgresql", "libvirtd", "nginx", "networking"),
     *("NetworkManager", "systemd-networkd"),
 )
-"""Examples of every unit, for patterns such as `etcd*`."""
+"""One name of each unit, to match patterns such as `etcd*`."""
 _SUFFIX = re.compile(r"(@[^.]*)?(\.(service|target|socket|slice|scope))?$")
 _PACKAGE = re.compile(
     r"(etcd(-server)?|kube(let|adm|-\S+)|kubernetes-cni|containerd(\.io)?|docker(-ce|\.io|-engine)?|cri-o\S*|"
@@ -46,7 +46,7 @@ PORTS = frozenset(
         *(8300, 8301, 8201, 27017, 6379, 26379, 6641, 6642, 6643, 6644),  # Consul, Vault, MongoDB, Sentinel, OVN
     }
 )
-"""Ports by which members reach each other, or clients reach them."""
+"""Peer and client ports of quorum members."""
 
 DATA = (
     *("/var/lib/etcd", "/var/lib/mysql", "/var/lib/mariadb", "/var/lib/rabbitmq", "/var/lib/ceph", "/var/lib/kubelet"),
@@ -56,14 +56,14 @@ DATA = (
     *("/var/lib/prometheus", "/var/lib/ovn", "/var/lib/openvswitch", "/etc/openvswitch", "/var/lib/libvirt"),
     *("/etc/kubernetes", "/etc/etcd", "/etc/rabbitmq", "/etc/mysql", "/etc/ceph"),
 )
-"""Directories with the data, the identity or the static pods of members."""
+"""Directories with the data, the identity or the static pods of quorum members."""
 _NO_DATA = re.compile(r"/lost\+found(/\*)?$|\.(pid|sock|socket|lock)$|/\.erlang\.cookie$")
-"""What a start may delete in a data directory: it holds none of the member's data."""
+"""Files in a data directory without data, which a start script may delete."""
 _DISK = re.compile(r"/dev/(sd|vd|xvd|nvme|hd|md|dm-|mapper/|disk/|mmcblk|loop|rbd|zvol/)\S*|/dev/[\w-]+/[\w-]+")
 
 
 def is_unit(name: str) -> bool:
-    """Whether a systemd unit, an init script or a container runs a member, or what a member needs."""
+    """Whether a systemd unit, an init script or a container runs a quorum member, or software that members need."""
     if not is_known(name):
         raise Unreadable("the unit that it stops is not known")
     bare = _SUFFIX.sub("", name)
@@ -73,7 +73,7 @@ def is_unit(name: str) -> bool:
 
 
 def is_container(name: str) -> bool:
-    """Whether a container's or a process' name is that of a member's software, alone or among other words."""
+    """Whether the name of a container or process contains the name of a quorum member's software."""
     if not is_known(name):
         raise Unreadable("the container or process that it stops is not known")
     bare = name.rpartition("/")[2]
@@ -81,7 +81,7 @@ def is_container(name: str) -> bool:
 
 
 def is_package(name: str) -> bool:
-    """Whether a package, with or without a version, holds a member's software. Clients and tools do not."""
+    """Whether a package, with or without a version, installs a quorum member. Clients and tools do not count."""
     return bool(_PACKAGE.fullmatch(re.split(r"[=<>]|-\d|_\d", name.rpartition("/")[2], maxsplit=1)[0]))
 
 
@@ -110,12 +110,12 @@ def in_data(path: str) -> bool:
 
 
 def is_state(path: str) -> bool:
-    """Whether a path is in a directory with the data of members, as opposed to their settings."""
+    """Whether a path is in a data directory of quorum members, as opposed to a directory of settings."""
     return path.startswith("/var/lib/") and in_data(path)
 
 
 def holds_data(path: str) -> bool:
-    """Whether deleting a path with all below it deletes data: it is in a data directory, or above one."""
+    """Whether deleting a path recursively deletes data: the path is in a data directory, or contains one."""
     return in_data(path) or any(_is_above(path, data) for data in DATA)
 
 

@@ -1,4 +1,4 @@
-"""What a running shell knows, and what runs its programs."""
+"""The state of a shell, and the interface that runs its programs."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from policy.facts.shell.flow import Checked, Exits
 from policy.facts.shell.syntax import DEFAULTS, UNKNOWN, Unreadable
 
 DEEPEST = 12
-"""How deeply scripts and functions may call each other. No known script comes near."""
+"""Limit of nested calls of scripts and functions. No known script comes near it."""
 
 
 @dataclass
 class Scope:
-    """What a running shell knows."""
+    """The state of a shell: host, directory, variables, functions and options."""
 
     host: str = HERE
     directory: str = ""
     variables: dict[str, str] = field(default_factory=lambda: dict(DEFAULTS))
     arguments: tuple[str, ...] | None = None
-    """Positional parameters; None where they are not known."""
+    """Positional parameters; None if they are unknown."""
     functions: dict[str, Node] = field(default_factory=dict[str, Node])
     errexit: bool = False
     pipefail: bool = False
     stdin: str | None = None
-    """What is handed in from outside."""
+    """Standard input of the script; None if there is none."""
     depth: int = 0
     exits: list[Exits] = field(default_factory=list[Exits])
     returns: list[Exits] = field(default_factory=list[Exits])
     breaks: list[Checked] = field(default_factory=list[Checked])
 
     def below(self, **changes: object) -> Scope:
-        """A subshell's: it inherits all, and changes nothing here."""
+        """Returns the scope of a subshell, whose assignments do not affect this one."""
         fresh = replace(self, variables=dict(self.variables), depth=self.depth + 1, exits=[], returns=[], breaks=[])
         for name, value in changes.items():
             setattr(fresh, name, value)
@@ -46,7 +46,7 @@ class Scope:
         return fresh
 
     def absolute(self, path: str) -> str:
-        """The path as it is from the root, if the directory is known; a relative one otherwise."""
+        """The absolute path if the directory is known; otherwise the relative path."""
         if path.startswith("~/"):
             path = DEFAULTS["HOME"] + path[1:]
         joined = posixpath.join(self.directory, path)
@@ -62,23 +62,23 @@ class Scope:
                 return UNKNOWN
             return arguments[int(name) - 1] if int(name) <= len(arguments) else ""
         if name == "!":
-            return "$!"  # a process of the script's own
+            return "$!"  # a process that the script started
         if name == "PWD":
             return self.directory or UNKNOWN
         return self.variables.get(name, UNKNOWN)
 
 
 class Shell(Protocol):
-    """What runs the programs of the statements."""
+    """Interface of script.py for statements.py."""
 
     calls: list[Call]
 
     def call(self, words: Sequence[str], scope: Scope, checked: Checked, text: str | None = None) -> Exits:
-        """Runs a program, a builtin, a function or a script, with what it reads."""
+        """Follows a call of a program, builtin, function or script. `text`: its standard input."""
         ...
 
     def words(self, nodes: Sequence[Node], scope: Scope, checked: Checked) -> list[str]:
-        """Expands words. A variable with white space in it becomes several."""
+        """Expands words. A variable with white space expands to several words."""
         ...
 
     def text(self, node: Node, scope: Scope, checked: Checked) -> str:
@@ -86,5 +86,5 @@ class Shell(Protocol):
         ...
 
     def write(self, path: str, text: str, scope: Scope, checked: Checked, appends: bool) -> None:
-        """Notes a file that the script writes."""
+        """Records a file that the script writes."""
         ...

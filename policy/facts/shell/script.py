@@ -1,7 +1,7 @@
-"""Reads a script the way a shell runs it: every program that it starts, on which machine, and after which checks.
+"""Follows a script as a shell would run it: the programs it starts, on which machine, and after which quorum checks.
 
-Functions and scripts are followed where they are called, and programs that run other programs (sudo, ssh, xargs, …) to
-what they run (wrappers.py). statements.py follows what is between programs.
+Functions and scripts are followed where they are called, and so are the programs that sudo, ssh, xargs and the like run
+(wrappers.py). statements.py follows the control flow.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ _SHELLS = frozenset({"sh", "bash", "dash", "ash", "ksh", "zsh"})
 
 
 class Script:
-    """Everything that a text does."""
+    """The programs that a shell text runs, and the files that it writes."""
 
     def __init__(
         self, scripts: Mapping[str, str] | None = None, local: Callable[[str], str | None] | None = None
     ) -> None:
-        """`scripts`: texts by path of what was copied to the machine before. `local`: reads other files of it."""
+        """`scripts`: texts of files on the machine, by path. `local`: reads other files of the machine."""
         self.calls: list[Call] = []
         self.writes: list[Write] = []
         self.unread: list[str] = []
-        """Why a part of it could not be read."""
+        """Reasons why parts of the text could not be read."""
         self._scripts = dict(scripts or {})
         self._local = local
 
     def run(self, text: str, scope: Scope | None = None, checked: Checked = False, stdin: str | None = None) -> Exits:
-        """Follows a text. What cannot be read is noted in `unread`."""
+        """Follows a text. Adds the reasons why parts cannot be read to `unread`."""
         inner = scope or Scope()
         if stdin is not None:
             inner.stdin = stdin
@@ -57,7 +57,7 @@ class Script:
             return plain(checked)
 
     def write(self, path: str, text: str, scope: Scope, checked: Checked, appends: bool) -> None:
-        """Notes a file that the script writes."""
+        """Records a file that the script writes."""
         absolute = scope.absolute(path)
         if appends:
             text = self._scripts.get(absolute, "") + text
@@ -65,7 +65,7 @@ class Script:
         self.writes.append(Write(absolute, text, scope.host, bool(checked)))
 
     def call(self, words: Sequence[str], scope: Scope, checked: Checked, text: str | None = None) -> Exits:
-        """A program, a builtin, a function or a script, with what it reads."""
+        """Follows a call of a program, builtin, function or script. `text`: its standard input."""
         if not words or checked is None:
             return plain(checked)
         if not is_known(words[0]):
@@ -78,7 +78,7 @@ class Script:
         return self._started(words[0].rpartition("/")[2], words, scope, checked, text)
 
     def _started(self, name: str, words: Sequence[str], scope: Scope, checked: bool, text: str | None) -> Exits:
-        """What is not a part of the script itself."""
+        """Follows a call that is neither a builtin nor a function of the script."""
         if name in _SHELLS or name in (".", "source"):
             return self._interpreted(name, words[1:], scope, checked, text)
         if name in ("[", "test"):
@@ -156,7 +156,7 @@ class Script:
         return self._local(path) if self._local and scope.host == HERE else None
 
     def words(self, nodes: Sequence[Node], scope: Scope, checked: Checked) -> list[str]:
-        """Expands words. A variable with white space in it becomes several."""
+        """Expands words. A variable with white space expands to several words."""
         expander = self._expander(scope, checked)
         return [field for node in nodes for field in expander.fields(node)]
 

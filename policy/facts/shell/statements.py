@@ -1,6 +1,6 @@
 """Follows the statements of shell text: lists, conditions, loops, pipelines, functions, redirections.
 
-Loops over known values are followed value by value. Both branches of a condition count.
+Loops over known values are followed value by value. Both branches of a condition are followed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _READS_OUTPUT = frozenset({"grep", "egrep", "fgrep", "jq", "awk", "test", "["})
 
 
 def run_shell(shell: Shell, nodes: Sequence[Node], scope: Scope, checked: Checked) -> Exits:
-    """A shell of its own: `exit` ends only it."""
+    """Follows statements in a shell of their own, which `exit` ends."""
     last = _sequence(shell, nodes, scope, checked)
     for each in (*scope.exits, *scope.returns):
         last = last.merged(each)
@@ -45,7 +45,7 @@ def _sequence(shell: Shell, nodes: Sequence[Node], scope: Scope, checked: Checke
 
 
 def statement(shell: Shell, node: Node, scope: Scope, checked: Checked) -> Exits:
-    """Follows one statement. A condition may fail under `set -e`; what it assigns is known afterwards."""
+    """Follows one statement and returns its exits. Assignments take effect in `scope`."""
     known = _STATEMENTS.get(node.type)
     return known(shell, node, scope, checked) if known else _sequence(shell, node.named_children, scope, checked)
 
@@ -123,11 +123,11 @@ def _case(shell: Shell, node: Node, scope: Scope, checked: Checked) -> Exits:
 
 @dataclass(frozen=True)
 class _Given:
-    """What a pipeline reads."""
+    """The input of a pipeline."""
 
     text: str | None = None
     asked: bool = False
-    """Whether it is the output of a quorum check."""
+    """Whether the input is the output of a quorum check."""
 
 
 def _pipeline(shell: Shell, node: Node, scope: Scope, checked: Checked) -> Exits:
@@ -136,7 +136,7 @@ def _pipeline(shell: Shell, node: Node, scope: Scope, checked: Checked) -> Exits
 
 
 def _piped(shell: Shell, stages: Sequence[Node], scope: Scope, checked: Checked, given: _Given) -> Exits:
-    """Stages of a pipeline; the first one reads what is given."""
+    """Follows the stages of a pipeline. The first stage reads `given`."""
     exits, text, asked = plain(checked), given.text, given.asked
     for stage in stages:
         before = len(shell.calls)
@@ -155,7 +155,7 @@ def _with_input(shell: Shell, node: Node, scope: Scope, checked: Checked, text: 
         return _command(shell, node, scope, checked, text)
     if node.type == "redirected_statement":
         return _redirected(shell, node, scope, checked, text)
-    if node.type == "list":  # `cat <<EOF | ssh host && next`: the grammar has the list below the pipe
+    if node.type == "list":  # `cat <<EOF | ssh host && next`: the grammar parses the list as part of the pipeline
         first, second = node.named_children
         one = _with_input(shell, first, scope, checked, text)
         return statement(shell, second, scope, one.success if node.children[1].type == "&&" else one.failed)
@@ -189,7 +189,7 @@ def _declaration(shell: Shell, node: Node, scope: Scope, checked: Checked) -> Ex
     for each in node.named_children:
         if each.type == "variable_assignment":
             _assignment(shell, each, scope, checked)
-    return plain(checked)  # its status is that of `export`, not of what is assigned
+    return plain(checked)  # the exit status is that of `export`, not of the assigned command
 
 
 def _test(shell: Shell, node: Node, scope: Scope, checked: Checked) -> Exits:
@@ -242,7 +242,7 @@ def _redirected(shell: Shell, node: Node, scope: Scope, checked: Checked, text: 
 
 
 def _redirect(shell: Shell, node: Node, scope: Scope, checked: Checked, text: str | None) -> str | None:
-    """What a here-document or a here-string hands in; `text` for every other redirection."""
+    """The text of a here-document or here-string; `text` for any other redirection."""
     if node.type == "herestring_redirect":
         return shell.text(node.named_children[-1], scope, checked)
     if node.type != "heredoc_redirect":

@@ -1,4 +1,4 @@
-"""Parses shell text with tree-sitter's bash grammar, and expands words as far as their values are known."""
+"""Parses shell text with tree-sitter's bash grammar, and expands words whose values are known."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from tree_sitter import Language, Node, Parser
 from policy.facts.properties import Malformed
 
 UNKNOWN = "\ue000"
-"""Stands in a word for a part whose value is not known: a variable of the machine, the output of a program."""
+"""Placeholder in a word for an unknown part: a variable of the machine, or the output of a program."""
 ASKED = "\ue001"
-"""The same for the output of a quorum check."""
+"""Placeholder for the output of a quorum check."""
 HOME = "/root"
 DEFAULTS: Mapping[str, str] = {"HOME": HOME, "TMPDIR": "/tmp", "IFS": " "}  # noqa: S108 - a name in a text
-"""Variables that a shell has by itself, with usual values."""
+"""Variables that every shell sets, with usual values."""
 
 _BRACES = re.compile(r"([^{}\s]*)\{([^{}\s]*)\}([^{}\s]*)")
 _RANGE = re.compile(r"(\d+)\.\.(\d+)")
@@ -27,7 +27,7 @@ _MOST_IN_RANGE = 1000
 
 
 class Unreadable(Malformed):
-    """Shell text whose effect cannot be read: a syntax error, a value or a script that is not known."""
+    """Shell text whose effect cannot be determined: it has a syntax error, or an unknown value or script."""
 
 
 @cache
@@ -36,7 +36,7 @@ def _parser() -> Parser:
 
 
 def parse(text: str) -> Node:
-    """Returns the syntax tree. Raises Unreadable for text that is not valid shell; its message quotes nothing of it."""
+    """Returns the syntax tree. Raises Unreadable for invalid text, with a message that does not quote it."""
     tree = _parser().parse(text.encode())
     if tree.root_node.has_error:
         raise Unreadable(f"line {_first_error(tree.root_node)} of its shell text cannot be parsed")
@@ -72,12 +72,12 @@ class Expander:
     """Expands the words of a script."""
 
     variable: Callable[[str], str]
-    """The value of a variable, with UNKNOWN where it is not known."""
+    """Returns the value of a variable, with UNKNOWN for unknown parts."""
     output: Callable[[Node], str]
-    """The output of a command substitution."""
+    """Returns the output of a command substitution."""
 
     def fields(self, node: Node) -> list[str]:
-        """The words that a word becomes: several if a variable in it has several, none if it is empty."""
+        """Expands a word with word splitting: several words if a variable has several, none if the result is empty."""
         pieces = list(self._pieces(node))
         fields: list[str] = []
         open_ = any(piece.quoted for piece in pieces)
@@ -94,7 +94,7 @@ class Expander:
         return fields if open_ else [each for field in fields for each in _braced(field)]
 
     def text(self, node: Node) -> str:
-        """The same as one word: the value of an assignment, a file's name, a here-document."""
+        """Expands without word splitting: the value of an assignment, a file name, a here-document."""
         return "".join(piece.text for piece in self._pieces(node))
 
     def _pieces(self, node: Node, quoted: bool = False) -> Iterator[_Piece]:
@@ -123,7 +123,7 @@ class Expander:
             yield _Piece(text, quoted=quoted)
 
     def _inner(self, node: Node, text: str, start: int) -> Iterator[_Piece]:
-        """What is between double quotes: expansions, and everything between them as it is written."""
+        """The pieces between double quotes: expansions, and literal text between them."""
         data, at = text.encode(), start
         for child in node.named_children:
             if child.type in ("simple_expansion", "expansion", "command_substitution", "arithmetic_expansion"):
@@ -154,7 +154,7 @@ def _unescaped(text: str) -> str:
 
 
 def _braced(field: str) -> list[str]:
-    """What braces make of a word: m{1,2} is m1 and m2, m{1..3} is m1, m2 and m3."""
+    """Brace expansion: m{1,2} becomes m1 and m2; m{1..3} becomes m1, m2 and m3."""
     found = _BRACES.fullmatch(field)
     if not found:
         return [field]

@@ -1,4 +1,4 @@
-"""Programs that run other programs: sudo, ssh, xargs, kubectl exec and their like."""
+"""Programs that run other programs: sudo, ssh, xargs, kubectl exec and the like."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from policy.facts.shell.syntax import UNKNOWN
 
 MANY = f"several machines{UNKNOWN}"
-"""The host of what runs on several machines at a time."""
+"""The host of a program that runs on several machines at once."""
 IN_PODS = "a pod"
 IN_CONTAINERS = "a container"
 
@@ -20,17 +20,17 @@ _DURATION = re.compile(r"[\d.]+[smhd]?")
 
 @dataclass(frozen=True)
 class Inner:
-    """What is run: words that are passed on as they are, or text for a shell."""
+    """The inner program: words that are run as they are, or text for a shell."""
 
     words: tuple[str, ...] = ()
     text: str = ""
     host: str = ""
-    """The machine; empty for the same."""
+    """The machine; empty for the machine of the outer program."""
     stdin: str | None = None
 
 
 def inner(name: str, words: Sequence[str], text: str | None) -> list[Inner]:
-    """What a program runs; nothing for a program that runs no other. `text` is what it reads."""
+    """The programs that a program runs; none if it runs no other. `text`: its standard input."""
     if name in _PLAIN:
         rest = _skip(words, _PLAIN[name])
         return [Inner(tuple(rest), stdin=text)] if rest else []
@@ -39,7 +39,7 @@ def inner(name: str, words: Sequence[str], text: str | None) -> list[Inner]:
 
 
 def _skip(words: Sequence[str], valued: str) -> Sequence[str]:
-    """Without options, the values of those in `valued`, assignments, and a leading duration."""
+    """Drops leading options, assignments and durations. `valued`: options whose value is the next word."""
     index = 0
     while index < len(words):
         word = words[index]
@@ -87,7 +87,7 @@ def _ssh(words: Sequence[str], text: str | None) -> list[Inner]:
     host = words[index].rpartition("@")[2]
     command = " ".join(words[index + 1 :])
     if command:
-        # The remote shell parses the words again; what reads standard input there reads this text.
+        # The remote shell parses the words again. A remote shell without a script reads `text`.
         shell = words[index + 1] in ("sh", "bash", "sudo") and text is not None
         return [Inner(tuple(words[index + 1 :]) if shell else (), "" if shell else command, host, text)]
     return [Inner(("sh", "-s"), host=host, stdin=text)] if text is not None else []
@@ -99,7 +99,7 @@ def _sshpass(words: Sequence[str], text: str | None) -> list[Inner]:
 
 
 def _many(words: Sequence[str], _text: str | None) -> list[Inner]:
-    """pdsh, clush, pssh: options, and the command's words."""
+    """pdsh, clush, pssh: options, then the words of the command."""
     rest = _skip(words, "-w -x -g -R -l -h -H -t -p -o -e -A --hosts --host")
     return [Inner(text=" ".join(rest), host=MANY)] if rest else []
 
@@ -193,7 +193,7 @@ def _container(words: Sequence[str], text: str | None) -> list[Inner]:
 
 
 def _later(_words: Sequence[str], text: str | None) -> list[Inner]:
-    """at, batch: the text that they read is run later."""
+    """at, batch: run the text on their standard input later."""
     return [Inner(("sh", "-s"), stdin=text)] if text is not None else []
 
 

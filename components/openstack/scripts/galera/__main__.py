@@ -32,7 +32,7 @@ def main(arguments: Sequence[str]) -> int:
             self.wfile.write(text.encode() + b"\n")
 
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-            """Probes are not worth a line each."""
+            """Logs nothing: probes are frequent."""
 
     server = ThreadingHTTPServer(("", PORT), Handler)
     for target in (server.serve_forever, member.watch):

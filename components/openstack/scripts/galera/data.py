@@ -111,7 +111,7 @@ def install() -> None:
 
 
 def remove_unfinished_installation() -> None:
-    """Empties the directory if the creation of the system tables did not end."""
+    """Empties the directory if the creation of the system tables did not finish."""
     if (DIRECTORY / UNFINISHED).exists():
         for path in DIRECTORY.iterdir():
             if path.is_dir() and not path.is_symlink():
