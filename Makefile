@@ -28,7 +28,7 @@ ACTIVE = . .venv/bin/activate &&
 
 .DEFAULT_GOAL := help
 .PHONY: help setup environment cluster browser up refresh preview audit diff review plan config pin destroy test e2e \
-	prove verify lint format bench clean
+	prove services verify lint format bench clean
 
 help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -84,6 +84,9 @@ cluster: setup
 
 prove: setup ## Prove STACK, or ARCH=100|300|500|1000|all, on a real API server and scheduler
 	@$(QUORATE) prove --stack="$$STACK" --arch="$$ARCH"
+
+services: setup ## Start Galera, RabbitMQ and OpenStack as STACK renders them, break them, report what was lost
+	@$(QUORATE) services --stack="$$STACK"
 
 verify: setup ## Compare a running cluster (KUBECONFIG=…) with STACK, read-only
 	@$(QUORATE) verify --stack="$$STACK"

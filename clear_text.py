@@ -1,10 +1,10 @@
-"""Secrets in clear text, known by the names they stand under and by their own form.
+"""Finds secrets in clear text, by the name of a key or by the form of the value.
 
-The blueprint looks for them in stack files, the policy pack in resources.
+The blueprint searches stack files, the policy pack searches resources.
 
-Few false alarms before many finds: a value counts where it cannot well be anything else. References to a secret
-(`$VARIABLE`, `{{ template }}`, a path) are none, and what the engine keeps encrypted never comes here. No function here
-returns a value: a finding contains only the kind of secret.
+Few false positives are more important than finding every secret: a value is reported only if it is very likely a
+secret. References to a secret (`$VARIABLE`, `{{ template }}`, a path) are ignored, and values that the engine encrypts
+are not passed to this module. No function returns a value: a finding contains only the kind of secret.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from functools import lru_cache
 
 _WORDS = r"pass(?:word|wd|phrase)|secret|token|cookie|(?:secret|api|private|access)[_\-.]?key"
 _NAME = rf"(?:[\w.\-]{{0,80}}(?:{_WORDS})|(?:[\w.\-]{{0,80}}[_.\-])?(?:pass|pwd|pw))"
-"""Every repetition has a bound, so that no text makes a search quadratic."""
+"""Names of secrets. Every repetition is bounded, so that no text makes the search quadratic."""
 _HARMLESS = re.compile(r"initial[_\-]cluster[_\-]token|no[_\-]?pass(word)?$|continue[_\-]token", re.I)
-"""Names with such an ending that are not secret, for example the token that only identifies an etcd cluster."""
+"""Names that look secret but are not, for example the token that only identifies an etcd cluster."""
 
 _UNDER_A_NAME = re.compile(
     rf"""(?:^|[{{,])[ \t\-]{{0,80}}(?:export +|Environment=)?["']?({_NAME})["']?[ \t]{{0,80}}[:=][ \t]{{0,80}}"""
     r"""["']?([^\s"',;#}]{1,500})""",
     re.I | re.M,
 )
-"""A line of its own, or a member of a JSON object."""
+"""A name with a value, at the start of a line or as a member of a JSON object."""
 _OPTION = re.compile(rf"""(?<!\S)--?({_NAME})[= ]["']?([^\s"';|&-][^\s"';|&]{{0,500}})""", re.I)
 _FORMS = {
     "a private key": re.compile(r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----"),
@@ -43,28 +43,28 @@ _FORMS = {
     ),
 }
 _KEPT = 1024
-"""Texts whose result is kept: many objects and machines of a stack hold the same file."""
+"""Texts whose result is cached: many objects and machines of a stack contain the same file."""
 _NO_VALUE = re.compile(
     r"(?:true|false|yes|no|on|off|none|null|nil|~|\d|\*+|x+)"
     r"|[$<{%/&!|>\[(].*|(?:file|env):.*|.*\.(?:key|crt|pem|txt|json|ya?ml|conf)",
     re.I | re.S,
 )
-"""Switches, places to be filled in, paths."""
+"""Values that are no secret: booleans, placeholders, references and paths."""
 
 
 def under_name(name: str, value: str) -> bool:
-    """Whether a value is a secret by the name that it stands under."""
+    """Whether the name of a value indicates a secret."""
     return bool(re.fullmatch(_NAME, name, re.I)) and not _HARMLESS.search(name) and _is_value(value)
 
 
 def in_file(name: str, text: str) -> tuple[str, ...]:
-    """What kinds of secrets a file holds, each in words. In Python source only string literals are values."""
+    """Returns the kinds of secrets in a file. In Python source, only string literals count as values."""
     return _in_python(text) if name.endswith(".py") else in_text(text)
 
 
 @lru_cache(maxsize=_KEPT)
 def _in_python(text: str) -> tuple[str, ...]:
-    """What kinds of secrets a file holds, as Python source if it is."""
+    """Returns the kinds of secrets in Python source, or in plain text if the text is not valid Python."""
     tree = _python(text)
     if tree is None:
         return in_text(text)
@@ -74,7 +74,7 @@ def _in_python(text: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=_KEPT)
 def in_text(text: str) -> tuple[str, ...]:
-    """What kinds of secrets a text holds, each in words."""
+    """Returns the kinds of secrets in a text."""
     return (*_named(text), *_forms(text))
 
 
@@ -99,7 +99,7 @@ def _python(text: str) -> ast.Module | None:
 
 
 def _literals(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    """Every string that Python source assigns to a name, gives as an argument, or has under a key."""
+    """Yields every string that Python source assigns to a name, passes as a keyword argument or stores under a key."""
     for node in ast.walk(tree):
         pairs: list[tuple[ast.expr | str | None, ast.expr | None]] = []
         if isinstance(node, ast.Assign):
@@ -116,7 +116,7 @@ def _literals(tree: ast.Module) -> Iterator[tuple[str, str]]:
 
 
 def _name(target: ast.expr | str | None) -> str:
-    """Returns the last word of an assignment's target: SECRET_KEY, settings.SECRET_KEY and settings["SECRET_KEY"]."""
+    """Returns a target's last word: `SECRET_KEY` for SECRET_KEY, settings.SECRET_KEY and settings["SECRET_KEY"]."""
     if isinstance(target, ast.Subscript):
         target = target.slice
     if isinstance(target, ast.Name):

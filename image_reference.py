@@ -17,7 +17,7 @@ _TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
 
 @dataclass(frozen=True)
 class ImageReference:
-    """A reference in its parts. A part that is not written is empty."""
+    """The parts of a reference. A part that is absent is empty."""
 
     repository: str
     """Registry, namespace and name, without tag and digest."""
@@ -36,14 +36,14 @@ class ImageReference:
 
     @property
     def is_valid(self) -> bool:
-        """Whether every part that is written keeps to the grammar."""
+        """Whether every part that is present follows the grammar."""
         digest = not self.digest or self.is_pinned
         tag = not self.tag or _TAG.fullmatch(self.tag) is not None
         return digest and tag and _REPOSITORY.fullmatch(self.repository) is not None
 
 
 def parse(text: str) -> ImageReference:
-    """Splits a reference into its parts; ask `is_valid` whether they keep to the grammar."""
+    """Splits a reference into its parts without checks; `is_valid` tells whether they follow the grammar."""
     named, _, digest = text.partition("@")
     path, slash, last = named.rpartition("/")
     name, _, tag = last.partition(":")

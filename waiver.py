@@ -9,7 +9,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstr
 
 
 def _as_day(value: object) -> object:
-    """A date without quotes reaches the program through the engine as Go prints it: `2027-01-31 00:00:00 +0000 UTC`."""
+    """Converts a date; the engine passes an unquoted one as Go prints it: `2027-01-31 00:00:00 +0000 UTC`."""
     if not isinstance(value, str):
         return value
     try:

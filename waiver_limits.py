@@ -1,6 +1,6 @@
-"""What no waiver may exceed: refused in the same words by `quorate check` and by the policy pack.
+"""Limits of waivers, which `quorate check` and the policy pack enforce with the same messages.
 
-Without pydantic, which the pack imports only where a stack has waivers.
+Does not import pydantic, which the pack loads only if a stack has waivers.
 """
 
 from __future__ import annotations
@@ -13,26 +13,26 @@ from datetime import UTC, date, datetime, timedelta
 LONGEST_TERM = 180
 """Days from today to the last day of a waiver, at most."""
 LEAST_LITERAL = 3
-"""Letters or digits in a row that a pattern of names has, at least."""
+"""Fewest consecutive letters or digits in a pattern of names."""
 
 
 def today() -> date:
-    """The day by which waivers expire, in UTC. The only place that asks a clock."""
+    """Returns the current date in UTC, with which the last day of waivers is compared. No other code reads a clock."""
     return datetime.now(UTC).date()
 
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why a waiver is beyond its limits."""
+    """Why a waiver exceeds its limits."""
 
     key: str
-    """The key of the waiver that is wrong, as the stack file writes it."""
+    """The waiver's invalid key, as written in the stack file."""
     actual: str
     expected: str
 
 
 def refusals(*, resource: str, owner: str, approved_by: str, expires: date, on: date) -> Iterator[Refusal]:
-    """Every limit that a waiver exceeds on a day, whatever its rule is. `approved_by` may be empty."""
+    """Yields every limit that a waiver exceeds on the day `on`, whatever its rule is. `approved_by` may be empty."""
     literal = re.sub(r"\[[^\]]*\]|[*?]", " ", resource)
     if literal != resource and not re.search(rf"[A-Za-z0-9]{{{LEAST_LITERAL}}}", literal):
         yield Refusal(
@@ -49,5 +49,5 @@ def refusals(*, resource: str, owner: str, approved_by: str, expires: date, on: 
 
 
 def is_same_person(one: str, other: str) -> bool:
-    """Whether two names differ by case and spaces at most."""
+    """Whether two names are equal except for case and spaces."""
     return one.casefold().split() == other.casefold().split()

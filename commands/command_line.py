@@ -1,7 +1,7 @@
 """The command line `quorate`: arguments, help, completion and exit codes.
 
-Every command imports its own module when it runs, so that `quorate check` loads neither Pulumi nor the proof, and
-completion loads nothing at all.
+Every command imports its module when it runs, so that `quorate check` loads neither Pulumi nor the proof, and shell
+completion loads no command at all.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ BinariesOption = Annotated[
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs a command and returns its exit code: see HELP."""
+    """Runs a command and returns its exit code; HELP lists the codes."""
     try:
         app(list(sys.argv[1:] if arguments is None else arguments), prog_name="quorate")
     except SystemExit as end:
@@ -61,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _command(function: Callable[P, int]) -> Callable[P, None]:
-    """Registers a command that returns its exit code. Errors that users can fix become messages."""
+    """Registers a function as a command; its return value is the exit code. Prints errors without a traceback."""
 
     @app.command(function.__name__)
     @functools.wraps(function)
@@ -225,6 +225,14 @@ def prove(
 
     request = proving.Request(stack, arch, tuple(trial or proving.TRIALS), tree, binaries)
     return proving.prove_stacks(_clone(), request)
+
+
+@_command
+def services(stack: StackOption = "dev") -> int:
+    """Start the services of a stack with the real programs, break them, and report what was lost. Needs root."""
+    from commands import services as real_services
+
+    return real_services.prove_services(_clone(), stack)
 
 
 @_command

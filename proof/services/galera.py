@@ -13,7 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from proof.services.lab import Broken, Lab, Machine, Pod, place, require, until
+from proof.services.containers import Container
+from proof.services.lab import Broken, Lab, Machine, place, require, until
 from proof.services.report import Proof
 
 ACCOUNTS = 20
@@ -36,8 +37,8 @@ GRANT ALL ON bank.* TO client@'%';
 class Cluster:
     """The members of one cluster, and a client."""
 
-    def __init__(self, lab: Lab, pod: Pod, size: int = 3) -> None:
-        self.lab, self.pod = lab, pod
+    def __init__(self, lab: Lab, container: Container, size: int = 3) -> None:
+        self.lab, self.container = lab, container
         self.members: dict[str, Machine] = {}
         self.restarts = 0
         self.password = secrets.token_urlsafe(12)
@@ -45,14 +46,14 @@ class Cluster:
         self._commands: dict[str, list[str]] = {}
         for number in range(size):
             self.add(number)
-        self.client = lab.add("client")
+        self.client = lab.add("galera-client")
         self._name()
 
     def add(self, number: int) -> Machine:
         """Adds a member, as a larger StatefulSet does."""
         name = f"mysqld-{number}"
         machine = self.members[name] = self.lab.add(name)
-        self._commands[name] = place(machine, self.pod)
+        self._commands[name] = place(machine, self.container)
         return machine
 
     def grow(self, number: int) -> None:
@@ -329,10 +330,10 @@ QUICK: tuple[Failure, ...] = (one_killed, minority, full_stop)
 HEAVY: tuple[Failure, ...] = (power_cut, donor_killed, stuck, three_to_five)
 
 
-def prove(root: Path, pod: Pod, failures: Sequence[Failure]) -> list[Proof]:
+def prove(root: Path, container: Container, failures: Sequence[Failure]) -> list[Proof]:
     """Runs failures one after the other on one cluster, until one is not survived. Raises Unavailable."""
     with Lab(root) as lab:
-        cluster = Cluster(lab, pod)
+        cluster = Cluster(lab, container)
         load = Load(cluster)
         notes = tuple(begin(cluster))
         proofs: list[Proof] = []

@@ -6,7 +6,6 @@ everything is gone when the processes of the lab are. Needs root; needs no conta
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import signal
@@ -15,10 +14,11 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
+
+from proof.services.containers import Container
 
 NETWORK = "10.199.0"
 """Exists in the lab's namespaces only."""
@@ -44,22 +44,27 @@ def require(condition: bool, otherwise: str) -> None:
 class Machine:
     """A member: a writable copy of the root, that programs run in as if in a container of their own."""
 
-    def __init__(self, lab: Lab, name: str, number: int) -> None:
-        self.lab, self.name, self.number = lab, name, number
+    def __init__(self, lab: Lab, name: str, number: int, programs: Path | None = None) -> None:
+        self.lab, self.name, self.number, self.programs = lab, name, number, programs
         self.address = f"{NETWORK}.{number}"
         self.directory = lab.directory / name
         self.log = self.directory / "log"
         self.program: subprocess.Popen[bytes] | None = None
         self._others: list[subprocess.Popen[bytes]] = []
         self._root = self.directory / "root"
-        for part in ("upper", "work", "root"):
-            (self.directory / part).mkdir(parents=True)
+        (self.directory / "own").mkdir(parents=True)
+        self._root.mkdir()
         self._holder = self._hold()
         lab.connect(self)
 
     def _hold(self) -> subprocess.Popen[bytes]:
-        layers = f"lowerdir={self.lab.root},upperdir={self.directory}/upper,workdir={self.directory}/work"
+        own, lower = self.directory / "own", "/" if self.programs else self.lab.root
+        layers = f"lowerdir={lower},upperdir={own}/upper,workdir={own}/work"
+        # A layer over the machine's own root must be on another file system.
+        in_memory = f"mount -t tmpfs tmpfs {own}" if self.programs else ""
         script = f"""set -e
+            {in_memory}
+            mkdir {own}/upper {own}/work
             mount -t overlay overlay -o {layers} {self._root}
             mount --rbind /dev {self._root}/dev
             mount -t tmpfs tmpfs {self._root}/run
@@ -191,6 +196,7 @@ class Lab:
         self.root = root
         self.directory = Path(tempfile.mkdtemp(prefix="quorate-lab-"))
         self.machines: dict[str, Machine] = {}
+        self._names: dict[str, list[str]] = {}
         self._switch = _hold(["unshare", "--net", "sh", "-c", "echo held; exec sleep infinity"])
         for bridge in ("one", "other"):
             self._net("link", "add", bridge, "type", "bridge")
@@ -208,10 +214,12 @@ class Lab:
         self._switch.wait()
         shutil.rmtree(self.directory, ignore_errors=True)
 
-    def add(self, name: str) -> Machine:
-        """Adds a machine."""
-        self.machines[name] = Machine(self, name, len(self.machines) + 1)
-        return self.machines[name]
+    def add(self, name: str, programs: Path | None = None) -> Machine:
+        """Adds a machine. One with the programs of an OpenStack release has this machine's root under its own files."""
+        machine = self.machines[name] = Machine(self, name, len(self.machines) + 1, programs)
+        if programs:
+            machine.run(["cp", "--archive", f"{programs}/etc/.", "/etc"])
+        return machine
 
     def connect(self, machine: Machine) -> None:
         """Gives a machine its link to the bridge."""
@@ -228,10 +236,20 @@ class Lab:
         first = len(self.machines) + 1
         numbers = {name: self.machines[name].number if name in self.machines else None for name in names}
         unused = iter(range(first, first + len(names)))
-        lines = ["127.0.0.1 localhost"]
+        lines: list[str] = []
         for name in names:
             address = f"{NETWORK}.{numbers[name] or next(unused)}"
             lines.append(f"{address} {name}.{service}.{domain} {name}.{service} {name} {service}.{domain}")
+        self._names[service] = lines
+        self._write_names()
+
+    def name_service(self, service: str, domain: str, machine: Machine) -> None:
+        """Writes the name of a Service that one machine answers for."""
+        self._names[service] = [f"{machine.address} {service}.{domain}"]
+        self._write_names()
+
+    def _write_names(self) -> None:
+        lines = ["127.0.0.1 localhost", *(line for lines in self._names.values() for line in lines)]
         for machine in self.machines.values():
             machine.write("/etc/hosts", "\n".join(lines) + "\n")
             machine.write("/etc/resolv.conf", "")
@@ -250,24 +268,16 @@ class Lab:
         _run(["nsenter", f"--target={self._switch.pid}", "--net", "ip", *words])
 
 
-@dataclass(frozen=True)
-class Pod:
-    """What is rendered for a pod: the texts of its ConfigMap and of its Secret, by name."""
+def place(machine: Machine, container: Container, owner: str = "") -> list[str]:
+    """Does what Kolla's start script does with a container's files; returns the command to run.
 
-    public: Mapping[str, str]
-    secret: Mapping[str, str]
-
-
-def place(machine: Machine, pod: Pod) -> list[str]:
-    """Does what Kolla's start script does with a pod's ConfigMap and Secret; returns the command to run."""
-    config: dict[str, Any] = json.loads(pod.public["config.json"])
-    for entry in config["config_files"]:
-        directory, _, name = entry["source"].rpartition("/")
-        texts = pod.secret if directory.endswith("/secrets") else pod.public
-        machine.write(entry["dest"], texts[name], entry["owner"], entry["perm"])
-    for entry in config["permissions"]:
-        machine.own(entry["path"], entry["owner"].partition(":")[0])
-    return config["command"].split()
+    `owner` owns all of them on a machine that does not have the users of Kolla's images.
+    """
+    for path, file in container.files.items():
+        machine.write(path, file.text, owner or file.owner, file.mode)
+    for path, user in container.directories.items():
+        machine.own(path, owner or user)
+    return container.command.split()
 
 
 def until(what: str, condition: Callable[[], object], seconds: float, pause: float = 0.5) -> float:

@@ -8,9 +8,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from proof.services.lab import Broken, Lab, Machine, Pod, place, require, until
+from proof.services.containers import Container
+from proof.services.lab import Broken, Lab, Machine, place, require, until
 from proof.services.report import Proof
 
+CONFIGURATION, SECRETS = "/etc/rabbitmq/rabbitmq.conf", "/etc/rabbitmq/conf.d/secrets.conf"
 SERVICE, DOMAIN, PORT = "rabbitmq-members", "openstack.svc", 5672
 START = 300
 """Seconds that a start may take on a busy machine."""
@@ -20,18 +22,18 @@ _LOAD = Path(__file__).with_name("rabbitmq_load.py")
 class Cluster:
     """Three members, and a client that publishes numbered messages to a quorum queue."""
 
-    def __init__(self, lab: Lab, pod: Pod, size: int = 3) -> None:
+    def __init__(self, lab: Lab, container: Container, size: int = 3) -> None:
         self.lab = lab
         self.members: dict[str, Machine] = {}
-        self.password = _option(pod.secret["rabbitmq.conf"], "default_pass")
-        self.user = _option(pod.public["rabbitmq.conf"], "default_user")
+        self.password = _option(container.text(SECRETS), "default_pass")
+        self.user = _option(container.text(CONFIGURATION), "default_user")
         self.sent = 0
         self._commands: dict[str, list[str]] = {}
         for number in range(size):
             name = f"rabbitmq-{number}"
             machine = self.members[name] = lab.add(name)
-            self._commands[name] = place(machine, pod)
-        self.client = lab.add("client")
+            self._commands[name] = place(machine, container)
+        self.client = lab.add("rabbitmq-client")
         self.client.write("/load.py", _LOAD.read_text(encoding="utf-8"))
         lab.name_members(SERVICE, DOMAIN, list(self.members))
 
@@ -91,7 +93,7 @@ class Cluster:
         return first
 
     def end_load(self) -> dict[int, str]:
-        """Ends the run, and returns what was said of each of its messages."""
+        """Stops publishing. Returns ok, no or unknown for each message, by number."""
         self.client.stop(30)
         lines = [line.split() for line in self.client.log.read_text().splitlines()]
         said = {int(words[0]): words[1] for words in lines if len(words) == 2 and words[0].isdecimal()}
@@ -208,10 +210,10 @@ QUICK: tuple[Failure, ...] = (one_killed, minority, full_stop)
 HEAVY: tuple[Failure, ...] = (power_cut, lost_disk)
 
 
-def prove(root: Path, pod: Pod, failures: Sequence[Failure]) -> list[Proof]:
+def prove(root: Path, container: Container, failures: Sequence[Failure]) -> list[Proof]:
     """Runs failures one after the other on one cluster, until one is not survived. Raises Unavailable."""
     with Lab(root) as lab:
-        cluster = Cluster(lab, pod)
+        cluster = Cluster(lab, container)
         notes = tuple(begin(cluster))
         proofs: list[Proof] = []
         for failure in failures:

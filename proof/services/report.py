@@ -1,4 +1,4 @@
-"""build/services/report.json: what each proof tried, what was acknowledged, and what was lost."""
+"""build/services/report.json and report.md: what each proof tried, what was acknowledged, and what was lost."""
 
 from __future__ import annotations
 
@@ -36,9 +36,35 @@ def document(proofs: Sequence[Proof], skipped: Sequence[str] = ()) -> dict[str, 
     return {"verdict": verdict, "proofs": [asdict(proof) for proof in proofs], "skipped": list(skipped)}
 
 
+def markdown(proofs: Sequence[Proof], skipped: Sequence[str] = ()) -> str:
+    """Returns the report for people."""
+    lines = [
+        "# Real services",
+        "",
+        f"Verdict: {document(proofs, skipped)['verdict']}",
+        "",
+        "| proof | tried | acknowledged | lost | seconds | holds |",
+        "| --- | ---: | ---: | ---: | ---: | --- |",
+    ]
+    for each in proofs:
+        holds = "yes" if each.holds else "no"
+        lines.append(
+            f"| {each.name} | {each.tried} | {each.acknowledged} | {each.lost} | {each.seconds:.0f} | {holds} |"
+        )
+    for each in proofs:
+        said = [*each.notes, *([f"FAILS: {each.failure}"] if each.failure else [])]
+        if said:
+            lines += ["", f"## {each.name}", "", *(f"- {note}" for note in said)]
+    if skipped:
+        lines += ["", "## Skipped", "", *(f"- {each}" for each in skipped)]
+    return "\n".join(lines) + "\n"
+
+
 def write(directory: Path, proofs: Sequence[Proof], skipped: Sequence[str] = ()) -> Path:
-    """Writes report.json into a directory, and returns its path."""
+    """Writes report.json and report.md into a directory, and returns the latter's path."""
     directory.mkdir(parents=True, exist_ok=True)
-    path = directory / "report.json"
-    path.write_text(json.dumps(document(proofs, skipped), indent=2) + "\n", encoding="utf-8")
+    text = json.dumps(document(proofs, skipped), indent=2)
+    (directory / "report.json").write_text(text + "\n", encoding="utf-8")
+    path = directory / "report.md"
+    path.write_text(markdown(proofs, skipped), encoding="utf-8")
     return path

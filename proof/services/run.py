@@ -3,41 +3,48 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from proof.services import galera, rabbitmq, report
-from proof.services.lab import Broken, Pod, Unavailable
+from proof.services import galera, openstack_trials, rabbitmq, report
+from proof.services.containers import Container
+from proof.services.lab import Broken, Unavailable
+from proof.services.openstack_trials import Programs
 from proof.services.report import Proof
 
+Trials = Mapping[str, Callable[[], Iterable[Proof]]]
+"""What proves each service, by its name."""
 
-def run(
-    root: Callable[[], Path], pods: Mapping[str, Pod], directory: Path, *, heavy: bool, say: Callable[[str], None]
-) -> bool:
-    """Proves the services whose pods are given, by process (mysqld, rabbitmq), and writes `directory`/report.json.
 
-    `root` returns the Debian root that has the programs, and raises Unavailable where there can be none; the report
-    then says what was skipped, and why. Returns whether all proofs hold: a skipped one does not.
-    """
-    services: Mapping[str, Callable[[Pod], list[Proof]]] = {
-        "mysqld": lambda pod: galera.prove(root(), pod, (*galera.QUICK, *(galera.HEAVY if heavy else ()))),
-        "rabbitmq": lambda pod: rabbitmq.prove(root(), pod, (*rabbitmq.QUICK, *(rabbitmq.HEAVY if heavy else ()))),
+def trials(programs: Programs, containers: Mapping[str, Container]) -> Trials:
+    """All proofs with the rendered containers of a stack."""
+    database, queue = containers["mysqld/mariadb"], containers["rabbitmq/rabbitmq"]
+    return {
+        "Galera": lambda: galera.prove(programs.root, database, (*galera.QUICK, *galera.HEAVY)),
+        "RabbitMQ": lambda: rabbitmq.prove(programs.root, queue, (*rabbitmq.QUICK, *rabbitmq.HEAVY)),
+        "OpenStack": lambda: openstack_trials.prove(programs, containers),
     }
+
+
+def run(services: Trials, directory: Path, say: Callable[[str], None]) -> bool:
+    """Proves services and writes `directory`/report.json and report.md. Returns whether all proofs hold.
+
+    A service that cannot be tried on this machine (Unavailable) is skipped, and the report says why: that is no pass.
+    """
     found: list[Proof] = []
     skipped: list[str] = []
-    for process, pod in pods.items():
+    for service, proofs in services.items():
         started = time.monotonic()
         try:
-            proofs = services[process](pod)
+            for proof in proofs():
+                say(line(proof))
+                found.append(proof)
         except Unavailable as reason:
-            skipped.append(f"{process}: {reason}")
-            continue
+            skipped.append(f"{service}: {reason}")
         except (Broken, TimeoutError) as reason:
             seconds = round(time.monotonic() - started, 1)
-            proofs = [Proof(f"{process}: a new cluster", 0, 0, 0, seconds, failure=str(reason))]
-        for proof in proofs:
-            say(line(proof))
-        found += proofs
+            found.append(Proof(f"{service}: does not work", 0, 0, 0, seconds, failure=str(reason)))
+            say(line(found[-1]))
     report.write(directory, found, skipped)
     return bool(found) and not skipped and all(proof.holds for proof in found)
 

@@ -1,20 +1,16 @@
-"""The root with the real programs, and the pods that the project renders for the stack "dev"."""
+"""The root with the real programs, and the containers that the project renders for the stack "dev"."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
-from blueprint.plan.planner import plan
-from blueprint.stackfile.loader import load_file
-from components.openstack import kolla
-from components.openstack.config.wiring import ENVIRONMENT, wiring
-from components.openstack.projects import PROJECTS
 from proof.services import lab
-from proof.services.lab import Pod
-from tests.stacks import STACKS
-from toolchain import debian_root
+from proof.services.containers import Container, read
+from tests.services.stack import documents
+from toolchain import debian_root, openstack_programs
 from toolchain.progress import Reporter, UserError
 
 
@@ -29,19 +25,12 @@ def root() -> Path:
 
 
 @pytest.fixture(scope="session")
-def mysqld() -> Pod:
-    """The pods of the database."""
-    return _pod("mariadb", "mysqld")
+def programs() -> Path:
+    """The programs of the newest OpenStack release."""
+    return openstack_programs.ensure(openstack_programs.NEWEST, Reporter())
 
 
 @pytest.fixture(scope="session")
-def rabbitmq() -> Pod:
-    """The pods of the message queue."""
-    return _pod("rabbitmq", "rabbitmq")
-
-
-def _pod(project: str, name: str) -> Pod:
-    definition = next(each for each in PROJECTS if each.name == project)
-    process = next(each for each in definition.processes if each.name == name)
-    files = kolla.FileSet(definition.configure(wiring(plan(load_file(STACKS["dev"])), ENVIRONMENT), name))
-    return Pod(kolla.data(process, files), files.secret(lambda secret: f"of-{secret.replace('/', '-')}"))
+def containers() -> Mapping[str, Container]:
+    """Every container of the stack, by workload/container."""
+    return read(documents("dev"))

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from blueprint.openstack.options import FILES, Option, listed
-from tests.services.rendered import Started, started
+from proof.services.containers import Container, read
 from tests.services.stack import documents
 from toolchain.openstack_programs import NEWEST, ensure
 from toolchain.option_lists import PROJECTS
@@ -29,27 +29,27 @@ def python() -> Path:
 
 
 @pytest.fixture(scope="module")
-def containers() -> list[Started]:
+def containers() -> list[Container]:
     """Every container of the example stacks."""
-    return [container for stack in EXAMPLES for container in started(documents(stack)).values()]
+    return [container for stack in EXAMPLES for container in read(documents(stack)).values()]
 
 
-def files_of(containers: Iterable[Started], project: str) -> list[dict[str, Any]]:
+def files_of(containers: Iterable[Container], project: str) -> list[dict[str, Any]]:
     """The different files of a project's options, each once, with the namespaces of the options that it may contain."""
     namespaces = PROJECTS[project]
     found: dict[tuple[str, str], dict[str, Any]] = {}
     for container in containers:
         mine = [name for name in map(_name, container.files) if name in FILES[project]]
-        for path, text in container.files.items():
+        for path, file in container.files.items():
             # A program reads its fragments together with its files: an option of any of them may be in a fragment.
             names = [_name(path)] if _name(path) in mine else mine if ".conf.d/" in path else []
             if names:
-                found[path, text] = {
+                found[path, file.text] = {
                     "name": f"{container.workload}/{container.name} {path} {len(found)}",
-                    "text": text,
+                    "text": file.text,
                     "lists": names,
                     "namespaces": [each for name in names for each in namespaces[name]],
-                    "exclude": backends(container.files.values()),
+                    "exclude": backends(each.text for each in container.files.values()),
                 }
     return list(found.values())
 
@@ -93,7 +93,7 @@ def validated(python: Path, files: list[dict[str, Any]]) -> Mapping[str, list[st
 
 
 @pytest.mark.parametrize("project", PROJECTS)
-def test_no_option_is_unknown_or_deprecated(project: str, python: Path, containers: list[Started]) -> None:
+def test_no_option_is_unknown_or_deprecated(project: str, python: Path, containers: list[Container]) -> None:
     files = files_of(containers, project)
     if not files:
         pytest.skip(f"{project} is not rendered yet")

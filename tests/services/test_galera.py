@@ -1,20 +1,23 @@
-"""Real members of Galera with the rendered pod: no acknowledged write is lost, whatever fails."""
+"""Real members of Galera with the rendered container: no acknowledged write is lost, whatever fails."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from proof.services import galera
-from proof.services.lab import Pod
+from proof.services.containers import Container
 from tests.services.judge import judge
 
 
-def test_galera_keeps_what_it_acknowledged(root: Path, mysqld: Pod) -> None:
-    judge(galera.prove(root, mysqld, galera.QUICK))
+def test_galera_keeps_what_it_acknowledged(root: Path, containers: Mapping[str, Container]) -> None:
+    judge(galera.prove(root, containers["mysqld/mariadb"], galera.QUICK))
 
 
 @pytest.mark.heavy
-def test_galera_survives_a_lost_donor_a_stuck_member_and_growth(root: Path, mysqld: Pod) -> None:
-    judge(galera.prove(root, mysqld, galera.HEAVY))
+def test_galera_survives_a_lost_donor_a_stuck_member_and_growth(
+    root: Path, containers: Mapping[str, Container]
+) -> None:
+    judge(galera.prove(root, containers["mysqld/mariadb"], galera.HEAVY))

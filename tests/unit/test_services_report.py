@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import cast
 
@@ -10,7 +11,7 @@ import pytest
 
 from proof.services import run as services
 from proof.services.galera import Cluster, contradictions
-from proof.services.lab import Pod, Unavailable
+from proof.services.lab import Broken, Unavailable
 from proof.services.report import Proof, document
 
 GOOD = Proof("Galera: kill -9 of one member", 40, 38, 0, 12.5)
@@ -31,12 +32,25 @@ def test_a_proof_holds_if_writes_were_acknowledged_and_none_is_lost(proof: Proof
 
 
 def test_a_machine_without_a_lab_is_no_pass(tmp_path: Path) -> None:
-    def no_root() -> Path:
+    def impossible() -> list[Proof]:
         raise Unavailable("needs root")
 
-    assert not services.run(no_root, {"mysqld": Pod({}, {})}, tmp_path, heavy=False, say=print)
+    assert not services.run({"Galera": impossible}, tmp_path, say=print)
     report = json.loads((tmp_path / "report.json").read_text())
-    assert report == {"verdict": "skipped", "proofs": [], "skipped": ["mysqld: needs root"]}
+    assert report == {"verdict": "skipped", "proofs": [], "skipped": ["Galera: needs root"]}
+    assert "- Galera: needs root" in (tmp_path / "report.md").read_text()
+
+
+def test_what_breaks_is_reported_beside_what_held_before(tmp_path: Path) -> None:
+    def one_then_broken() -> Iterator[Proof]:
+        yield GOOD
+        raise Broken("the second member ended")
+
+    assert not services.run({"Galera": one_then_broken, "RabbitMQ": lambda: [GOOD]}, tmp_path, say=print)
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert report["verdict"] == "fail"
+    assert [each["failure"] for each in report["proofs"]] == ["", "the second member ended", ""]
+    assert "| 40 | 38 | 0 | 12 | yes |" in (tmp_path / "report.md").read_text()
 
 
 class Members:

@@ -72,13 +72,12 @@ def _configure(wiring: Wiring, _name: str) -> tuple[WrittenFile, ...]:
         {
             "DEFAULT": {
                 "enabled_backends": ("ceph",),
-                "default_volume_type": "ceph",
                 "glance_catalog_info": ("image:glance:internalURL"),
             },
             "ceph": {
                 "volume_driver": "cinder.volume.drivers.rbd.RBDDriver",
                 "volume_backend_name": "ceph",
-                # Volumes belong to the pool and not to the instance that made them: any instance manages them.
+                # A common host name lets any instance manage a volume, not only the instance that created it.
                 "backend_host": "ceph",
                 "rbd_pool": "volumes",
                 "rbd_user": "cinder",

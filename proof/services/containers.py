@@ -1,6 +1,6 @@
-"""What containers get to see: files and variables, from rendered Kubernetes objects as Kolla's start script reads them.
+"""Containers of rendered Kubernetes objects as Kolla's start script prepares them: files, command and variables.
 
-Knows Kubernetes and Kolla's contract, and nothing of Quorate's components: it takes any list of documents.
+Knows Kubernetes and Kolla's contract, and nothing of Quorate's components: it takes any list of objects.
 """
 
 from __future__ import annotations
@@ -12,25 +12,39 @@ from dataclasses import dataclass
 from typing import Any
 
 _WORKLOADS = ("Deployment", "StatefulSet", "DaemonSet", "Job")
+_CONFIG = "/var/lib/kolla/config_files/config.json"
 
 
 @dataclass(frozen=True)
-class Started:
+class File:
+    """A file that Kolla's start script copies."""
+
+    text: str
+    owner: str
+    mode: str
+
+
+@dataclass(frozen=True)
+class Container:
     """A container after Kolla's start script has copied its files."""
 
     workload: str
     name: str
     command: str
     """What the start script runs."""
-    files: Mapping[str, str]
-    """Text by path."""
-    directories: tuple[str, ...]
-    """Directories that its user owns; an image has them."""
+    files: Mapping[str, File]
+    """By path."""
+    directories: Mapping[str, str]
+    """Directories that a user must own, and that user."""
     variables: Mapping[str, str]
     """Its environment; one that only a node knows has that field's name, such as status.hostIP, as its value."""
 
+    def text(self, path: str) -> str:
+        """The text of one of its files."""
+        return self.files[path].text
 
-def started(documents: Iterable[Mapping[str, Any]]) -> dict[str, Started]:
+
+def read(documents: Iterable[Mapping[str, Any]]) -> dict[str, Container]:
     """Every container that Kolla starts, by workload/container. Raises KeyError if one mounts what is not rendered."""
     known = list(documents)
     holders = [each for each in known if each["kind"] in ("ConfigMap", "Secret")]
@@ -46,20 +60,23 @@ def _texts(document: Mapping[str, Any]) -> dict[str, str]:
     return encoded | dict(document.get("stringData", {}))
 
 
-def _containers(workload: Mapping[str, Any], contents: Mapping[tuple[str, str], dict[str, str]]) -> Iterator[Started]:
+def _containers(workload: Mapping[str, Any], contents: Mapping[tuple[str, str], dict[str, str]]) -> Iterator[Container]:
     pod = workload["spec"]["template"]["spec"]
     volumes = {volume["name"]: _volume(volume, contents) for volume in pod.get("volumes", ())}
     for container in pod["containers"]:
         seen = _mounted(container, volumes)
-        config = seen.get("/var/lib/kolla/config_files/config.json")
-        if config is None:
+        if _CONFIG not in seen:
             continue
-        instructions = json.loads(config)
-        files = {each["dest"]: seen[each["source"]] for each in instructions["config_files"]}
-        variables = dict(_variable(each, contents) for each in container.get("env", ()))
-        name = workload["metadata"]["labels"].get("app.kubernetes.io/name", workload["metadata"]["name"])
-        owned = tuple(each["path"] for each in instructions.get("permissions", ()))
-        yield Started(name, container["name"], instructions["command"], files, owned, variables)
+        instructions = json.loads(seen[_CONFIG])
+        entries = instructions["config_files"]
+        yield Container(
+            workload=workload["metadata"]["labels"].get("app.kubernetes.io/name", workload["metadata"]["name"]),
+            name=container["name"],
+            command=instructions["command"],
+            files={each["dest"]: File(seen[each["source"]], each["owner"], each["perm"]) for each in entries},
+            directories={each["path"]: each["owner"].partition(":")[0] for each in instructions.get("permissions", ())},
+            variables=dict(_variable(each, contents) for each in container.get("env", ())),
+        )
 
 
 def _volume(volume: Mapping[str, Any], contents: Mapping[tuple[str, str], dict[str, str]]) -> dict[str, str]:

@@ -1,0 +1,34 @@
+"""`quorate services`: starts a stack's services with the real programs, makes them fail, and reports what was lost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from commands.operation import interrupted_by_termination
+from commands.temporary_rendering import rendered
+from proof.manifests import read_manifests
+from proof.services import containers, lab, run
+from proof.services.openstack_trials import Programs
+from toolchain import debian_root, openstack_programs
+from toolchain.progress import Reporter, UserError
+
+
+def prove_services(root: Path, name: str) -> int:
+    """Runs the service trials of a stack and writes build/services/. Returns 0 if all trials pass, otherwise 1."""
+    reporter = Reporter()
+    try:
+        lab.check()
+    except lab.Unavailable as reason:
+        raise UserError(f"{reason}.") from None
+    with interrupted_by_termination():
+        release = openstack_programs.ensure(openstack_programs.NEWEST, reporter)
+        programs = Programs(debian_root.ensure(reporter), release)
+        reporter.begin(f"Rendering {name} with Pulumi in a temporary state")
+        with rendered(root, name) as tree:
+            found = containers.read(read_manifests(tree))
+        reporter.end()
+        directory = root / "build" / "services"
+        holds = run.run(run.trials(programs, found), directory, say=lambda text: print(text, flush=True))
+    verdict = "hold" if holds else "do not all hold"
+    print(f"The proofs of {name} {verdict}: {(directory / 'report.md').relative_to(root)}", flush=True)
+    return 0 if holds else 1

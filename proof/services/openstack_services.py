@@ -1,0 +1,192 @@
+"""OpenStack with its rendered configuration and jobs, on three members each of Galera and RabbitMQ.
+
+The jobs run with their own commands, then the services start, and a client uses them. Four things are not the rendered
+ones, since this machine lacks them: images are files instead of Ceph's, volumes and virtual machines are those of
+Cinder's and Nova's own fake drivers, and the database is reached without ProxySQL. Neutron's agents do not run, so the
+server has no network.
+"""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from proof.services import galera, rabbitmq
+from proof.services.containers import Container
+from proof.services.lab import Broken, Lab, Machine, place, require, until
+
+DOMAIN = "openstack.svc"
+START = 300
+"""Seconds that a service or a job may take on a busy machine."""
+PROCESSES: Mapping[str, tuple[str, ...]] = {
+    "keystone": ("keystone",),
+    "placement": ("placement-api",),
+    "glance": ("glance-api",),
+    "neutron": ("neutron-server",),
+    "nova": ("nova-conductor", "nova-scheduler", "nova-api", "nova-compute"),
+    "cinder": ("cinder-api", "cinder-scheduler", "cinder-volume"),
+}
+"""The projects in the order of their start, and the processes that run."""
+LEFT_OUT = ("nova-compute/nova-libvirt",)
+JOBS = ("databases", "messaging", "db-sync", "cells", "bootstrap", "identity")
+"""Jobs of a project in their order, as far as it has them."""
+PORTS = {
+    "keystone": 5000,
+    "placement-api": 8780,
+    "glance-api": 9292,
+    "neutron-server": 9696,
+    "nova-api": 8774,
+    "cinder-api": 8776,
+}
+OVERRIDES: Mapping[str, Mapping[str, str]] = {
+    "glance-api": {
+        "OS_DEFAULT__ENABLED_BACKENDS": "files:file",
+        "OS_GLANCE_STORE__DEFAULT_BACKEND": "files",
+        "OS_FILES__FILESYSTEM_STORE_DATADIR": "/var/lib/glance/images",
+    },
+    "nova-compute": {"OS_DEFAULT__COMPUTE_DRIVER": "fake.FakeDriver"},
+    # The rendered interval is 5 minutes: a new compute is found that late.
+    "nova-scheduler": {"OS_SCHEDULER__DISCOVER_HOSTS_IN_CELLS_INTERVAL": "10"},
+    "cinder-volume": {"OS_CEPH__VOLUME_DRIVER": "cinder.tests.fake_driver.FakeLoggingVolumeDriver"},
+}
+"""What this machine lacks, by process: oslo.config reads OS_<SECTION>__<OPTION>."""
+_CLIENT = Path(__file__).with_name("openstack_client.py")
+
+
+class Cloud:
+    """The members of Galera and RabbitMQ, a machine for each process of OpenStack, and a client."""
+
+    def __init__(self, lab: Lab, containers: Mapping[str, Container], release: Path) -> None:
+        self.lab, self.release = lab, release
+        self._containers = containers
+        self.database = galera.Cluster(lab, containers["mysqld/mariadb"])
+        self.queue = rabbitmq.Cluster(lab, containers["rabbitmq/rabbitmq"])
+        self.processes = {name: lab.add(name, release) for names in PROCESSES.values() for name in names}
+        for name, machine in self.processes.items():
+            lab.name_service(name, DOMAIN, machine)
+        lab.name_service("proxysql", DOMAIN, self.database.members["mysqld-0"])
+        self.client = lab.add("openstack-client", release)
+        lab.name_service("openstack-client", DOMAIN, self.client)
+        self.password = containers["keystone-bootstrap/keystone-bootstrap"].variables["OS_BOOTSTRAP_PASSWORD"]
+        self.client.write("/client.py", _CLIENT.read_text(encoding="utf-8"))
+        self.client.write("/account.sh", _assigned(_account(self.password)), mode="0600")
+
+    def start(self) -> list[str]:
+        """Starts everything in the order of the projects' needs; returns what was seen."""
+        notes = [*galera.begin(self.database), *rabbitmq.begin(self.queue)]
+        for project, names in PROCESSES.items():
+            started = time.monotonic()
+            for job in JOBS:
+                if container := self._containers.get(f"{project}-{job}/{project}-{job}"):
+                    self.run(container)
+            for name in names:
+                self.begin(name)
+            until(f"{project} answers", lambda names=names: all(map(self.answers, names)), START, 1)
+            notes.append(f"{project} was ready after {time.monotonic() - started:.0f} s")
+        return notes
+
+    def run(self, job: Container) -> str:
+        """Runs a job to its end on a machine of its own. Raises Broken if it fails."""
+        release = None if job.workload.endswith("-databases") else self.release
+        machine = self.lab.machines.get(job.workload) or self.lab.add(job.workload, release)
+        self.lab.name_service(job.workload, DOMAIN, machine)
+        machine.write("/start.sh", self._script(machine, [job]), mode="0700")
+        try:
+            return machine.run(["sh", "/start.sh"], seconds=START)
+        except subprocess.CalledProcessError as error:
+            raise Broken(f"job {job.workload} exited with {error.returncode}: {error.stdout}{error.stderr}") from None
+
+    def begin(self, name: str) -> None:
+        """Starts the containers of a process."""
+        mine = [
+            container
+            for key, container in self._containers.items()
+            if container.workload == name and key not in LEFT_OUT
+        ]
+        machine = self.processes[name]
+        machine.write("/start.sh", self._script(machine, mine), mode="0700")
+        machine.start(["sh", "/start.sh"], "root")
+
+    def answers(self, name: str) -> bool:
+        """Whether an API answers; a process without one must run. Raises Broken if it has ended."""
+        machine = self.processes[name]
+        require(machine.runs, f"{name} has ended:\n{machine.tail()}")
+        return machine.get(PORTS[name], "/")[0] > 0 if name in PORTS else True
+
+    def use(self, what: str) -> str:
+        """Runs the client to its end. Raises Broken if it fails."""
+        try:
+            return self.client.run(self._client(what), seconds=3 * START)
+        except subprocess.CalledProcessError as error:
+            raise Broken(f"the client failed: {error.stdout}{error.stderr[-2000:]}\n{self._errors()}") from None
+
+    def write(self) -> None:
+        """Begins to make networks."""
+        self.client.log.write_text("")
+        self.client.start(self._client("write"), "root")
+
+    def acknowledged(self) -> set[int]:
+        """Numbers of the networks that were acknowledged so far."""
+        return {int(words[0]) for words in self._said() if words[1] == "ok"}
+
+    def more(self, writes: int = 10) -> float:
+        """Waits for further acknowledged writes; returns the seconds until the first of them."""
+        before = len(self.acknowledged())
+        first = until("a write is acknowledged", lambda: len(self.acknowledged()) > before, START, 0.2)
+        until("writes are acknowledged", lambda: len(self.acknowledged()) >= before + writes, START)
+        return first
+
+    def end_write(self) -> int:
+        """Ends the writing; returns how many writes were tried."""
+        self.client.stop(60)
+        return len(self._said())
+
+    def _said(self) -> list[list[str]]:
+        lines = [line.split() for line in self.client.log.read_text(errors="replace").splitlines()]
+        return [words for words in lines if len(words) > 1 and words[0].isdecimal()]
+
+    def _client(self, what: str) -> list[str]:
+        return ["sh", "-c", f". /account.sh && exec {self.release}/bin/python /client.py {what}"]
+
+    def _errors(self) -> str:
+        """The errors in the services' logs, a few of each."""
+        found: list[str] = []
+        for name, machine in self.processes.items():
+            lines = machine.log.read_text(errors="replace").splitlines() if machine.log.exists() else []
+            found += [f"{name}: {line}" for line in lines if " ERROR " in line][-5:]
+        return "\n".join(found)
+
+    def _script(self, machine: Machine, containers: list[Container]) -> str:
+        """Starts all containers of a pod; ends when one of them ends."""
+        lines = ["trap 'kill 0' TERM"] if len(containers) > 1 else []
+        for container in containers:
+            command = shlex.join(place(machine, container, owner="root"))
+            own = {name: _known(value, machine) for name, value in container.variables.items()}
+            search = f"{self.release}/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+            variables = _assigned({"PATH": search, **own, **OVERRIDES.get(container.name, {})})
+            lines.append(f"{variables}\n{command} &" if len(containers) > 1 else f"{variables}\nexec {command}")
+        return "\n".join([*lines, *(["wait"] if len(containers) > 1 else [])]) + "\n"
+
+
+def _known(value: str, machine: Machine) -> str:
+    return machine.address if value == "status.hostIP" else value
+
+
+def _assigned(variables: Mapping[str, str]) -> str:
+    return "\n".join(f"export {name}={shlex.quote(value)}" for name, value in variables.items())
+
+
+def _account(password: str) -> dict[str, str]:
+    return {
+        "OS_AUTH_URL": f"http://keystone.{DOMAIN}:5000/v3",
+        "OS_USERNAME": "admin",
+        "OS_PASSWORD": password,
+        "OS_PROJECT_NAME": "admin",
+        "OS_USER_DOMAIN_NAME": "Default",
+        "OS_PROJECT_DOMAIN_NAME": "Default",
+        "OS_REGION_NAME": "RegionOne",
+        "OS_INTERFACE": "internal",
+    }

@@ -1,0 +1,58 @@
+"""OpenStack's proofs: a client uses every service, members fail under writes, tempest's smoke tests pass."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from proof.services import tempest
+from proof.services.containers import Container
+from proof.services.lab import Lab
+from proof.services.openstack_services import PROCESSES, Cloud
+from proof.services.report import Proof
+
+
+@dataclass(frozen=True)
+class Programs:
+    """Where the programs are: a Debian root for the database and the queue, the environment of an OpenStack release."""
+
+    root: Path
+    release: Path
+
+
+def prove(programs: Programs, containers: Mapping[str, Container]) -> Iterator[Proof]:
+    """Starts OpenStack, uses it, and lets a member of each cluster fail under writes. Raises Unavailable or Broken."""
+    with Lab(programs.root) as lab:
+        cloud = Cloud(lab, containers, programs.release)
+        started = time.monotonic()
+        notes = cloud.start()
+        for project in PROCESSES:  # done again, a job changes nothing
+            if container := containers.get(f"{project}-identity/{project}-identity"):
+                cloud.run(container)
+        steps = cloud.use("everything").splitlines()
+        seconds = time.monotonic() - started
+        name = "OpenStack: a server boots, an image, a network and a volume are made and deleted"
+        yield Proof(name, len(steps), len(steps), 0, seconds, (*notes, *steps))
+        yield _one_of_each_killed(cloud)
+        yield tempest.smoke(cloud)
+
+
+def _one_of_each_killed(cloud: Cloud) -> Proof:
+    started = time.monotonic()
+    cloud.write()
+    cloud.more()
+    cloud.database.kill("mysqld-1")
+    cloud.queue.kill("rabbitmq-0")
+    silence = cloud.more()
+    cloud.database.start("mysqld-1")
+    cloud.queue.start("rabbitmq-0")
+    back = max(cloud.database.wait_ready("mysqld-1"), cloud.queue.wait_ready("rabbitmq-0"))
+    cloud.more()
+    tried = cloud.end_write()
+    acknowledged = cloud.acknowledged()
+    lost = acknowledged - {int(line) for line in cloud.use("list").split()}
+    notes = (f"writes went on after {silence:.1f} s", f"both members were ready {back:.0f} s after their start")
+    name = "OpenStack: kill -9 of a database and a queue member while networks are made"
+    return Proof(name, tried, len(acknowledged), len(lost), time.monotonic() - started, notes)
