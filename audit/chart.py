@@ -37,7 +37,7 @@ QUORUMS = {
 
 @dataclass(frozen=True)
 class Chart:
-    """The map of an audit."""
+    """The placement map of an audit: which workloads run on which server."""
 
     data: dict[str, Any]
     """The data for the script of the page."""

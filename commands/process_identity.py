@@ -34,7 +34,7 @@ class ProcessIdentity:
 
 
 def identify(pid: int) -> ProcessIdentity:
-    """Returns the identity of a process on this host."""
+    """Returns host, boot, process id and start time, which differ from those of a later process with the same id."""
     fields = status_fields(pid)
     return ProcessIdentity(socket.gethostname(), _boot(), pid, fields[19] if fields else "")
 

@@ -44,14 +44,14 @@ def everything(cloud: Any) -> None:
 
 
 def prepare(cloud: Any) -> None:
-    """Makes what tempest needs, and prints the ids of an image, a flavor and an external network."""
-    image = upload(cloud)
+    """Makes what tempest needs; prints ids of an image, a flavor and an external network, and Neutron's extensions."""
+    image = cloud.image.update_image(upload(cloud), visibility="public")  # tempest's tests have projects of their own
     flavor = cloud.compute.create_flavor(name="m1.tempest", ram=64, vcpus=1, disk=1)
     network = cloud.network.create_network(
         name="external", is_router_external=True, provider_network_type="flat", provider_physical_network="physnet1"
     )
     cloud.network.create_subnet(network_id=network.id, ip_version=4, cidr="198.51.100.0/24", is_dhcp_enabled=False)
-    print(image.id, flavor.id, network.id)
+    print(image.id, flavor.id, network.id, ",".join(each.alias for each in cloud.network.extensions()))
 
 
 def step(name: str, act: Callable[[], Any]) -> Any:

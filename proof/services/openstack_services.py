@@ -117,7 +117,7 @@ class Cloud:
         return machine.get(PORTS[name], "/")[0] > 0 if name in PORTS else True
 
     def use(self, what: str) -> str:
-        """Runs the client to its end. Raises Broken if it fails."""
+        """Runs openstack_client.py and waits until it exits. Raises Broken if it fails."""
         try:
             return self.client.run(self._client(what), seconds=3 * START)
         except subprocess.CalledProcessError as error:

@@ -62,7 +62,7 @@ def _joined(file: TextFile, reveal: Reveal) -> str:
 
 
 def _selected(document: Document, *, with_secrets: bool) -> Document:
-    """Returns the settings with secrets, or those without."""
+    """Returns only the settings whose values hold secrets, or only the others."""
     chosen = {
         name: {option: each for option, each in options.items() if bool(_secrets(each.value)) == with_secrets}
         for name, options in document.items()

@@ -1,4 +1,4 @@
-"""Ports that processes of several projects connect to."""
+"""TCP ports of the message queue and the database, which several OpenStack services connect to."""
 
 AMQP = 5672
 MYSQL = 3306
