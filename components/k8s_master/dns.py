@@ -48,7 +48,7 @@ _SIZE = Step(
 
 
 def parts(plan: Plan, master: Node) -> Parts:
-    """Returns what a master does for CoreDNS: the first resizes it in a large cluster, the last spreads its replicas."""
+    """Returns what a master does for CoreDNS: in a large cluster the first resizes it, the last spreads it."""
     first, last = plan.masters[0], plan.masters[-1]
     if master == first:
         return Parts((File(FILE, template(_deployment())),), (_SIZE,)) if large(plan) else Parts()

@@ -1,8 +1,8 @@
 """Namespace and classes of an environment, and the volumes of its stateful processes.
 
 Names of cluster-scoped objects and of node directories contain the environment's name, so that one cluster can hold
-several environments. Data is on the node's own disk (source 004, 5.3.17: 'kept on the local storage devices of nodes'). A
-process has one volume per eligible node, named after process and node, so that new nodes only add volumes.
+several environments. Data is on the node's own disk (source 004, 5.3.17: 'kept on the local storage devices of
+nodes'). A process has one volume per eligible node, named after process and node, so that new nodes only add volumes.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from proof.services.report import Proof
 
 LEFT_OUT = (
     r"^tempest\.scenario",  # log in to a server by SSH, which Nova's fake driver does not run
-    "ServersTestBootFromVolume",  # Cinder's fake driver holds no data
+    "ServersTestBootFromVolume",  # copies an image to a volume by sudo and a driver that holds no data
 )
 LIMIT = 1800
 """Seconds for all tests on a busy machine."""
