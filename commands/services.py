@@ -25,7 +25,7 @@ def prove_services(root: Path, name: str) -> int:
         programs = Programs(debian_root.ensure(reporter), release)
         reporter.begin(f"Rendering {name} with Pulumi in a temporary state")
         with rendered(root, name) as tree:
-            found = containers.read([*read_manifests(tree), *read_manifests(tree / "secrets")])
+            found = containers.read(read_manifests(tree))
         reporter.end()
         directory = root / "build" / "services"
         holds = run.run(run.trials(programs, found), directory, say=lambda text: print(text, flush=True))

@@ -16,7 +16,7 @@ from proof.api import Api
 from proof.objects import Object, listed
 from proof.violations import Finding
 
-FOLDERS = ("manifests/0-crd", "secrets/0-crd", "manifests/1-manifest", "secrets/1-manifest")
+FOLDERS = ("manifests/0-crd", "secrets/manifests/0-crd", "manifests/1-manifest", "secrets/manifests/1-manifest")
 """Folders with manifests, in the order in which the Kubernetes provider applies them."""
 FIRST = (
     "CustomResourceDefinition",
