@@ -142,7 +142,7 @@ def ensure_go(cache: Path, lock: Path, venv: Path, needed: tuple[int, ...], repo
 
 
 def warn_of_low_disk_space(go: Go, reporter: Reporter) -> None:
-    """Warns if the disk may fill up. This is no error, because a build with a warm cache needs almost no space."""
+    """Warns if the disk may fill up. This is not an error, because a build with a warm cache needs almost no space."""
     (cache,) = run([go.command, "env", "GOCACHE"], environment=go_environment(os.environ))[-1:]
     place = Path(cache)
     while not place.exists():

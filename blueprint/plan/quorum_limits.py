@@ -92,7 +92,7 @@ def _lab_may_have(masters: int, settings: Settings) -> bool:
 
 def _wrong_size(members: int, limit: Limit) -> str | None:
     if members == 1:
-        # A single member is no quorum. A lab may run one; in production the policy pack reports it.
+        # A single member is not a quorum. A lab may run one; in production the policy pack reports it.
         return None
     sizes = range(limit.least, limit.most + 1, 2) if limit.most else (limit.least,)
     advice = " or ".join(str(size) for size in sizes) + (

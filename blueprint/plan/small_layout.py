@@ -21,7 +21,7 @@ from blueprint.stackfile.settings import Settings
 from contract import COMPUTE_POOL, CONTROLLER_POOL, MASTER_POOL, MONITORING_POOL, STORAGE_POOL
 
 ORDER = (MASTER_POOL, CONTROLLER_POOL, COMPUTE_POOL, STORAGE_POOL, MONITORING_POOL)
-"""Roles in the order in which they form a pool's name; virt is absent because a host that only runs VMs is no node."""
+"""Roles in the order in which they form a pool's name; without virt: a host that only runs VMs is not a node."""
 
 
 def is_small(settings: Settings, inventory: Sequence[Machine], architecture: Architecture) -> bool:

@@ -1,11 +1,9 @@
-"""The policy pack's gRPC server: the SDK's server, with four overridden methods.
+"""The policy pack's gRPC server: the SDK's server, with three overridden methods.
 
 1. `ConfigureStack` receives the stack's configuration, which the SDK drops. The profile in it decides, before the
    engine asks for the policies, whether they are mandatory (docs/adr/0003-policy-enforcement.md).
 2. `AnalyzeStack` reads the resources once for all rules. The SDK would decode every resource again for each policy.
 3. `Analyze`, called for every resource, returns nothing in a preview: all policies evaluate the whole stack.
-4. `GetAnalyzerInfo` declares each policy a stack policy, which the SDK omits. Otherwise the engine reports for each
-   resource, twice, that each policy passed.
 
 `Remediate` is not served, since no policy changes a resource. That halves the time of the engine's calls.
 
@@ -67,13 +65,6 @@ class Analyzer(sdk._PolicyAnalyzerServicer):  # pyright: ignore[reportPrivateUsa
         """Keeps the engine's address."""
         self._engine = request.engine_address
         return messages.AnalyzerHandshakeResponse()
-
-    def GetAnalyzerInfo(self, _request: object, _context: grpc.ServicerContext) -> messages.AnalyzerInfo:
-        """The SDK's description of the policies, with the type of each."""
-        info = super().GetAnalyzerInfo(_request, _context)  # pyright: ignore[reportUnknownMemberType]
-        for each in info.policies:
-            each.policy_type = messages.POLICY_TYPE_STACK
-        return info
 
     def ConfigureStack(
         self, request: messages.AnalyzerStackConfigureRequest, context: grpc.ServicerContext

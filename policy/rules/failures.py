@@ -110,7 +110,7 @@ def _several_instances(facts: Facts, workload: Workload) -> bool:
     since="0.2.0",
 )
 def service_survives_host(facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """Evaluates the worst placement: a preferred anti-affinity, or a spread that allows skew, is no guarantee."""
+    """Evaluates the worst placement: a preferred anti-affinity, or a spread that allows skew, guarantees nothing."""
     replicas = workload.replicas or 0
     lost = counts(facts).worst((workload,), SERVER)
     yield from _fatal(lost, replicas - 1, f"{replicas} instances", "physical host", "at least one on another host")

@@ -217,6 +217,8 @@ class Lab:
     def add(self, name: str, programs: Path | None = None) -> Machine:
         """Adds a machine. One with the programs of an OpenStack release has this machine's root under its own files."""
         machine = self.machines[name] = Machine(self, name, len(self.machines) + 1, programs)
+        machine.write("/etc/resolv.conf", "")
+        self._write_names(machine)
         if programs:
             machine.run(["cp", "--archive", f"{programs}/etc/.", "/etc"])
         return machine
@@ -240,19 +242,20 @@ class Lab:
         for name in names:
             address = f"{NETWORK}.{numbers[name] or next(unused)}"
             lines.append(f"{address} {name}.{service}.{domain} {name}.{service} {name} {service}.{domain}")
-        self._names[service] = lines
-        self._write_names()
+        self._name({service: lines})
 
-    def name_service(self, service: str, domain: str, machine: Machine) -> None:
-        """Writes the name of a Service that one machine answers for."""
-        self._names[service] = [f"{machine.address} {service}.{domain}"]
-        self._write_names()
+    def name_services(self, domain: str, services: Mapping[str, Machine]) -> None:
+        """Writes the names of Services with one machine each."""
+        self._name({service: [f"{machine.address} {service}.{domain}"] for service, machine in services.items()})
 
-    def _write_names(self) -> None:
-        lines = ["127.0.0.1 localhost", *(line for lines in self._names.values() for line in lines)]
+    def _name(self, lines: Mapping[str, list[str]]) -> None:
+        self._names |= lines
         for machine in self.machines.values():
-            machine.write("/etc/hosts", "\n".join(lines) + "\n")
-            machine.write("/etc/resolv.conf", "")
+            self._write_names(machine)
+
+    def _write_names(self, machine: Machine) -> None:
+        lines = ["127.0.0.1 localhost", *(line for lines in self._names.values() for line in lines)]
+        machine.write("/etc/hosts", "\n".join(lines) + "\n")
 
     def isolate(self, *names: str) -> None:
         """Cuts machines off from all others; among themselves they stay connected."""

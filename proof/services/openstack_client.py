@@ -34,7 +34,7 @@ def everything(cloud: Any) -> None:
     subnet = {"network_id": network.id, "ip_version": 4, "cidr": "192.0.2.0/24"}
     step("subnet", lambda: cloud.network.create_subnet(**subnet))
     server = step("server is ACTIVE", lambda: boot(cloud, image, flavor))
-    volume = step("volume is available", lambda: attachable(cloud))
+    volume = step("volume is available", lambda: create_volume(cloud))
     step("server is deleted", lambda: delete_server(cloud, server))
     cloud.block_storage.delete_volume(volume)
     step("volume is deleted", lambda: cloud.block_storage.wait_for_delete(volume, wait=LIMIT))
@@ -92,7 +92,7 @@ def delete_server(cloud: Any, server: Any) -> None:
     cloud.compute.wait_for_delete(server, wait=LIMIT)
 
 
-def attachable(cloud: Any) -> Any:
+def create_volume(cloud: Any) -> Any:
     """Makes a volume."""
     volume = cloud.block_storage.create_volume(name="first", size=1)
     return cloud.block_storage.wait_for_status(volume, "available", ["error"], wait=LIMIT)

@@ -1,9 +1,9 @@
 """OpenStack with its rendered configuration and jobs, on three members each of Galera and RabbitMQ.
 
-The jobs run with their own commands, then the services start, and a client uses them. Four things are not the rendered
-ones, since this machine lacks them: images are files instead of Ceph's, volumes and virtual machines are those of
-Cinder's and Nova's own fake drivers, and the database is reached without ProxySQL. Neutron's agents do not run, so the
-server has no network.
+The jobs run with their own commands, then the services start, and a client uses them. Four things differ from what is
+rendered, because this machine lacks Ceph, KVM and ProxySQL: images are files, volumes and virtual machines are those of
+Cinder's and Nova's fake drivers, and services reach the first member of Galera directly. Neutron's agents do not run,
+so the server has no network.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import shlex
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from proof.services import galera, rabbitmq
@@ -65,11 +65,8 @@ class Cloud:
         self.database = galera.Cluster(lab, containers["mysqld/mariadb"])
         self.queue = rabbitmq.Cluster(lab, containers["rabbitmq/rabbitmq"])
         self.processes = {name: lab.add(name, release) for names in PROCESSES.values() for name in names}
-        for name, machine in self.processes.items():
-            lab.name_service(name, DOMAIN, machine)
-        lab.name_service("proxysql", DOMAIN, self.database.members["mysqld-0"])
         self.client = lab.add("openstack-client", release)
-        lab.name_service("openstack-client", DOMAIN, self.client)
+        lab.name_services(DOMAIN, {**self.processes, "proxysql": self.database.members["mysqld-0"]})
         self.password = containers["keystone-bootstrap/keystone-bootstrap"].variables["OS_BOOTSTRAP_PASSWORD"]
         self.client.write("/client.py", _CLIENT.read_text(encoding="utf-8"))
         self.client.write("/account.sh", _assigned(_account(self.password)), mode="0600")
@@ -79,23 +76,26 @@ class Cloud:
         notes = [*galera.begin(self.database), *rabbitmq.begin(self.queue)]
         for project, names in PROCESSES.items():
             started = time.monotonic()
-            for job in JOBS:
-                if container := self._containers.get(f"{project}-{job}/{project}-{job}"):
-                    self.run(container)
+            self.run_jobs(project, JOBS)
             for name in names:
                 self.begin(name)
             until(f"{project} answers", lambda names=names: all(map(self.answers, names)), START, 1)
             notes.append(f"{project} was ready after {time.monotonic() - started:.0f} s")
         return notes
 
-    def run(self, job: Container) -> str:
-        """Runs a job to its end on a machine of its own. Raises Broken if it fails."""
+    def run_jobs(self, project: str, jobs: Sequence[str]) -> None:
+        """Runs those of the jobs that the project has, one after the other. Raises Broken if one fails."""
+        for job in jobs:
+            if container := self._containers.get(f"{project}-{job}/{project}-{job}"):
+                self._run(container)
+
+    def _run(self, job: Container) -> None:
+        """Runs a job to its end, on a machine that only this job uses."""
         release = None if job.workload.endswith("-databases") else self.release
         machine = self.lab.machines.get(job.workload) or self.lab.add(job.workload, release)
-        self.lab.name_service(job.workload, DOMAIN, machine)
         machine.write("/start.sh", self._script(machine, [job]), mode="0700")
         try:
-            return machine.run(["sh", "/start.sh"], seconds=START)
+            machine.run(["bash", "/start.sh"], seconds=START)
         except subprocess.CalledProcessError as error:
             raise Broken(f"job {job.workload} exited with {error.returncode}: {error.stdout}{error.stderr}") from None
 
@@ -108,7 +108,7 @@ class Cloud:
         ]
         machine = self.processes[name]
         machine.write("/start.sh", self._script(machine, mine), mode="0700")
-        machine.start(["sh", "/start.sh"], "root")
+        machine.start(["bash", "/start.sh"], "root")
 
     def answers(self, name: str) -> bool:
         """Whether an API answers; a process without one must run. Raises Broken if it has ended."""
@@ -161,14 +161,14 @@ class Cloud:
 
     def _script(self, machine: Machine, containers: list[Container]) -> str:
         """Starts all containers of a pod; ends when one of them ends."""
-        lines = ["trap 'kill 0' TERM"] if len(containers) > 1 else []
+        lines: list[str] = []
         for container in containers:
             command = shlex.join(place(machine, container, owner="root"))
             own = {name: _known(value, machine) for name, value in container.variables.items()}
             search = f"{self.release}/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
             variables = _assigned({"PATH": search, **own, **OVERRIDES.get(container.name, {})})
-            lines.append(f"{variables}\n{command} &" if len(containers) > 1 else f"{variables}\nexec {command}")
-        return "\n".join([*lines, *(["wait"] if len(containers) > 1 else [])]) + "\n"
+            lines.append(f"(\n{variables}\nexec {command}\n) &")
+        return "\n".join([*lines, "wait -n"]) + "\n"
 
 
 def _known(value: str, machine: Machine) -> str:

@@ -29,8 +29,7 @@ def prove(programs: Programs, containers: Mapping[str, Container]) -> Iterator[P
         started = time.monotonic()
         notes = cloud.start()
         for project in PROCESSES:  # done again, a job changes nothing
-            if container := containers.get(f"{project}-identity/{project}-identity"):
-                cloud.run(container)
+            cloud.run_jobs(project, ["identity"])
         steps = cloud.use("everything").splitlines()
         seconds = time.monotonic() - started
         name = "OpenStack: a server boots, an image, a network and a volume are made and deleted"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -29,7 +30,7 @@ def trials(programs: Programs, containers: Mapping[str, Container]) -> Trials:
 def run(services: Trials, directory: Path, say: Callable[[str], None]) -> bool:
     """Proves services and writes `directory`/report.json and report.md. Returns whether all proofs hold.
 
-    A service that cannot be tried on this machine (Unavailable) is skipped, and the report says why: that is no pass.
+    A service that cannot be tried on this machine (Unavailable) is skipped, which is not a pass; the report says why.
     """
     found: list[Proof] = []
     skipped: list[str] = []
@@ -41,7 +42,7 @@ def run(services: Trials, directory: Path, say: Callable[[str], None]) -> bool:
                 found.append(proof)
         except Unavailable as reason:
             skipped.append(f"{service}: {reason}")
-        except (Broken, TimeoutError) as reason:
+        except (Broken, TimeoutError, subprocess.SubprocessError) as reason:
             seconds = round(time.monotonic() - started, 1)
             found.append(Proof(f"{service}: does not work", 0, 0, 0, seconds, failure=str(reason)))
             say(line(found[-1]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import cast
@@ -39,6 +40,14 @@ def test_a_machine_without_a_lab_is_no_pass(tmp_path: Path) -> None:
     report = json.loads((tmp_path / "report.json").read_text())
     assert report == {"verdict": "skipped", "proofs": [], "skipped": ["Galera: needs root"]}
     assert "- Galera: needs root" in (tmp_path / "report.md").read_text()
+
+
+def test_a_command_that_hangs_fails_the_proof(tmp_path: Path) -> None:
+    def hanging() -> list[Proof]:
+        raise subprocess.TimeoutExpired("keystone-manage", 300)
+
+    assert not services.run({"OpenStack": hanging}, tmp_path, say=print)
+    assert "timed out after 300 seconds" in (tmp_path / "report.md").read_text()
 
 
 def test_what_breaks_is_reported_beside_what_held_before(tmp_path: Path) -> None:
