@@ -48,6 +48,7 @@ def make(clone: Path, *words: str, **variables: str) -> list[str]:
         (["review", "STACK=all", "BASE=HEAD^1"], ["review", "--stack=all", "--base=HEAD^1"]),
         (["destroy", "STACK=prod", "CONFIRM=prod"], ["destroy", "--stack=prod", "--confirm=prod"]),
         (["prove", "ARCH=all"], ["prove", "--stack=dev", "--arch=all"]),
+        (["services", "STACK=prod"], ["services", "--stack=prod"]),
     ],
 )
 def test_a_target_runs_its_command(clone: Path, words: list[str], arguments: list[str]) -> None:
@@ -93,6 +94,7 @@ TARGETS = (
     "destroy",
     "e2e",
     "prove",
+    "services",
     "verify",
     "bench",
     "clean",
