@@ -66,6 +66,12 @@ def test_an_empty_member_is_forgotten_by_the_first_that_answers(member: Path) ->
     assert not (member / "data/joining").exists()
 
 
+def test_the_first_of_the_list_asks_the_others_and_not_itself(member: Path) -> None:
+    (member / "etc/rabbitmq-env.conf").write_text("USE_LONGNAME=true\nNODENAME=rabbit@a\n")
+    forgets = [line for line in start(member) if "forget_cluster_node" in line]
+    assert [line.split("--node ")[1].split()[0] for line in forgets] == ["rabbit@b"]
+
+
 def test_an_attempt_that_did_not_end_is_undone(member: Path) -> None:
     (member / "data/mnesia").mkdir()
     (member / "data/mnesia/half").touch()

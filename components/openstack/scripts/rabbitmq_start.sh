@@ -9,7 +9,8 @@ data=${RABBITMQ_DATA:-/var/lib/rabbitmq} configuration=${RABBITMQ_CONFIGURATION:
 forget() {
     sed -n 's/^cluster_formation\.classic_config\.nodes\.[0-9]* *= *//p' "$configuration/rabbitmq.conf" |
         while read -r peer; do
-            [ "$peer" = "$NODENAME" ] || rabbitmqctl --quiet --longnames --timeout 20 --node "$peer" \
+            [ "$peer" != "$NODENAME" ] || continue
+            rabbitmqctl --quiet --longnames --timeout 20 --node "$peer" \
                 forget_cluster_node "$NODENAME" </dev/null 2>/dev/null && break
         done
 }
