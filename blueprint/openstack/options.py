@@ -40,9 +40,6 @@ FILES: dict[str, tuple[str, ...]] = {
 }
 """Maps each project to its configuration files that have a list of options."""
 
-NOT_BUILT = ("heat",)
-"""Projects in FILES that Quorate does not build yet."""
-
 _LISTS = Path(__file__).parent / "options"
 _BOOLEANS = {"true", "false", "yes", "no", "on", "off", "1", "0"}
 """Words that oslo.config accepts as a boolean, in upper or lower case."""

@@ -1,35 +1,39 @@
-"""Companions of rows: processes that a row's pods shared until each became a workload of its own.
+"""Companions of rows: processes without a row of their own, which run where the row's process may run.
 
-The table has one row for a pair ("Influxdb + Grafana", "Elasticsearch + Kibana") or asks for a special load balancer
-(mysqld: "might require specialized load balancer (proxysql)", 004, 5.3.16 and 5.4.16). The row counts the members of
-the quorum. The companion is a separate Deployment on the same pools, so that a change of its image or configuration
-never restarts a member. It has as many instances as the row unless the stack file sets another count.
+The table has one row for a pair ("Influxdb + Grafana", "Elasticsearch + Kibana"), asks for a special load balancer
+(mysqld: "might require specialized load balancer (proxysql)", 004, 5.3.16 and 5.4.16), or does not mention a process
+(memcached, Heat, the console proxy, cinder-backup). The row counts its own process only. A companion is a separate
+workload on the same pools, so that a change of its image or configuration never restarts a member of a quorum. It has
+as many instances as the row unless the stack file sets another count. A topology names some companions itself: they run
+where it places them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
-from blueprint.plan.layout import ServicePlan
+from blueprint.plan.layout import Layout, ServicePlan
 from blueprint.stackfile.settings import Override, Settings
 
 COMPANIONS = {
     "proxysql": "mysqld",
+    "memcached": "keystone",
+    "heat-api": "keystone",
+    "heat-api-cfn": "keystone",
+    "heat-engine": "keystone",
+    "nova-novncproxy": "nova-api",
+    "cinder-backup": "cinder-volume",
     "grafana": "influxdb-grafana",
     "opensearch-dashboards": "elasticsearch-kibana",
 }
 """Maps each companion to the service of its row."""
 
 
-def companions(services: Sequence[ServicePlan], settings: Settings) -> tuple[ServicePlan, ...]:
-    """Returns the plan of each companion whose row is in the stack."""
-    by_name = {service.name: service for service in services if not service.replaced_by}
-    return tuple(
-        _beside(by_name[beside], name, settings.services.get(name, Override()))
-        for name, beside in COMPANIONS.items()
-        if beside in by_name
-    )
+def companions(laid: Layout, settings: Settings) -> tuple[ServicePlan, ...]:
+    """Returns the plan of each companion whose row is in the stack, or which the topology places."""
+    by_name = {service.name: service for service in laid.services if not service.replaced_by}
+    rows = ((name, laid.companions.get(name, by_name.get(beside))) for name, beside in COMPANIONS.items())
+    return tuple(_beside(row, name, settings.services.get(name, Override())) for name, row in rows if row)
 
 
 def _beside(service: ServicePlan, name: str, override: Override) -> ServicePlan:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from blueprint.architecture.model import Architecture, Row
 from blueprint.plan import pools
@@ -64,6 +64,9 @@ class Layout:
     services: tuple[ServicePlan, ...]
     problems: tuple[Problem, ...]
     warnings: tuple[str, ...] = ()
+    companions: Mapping[str, ServicePlan | None] = field(default_factory=dict[str, "ServicePlan | None"])
+    """Companions that a topology can name: the row's plan with the companion's own pools and count, or None if the
+    topology does not place it. All other companions run where their row runs."""
 
 
 def by_architecture(settings: Settings, inventory: Sequence[Machine], architecture: Architecture) -> Layout:

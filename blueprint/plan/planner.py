@@ -113,7 +113,7 @@ def plan(settings: Settings) -> Plan:
     problems += wrong_sizes
     laid = _laid_out(settings, inventory, architecture)
     problems += laid.problems
-    beside_rows = companions(laid.services, settings)
+    beside_rows = companions(laid, settings)
     running = (*_alive(laid.services), *beside_rows)
     sizes = sizes_on(sizes, {process.name: process.pools for process in running}, laid.nodes)
     # A quorum of the wrong size gives its pool the wrong size. Neighbours are checked once the size is valid.

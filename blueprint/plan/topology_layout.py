@@ -8,19 +8,21 @@ The architecture's rows define the services; the policy pack, not this module, c
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from blueprint.architecture.model import Architecture
 from blueprint.plan import topology_services
+from blueprint.plan.companions import COMPANIONS
 from blueprint.plan.layout import Layout, ServicePlan, service_plan
 from blueprint.plan.nodes import Node, node
 from blueprint.plan.topology_services import KEY
 from blueprint.problems import Problem
 from blueprint.stackfile.inventory import Machine
 from blueprint.stackfile.settings import Settings
-from blueprint.topology import ByRow, TopologyError, by_row, place, read_topology
+from blueprint.topology import ByRow, TopologyError, by_row, companions_of, place, read_topology
+from blueprint.topology.definitions import catalogue
 from contract import COMPUTE_POOL, CONTROLLER_POOL, MASTER_POOL, STORAGE_POOL
 
 ROLE_OF = {"nova-compute": COMPUTE_POOL, "ceph-osd": STORAGE_POOL}
@@ -40,13 +42,14 @@ def by_topology(settings: Settings, inventory: Sequence[Machine], architecture: 
     problems = [Problem(f"{KEY} ({finding.key})", finding.message) for finding in errors]
     problems += topology_services.problems(topology, placement, architecture)
     problems += _mixed_roles(inventory)
-    rows = by_row(placement)
-    hosts = _hosts(rows)
+    rows, beside = by_row(placement), companions_of(placement)
+    hosts = _hosts({**rows, **beside})
     nodes = tuple(_node(machine, inventory, hosts) for machine in inventory if _is_used(machine, hosts))
     services = tuple(_services(settings, architecture, rows, hosts, nodes))
     warnings = list(topology_services.warnings(placement))
     warnings += [f"topology: {m.name} carries no service" for m in inventory if _is_node(m) and not _is_used(m, hosts)]
-    return Layout(nodes, services, tuple(problems), tuple(warnings))
+    companions = dict(_companions(settings, architecture, beside, hosts, nodes))
+    return Layout(nodes, services, tuple(problems), tuple(warnings), companions)
 
 
 def _is_node(machine: Machine) -> bool:
@@ -68,7 +71,7 @@ def _mixed_roles(inventory: Sequence[Machine]) -> list[Problem]:
 
 
 def _hosts(rows: ByRow) -> dict[str, tuple[str, ...]]:
-    """Maps each service of the architecture to the nodes of all topology services that belong to its row."""
+    """Maps each row and each companion to the nodes of all topology services that belong to it."""
     return {
         row: tuple(dict.fromkeys(host for each in services.values() for host in each.hosts))
         for row, services in rows.items()
@@ -109,7 +112,7 @@ def _services(
     found: list[ServicePlan] = []
     for row in architecture.rows:
         names = hosts.get(row.service, ())
-        usable = tuple(dict.fromkeys(node.pool for node in nodes if node.name in names))
+        usable = _pools(names, nodes)
         if not usable:
             continue
         own = settings.services.get(row.service)
@@ -117,3 +120,27 @@ def _services(
         instances = len(names) if row.everywhere else count
         found.append(replace(service_plan(row, settings, nodes, usable, instances), apart_from=()))
     return found
+
+
+def _companions(
+    settings: Settings,
+    architecture: Architecture,
+    beside: ByRow,
+    hosts: Mapping[str, Sequence[str]],
+    nodes: Sequence[Node],
+) -> Iterator[tuple[str, ServicePlan | None]]:
+    """Yields each companion that a topology can name, with the pools and the count that this topology gives it."""
+    rows = {row.service: row for row in architecture.rows}
+    for name, definition in catalogue().services.items():
+        if not definition.companion:
+            continue
+        usable, row = _pools(hosts.get(name, ()), nodes), rows.get(COMPANIONS[name])
+        if usable and row:
+            count = max(each.replicas for each in beside[name].values())
+            yield name, replace(service_plan(row, settings, nodes, usable, count), apart_from=())
+        else:
+            yield name, None
+
+
+def _pools(names: Sequence[str], nodes: Sequence[Node]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(node.pool for node in nodes if node.name in names))

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from blueprint.architecture.model import Architecture
+from blueprint.plan.companions import COMPANIONS
 from blueprint.problems import Problem
-from blueprint.topology import Finding, Placement, Topology, by_row
+from blueprint.topology import Finding, Placement, Topology, by_row, companions_of
 from blueprint.topology.definitions import catalogue
 
 KEY = "quorate:topology"
@@ -40,6 +41,9 @@ def problems(topology: Topology, placement: Placement, architecture: Architectur
         elif definition.architecture and definition.architecture not in known:
             text = f"architecture {architecture.name} has no row for {said}; add one, or take {name} out"
             yield Problem(_key(topology, name), text)
+        elif definition.companion and (row := COMPANIONS[placed.definition]) not in known:
+            text = f"architecture {architecture.name} has no row for {row}, which {said} accompanies; add one, or take"
+            yield Problem(_key(topology, name), f"{text} {name} out")
         elif definition.part_of:
             there = {host for whole in rows.get(definition.part_of, {}).values() for host in whole.hosts}
             if alone := [host for host in placed.hosts if host not in there]:
@@ -52,7 +56,7 @@ def warnings(placement: Placement) -> Iterator[str]:
     for finding in placement.findings:
         if finding.severity == "warning" and not _asks_for_unbuilt(finding):
             yield f"topology, {finding.key}: {finding.message}"
-    for row, services in by_row(placement).items():
+    for row, services in (*by_row(placement).items(), *companions_of(placement).items()):
         if len(services) > 1:
             yield f"topology: {', '.join(services)} run as one service, {row}, on the nodes of all of them"
 

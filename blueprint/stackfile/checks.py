@@ -73,11 +73,8 @@ def _options(settings: Settings) -> Iterator[Problem]:
     for name in settings.projects:
         if name not in options.FILES:
             hint = did_you_mean(name, options.FILES)
-            known = ", ".join(each for each in options.FILES if each not in options.NOT_BUILT)
+            known = ", ".join(options.FILES)
             yield Problem(f"quorate:projects.{name}", f"is not a project with options{hint}; write one of: {known}")
-        elif name in options.NOT_BUILT:
-            reason = "is not built yet, so that nothing would read its options; take them out"
-            yield Problem(f"quorate:projects.{name}", reason)
     for key, project, files in _given_options(settings):
         yield from options.problems(key, project, settings.release, files)
 

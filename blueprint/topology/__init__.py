@@ -7,7 +7,7 @@ whether the nodes suffice. docs/topology.md describes the differences from Fuel-
 
 from __future__ import annotations
 
-from blueprint.topology.definitions import ByRow, architecture_service, by_row
+from blueprint.topology.definitions import ByRow, architecture_service, by_row, companions_of
 from blueprint.topology.place import place, roles_by_node, services_by_node
 from blueprint.topology.sections import read_topology
 from blueprint.topology.shapes import (
@@ -34,6 +34,7 @@ __all__ = [
     "TopologyError",
     "architecture_service",
     "by_row",
+    "companions_of",
     "judge_together",
     "place",
     "read_topology",

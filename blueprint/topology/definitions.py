@@ -39,6 +39,7 @@ class Definition(BaseModel):
     use_instead: str | None = None
     architecture: str | None = None
     part_of: str | None = None
+    companion: bool = False
     not_built: str | None = None
 
 
@@ -69,6 +70,15 @@ def architecture_service(name: str) -> str | None:
     behind = known.abstractions.get(name, (name,))[0]
     definition = known.services.get(behind)
     return definition.architecture if definition else None
+
+
+def companions_of(placement: Placement) -> ByRow:
+    """Groups the placed services that run as companions, by the companion's name."""
+    found: dict[str, dict[str, ServicePlacement]] = defaultdict(dict)
+    for name, placed in placement.services.items():
+        if catalogue().services[placed.definition].companion:
+            found[placed.definition][name] = placed
+    return found
 
 
 def by_row(placement: Placement) -> ByRow:

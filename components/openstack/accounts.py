@@ -28,6 +28,17 @@ class Endpoint:
     url: str
 
 
+@dataclass(frozen=True)
+class Domain:
+    """A domain of Keystone, and the account that administers it."""
+
+    name: str
+    administrator: str
+    password: Secret
+    roles: tuple[str, ...]
+    """Roles that the domain's users may get; the job makes them if they are missing."""
+
+
 def databases(wiring: Wiring, user: str) -> JobDefinition:
     """Returns the job that creates a project's databases and the user that owns them."""
     statements = "".join(
@@ -79,9 +90,13 @@ def messaging(wiring: Wiring, user: str) -> JobDefinition:
 
 
 def identity(
-    wiring: Wiring, user: str, endpoints: Sequence[Endpoint], roles: Sequence[str] = ("admin", "service")
+    wiring: Wiring,
+    user: str,
+    endpoints: Sequence[Endpoint],
+    roles: Sequence[str] = ("admin", "service"),
+    domain: Domain | None = None,
 ) -> JobDefinition:
-    """Returns the job that creates a service's user, its roles, and its endpoints in the catalog."""
+    """Returns the job that creates a service's user, its roles, its endpoints in the catalog, and its own domain."""
     document: Mapping[str, object] = {
         "url": wiring.url("keystone", "/v3"),
         "region": REGION,
@@ -89,6 +104,11 @@ def identity(
         "roles": roles,
         "services": [{"type": each.type, "name": each.name, "url": each.url} for each in endpoints],
     }
+    secrets = [("OS_PASSWORD", Secret("keystone/admin")), ("PASSWORD", Secret(f"{user}/identity"))]
+    if domain:
+        own = {"name": domain.name, "administrator": domain.administrator, "roles": domain.roles}
+        document = {**document, "domain": own}
+        secrets.append(("DOMAIN_PASSWORD", domain.password))
     return JobDefinition(
         name=f"{user}-identity",
         image="keystone",
@@ -103,7 +123,7 @@ def identity(
             File("account.json", "/etc/quorate/account.json"),
         ),
         environment=(("OS_USERNAME", _ADMINISTRATOR),),
-        secrets=(("OS_PASSWORD", Secret("keystone/admin")), ("PASSWORD", Secret(f"{user}/identity"))),
+        secrets=tuple(secrets),
     )
 
 

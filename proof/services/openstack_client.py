@@ -2,10 +2,10 @@
 # pyright: reportUnknownVariableType=false, reportAttributeAccessIssue=false
 """Uses OpenStack as a client does. Runs inside of the lab with the release's own openstacksdk.
 
-Argument `everything`: makes an image, a flavor, a network, a server and a volume, and deletes them; prints one line for
-each step with its seconds. `write`: makes networks until it is asked to end; prints one line for each, its number and
-whether it was acknowledged (`ok`) or not (`no`). `list`: prints the numbers of these networks. `prepare`: makes what
-tempest needs.
+Argument `everything`: makes an image, a flavor, a network, a server, a volume and a stack, and deletes them; prints
+one line for each step with its seconds. `write`: makes networks until it is asked to end; prints one line for each, its
+number and whether it was acknowledged (`ok`) or not (`no`). `list`: prints the numbers of these networks. `prepare`:
+makes what tempest needs.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from collections.abc import Callable
 from typing import Any
 
 import openstack
+import requests
 
 PREFIX = "written-"
 LIMIT = 300
@@ -35,6 +36,10 @@ def everything(cloud: Any) -> None:
     step("subnet", lambda: cloud.network.create_subnet(**subnet))
     server = step("server is ACTIVE", lambda: boot(cloud, image, flavor))
     volume = step("volume is available", lambda: create_volume(cloud))
+    step("services of Cinder are up", lambda: require_cinder(cloud))
+    step("console's page answers", lambda: open_console(cloud, server))
+    stack = step("stack is complete", lambda: create_stack(cloud))
+    step("stack is deleted", lambda: delete_stack(cloud, stack))
     step("server is deleted", lambda: delete_server(cloud, server))
     cloud.block_storage.delete_volume(volume)
     step("volume is deleted", lambda: cloud.block_storage.wait_for_delete(volume, wait=LIMIT))
@@ -96,6 +101,34 @@ def create_volume(cloud: Any) -> Any:
     """Makes a volume."""
     volume = cloud.block_storage.create_volume(name="first", size=1)
     return cloud.block_storage.wait_for_status(volume, "available", ["error"], wait=LIMIT)
+
+
+def require_cinder(cloud: Any) -> None:
+    """Raises RuntimeError if a service of Cinder has not reported lately."""
+    states = {each.binary: each.state for each in cloud.block_storage.services()}
+    expected = dict.fromkeys(("cinder-backup", "cinder-scheduler", "cinder-volume"), "up")
+    if states != expected:
+        raise RuntimeError(f"Cinder's services: {states}")
+
+
+def open_console(cloud: Any, server: Any) -> None:
+    """Opens the page that shows a server's console. Raises requests.HTTPError if it does not answer."""
+    console = cloud.compute.create_console(server, "novnc")
+    requests.get(console["url"], timeout=30).raise_for_status()
+
+
+def create_stack(cloud: Any) -> Any:
+    """Makes a stack: a network, which Heat makes as the user, and a handle, for which it makes a user in its domain."""
+    resources = {"network": {"type": "OS::Neutron::Net"}, "handle": {"type": "OS::Heat::WaitConditionHandle"}}
+    template = {"heat_template_version": "2021-04-16", "resources": resources}
+    stack = cloud.orchestration.create_stack(name="first", template=template, timeout=LIMIT // 60)
+    return cloud.orchestration.wait_for_status(stack, "CREATE_COMPLETE", ["CREATE_FAILED"], wait=LIMIT)
+
+
+def delete_stack(cloud: Any, stack: Any) -> None:
+    """Deletes a stack and waits until its network is gone too."""
+    cloud.orchestration.delete_stack(stack)
+    cloud.orchestration.wait_for_delete(stack, wait=LIMIT)
 
 
 def nothing_left(cloud: Any) -> None:

@@ -1,9 +1,9 @@
-"""OpenStack with its rendered configuration and jobs, on three members each of Galera and RabbitMQ.
+"""OpenStack with its rendered configuration and jobs, on three members each of Galera, RabbitMQ and memcached.
 
 The jobs run with their own commands, then the services start, and a client uses them. Four things differ from what is
-rendered, because this machine lacks Ceph, KVM and ProxySQL: images are files, volumes and virtual machines are those of
-Cinder's and Nova's fake drivers, and services reach the first member of Galera directly. Neutron's agents do not run,
-so the server has no network.
+rendered, because this machine lacks Ceph, KVM and ProxySQL: images and backups are files, volumes and virtual machines
+are those of Cinder's and Nova's fake drivers, and services reach the first member of Galera directly. Neutron's agents
+do not run, so the server has no network.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from proof.services.containers import Container
 from proof.services.lab import Broken, Lab, Machine, place, require, until
 
 DOMAIN = "openstack.svc"
+CACHES = 3
 START = 300
 """Seconds that a service or a job may take on a busy machine."""
 PROCESSES: Mapping[str, tuple[str, ...]] = {
@@ -26,8 +27,9 @@ PROCESSES: Mapping[str, tuple[str, ...]] = {
     "placement": ("placement-api",),
     "glance": ("glance-api",),
     "neutron": ("neutron-server",),
-    "nova": ("nova-conductor", "nova-scheduler", "nova-api", "nova-compute"),
-    "cinder": ("cinder-api", "cinder-scheduler", "cinder-volume"),
+    "nova": ("nova-conductor", "nova-scheduler", "nova-api", "nova-novncproxy", "nova-compute"),
+    "cinder": ("cinder-api", "cinder-scheduler", "cinder-volume", "cinder-backup"),
+    "heat": ("heat-api", "heat-api-cfn", "heat-engine"),
 }
 """The projects in the order of their start, and the processes that run."""
 LEFT_OUT = ("nova-compute/nova-libvirt",)
@@ -39,7 +41,10 @@ PORTS = {
     "glance-api": 9292,
     "neutron-server": 9696,
     "nova-api": 8774,
+    "nova-novncproxy": 6080,
     "cinder-api": 8776,
+    "heat-api": 8004,
+    "heat-api-cfn": 8000,
 }
 OVERRIDES: Mapping[str, Mapping[str, str]] = {
     "glance-api": {
@@ -51,6 +56,7 @@ OVERRIDES: Mapping[str, Mapping[str, str]] = {
     # The rendered interval is 5 minutes: a new compute is found that late.
     "nova-scheduler": {"OS_SCHEDULER__DISCOVER_HOSTS_IN_CELLS_INTERVAL": "10"},
     "cinder-volume": {"OS_CEPH__VOLUME_DRIVER": "cinder.tests.fake_driver.FakeLoggingVolumeDriver"},
+    "cinder-backup": {"OS_DEFAULT__BACKUP_DRIVER": "cinder.backup.drivers.posix.PosixBackupDriver"},
 }
 """What this machine lacks, by process: oslo.config reads OS_<SECTION>__<OPTION>."""
 _CLIENT = Path(__file__).with_name("openstack_client.py")
@@ -64,16 +70,22 @@ class Cloud:
         self._containers = containers
         self.database = galera.Cluster(lab, containers["mysqld/mariadb"])
         self.queue = rabbitmq.Cluster(lab, containers["rabbitmq/rabbitmq"])
+        self.caches = [lab.add(f"memcached-{number}") for number in range(CACHES)]
         self.processes = {name: lab.add(name, release) for names in PROCESSES.values() for name in names}
         self.client = lab.add("openstack-client", release)
+        lab.name_members("memcached-members", DOMAIN, [machine.name for machine in self.caches])
         lab.name_services(DOMAIN, {**self.processes, "proxysql": self.database.members["mysqld-0"]})
         self.password = containers["keystone-bootstrap/keystone-bootstrap"].variables["OS_BOOTSTRAP_PASSWORD"]
+        # Kolla's image has noVNC.
+        self.processes["nova-novncproxy"].write("/usr/share/novnc/vnc_lite.html", "")
         self.client.write("/client.py", _CLIENT.read_text(encoding="utf-8"))
         self.client.write("/account.sh", _assigned(_account(self.password)), mode="0600")
 
     def start(self) -> list[str]:
         """Starts everything in the order of the projects' needs; returns what was seen."""
         notes = [*galera.begin(self.database), *rabbitmq.begin(self.queue)]
+        for machine in self.caches:
+            self.begin_cache(machine)
         for project, names in PROCESSES.items():
             started = time.monotonic()
             self.run_jobs(project, JOBS)
@@ -109,6 +121,16 @@ class Cloud:
         machine = self.processes[name]
         machine.write("/start.sh", self._script(machine, mine), mode="0700")
         machine.start(["bash", "/start.sh"], "root")
+
+    def begin_cache(self, machine: Machine) -> None:
+        """Starts an instance of memcached, as the user of Debian's package."""
+        machine.start(place(machine, self._containers["memcached/memcached"], owner="root"), "memcache")
+
+    def cached(self) -> int:
+        """Returns how many lookups memcached has answered."""
+        ask = "exec 3<>/dev/tcp/$0/11211; printf 'stats\\r\\nquit\\r\\n' >&3; cat <&3"
+        said = [machine.run(["bash", "-c", ask, machine.address]) for machine in self.caches if machine.runs]
+        return sum(int(line.split()[2]) for text in said for line in text.splitlines() if " get_hits " in line)
 
     def answers(self, name: str) -> bool:
         """Whether an API answers; a process without one must run. Raises Broken if it has ended."""

@@ -262,11 +262,6 @@ CASES: dict[str, tuple[dict[str, Any], str, str]] = {
         "quorate:services.murano-api",
         "is retired upstream; take it out and use images with cloud-init",
     ),
-    "options of a project that is not built yet": (
-        full_size("100", projects={"heat": {"options": {}}}),
-        "quorate:projects.heat",
-        "is not built yet, so that nothing would read its options",
-    ),
     "a retired service": (
         full_size("100", services={"glance-registry": {"replicas": 3}}),
         "quorate:services.glance-registry",

@@ -77,10 +77,22 @@ def test_clients_reach_the_database_through_proxysql() -> None:
     assert PROCESSES["mysqld"].exposed == ()
 
 
-@pytest.mark.parametrize(("companion", "service"), COMPANIONS.items())
-def test_a_companion_is_a_deployment_of_the_same_project(companion: str, service: str) -> None:
+@pytest.mark.parametrize("companion", COMPANIONS)
+def test_a_companion_keeps_no_data(companion: str) -> None:
+    assert (PROCESSES[companion].claim, PROCESSES[companion].kind == "DaemonSet") == (None, False)
+
+
+@pytest.mark.parametrize(
+    ("companion", "service"),
+    [
+        ("proxysql", "mysqld"),
+        ("grafana", "influxdb-grafana"),
+        ("opensearch-dashboards", "elasticsearch-kibana"),
+    ],
+)
+def test_a_companion_that_the_table_names_is_not_in_the_pods_of_its_row(companion: str, service: str) -> None:
     beside, own = PROCESSES[companion], PROCESSES[service]
-    assert (beside.project, beside.kind, beside.claim) == (own.project, "Deployment", None)
+    assert (beside.project, beside.kind) == (own.project, "Deployment")
     assert beside.exposed, "clients reach it through its Service"
     assert len(own.containers) == 1
 
@@ -115,7 +127,8 @@ def test_a_process_fits_together(process: ProcessDefinition) -> None:
     assert len(numbers) == len(set(numbers)) == len(ports), "a pod's containers share its network"
     assert {target for _, target in process.exposed} <= ports
     assert len({container.name for container in process.containers}) == len(process.containers)
-    assert (process.claim is not None) == (process.kind == "StatefulSet")
+    # Instances of memcached keep no data, but clients choose one by its name.
+    assert (process.claim is not None) == (process.kind == "StatefulSet" and process.name != "memcached")
     assert any(container.data for container in process.containers) == (process.claim is not None)
     paths = {(path.name, path.path) for container in process.containers for path in container.host_paths}
     assert len({name for name, _ in paths}) == len(paths), "one name, one directory"

@@ -71,6 +71,27 @@ def test_counts_are_the_topology_s() -> None:
     assert counts["placement-api"] == counts["nova-api"] == 1
 
 
+def test_companions_run_where_the_topology_places_them() -> None:
+    result = plan(parsed(stack(BUILT)))
+    pools = {each.name: each.pools for each in result.companions}
+    assert {node.name for node in result.nodes if node.pool in pools["heat-engine"]} == {"node1"}
+    assert next(each.instances for each in result.companions if each.name == "heat-engine") == 1
+
+
+def test_a_companion_that_the_topology_does_not_place_is_left_out(tmp_path: Path) -> None:
+    result = plan(parsed(stack(written(tmp_path, "keystone, nova-api"))))
+    assert {each.name for each in result.companions} == {"proxysql"}
+
+
+def test_a_companion_needs_the_row_that_it_accompanies(tmp_path: Path) -> None:
+    document = yaml.safe_load((ROOT / "blueprint" / "architecture" / "100.yaml").read_text(encoding="utf-8"))
+    document["rows"] = [row for row in document["rows"] if row["service"] != "cinder-volume"]
+    (tmp_path / "mine.yaml").write_text(yaml.safe_dump(document), encoding="utf-8")
+    found = problems_of(written(tmp_path, "cinder-backup"), architecture="mine.yaml")
+    said = "architecture 100 has no row for cinder-volume, which cinder-backup accompanies; add one, or take"
+    assert f"quorate:topology (roles.all): {said} cinder-backup out" in found
+
+
 def test_a_key_without_an_end_takes_node10_too() -> None:
     result = plan(parsed(stack(BUILT, nodes=12)))
     assert pools_of(result)["keystone"] == {"node1", "node10", "node11", "node12"}
@@ -136,33 +157,34 @@ def test_no_service_vanishes(name: str, tmp_path: Path) -> None:
         assert refusal in about[0]
     else:
         result = plan(parsed(stack(path)))
-        runs = {service.name for service in result.services}
+        runs = {service.name for service in (*result.services, *result.companions)}
         told = any(f"{name} gives way to {definition.replaced_by}" in warning for warning in result.warnings)
-        assert told or definition.architecture in runs or definition.part_of in runs
+        assert told or definition.architecture in runs or definition.part_of in runs or name in runs
 
 
 @pytest.mark.parametrize("name", catalogue().services)
 def test_the_data_says_one_thing_of_each_service(name: str) -> None:
     definition: Definition = catalogue().services[name]
     said = [definition.architecture, definition.part_of, definition.not_built, definition.use_instead]
-    assert sum(each is not None for each in said) == (0 if name == "nova-consoleauth" else 1)
-    assert definition.replaced_by or any(said)
+    assert sum(each is not None for each in said) + definition.companion == (0 if name == "nova-consoleauth" else 1)
+    assert definition.replaced_by or definition.companion or any(said)
 
 
 def test_all_that_is_not_built_is_said_at_once() -> None:
-    found = problems_of(TOPOLOGIES / "topology-example.yaml", profile="production")
-    names = ["etcd", "heat-api", "heat-api-cfn", "heat-engine", "memcached", "nova-novncproxy"]
+    everything = written(TOPOLOGIES, "etcd, ironic-api, cron")
+    found = problems_of(everything, profile="production")
+    names = ["cron", "etcd", "ironic-api"]
     about = [text for text in found if " is not built yet; take it out of the topology: " in text]
     assert [text.split(" ")[2] for text in about] == names
-    assert about[0] == (
-        "quorate:topology (roles.controller): etcd is not built yet; take it out of the topology: MariaDB and RabbitMQ "
+    assert about[1] == (
+        "quorate:topology (roles.all): etcd is not built yet; take it out of the topology: MariaDB and RabbitMQ "
         "do not use it here, and Kubernetes has an etcd of its own on the masters"
     )
 
 
 def test_a_service_under_a_name_of_its_own_is_refused_by_both_names(tmp_path: Path) -> None:
-    path = written(tmp_path, "stacks", "  stacks: {service_def: heat-engine}\n")
-    assert any("(roles.all): stacks (heat-engine) is not built yet; " in text for text in problems_of(path))
+    path = written(tmp_path, "metal", "  metal: {service_def: ironic-api}\n")
+    assert any("(roles.all): metal (ironic-api) is not built yet; " in text for text in problems_of(path))
 
 
 def test_a_part_is_refused_where_its_service_is_not(tmp_path: Path) -> None:
@@ -188,5 +210,5 @@ def test_a_service_that_the_architecture_lacks_is_refused(tmp_path: Path) -> Non
 
 def test_warnings_ask_for_nothing_that_is_refused_and_tell_what_becomes_one() -> None:
     warnings = plan(parsed(stack(BUILT))).warnings
-    assert not [text for text in warnings if "etcd" in text or "memcached" in text or "no server has the role" in text]
+    assert not [text for text in warnings if "etcd" in text or "no server has the role" in text]
     assert "topology: notifications, rpc run as one service, rabbitmq, on the nodes of all of them" in warnings

@@ -23,10 +23,12 @@ class Secret:
     """Project and purpose, such as keystone/database."""
     text: str = "{}"
     """The value as text; {} is replaced by the secret."""
+    length: int | None = None
+    """Characters of the secret that are used, for a program that requires an exact number; None: all 44."""
 
     def revealed(self, reveal: Reveal) -> str:
         """Returns the text with the secret."""
-        return self.text.replace("{}", reveal(self.name))
+        return self.text.replace("{}", reveal(self.name)[: self.length])
 
 
 Scalar = str | int | float | bool | Secret

@@ -8,6 +8,7 @@ from __future__ import annotations
 from components.openstack.config.layers import Layer, Level, Secret, Section, Value
 from components.openstack.config.wiring import REGION, Wiring
 
+_CACHE = "https://docs.openstack.org/oslo.cache/2026.1/configuration/index.html"
 _DATABASE = "https://docs.openstack.org/oslo.db/2026.1/reference/opts.html"
 _MESSAGING = "https://docs.openstack.org/oslo.messaging/2026.1/configuration/opts.html"
 _MIDDLEWARE = "https://docs.openstack.org/keystonemiddleware/2026.1/middlewarearchitecture.html"
@@ -56,8 +57,24 @@ def service_user(wiring: Wiring, user: str) -> dict[str, Value]:
     }
 
 
+def cache(wiring: Wiring) -> Layer:
+    """Returns the settings with which a program keeps results in memcached; empty if the stack has no memcached."""
+    options: Section = {
+        "enabled": True,
+        "backend": "oslo_cache.memcache_pool",
+        "memcache_servers": wiring.caches(),
+        # An instance that was unreachable may have missed that a token was revoked.
+        "memcache_pool_flush_on_reconnect": True,
+    }
+    return Layer(Level.PROJECT, _CACHE, {"cache": options} if wiring.caches() else {})
+
+
 def authentication(wiring: Wiring, user: str) -> Layer:
-    """Returns the settings with which an API validates its clients' tokens."""
+    """Returns the settings with which an API validates its clients' tokens.
+
+    Validated tokens are kept in memcached, encrypted with a key of the project: instances of memcached do not know who
+    reads or writes, so that without a key, one project could forge the tokens that another accepts.
+    """
     options: Section = {
         **service_user(wiring, user),
         "region_name": REGION,
@@ -66,6 +83,12 @@ def authentication(wiring: Wiring, user: str) -> Layer:
         "service_token_roles": ("service",),
         "service_token_roles_required": True,
     }
+    if wiring.caches():
+        options |= {
+            "memcached_servers": wiring.caches(),
+            "memcache_security_strategy": "ENCRYPT",
+            "memcache_secret_key": Secret(f"{user}/memcached"),
+        }
     return Layer(Level.PROJECT, _MIDDLEWARE, {"keystone_authtoken": options})
 
 

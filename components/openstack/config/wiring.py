@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from blueprint.plan.planner import Plan
 from components.openstack.config.layers import Secret
-from components.openstack.config.ports import AMQP, APIS, MYSQL
+from components.openstack.config.ports import AMQP, APIS, MEMCACHED, MYSQL
 
 ENVIRONMENT = "openstack"
 """The name of a stack's only environment and of its namespace; the stack file cannot define others yet."""
@@ -24,6 +24,7 @@ DATABASES = {
     "nova": ("nova_api", "nova_cell0", "nova"),
     "neutron": ("neutron",),
     "cinder": ("cinder",),
+    "heat": ("heat",),
 }
 """Databases by the account that owns them. Accounts are named after projects and configured in ProxySQL."""
 
@@ -67,6 +68,10 @@ class Wiring:
         """Returns the transport URL of a project's own vhost, with every member of RabbitMQ."""
         members = ",".join(f"{user}:{{}}@{member}:{AMQP}" for member in self.members("rabbitmq"))
         return Secret(f"{user}/messaging", f"rabbit://{members}/{user}")
+
+    def caches(self) -> tuple[str, ...]:
+        """Returns the addresses of all instances of memcached, one of which clients choose by the key."""
+        return tuple(f"{member}:{MEMCACHED}" for member in self.members("memcached")) if self.has("memcached") else ()
 
     def workers(self, process: str, least: int = 2) -> int:
         """Returns how many worker processes an instance runs: one per requested core, at least `least`."""

@@ -60,7 +60,9 @@ def _worker(service: str, extra: tuple[File, ...] = ()) -> ProcessDefinition:
 
 
 SCHEDULER = _worker("cinder-scheduler")
-VOLUME = _worker("cinder-volume", extra=(File("ceph.conf", "/etc/ceph/ceph.conf"),))
+_CEPH = (File("ceph.conf", "/etc/ceph/ceph.conf"),)
+VOLUME = _worker("cinder-volume", extra=_CEPH)
+BACKUP = _worker("cinder-backup", extra=_CEPH)
 
 _RBD = "https://docs.openstack.org/cinder/2026.1/configuration/block-storage/drivers/ceph-rbd-volume-driver.html"
 
@@ -73,6 +75,12 @@ def _configure(wiring: Wiring, _name: str) -> tuple[WrittenFile, ...]:
             "DEFAULT": {
                 "enabled_backends": ("ceph",),
                 "glance_catalog_info": ("image:glance:internalURL"),
+                "backup_driver": "cinder.backup.drivers.ceph.CephBackupDriver",
+                "backup_ceph_conf": "/etc/ceph/ceph.conf",
+                "backup_ceph_user": "cinder-backup",
+                "backup_ceph_pool": "backups",
+                # Any instance may restore or delete a backup, not only the instance that made it.
+                "backup_use_same_host": False,
             },
             "ceph": {
                 "volume_driver": "cinder.volume.drivers.rbd.RBDDriver",
@@ -120,8 +128,8 @@ def _jobs(wiring: Wiring) -> tuple[JobDefinition, ...]:
 
 PROJECT = ProjectDefinition(
     name="cinder",
-    needs=("keystone", "mariadb", "rabbitmq", "ceph"),
-    processes=(API, SCHEDULER, VOLUME),
+    needs=("keystone", "mariadb", "rabbitmq", "memcached", "ceph"),
+    processes=(API, SCHEDULER, VOLUME, BACKUP),
     configure=_configure,
     jobs=_jobs,
 )

@@ -86,7 +86,7 @@ def _jobs(wiring: Wiring) -> tuple[JobDefinition, ...]:
 
 PROJECT = ProjectDefinition(
     name="glance",
-    needs=("keystone", "mariadb", "ceph"),
+    needs=("keystone", "mariadb", "memcached", "ceph"),
     processes=(API,),
     configure=_configure,
     jobs=_jobs,

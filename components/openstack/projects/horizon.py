@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from components.openstack.config.layers import Secret, TextFile, WrittenFile
 from components.openstack.config.uwsgi import uwsgi
 from components.openstack.config.wiring import Wiring
@@ -40,6 +42,18 @@ OPENSTACK_ENDPOINT_TYPE = "internalURL"
 SESSION_ENGINE = "django.contrib.sessions.backends.signed_cookies"
 SECRET_KEY = "
 """[:-1]
+    if wiring.caches():
+        settings = (
+            f"""\
+CACHES = {{
+    "default": {{
+        "BACKEND": "django.core.cache.backends.memcached.PyMemcacheCache",
+        "LOCATION": {json.dumps(wiring.caches())},
+    }},
+}}
+"""
+            + settings
+        )
     return (
         TextFile("local_settings.py", (settings, Secret("horizon/session"), '"\n')),
         uwsgi(wiring, "horizon", "horizon-uwsgi.ini", "openstack_dashboard.wsgi", 8080),
@@ -48,7 +62,7 @@ SECRET_KEY = "
 
 PROJECT = ProjectDefinition(
     name="horizon",
-    needs=("keystone",),
+    needs=("keystone", "memcached"),
     processes=(HORIZON,),
     configure=_configure,
 )

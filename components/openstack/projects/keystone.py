@@ -66,7 +66,7 @@ def _configure(wiring: Wiring, _name: str) -> tuple[WrittenFile, ...]:
         ConfigFile(
             "keystone.conf",
             "ini",
-            (tokens, sections.database(wiring, "keystone"), sections.behind_a_proxy()),
+            (tokens, sections.database(wiring, "keystone"), sections.cache(wiring), sections.behind_a_proxy()),
             fragment="/etc/keystone/keystone.conf.d/secrets.conf",
         ),
         uwsgi(wiring, "keystone", "keystone-api-uwsgi.ini", "keystone.wsgi.api", 5000),
@@ -95,7 +95,7 @@ def _jobs(wiring: Wiring) -> tuple[JobDefinition, ...]:
 
 PROJECT = ProjectDefinition(
     name="keystone",
-    needs=("mariadb",),
+    needs=("mariadb", "memcached"),
     processes=(KEYSTONE,),
     configure=_configure,
     jobs=_jobs,

@@ -279,7 +279,7 @@ def _jobs(wiring: Wiring) -> tuple[JobDefinition, ...]:
 
 PROJECT = ProjectDefinition(
     name="neutron",
-    needs=("keystone", "mariadb", "rabbitmq"),
+    needs=("keystone", "mariadb", "rabbitmq", "memcached"),
     processes=(SERVER, DHCP_AGENT, L2_AGENT, L3_AGENT, METADATA_AGENT),
     configure=_configure,
     jobs=_jobs,

@@ -1,4 +1,4 @@
-"""Nova: API with its metadata service, scheduler, conductor, and the agent of every compute with libvirt.
+"""Nova: API with its metadata service, scheduler, conductor, proxy for consoles, and each compute's agent with libvirt.
 
 Source 004 installs nova-compute on the host (004, 5.3.7); here it is Kolla's pair of containers, privileged and on the
 host's network as in Kolla and Fuel-CCP. Guests belong to systemd-machined's slice through /run and the cgroup tree,
@@ -10,7 +10,7 @@ from __future__ import annotations
 from components.openstack import accounts
 from components.openstack.config import sections
 from components.openstack.config.layers import ConfigFile, Layer, Level, Secret, Section, TextFile, WrittenFile
-from components.openstack.config.ports import AMQP
+from components.openstack.config.ports import AMQP, APIS
 from components.openstack.config.uwsgi import uwsgi
 from components.openstack.config.wiring import REGION, Wiring
 from components.openstack.definition import (
@@ -30,6 +30,7 @@ from components.openstack.definition import (
 
 UID = 42436
 CONFIGURATION = File("nova.conf", "/etc/nova/nova.conf")
+_CONSOLE_PAGE = "/vnc_lite.html"
 
 API = ProcessDefinition(
     name="nova-api",
@@ -79,6 +80,26 @@ def _worker(service: str) -> ProcessDefinition:
 SCHEDULER = _worker("nova-scheduler")
 CONDUCTOR = _worker("nova-conductor")
 
+CONSOLES = ProcessDefinition(
+    name="nova-novncproxy",
+    project="nova",
+    kind="Deployment",
+    uid=UID,
+    exposed=((APIS["nova-novncproxy"], "vnc"),),
+    containers=(
+        Container(
+            name="nova-novncproxy",
+            image="nova-novncproxy",
+            user="nova",
+            command="nova-novncproxy",
+            ports=(Port("vnc", APIS["nova-novncproxy"]),),
+            ready=Http("vnc", _CONSOLE_PAGE),
+            alive=Tcp("vnc"),
+            files=(CONFIGURATION,),
+        ),
+    ),
+)
+
 _SHARED_WITH_LIBVIRT = (
     HostPath(name="run", path="/run", shared=True),
     HostPath(name="dev", path="/dev"),
@@ -107,7 +128,8 @@ COMPUTE = ProcessDefinition(
             host_paths=_SHARED_WITH_LIBVIRT,
             owns=("/var/lib/nova",),
             environment=(("LIBGUESTFS_BACKEND", "direct"),),
-            node_address=("OS_DEFAULT__MY_IP",),
+            # Consoles listen on the node's address, which the proxy connects to.
+            node_address=("OS_DEFAULT__MY_IP", "OS_VNC__SERVER_LISTEN", "OS_VNC__SERVER_PROXYCLIENT_ADDRESS"),
             privileged=True,
         ),
         Container(
@@ -130,8 +152,9 @@ COMPUTE = ProcessDefinition(
 )
 
 _MANUAL = "https://docs.openstack.org/nova/2026.1/configuration/config.html"
-_WITHOUT_DATABASE = frozenset({"nova-compute"})
-"""Processes on computes, which access the database through the conductor and have no database password."""
+_ON_COMPUTES = frozenset({"nova-compute"})
+"""Processes on computes. They access the database through the conductor, and validate no tokens: neither the password
+of the database nor the key of the cached tokens is on a compute."""
 
 _CELLS = """\
 set -e
@@ -157,7 +180,9 @@ def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
             "neutron": internal
             | {"service_metadata_proxy": True, "metadata_proxy_shared_secret": Secret("neutron/metadata")},
             "service_user": user | {"send_service_user_token": True},
-            "vnc": {"enabled": False},
+            "vnc": {"novncproxy_base_url": wiring.url("nova-novncproxy", _CONSOLE_PAGE)}
+            if wiring.has("nova-novncproxy")
+            else {"enabled": False},
             # During an update, all versions use the RPC version of the oldest one.
             "upgrade_levels": {"compute": "auto"},
         },
@@ -183,18 +208,18 @@ def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
     layers = [
         others,
         sections.messaging(wiring, "nova"),
-        sections.authentication(wiring, "nova"),
         sections.locks("nova"),
         sections.behind_a_proxy(),
     ]
-    if name in _WITHOUT_DATABASE:
+    if name in _ON_COMPUTES:
         layers.append(guests)
     else:
         databases = [
             sections.database(wiring, "nova", "nova"),
             sections.database(wiring, "nova", "nova_api", section="api_database"),
         ]
-        layers += [scheduler, conductor, *databases]
+        apis = [sections.authentication(wiring, "nova"), sections.cache(wiring)]
+        layers += [scheduler, conductor, *apis, *databases]
     return (
         ConfigFile("nova.conf", "ini", tuple(layers), fragment="/etc/nova/nova.conf.d/secrets.conf"),
         uwsgi(wiring, "nova-api", "nova-api-uwsgi.ini", "nova.wsgi.osapi_compute", 8774),
@@ -223,8 +248,8 @@ def _jobs(wiring: Wiring) -> tuple[JobDefinition, ...]:
 
 PROJECT = ProjectDefinition(
     name="nova",
-    needs=("keystone", "mariadb", "rabbitmq", "glance", "placement", "neutron"),
-    processes=(API, SCHEDULER, CONDUCTOR, COMPUTE),
+    needs=("keystone", "mariadb", "rabbitmq", "memcached", "glance", "placement", "neutron"),
+    processes=(API, SCHEDULER, CONDUCTOR, CONSOLES, COMPUTE),
     configure=_configure,
     jobs=_jobs,
 )

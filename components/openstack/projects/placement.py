@@ -71,7 +71,7 @@ def _jobs(wiring: Wiring) -> tuple[JobDefinition, ...]:
 
 PROJECT = ProjectDefinition(
     name="placement",
-    needs=("keystone", "mariadb"),
+    needs=("keystone", "mariadb", "memcached"),
     processes=(API,),
     configure=_configure,
     jobs=_jobs,

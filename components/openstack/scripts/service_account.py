@@ -1,8 +1,9 @@
 """Makes the user of an OpenStack service with its roles, and the service's endpoints in Keystone's catalog.
 
 Runs in a Job, with the standard library alone, so that any image with Python can run it. Argument: a JSON file with
-`url`, `region`, `user`, `roles` and `services`. Environment: OS_USERNAME and OS_PASSWORD, of Keystone's administrator,
-and PASSWORD, of the user. What exists is changed to what is asked for, and the job may run again.
+`url`, `region`, `user`, `roles` and `services`, and `domain` for a service with a domain of its own. Environment:
+OS_USERNAME and OS_PASSWORD, of Keystone's administrator; PASSWORD, of the user; DOMAIN_PASSWORD, of the domain's
+administrator. What exists is changed to what is asked for, and the job may run again.
 """
 
 from __future__ import annotations
@@ -30,9 +31,9 @@ class Keystone:
         scope = {"project": {"name": "admin", "domain": {"id": DOMAIN}}}
         self.token = self.authenticated(os.environ["OS_USERNAME"], os.environ["OS_PASSWORD"], scope)
 
-    def authenticated(self, user: str, password: str, scope: dict[str, Any] | str) -> str:
+    def authenticated(self, user: str, password: str, scope: dict[str, Any] | str, domain: str = DOMAIN) -> str:
         """Returns a token."""
-        account = {"name": user, "password": password, "domain": {"id": DOMAIN}}
+        account = {"name": user, "password": password, "domain": {"id": domain}}
         identity = {"methods": ["password"], "password": {"user": account}}
         body = {"auth": {"identity": identity, "scope": scope}}
         with self._sent("POST", "auth/tokens", body, token=None) as answer:
@@ -47,14 +48,25 @@ class Keystone:
             return existing["id"]
         return self.send("POST", kind, {one: {**query, **wanted}})[one]["id"]
 
-    def give_password(self, name: str, user: str, password: str) -> None:
-        """Changes a password that is another. Setting the present one again would revoke the user's tokens."""
+    def ensure_user(self, name: str, password: str, domain: str = DOMAIN) -> str:
+        """Returns the id of a user with this password. Setting the present one again would revoke the user's tokens."""
+        user = self.ensure("users", {"name": name, "domain_id": domain})
         try:
-            self.authenticated(name, password, "unscoped")
+            self.authenticated(name, password, "unscoped", domain)
         except urllib.error.HTTPError as refusal:
             if refusal.code != 401:
                 raise
             self.send("PATCH", f"users/{user}", {"user": {"password": password}})
+        return user
+
+    def ensure_domain(self, wanted: dict[str, Any], password: str) -> None:
+        """Makes a domain, its administrator, and the roles of its users."""
+        domain = self.ensure("domains", {"name": wanted["name"]})
+        user = self.ensure_user(wanted["administrator"], password, domain)
+        role = self.ensure("roles", {"name": "admin"})
+        self.send("PUT", f"domains/{domain}/users/{user}/roles/{role}")
+        for name in wanted["roles"]:
+            self.ensure("roles", {"name": name})
 
     def read(self, path: str) -> Any:
         """Returns an answer's document."""
@@ -78,8 +90,7 @@ def main() -> None:
     account: dict[str, Any] = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
     keystone = Keystone(account["url"])
     project = keystone.ensure("projects", {"name": PROJECT, "domain_id": DOMAIN})
-    user = keystone.ensure("users", {"name": account["user"], "domain_id": DOMAIN})
-    keystone.give_password(account["user"], user, os.environ["PASSWORD"])
+    user = keystone.ensure_user(account["user"], os.environ["PASSWORD"])
     for name in account["roles"]:
         role = keystone.ensure("roles", {"name": name})
         keystone.send("PUT", f"projects/{project}/users/{user}/roles/{role}")
@@ -88,6 +99,8 @@ def main() -> None:
         for interface in INTERFACES:
             where = {"service_id": known, "interface": interface, "region_id": account["region"]}
             keystone.ensure("endpoints", where, {"url": service["url"]})
+    if "domain" in account:
+        keystone.ensure_domain(account["domain"], os.environ["DOMAIN_PASSWORD"])
     print(f"user {account['user']} and {len(account['services'])} services are in Keystone")
 
 
