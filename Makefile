@@ -28,7 +28,7 @@ ACTIVE = . .venv/bin/activate &&
 
 .DEFAULT_GOAL := help
 .PHONY: help setup environment cluster browser up refresh preview audit diff review plan config pin destroy test e2e \
-	prove services verify lint format bench clean
+	prove services verify domains lint format bench clean
 
 help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -64,6 +64,9 @@ plan: environment ## Show the placement plan of STACK (does not start Pulumi)
 
 config: environment ## Show the configuration of SERVICE, every option with its layer and source
 	@$(QUORATE) config --stack="$$STACK" --service="$$SERVICE"
+
+domains: environment ## Show the names of the services of STACK outside of the cluster
+	@$(QUORATE) domains --stack="$$STACK"
 
 pin: environment ## Write the pools that the plan of STACK chose into its stack file
 	@$(QUORATE) pin --stack="$$STACK"

@@ -127,6 +127,14 @@ def config(
 
 
 @_command
+def domains(stack: StackOption = "dev") -> int:
+    """Show the names of the services outside of the cluster (does not start Pulumi)."""
+    from commands import domains as names
+
+    return names.show(_clone(), stack)
+
+
+@_command
 def pin(stack: StackOption = "dev") -> int:
     """Write the pools that the plan of a stack chose into its stack file (does not start Pulumi)."""
     from commands import pin as pins

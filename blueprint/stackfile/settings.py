@@ -18,6 +18,7 @@ from blueprint.stackfile.values import (
     Cores,
     Digests,
     DiskSize,
+    Domain,
     Gib,
     Image,
     Instances,
@@ -25,6 +26,7 @@ from blueprint.stackfile.values import (
     Namespace,
     Network,
     Number,
+    ObjectName,
     OptionValue,
     PlainValue,
     PoolsOfNames,
@@ -172,6 +174,22 @@ class Networks(Strict):
     services: Network = IPv4Network("172.24.0.0/16")
 
 
+class Ingress(Strict):
+    """How clients outside of the cluster reach the services: a name below the domain for each, with TLS (004, 1.6)."""
+
+    domain: Annotated[Domain, Field(description="the services' names are below it, such as identity.<domain>")]
+    class_name: Annotated[ObjectName, Field(description="IngressClass of the cluster's controller, such as traefik")]
+    certificate: Annotated[
+        ObjectName,
+        Field(description="Secret with the certificate, of type kubernetes.io/tls, in the cloud's namespace"),
+    ] = "openstack-tls"
+    issuer: Annotated[
+        ObjectName | None,
+        Field(description="ClusterIssuer of cert-manager that makes the certificate; left out: you make the Secret"),
+    ] = None
+    port: Annotated[Port, Field(description="HTTPS port of the controller")] = 443
+
+
 class JumpHost(Strict):
     """The host through which all machines are reached, as `ssh -J`."""
 
@@ -214,6 +232,7 @@ class Settings(Strict):
     ] = None
     template: Annotated[ProjectPath | None, Field(description="a libvirt domain template of your own")] = None
     networks: Networks = Networks()
+    ingress: Ingress | None = None
     ssh: Ssh = Ssh()
     projects: dict[str, ProjectOverride] = {}
     services: dict[str, Override] = {}

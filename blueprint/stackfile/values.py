@@ -23,7 +23,11 @@ ERROR = "quorate"
 """pydantic's error type for errors whose text is the complete message."""
 
 _LABEL = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
+_DOMAIN_PART = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _LONGEST_PATH = 1024
+_LONGEST_DOMAIN = 237
+"""A DNS name has at most 253 characters; the longest subdomain (cloudformation) and its dot take 15, the end one."""
+_LONGEST_OBJECT_NAME = 253
 
 
 def error(message: str) -> PydanticCustomError:
@@ -144,6 +148,20 @@ def _option_value(value: object, handler: Callable[[object], Any]) -> Any:
         raise error("is not the value of an option; write text, a number, true, false or a list of these") from None
 
 
+def _domain(value: str) -> str:
+    if len(value) > _LONGEST_DOMAIN or not all(map(_DOMAIN_PART.fullmatch, value.split("."))):
+        advice = "write one such as cloud.example.org, in lower case and without a scheme, a port or a path"
+        raise error(f"{quoted(value)} is not a valid domain; {advice}")
+    return value
+
+
+def _object_name(value: str) -> str:
+    if len(value) > _LONGEST_OBJECT_NAME or not all(map(_DOMAIN_PART.fullmatch, value.split("."))):
+        advice = "write up to 253 lower-case letters, digits, '-' and '.', the first and the last a letter or a digit"
+        raise error(f"{quoted(value)} is not a valid name of a Kubernetes object; {advice}")
+    return value
+
+
 Label = Annotated[str, AfterValidator(_label)]
 """A value of a Kubernetes label (Kubernetes documentation, Labels and Selectors)."""
 Names = Annotated[str, AfterValidator(_names)]
@@ -151,6 +169,10 @@ Names = Annotated[str, AfterValidator(_names)]
 Racks = Annotated[str, AfterValidator(_racks)]
 """A rack, or a pattern of racks: each a label value."""
 PoolsOfNames = Annotated[dict[str, str | None], AfterValidator(_pools)]
+Domain = Annotated[str, AfterValidator(_domain)]
+"""A DNS domain that services' names are below."""
+ObjectName = Annotated[str, AfterValidator(_object_name)]
+"""A name of a Kubernetes object: a DNS subdomain (Kubernetes documentation, Object Names and IDs)."""
 Image = Annotated[str, AfterValidator(_image)]
 Registry = Annotated[str, AfterValidator(_registry)]
 Namespace = Annotated[str, AfterValidator(_namespace)]

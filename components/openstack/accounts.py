@@ -25,7 +25,9 @@ class Endpoint:
 
     type: str
     name: str
-    url: str
+    process: str
+    """The process that serves it."""
+    path: str = ""
 
 
 @dataclass(frozen=True)
@@ -102,7 +104,15 @@ def identity(
         "region": REGION,
         "user": user,
         "roles": roles,
-        "services": [{"type": each.type, "name": each.name, "url": each.url} for each in endpoints],
+        "services": [
+            {
+                "type": each.type,
+                "name": each.name,
+                "internal": wiring.url(each.process, each.path),
+                "public": wiring.public_url(each.process, each.path),
+            }
+            for each in endpoints
+        ],
     }
     secrets = [("OS_PASSWORD", Secret("keystone/admin")), ("PASSWORD", Secret(f"{user}/identity"))]
     if domain:

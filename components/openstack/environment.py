@@ -10,11 +10,11 @@ import contract
 from blueprint.plan.layout import ServicePlan
 from blueprint.plan.planner import Plan
 from components.component import Component, Facts, plain
-from components.openstack import storage
+from components.openstack import ingress, storage
 from components.openstack.config.wiring import wiring
 from components.openstack.definition import ProcessDefinition, ProjectDefinition
 from components.openstack.project import Project, ProjectArgs
-from components.openstack.projects import PROJECTS
+from components.openstack.projects import PROCESSES, PROJECTS
 from components.openstack.scope import Scope
 from components.openstack.secrets import Keyring
 from components.target import Target
@@ -56,6 +56,10 @@ class Environment(Component[EnvironmentArgs]):
                 needs = [each for other in project.needs if other in built for each in built[other].workloads]
                 arguments = ProjectArgs(project, args.plan, placements, scope, needs)
                 built[project.name] = Project(f"{name}-{project.name}", arguments, self.child())
+        if args.plan.settings.ingress:
+            running = {name: PROCESSES[name] for name in scope.wiring.instances if PROCESSES[name].exposed}
+            opts = self.child(depends_on=[foundation.namespace])
+            ingress.ingress(name, args.name, args.plan.settings.ingress, running, opts)
 
 
 def _placements(plan: Plan, project: ProjectDefinition) -> tuple[tuple[ProcessDefinition, ServicePlan], ...]:

@@ -72,7 +72,6 @@ HARMLESS: Mapping[str, str] = {
         for kind in ("Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding")
     },
     "kubernetes:apiextensions.k8s.io/v1:CustomResourceDefinition": "a kind; the objects of it are resources themselves",
-    "kubernetes:networking.k8s.io/v1:Ingress": "requests from outside the cluster; members do not use it",
     "kubernetes:networking.k8s.io/v1:IngressClass": "names a controller of Ingresses",
     "kubernetes:node.k8s.io/v1:RuntimeClass": "how containers are run; it starts none",
     "kubernetes:core/v1:LimitRange": "default requests of containers; it removes no pod",

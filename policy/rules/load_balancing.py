@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from policy.facts.kubernetes.budgets_and_services import Service
 from policy.facts.kubernetes.workload import Workload
 from policy.facts.programs import Quorum
 from policy.facts.properties import Properties
 from policy.facts.quorums import quorum_of
+from policy.facts.resource import Resource
 from policy.facts.stack import Facts
 from policy.findings import Severity
 from policy.rule import Problem, Source, rule
@@ -107,3 +109,47 @@ def _proxy_ports(container: Properties) -> Iterator[int | str]:
         for port in container.at("ports").items():
             yield port.at("containerPort").number(0)
             yield port.at("name").text()
+
+
+_INGRESS = "kubernetes:networking.k8s.io/v1:Ingress"
+
+
+@dataclass(frozen=True)
+class Ingress:
+    """An Ingress."""
+
+    resource: Resource
+
+    @property
+    def title(self) -> str:
+        """Its name in messages."""
+        return f"Ingress {self.resource.name}"
+
+
+@rule(
+    id="ingress-uses-tls",
+    title="Every host of an Ingress is served with TLS",
+    severity=Severity.HIGH,
+    rationale="Requests from outside the cluster carry passwords and tokens of the cloud's users. Over plain HTTP, "
+    "everybody on the way can read and use them.",
+    sources=(Source("004", "1.6.2", 5),),
+    remediation="List the host under `tls` of the Ingress, with the name of a Secret that has its certificate.",
+    subjects=lambda facts: [Ingress(each) for each in facts.resources if each.type == _INGRESS],
+    not_applicable_reason="the stack has no Ingress",
+    single=(_INGRESS,),
+    since="0.2.0",
+)
+def ingress_uses_tls(_facts: Facts, ingress: Ingress) -> Iterator[Problem]:
+    """A `tls` entry without hosts is for all hosts; `*.example.org` is for names with one more label."""
+    spec = ingress.resource.props.at("spec")
+    entries = [each.at("hosts").words() for each in spec.at("tls").items()]
+    if not all(entries):
+        return
+    secured = {host for hosts in entries for host in hosts}
+    hosts = [each.at("host").text() for each in spec.at("rules").items()]
+    if spec.at("defaultBackend").given():
+        hosts.append("")
+    open_hosts = [host for host in hosts if host not in secured and f"*.{host.partition('.')[2]}" not in secured]
+    if open_hosts or not entries:
+        names = join_names(list(dict.fromkeys(host or "any host" for host in open_hosts)))
+        yield Problem(f"without TLS: {names or 'any host'}", "an entry under tls for each host")

@@ -90,6 +90,7 @@ TARGETS = (
     "review",
     "plan",
     "config",
+    "domains",
     "pin",
     "destroy",
     "e2e",

@@ -78,7 +78,7 @@ def authentication(wiring: Wiring, user: str) -> Layer:
     options: Section = {
         **service_user(wiring, user),
         "region_name": REGION,
-        "www_authenticate_uri": wiring.url("keystone"),
+        "www_authenticate_uri": wiring.public_url("keystone"),
         "interface": "internal",
         "service_token_roles": ("service",),
         "service_token_roles_required": True,

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from blueprint.plan.planner import Plan
+from blueprint.stackfile.settings import Ingress
+from components.openstack.config import domains
 from components.openstack.config.layers import Secret
 from components.openstack.config.ports import AMQP, APIS, MEMCACHED, MYSQL
 
@@ -42,6 +44,8 @@ class Wiring:
     """Cores that an instance requests, by process name."""
     memory: Mapping[str, int]
     """Memory limit of an instance in MiB, by process name."""
+    ingress: Ingress | None = None
+    """How clients outside of the cluster reach the services, if they can."""
 
     def host(self, process: str) -> str:
         """Returns the name of a process's Service."""
@@ -50,6 +54,10 @@ class Wiring:
     def url(self, process: str, path: str = "") -> str:
         """Returns the internal URL of a process with an API."""
         return f"http://{self.host(process)}:{APIS[process]}{path}"
+
+    def public_url(self, process: str, path: str = "") -> str:
+        """Returns the URL of a process for clients outside of the cluster; without an ingress, the internal URL."""
+        return domains.url(self.ingress, process, path) if self.ingress else self.url(process, path)
 
     def members(self, process: str) -> tuple[str, ...]:
         """Returns the stable names of a StatefulSet's members."""
@@ -86,4 +94,5 @@ def wiring(plan: Plan, environment: str) -> Wiring:
         {process.name: process.instances for process in plan.processes},
         {process.name: plan.sizes[process.name].cpu_m / 1000 for process in plan.processes},
         {process.name: plan.sizes[process.name].limit_memory_mi for process in plan.processes},
+        plan.settings.ingress,
     )

@@ -117,7 +117,7 @@ def _configure(wiring: Wiring, _name: str) -> tuple[WrittenFile, ...]:
 
 
 def _jobs(wiring: Wiring) -> tuple[JobDefinition, ...]:
-    endpoint = accounts.Endpoint("block-storage", "cinder", wiring.url("cinder-api", "/v3"))
+    endpoint = accounts.Endpoint("block-storage", "cinder", "cinder-api", "/v3")
     return (
         accounts.databases(wiring, "cinder"),
         accounts.messaging(wiring, "cinder"),

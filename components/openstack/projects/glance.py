@@ -76,7 +76,7 @@ def _configure(wiring: Wiring, _name: str) -> tuple[WrittenFile, ...]:
 
 
 def _jobs(wiring: Wiring) -> tuple[JobDefinition, ...]:
-    endpoint = accounts.Endpoint("image", "glance", wiring.url("glance-api"))
+    endpoint = accounts.Endpoint("image", "glance", "glance-api")
     return (
         accounts.databases(wiring, "glance"),
         accounts.manage("glance", "glance-api", "db-sync", "glance-manage db_sync", (_CONFIGURATION,)),

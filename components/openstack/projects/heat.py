@@ -80,7 +80,7 @@ ENGINE = ProcessDefinition(
 
 
 def _configure(wiring: Wiring, _name: str) -> tuple[WrittenFile, ...]:
-    signals = wiring.url("heat-api-cfn")
+    signals = wiring.public_url("heat-api-cfn")  # virtual machines call it
     trustee = sections.service_user(wiring, "heat")
     stacks = Layer(
         Level.PROJECT,
@@ -125,8 +125,8 @@ def _configure(wiring: Wiring, _name: str) -> tuple[WrittenFile, ...]:
 
 def _jobs(wiring: Wiring) -> tuple[JobDefinition, ...]:
     endpoints = (
-        accounts.Endpoint("orchestration", "heat", wiring.url("heat-api", "/v1/%(tenant_id)s")),
-        accounts.Endpoint("cloudformation", "heat-cfn", wiring.url("heat-api-cfn", "/v1")),
+        accounts.Endpoint("orchestration", "heat", "heat-api", "/v1/%(tenant_id)s"),
+        accounts.Endpoint("cloudformation", "heat-cfn", "heat-api-cfn", "/v1"),
     )
     domain = accounts.Domain(_DOMAIN, _ADMINISTRATOR, _ADMINISTRATORS_PASSWORD, roles=(_STACK_USER, _STACK_OWNER))
     return (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from components.openstack.config import domains
 from components.openstack.config.layers import Secret, TextFile, WrittenFile
 from components.openstack.config.uwsgi import uwsgi
 from components.openstack.config.wiring import Wiring
@@ -35,13 +36,20 @@ HORIZON = ProcessDefinition(
 
 def _configure(wiring: Wiring, _name: str) -> tuple[WrittenFile, ...]:
     settings = f"""\
-ALLOWED_HOSTS = ["*"]
+ALLOWED_HOSTS = {json.dumps(_names(wiring))}
 OPENSTACK_KEYSTONE_URL = "{wiring.url("keystone", "/v3")}"
 OPENSTACK_ENDPOINT_TYPE = "internalURL"
 # Every instance reads the sessions of the others: they are in the browser, signed with the key below.
 SESSION_ENGINE = "django.contrib.sessions.backends.signed_cookies"
 SECRET_KEY = "
 """[:-1]
+    if wiring.ingress:
+        settings = f"""\
+CSRF_COOKIE_SECURE = True
+SESSION_COOKIE_SECURE = True
+# The controller of the Ingress ends TLS; it sets this header, whatever the client sends.
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+{settings}"""
     if wiring.caches():
         settings = (
             f"""\
@@ -58,6 +66,13 @@ CACHES = {{
         TextFile("local_settings.py", (settings, Secret("horizon/session"), '"\n')),
         uwsgi(wiring, "horizon", "horizon-uwsgi.ini", "openstack_dashboard.wsgi", 8080),
     )
+
+
+def _names(wiring: Wiring) -> list[str]:
+    """Returns the names under which Horizon answers: a request with any other name in its header gets 400."""
+    if wiring.ingress is None:
+        return ["*"]
+    return [domains.host(wiring.ingress, "horizon"), wiring.host("horizon")]
 
 
 PROJECT = ProjectDefinition(

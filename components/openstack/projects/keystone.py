@@ -82,7 +82,7 @@ def _jobs(wiring: Wiring) -> tuple[JobDefinition, ...]:
         user="keystone",
         command=f"keystone-manage bootstrap --bootstrap-username admin --bootstrap-project-name admin "
         f"--bootstrap-role-name admin --bootstrap-service-name keystone --bootstrap-region-id {REGION} "
-        f"--bootstrap-internal-url {url} --bootstrap-public-url {url}",
+        f"--bootstrap-internal-url {url} --bootstrap-public-url {wiring.public_url('keystone', '/v3')}",
         files=(_CONFIGURATION, *_KEYS),
         secrets=(("OS_BOOTSTRAP_PASSWORD", Secret("keystone/admin")),),
     )

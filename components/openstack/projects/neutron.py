@@ -267,7 +267,7 @@ def _agent_files(wiring: Wiring) -> tuple[ConfigFile, ...]:
 
 
 def _jobs(wiring: Wiring) -> tuple[JobDefinition, ...]:
-    endpoint = accounts.Endpoint("network", "neutron", wiring.url("neutron-server"))
+    endpoint = accounts.Endpoint("network", "neutron", "neutron-server")
     upgrade = f"neutron-db-manage {WITH_CONFIGURATION} --config-dir /etc/neutron/neutron.conf.d upgrade heads"
     return (
         accounts.databases(wiring, "neutron"),

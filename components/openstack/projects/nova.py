@@ -180,7 +180,7 @@ def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
             "neutron": internal
             | {"service_metadata_proxy": True, "metadata_proxy_shared_secret": Secret("neutron/metadata")},
             "service_user": user | {"send_service_user_token": True},
-            "vnc": {"novncproxy_base_url": wiring.url("nova-novncproxy", _CONSOLE_PAGE)}
+            "vnc": {"novncproxy_base_url": wiring.public_url("nova-novncproxy", _CONSOLE_PAGE)}
             if wiring.has("nova-novncproxy")
             else {"enabled": False},
             # During an update, all versions use the RPC version of the oldest one.
@@ -229,7 +229,7 @@ def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
 
 
 def _jobs(wiring: Wiring) -> tuple[JobDefinition, ...]:
-    endpoint = accounts.Endpoint("compute", "nova", wiring.url("nova-api", "/v2.1"))
+    endpoint = accounts.Endpoint("compute", "nova", "nova-api", "/v2.1")
     cells = JobDefinition(
         name="nova-cells",
         image="nova-conductor",

@@ -61,7 +61,7 @@ def _configure(wiring: Wiring, _name: str) -> tuple[WrittenFile, ...]:
 
 
 def _jobs(wiring: Wiring) -> tuple[JobDefinition, ...]:
-    endpoint = accounts.Endpoint("placement", "placement", wiring.url("placement-api"))
+    endpoint = accounts.Endpoint("placement", "placement", "placement-api")
     return (
         accounts.databases(wiring, "placement"),
         accounts.manage("placement", "placement-api", "db-sync", "placement-manage db sync", (_CONFIGURATION,)),

@@ -98,7 +98,7 @@ def main() -> None:
         known = keystone.ensure("services", {"type": service["type"], "name": service["name"]})
         for interface in INTERFACES:
             where = {"service_id": known, "interface": interface, "region_id": account["region"]}
-            keystone.ensure("endpoints", where, {"url": service["url"]})
+            keystone.ensure("endpoints", where, {"url": service[interface]})
     if "domain" in account:
         keystone.ensure_domain(account["domain"], os.environ["DOMAIN_PASSWORD"])
     print(f"user {account['user']} and {len(account['services'])} services are in Keystone")

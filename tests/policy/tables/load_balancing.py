@@ -1,7 +1,8 @@
-from policy.rules.load_balancing import database_behind_proxysql, load_balanced_row_has_service
+from policy.rules.load_balancing import database_behind_proxysql, ingress_uses_tls, load_balanced_row_has_service
 from tests.policy.cases import case
 from tests.policy.world import (
     UNKNOWN,
+    Given,
     behind_proxysql,
     cloud,
     companion,
@@ -17,7 +18,44 @@ KEYSTONE = workload("keystone", row="keystone-all")
 rule, proxy = load_balanced_row_has_service, database_behind_proxysql
 GALERA = quorum("mysqld", "mysqld-server")
 
+
+def ingress(*hosts: object, **spec: object) -> Given:
+    rules = [{"host": host} if host else {} for host in hosts]
+    given = {"metadata": {"name": "openstack"}, "spec": {"rules": rules, **spec}}
+    return Given("kubernetes:networking.k8s.io/v1:Ingress", "openstack", given)
+
+
+HOST = "identity.example.org"
+tls = ingress_uses_tls
+
 CASES = (
+    case(tls, "a host with a certificate", ingress(HOST, tls=[{"hosts": [HOST]}]), passes="openstack"),
+    case(tls, "a certificate for all hosts", ingress(HOST, "", tls=[{"secretName": "tls"}]), passes="openstack"),
+    case(tls, "a certificate with a wildcard", ingress(HOST, tls=[{"hosts": ["*.example.org"]}]), passes="openstack"),
+    case(
+        tls,
+        "a wildcard of another domain",
+        ingress(HOST, tls=[{"hosts": ["*.example.com"]}]),
+        fails="openstack",
+        message=f"without TLS: {HOST}; expected an entry under tls for each host",
+    ),
+    case(
+        tls,
+        "one host of two",
+        ingress(HOST, "image.example.org", tls=[{"hosts": [HOST]}]),
+        fails="openstack",
+        message="without TLS: image.example.org",
+    ),
+    case(tls, "no certificate", ingress(HOST), fails="openstack", message=f"without TLS: {HOST}"),
+    case(
+        tls,
+        "requests for any other host",
+        ingress(HOST, tls=[{"hosts": [HOST]}], defaultBackend={"service": {"name": "horizon"}}),
+        fails="openstack",
+        message="without TLS: any host",
+    ),
+    case(tls, "a host that is not known yet", ingress(UNKNOWN, tls=[{"hosts": [HOST]}]), undecided="openstack"),
+    case(tls, "no Ingress", cloud(), KEYSTONE),
     case(rule, "a Service in front", cloud(), KEYSTONE, service("keystone"), passes="keystone"),
     case(
         rule,

@@ -27,7 +27,23 @@ def images(said: str, **values: Any) -> Bad:
     return Bad(stack(images=values), f"quorate:images.{key}: {said}")
 
 
+def ingress(said: str, **values: Any) -> Bad:
+    (key,) = values
+    given = {"domain": "cloud.example.org", "className": "traefik", **values}
+    return Bad(stack(ingress=given), f"quorate:ingress.{key}: {said}")
+
+
+DOMAIN = "is not a valid domain; write one such as cloud.example.org"
+
 CASES = {
+    "a domain with a scheme": ingress(f"'https://example.org' {DOMAIN}", domain="https://example.org"),
+    "a domain with a port": ingress(f"'example.org:8443' {DOMAIN}", domain="example.org:8443"),
+    "a domain in capitals": ingress(f"'Example.org' {DOMAIN}", domain="Example.org"),
+    "a domain with an empty part": ingress(f"'example..org' {DOMAIN}", domain="example..org"),
+    "a domain that leaves no room for a name": ingress(f"'{'a.' * 28}a… {DOMAIN}"[:40], domain="a." * 120 + "org"),
+    "a domain with a wildcard": ingress(f"'*.example.org' {DOMAIN}", domain="*.example.org"),
+    "an issuer with a quote": ingress("'a\"b' is not a valid name of a Kubernetes object", issuer='a"b'),
+    "a port of HTTPS that there is not": ingress("70000 does not fit", port=70000),
     "a rack with a second label": rack("r1,quorate.io/pool=master", f"'r1,quorate.io/pool=master' {LABEL}"),
     "a rack with a quote": rack('r1"', f"'r1\"' {LABEL}"),
     "a rack with a new line": rack("r1\nnode: x", f"'r1\\nnode: x' {LABEL}"),

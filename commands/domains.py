@@ -1,0 +1,22 @@
+"""`quorate domains`: prints the names of the services outside of the cluster, one a line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from blueprint.plan.planner import plan
+from blueprint.stackfile.loader import load_file
+from commands import stack
+from components.openstack.config import domains
+from toolchain.progress import UserError
+
+
+def show(root: Path, name: str) -> int:
+    """Prints the names. Raises UserError if the stack has no ingress."""
+    made = plan(load_file(stack.load(root, name).file))
+    ingress = made.settings.ingress
+    if ingress is None:
+        raise UserError(f"{name} has no names outside of the cluster; write quorate:ingress with a domain")
+    for host in domains.hosts(ingress, (process.name for process in made.processes)).values():
+        print(host)
+    return 0

@@ -1,0 +1,49 @@
+"""Ingress: how clients outside of the cluster reach the services, always with TLS (004, 1.6.2).
+
+One object has all hosts, so that cert-manager makes one certificate for all of them. The cluster must have a controller
+of Ingresses, whose IngressClass the stack file names.
+"""
+
+from __future__ import annotations
+
+import pulumi
+
+from blueprint.stackfile.settings import Ingress
+from components.kubernetes_api import meta, networking
+from components.openstack import labels
+from components.openstack.config import domains
+from components.openstack.definition import ProcessDefinition
+
+_ISSUER = "cert-manager.io/cluster-issuer"
+
+
+def ingress(
+    name: str,
+    environment: str,
+    settings: Ingress,
+    processes: dict[str, ProcessDefinition],
+    opts: pulumi.ResourceOptions,
+) -> networking.Ingress:
+    """Creates the Ingress of an environment for those of its processes that have a subdomain."""
+    hosts = domains.hosts(settings, processes)
+    annotations = {_ISSUER: settings.issuer} if settings.issuer else None
+    metadata = meta.ObjectMetaArgs(
+        name=environment, namespace=environment, labels=labels.named("ingress", "ingress"), annotations=annotations
+    )
+    spec = networking.IngressSpecArgs(
+        ingress_class_name=settings.class_name,
+        tls=[networking.IngressTLSArgs(hosts=list(hosts.values()), secret_name=settings.certificate)],
+        rules=[_rule(host, processes[process]) for process, host in hosts.items()],
+    )
+    return networking.Ingress(f"{name}-ingress", metadata=metadata, spec=spec, opts=opts)
+
+
+def _rule(host: str, process: ProcessDefinition) -> networking.IngressRuleArgs:
+    port, _ = process.exposed[0]
+    service = networking.IngressServiceBackendArgs(
+        name=process.name, port=networking.ServiceBackendPortArgs(number=port)
+    )
+    path = networking.HTTPIngressPathArgs(
+        path="/", path_type="Prefix", backend=networking.IngressBackendArgs(service=service)
+    )
+    return networking.IngressRuleArgs(host=host, http=networking.HTTPIngressRuleValueArgs(paths=[path]))
