@@ -77,8 +77,9 @@ PROJECTS: dict[str, dict[str, list[str]]] = {
             "heat.common.crypt", "heat.common.wsgi", "heat.engine.clients",
             "heat.engine.clients.os.keystone.heat_keystoneclient", "heat.engine.hot.functions",
             "heat.engine.notification", "heat.engine.resources", *_SERVER, "cotyledon", "oslo.cache",
-            "oslo.messaging", "oslo.middleware", "oslo.reports", "oslo.service.periodic_task",
-            "oslo.service.service", "oslo.service.sslutils", "oslo.versionedobjects",
+            "oslo.concurrency", "oslo.messaging", "oslo.middleware", "oslo.reports",
+            "oslo.service.periodic_task", "oslo.service.service", "oslo.service.sslutils",
+            "oslo.versionedobjects",
         ],
     },
 }  # fmt: skip

@@ -113,6 +113,7 @@ def _configure(wiring: Wiring, _name: str) -> tuple[WrittenFile, ...]:
         sections.database(wiring, "heat"),
         sections.messaging(wiring, "heat"),
         sections.authentication(wiring, "heat"),
+        sections.locks("heat"),  # for the names of queues (use_queue_manager)
         sections.cache(wiring),
         sections.behind_a_proxy(),
     )
