@@ -10,7 +10,7 @@ import contract
 from blueprint.plan.layout import ServicePlan
 from blueprint.plan.planner import Plan
 from components.component import Component, Facts, plain
-from components.openstack import storage
+from components.openstack import network_policies, storage
 from components.openstack.config.wiring import wiring
 from components.openstack.definition import ProcessDefinition, ProjectDefinition
 from components.openstack.project import Project, ProjectArgs
@@ -48,7 +48,8 @@ class Environment(Component[EnvironmentArgs]):
     def build(self, name: str, args: EnvironmentArgs) -> None:
         foundation = storage.foundation(name, args.name, self.child())
         keyring = Keyring(args.name, args.root_secret)
-        scope = Scope(args.name, wiring(args.plan, args.name), keyring, foundation, args.target.secrets)
+        nodes = network_policies.node_networks(args.plan)
+        scope = Scope(args.name, wiring(args.plan, args.name), keyring, nodes, foundation, args.target.secrets)
         built: dict[str, Project] = {}
         for project in PROJECTS:
             placements = _placements(args.plan, project)
