@@ -34,10 +34,14 @@ NEEDED_BY: Mapping[str, tuple[str, ...]] = {
 
 
 def node_networks(plan: Plan) -> tuple[str, ...]:
-    """Returns the networks that contain the nodes' addresses: the management network, or the addresses themselves."""
+    """Returns the networks that contain the nodes' addresses: the management network, or the /24 of each address.
+
+    With a /24, a new node rarely changes the policies.
+    """
     if plan.settings.networks.management:
         return (str(plan.settings.networks.management),)
-    return tuple(map(str, collapse_addresses(IPv4Network(node.address) for node in plan.nodes)))
+    networks = {IPv4Network(f"{node.address}/24", strict=False) for node in plan.nodes}
+    return tuple(map(str, collapse_addresses(networks)))
 
 
 def spec(process: ProcessDefinition, nodes: Sequence[str]) -> networking.NetworkPolicySpecArgs:

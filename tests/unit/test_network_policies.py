@@ -254,13 +254,12 @@ def test_every_process_on_the_pod_network_has_a_policy_before_its_pods(network: 
         assert selected == {each.inputs["metadata"]["name"]}
 
 
-def test_without_a_management_network_the_nodes_are_their_addresses() -> None:
+def test_without_a_management_network_the_nodes_are_the_networks_around_them() -> None:
     given = full_size("100", computes=200)
     made = plan(parsed(given))
-    blocks = [ip_network(each) for each in network_policies.node_networks(made)]
-    addresses = {node.address for node in made.nodes}
-    assert {str(address) for block in blocks for address in block} == addresses
-    assert len(blocks) < 20
+    assert network_policies.node_networks(made) == ("10.20.0.0/23", "10.20.4.0/24"), "masters and storage, computes"
+    more = plan(parsed(full_size("100", computes=201)))
+    assert network_policies.node_networks(more) == network_policies.node_networks(made)
     named = plan(parsed({**given, "networks": {"management": "10.20.0.0/16"}}))
     assert network_policies.node_networks(named) == ("10.20.0.0/16",)
 
