@@ -37,7 +37,7 @@ Plans = Mapping[str, Plan]
 def pages() -> dict[str, str]:
     """Returns the text of every page, by file name."""
     plans = {name: plan(load_file(ROOT / sample)) for name, sample in SAMPLES.items()}
-    return {f"{project.name}.md": "\n".join(_page(project, plans)) + "\n" for project in PROJECTS}
+    return {f"{project.name}.md": "\n".join(_page(project, plans)) + "\n" for project in PROJECTS if project.processes}
 
 
 def _page(project: ProjectDefinition, plans: Plans) -> Iterator[str]:

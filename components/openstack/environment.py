@@ -42,7 +42,7 @@ class Environment(Component[EnvironmentArgs]):
         return plain(
             environment=args.name,
             release=args.plan.settings.release,
-            projects=[project.name for project in PROJECTS if _placements(args.plan, project)],
+            projects=[project.name for project in PROJECTS if _is_built(args, project)],
         )
 
     def build(self, name: str, args: EnvironmentArgs) -> None:
@@ -52,11 +52,26 @@ class Environment(Component[EnvironmentArgs]):
         scope = Scope(args.name, wiring(args.plan, args.name), keyring, nodes, foundation, args.target.secrets)
         built: dict[str, Project] = {}
         for project in PROJECTS:
-            placements = _placements(args.plan, project)
-            if placements:
+            if _is_built(args, project):
+                placements = _placements(args.plan, project)
                 needs = [each for other in project.needs if other in built for each in built[other].workloads]
-                arguments = ProjectArgs(project, args.plan, placements, scope, needs)
+                arguments = ProjectArgs(project, args.plan, placements, _beside(args.plan, project), scope, needs)
                 built[project.name] = Project(f"{name}-{project.name}", arguments, self.child())
+
+
+def _is_built(args: EnvironmentArgs, project: ProjectDefinition) -> bool:
+    """Whether the plan contains processes of the project. A project without processes is built if it has jobs."""
+    if project.processes:
+        return bool(_placements(args.plan, project))
+    return bool(project.jobs(wiring(args.plan, args.name)))
+
+
+def _beside(plan: Plan, project: ProjectDefinition) -> ServicePlan:
+    """Returns the entry of the process beside which the project's jobs run: its first, or that of what it needs."""
+    for each in (project, *(other for other in PROJECTS if other.name in project.needs)):
+        if placements := _placements(plan, each):
+            return placements[0][1]
+    raise ValueError(f"project {project.name} has no process in the plan")
 
 
 def _placements(plan: Plan, project: ProjectDefinition) -> tuple[tuple[ProcessDefinition, ServicePlan], ...]:

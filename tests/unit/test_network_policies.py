@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from ipaddress import ip_address, ip_network
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -134,10 +134,11 @@ class Network:
 def _strings(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
-    elif isinstance(value, dict | list):
-        children: list[Any] = list(value.values() if isinstance(value, dict) else value)
-        for each in children:
+    elif isinstance(value, list):
+        for each in cast("list[Any]", value):
             yield from _strings(each)
+    elif isinstance(value, dict):
+        yield from _strings(list(cast("dict[str, Any]", value).values()))
 
 
 def _named(resource: Recorded, name: str) -> bool:

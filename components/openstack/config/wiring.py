@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from blueprint.plan.planner import Plan
+from blueprint.stackfile.bootstrap import Bootstrap
 from components.openstack.config.layers import Secret
 from components.openstack.config.ports import AMQP, APIS, MYSQL
 
@@ -41,6 +42,8 @@ class Wiring:
     """Cores that an instance requests, by process name."""
     memory: Mapping[str, int]
     """Memory limit of an instance in MiB, by process name."""
+    bootstrap: Bootstrap | None
+    """What a new cloud contains; None for nothing."""
 
     def host(self, process: str) -> str:
         """Returns the name of a process's Service."""
@@ -81,4 +84,5 @@ def wiring(plan: Plan, environment: str) -> Wiring:
         {process.name: process.instances for process in plan.processes},
         {process.name: plan.sizes[process.name].cpu_m / 1000 for process in plan.processes},
         {process.name: plan.sizes[process.name].limit_memory_mi for process in plan.processes},
+        plan.settings.bootstrap,
     )
