@@ -11,7 +11,7 @@ from pydantic_core import ErrorDetails
 
 from blueprint.model_errors import expected, location
 from blueprint.problems import Problem, shown
-from blueprint.stackfile import bootstrap, values
+from blueprint.stackfile import cloud_content, values
 from blueprint.stackfile.reader import NAMESPACE
 from blueprint.stackfile.settings import Settings
 from suggestion import closest, did_you_mean, look_alike
@@ -23,9 +23,9 @@ _PATTERNS = {
     r"^[A-Za-z0-9]([-A-Za-z0-9.]{0,251}[A-Za-z0-9])?$": "a host name or an IPv4 address",
     r"^[a-z][a-z0-9]*(-[a-z0-9]+)+$": "a rule's id as docs/rules.md has it, such as galera-size",
     r"^sha256:[0-9a-f]{64}$": "sha256: and 64 hexadecimal digits",
-    bootstrap.SHA256: "64 hexadecimal digits in lower case",
-    bootstrap.URL: "an address that begins with http:// or https:// and holds no password",
-    bootstrap.NAME: "a name of up to 255 letters, digits, '-', '.', '_' and inner spaces",
+    cloud_content.SHA256: "64 hexadecimal digits in lower case",
+    cloud_content.URL: "an address that begins with http:// or https:// and holds no password",
+    cloud_content.NAME: "a name of up to 255 letters, digits, '-', '.', '_' and inner spaces",
 }
 
 

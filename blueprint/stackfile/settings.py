@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, Field, StringConstraints, WithJsonSchema
 
-from blueprint.stackfile.bootstrap import Bootstrap
+from blueprint.stackfile.cloud_content import Bootstrap
 from blueprint.stackfile.values import (
     STRICT,
     Address,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from blueprint.plan.planner import plan
-from blueprint.stackfile import bootstrap
+from blueprint.stackfile import cloud_content
 from tests.recording import Recorded
 from tests.stacks import full_size, parsed
 from tests.unit.test_components_cloud import cloud
@@ -50,7 +50,7 @@ def test_the_job_reads_the_stack_files_content(objects: dict[str, Recorded]) -> 
         "name": "own", "url": "https://images.example/disk.raw", "sha256": "0" * 64, "disk_format": "raw",
     }  # fmt: skip
     assert content["networks"]["external"] is None
-    assert [each["name"] for each in content["flavors"]] == [each.name for each in bootstrap.FLAVORS]
+    assert [each["name"] for each in content["flavors"]] == [each.name for each in cloud_content.FLAVORS]
     assert objects["Secret"].inputs["stringData"]["value"].keys() == {"OS_PASSWORD"}
 
 
@@ -64,9 +64,9 @@ def test_other_content_is_another_job(objects: dict[str, Recorded]) -> None:
 
 def test_a_stack_without_a_service_that_it_needs_is_refused() -> None:
     running = {"keystone", "nova-api", "neutron-server"}
-    (problem,) = bootstrap.missing(bootstrap.Bootstrap(), running)
+    (problem,) = cloud_content.missing(cloud_content.Bootstrap(), running)
     assert str(problem) == (
         "quorate:bootstrap: the stack does not run glance-api; place them, or remove quorate:bootstrap"
     )
-    assert list(bootstrap.missing(None, running)) == []
-    assert list(bootstrap.missing(bootstrap.Bootstrap(), {*running, "glance-api"})) == []
+    assert list(cloud_content.missing(None, running)) == []
+    assert list(cloud_content.missing(cloud_content.Bootstrap(), {*running, "glance-api"})) == []

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from blueprint.plan.planner import Plan
-from blueprint.stackfile.bootstrap import Bootstrap
+from blueprint.stackfile.cloud_content import Bootstrap
 from components.openstack.config.layers import Secret
 from components.openstack.config.ports import AMQP, APIS, MYSQL
 
