@@ -17,7 +17,7 @@ from components.openstack import configuration
 from components.openstack.config.formats import secret_names, value_text
 from components.openstack.config.layers import TextFile, WrittenFile
 from components.openstack.config.wiring import ENVIRONMENT, wiring
-from components.openstack.definition import ProcessDefinition, ProjectDefinition
+from components.openstack.definition import Port, ProcessDefinition, ProjectDefinition
 from components.openstack.projects import PROJECTS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -37,7 +37,7 @@ Plans = Mapping[str, Plan]
 def pages() -> dict[str, str]:
     """Returns the text of every page, by file name."""
     plans = {name: plan(load_file(ROOT / sample)) for name, sample in SAMPLES.items()}
-    return {f"{project.name}.md": "\n".join(_page(project, plans)) + "\n" for project in PROJECTS}
+    return {f"{project.name}.md": "\n".join(_page(project, plans)) + "\n" for project in PROJECTS if project.processes}
 
 
 def _page(project: ProjectDefinition, plans: Plans) -> Iterator[str]:
@@ -58,16 +58,26 @@ def _page(project: ProjectDefinition, plans: Plans) -> Iterator[str]:
 
 def _processes(project: ProjectDefinition, plans: Plans) -> Iterator[str]:
     yield "## What runs, and where"
+    yield "Behind a port: who may connect to it ([openstack.md](../openstack.md#who-may-connect))."
+    yield ""
     yield f"| process | kind | images | ports | row | {' | '.join(f'at {size}' for size in plans)} |"
     yield f"| --- | --- | --- | --- | --- | {' | '.join('---' for _ in plans)} |"
     for process in project.processes:
         images = ", ".join(dict.fromkeys(each.image for each in process.containers))
-        ports = ", ".join(f"{port.number} {port.name}" for each in process.containers for port in each.ports)
+        ports = ", ".join(
+            f"{port.number} {port.name} ({_clients(process, port)})"
+            for each in process.containers
+            for port in each.ports
+        )
         placed = [_placement(process, made) for made in plans.values()]
         row = next((each for each in (_entry(process, made) for made in plans.values()) if each), None)
         name = f"beside {row.row}" if row and row.companion_of else row.row if row else ""
         yield f"| `{process.name}` | {process.kind} | {images} | {ports} | {name} | {' | '.join(placed)} |"
     yield ""
+
+
+def _clients(process: ProcessDefinition, port: Port) -> str:
+    return "host's network" if process.host_network else ", ".join(port.clients)
 
 
 def _entry(process: ProcessDefinition, made: Plan) -> ServicePlan | None:

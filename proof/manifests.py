@@ -33,6 +33,7 @@ FIRST = (
     "Role",
     "RoleBinding",
     "Service",
+    "NetworkPolicy",
     "PodDisruptionBudget",
 )
 """Kinds that are created first, in this order, because other objects depend on them."""

@@ -28,6 +28,8 @@ class Recorded:
     """Each registration of outputs; a component has one."""
     depends_on: frozenset[str] = frozenset()
     """Names of the resources that it explicitly depends on."""
+    after: frozenset[tuple[str, str]] = frozenset()
+    """The same resources, each by kind and name: resources of several kinds may have one name."""
 
     @property
     def kind(self) -> str:
@@ -55,7 +57,12 @@ class _Recorder(mocks.MockMonitor):
             inputs = rpc.deserialize_properties(request.object)
             parent = request.parent.rpartition("::")[2]
             self.recorded[response.urn] = Recorded(
-                request.type, request.name, parent, inputs, depends_on=_names(request.dependencies)
+                request.type,
+                request.name,
+                parent,
+                inputs,
+                depends_on=_names(request.dependencies),
+                after=frozenset(map(_kind_and_name, request.dependencies)),
             )
         return response
 
@@ -67,6 +74,11 @@ class _Recorder(mocks.MockMonitor):
 
 def _names(urns: Iterable[str]) -> frozenset[str]:
     return frozenset(urn.rpartition("::")[2] for urn in urns)
+
+
+def _kind_and_name(urn: str) -> tuple[str, str]:
+    types, _, name = urn.rpartition("::")
+    return types.rpartition(":")[2], name
 
 
 def record(build: Callable[[], None], *, stack: str = "test") -> list[Recorded]:

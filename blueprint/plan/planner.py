@@ -22,7 +22,7 @@ from blueprint.plan.nodes import Node
 from blueprint.plan.sizing import Resources, light_problems, load_sizing, sizes_on
 from blueprint.plan.small_layout import is_small, small_layout
 from blueprint.problems import InvalidStackError, Problem
-from blueprint.stackfile import checks
+from blueprint.stackfile import checks, cloud_content
 from blueprint.stackfile.inventory import FEATURE, Machine, machines
 from blueprint.stackfile.settings import Settings
 from contract import COMPUTE_POOL, CONTROLLER_POOL, MASTER_POOL, STORAGE_POOL
@@ -115,6 +115,7 @@ def plan(settings: Settings) -> Plan:
     problems += laid.problems
     beside_rows = companions(laid, settings)
     running = (*_alive(laid.services), *beside_rows)
+    problems += cloud_content.missing(settings.bootstrap, {each.name for each in running if each.instances})
     sizes = sizes_on(sizes, {process.name: process.pools for process in running}, laid.nodes)
     # A quorum of the wrong size gives its pool the wrong size. Neighbours are checked once the size is valid.
     apart = [] if wrong_sizes else _apart_from_neighbours(settings, architecture, laid)

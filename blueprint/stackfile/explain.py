@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import NoneType, UnionType
 from typing import Any, cast, get_args, get_origin
 
 from pydantic import BaseModel
@@ -10,7 +11,7 @@ from pydantic_core import ErrorDetails
 
 from blueprint.model_errors import expected, location
 from blueprint.problems import Problem, shown
-from blueprint.stackfile import values
+from blueprint.stackfile import cloud_content, values
 from blueprint.stackfile.reader import NAMESPACE
 from blueprint.stackfile.settings import Settings
 from suggestion import closest, did_you_mean, look_alike
@@ -22,6 +23,9 @@ _PATTERNS = {
     r"^[A-Za-z0-9]([-A-Za-z0-9.]{0,251}[A-Za-z0-9])?$": "a host name or an IPv4 address",
     r"^[a-z][a-z0-9]*(-[a-z0-9]+)+$": "a rule's id as docs/rules.md has it, such as galera-size",
     r"^sha256:[0-9a-f]{64}$": "sha256: and 64 hexadecimal digits",
+    cloud_content.SHA256: "64 hexadecimal digits in lower case",
+    cloud_content.URL: "an address that begins with http:// or https:// and holds no password",
+    cloud_content.NAME: "a name of up to 255 letters, digits, '-', '.', '_' and inner spaces",
 }
 
 
@@ -118,6 +122,7 @@ def _fields_at(loc: Sequence[int | str]) -> list[str]:
 def _model_at(loc: Sequence[int | str]) -> type[BaseModel] | None:
     here: object = Settings
     for part in loc:
+        here = _without_none(here)
         if isinstance(here, type) and issubclass(here, BaseModel):
             fields = {field.alias or name: field for name, field in here.model_fields.items()}
             here = fields[str(part)].annotation if part in fields else None
@@ -126,4 +131,11 @@ def _model_at(loc: Sequence[int | str]) -> type[BaseModel] | None:
             here = arguments[0] if get_origin(here) is tuple else arguments[1]
         else:
             return None
+    here = _without_none(here)
     return here if isinstance(here, type) and issubclass(here, BaseModel) else None
+
+
+def _without_none(annotation: object) -> object:
+    """Returns X for X | None."""
+    others = [each for each in get_args(annotation) if each is not NoneType]
+    return others[0] if isinstance(annotation, UnionType) and len(others) == 1 else annotation

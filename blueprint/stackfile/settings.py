@@ -10,10 +10,11 @@ from __future__ import annotations
 from ipaddress import IPv4Network
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, WithJsonSchema
-from pydantic.alias_generators import to_camel
+from pydantic import BaseModel, BeforeValidator, Field, StringConstraints, WithJsonSchema
 
+from blueprint.stackfile.cloud_content import Bootstrap
 from blueprint.stackfile.values import (
+    STRICT,
     Address,
     Cores,
     Digests,
@@ -83,7 +84,7 @@ Port = Annotated[int, Field(gt=0, lt=65536)]
 class Strict(BaseModel):
     """No unknown key, no silent conversion, no change after reading; keys in camelCase as the engine's own."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, alias_generator=to_camel)
+    model_config = STRICT
 
 
 class Disk(Strict):
@@ -237,4 +238,8 @@ class Settings(Strict):
     projects: dict[str, ProjectOverride] = {}
     services: dict[str, Override] = {}
     images: Images = Images()
+    bootstrap: Annotated[
+        Bootstrap | None,
+        Field(description="what a new cloud contains; {} for the document's internal network, router and flavors"),
+    ] = None
     waivers: tuple[Waiver, ...] = ()

@@ -12,7 +12,8 @@ from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, cast
 
-from pydantic import AfterValidator, Field, StringConstraints, ValidationError, WrapValidator
+from pydantic import AfterValidator, ConfigDict, Field, StringConstraints, ValidationError, WrapValidator
+from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
 import image_reference
@@ -21,6 +22,9 @@ from blueprint.problems import quoted, shown
 
 ERROR = "quorate"
 """pydantic's error type for errors whose text is the complete message."""
+
+STRICT = ConfigDict(extra="forbid", strict=True, frozen=True, alias_generator=to_camel)
+"""Of every model: no unknown key, no silent conversion, no change after reading; keys in camelCase."""
 
 _LABEL = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 _DOMAIN_PART = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")

@@ -16,7 +16,7 @@ from components.openstack.config.wiring import DATABASES, REGION, Wiring
 from components.openstack.definition import File, JobDefinition
 
 _SCRIPTS = Path(__file__).parent / "scripts"
-_ADMINISTRATOR = "admin"
+ADMINISTRATOR = "admin"
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ def identity(
             File("service_account.py", "/usr/local/bin/service_account.py"),
             File("account.json", "/etc/quorate/account.json"),
         ),
-        environment=(("OS_USERNAME", _ADMINISTRATOR),),
+        environment=(("OS_USERNAME", ADMINISTRATOR),),
         secrets=tuple(secrets),
     )
 

@@ -17,6 +17,16 @@ if TYPE_CHECKING:
     from components.openstack.config.wiring import Wiring
 
 Kind = Literal["Deployment", "StatefulSet", "DaemonSet"]
+Client = Literal["members", "project", "needs", "monitoring", "nodes", "everyone"]
+"""Who may connect to a port:
+
+- members: pods of the process itself;
+- project: pods of its project, including jobs;
+- needs: pods of the projects that need its project, including jobs;
+- monitoring: pods of Prometheus;
+- nodes: addresses of the nodes, from which pods on the host's network connect;
+- everyone: every address, inside and outside of the cluster.
+"""
 
 
 @dataclass(frozen=True)
@@ -26,6 +36,8 @@ class Port:
     name: str
     number: int
     protocol: Literal["TCP", "UDP"] = "TCP"
+    clients: tuple[Client, ...] = ("project", "needs")
+    """Who may connect, which a NetworkPolicy enforces (network_policies.py)."""
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import contract
 from blueprint.plan.layout import ServicePlan
 from blueprint.plan.planner import Plan
 from components.component import Component, Facts, plain
-from components.openstack import ingress, storage
+from components.openstack import ingress, network_policies, storage
 from components.openstack.config.wiring import wiring
 from components.openstack.definition import ProcessDefinition, ProjectDefinition
 from components.openstack.project import Project, ProjectArgs
@@ -42,24 +42,40 @@ class Environment(Component[EnvironmentArgs]):
         return plain(
             environment=args.name,
             release=args.plan.settings.release,
-            projects=[project.name for project in PROJECTS if _placements(args.plan, project)],
+            projects=[project.name for project in PROJECTS if _is_built(args, project)],
         )
 
     def build(self, name: str, args: EnvironmentArgs) -> None:
         foundation = storage.foundation(name, args.name, self.child())
         keyring = Keyring(args.name, args.root_secret)
-        scope = Scope(args.name, wiring(args.plan, args.name), keyring, foundation, args.target.secrets)
+        nodes = network_policies.node_networks(args.plan)
+        scope = Scope(args.name, wiring(args.plan, args.name), keyring, nodes, foundation, args.target.secrets)
         built: dict[str, Project] = {}
         for project in PROJECTS:
-            placements = _placements(args.plan, project)
-            if placements:
+            if _is_built(args, project):
+                placements = _placements(args.plan, project)
                 needs = [each for other in project.needs if other in built for each in built[other].workloads]
-                arguments = ProjectArgs(project, args.plan, placements, scope, needs)
+                arguments = ProjectArgs(project, args.plan, placements, _beside(args.plan, project), scope, needs)
                 built[project.name] = Project(f"{name}-{project.name}", arguments, self.child())
         if args.plan.settings.ingress:
             running = {name: PROCESSES[name] for name in scope.wiring.instances if PROCESSES[name].exposed}
             opts = self.child(depends_on=[foundation.namespace])
             ingress.ingress(name, args.name, args.plan.settings.ingress, running, opts)
+
+
+def _is_built(args: EnvironmentArgs, project: ProjectDefinition) -> bool:
+    """Whether the plan contains processes of the project. A project without processes is built if it has jobs."""
+    if project.processes:
+        return bool(_placements(args.plan, project))
+    return bool(project.jobs(wiring(args.plan, args.name)))
+
+
+def _beside(plan: Plan, project: ProjectDefinition) -> ServicePlan:
+    """Returns the entry of the process beside which the project's jobs run: its first, or that of what it needs."""
+    for each in (project, *(other for other in PROJECTS if other.name in project.needs)):
+        if placements := _placements(plan, each):
+            return placements[0][1]
+    raise ValueError(f"project {project.name} has no process in the plan")
 
 
 def _placements(plan: Plan, project: ProjectDefinition) -> tuple[tuple[ProcessDefinition, ServicePlan], ...]:

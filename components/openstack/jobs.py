@@ -37,7 +37,7 @@ class JobArgs:
     definition: JobDefinition
     project: ProjectDefinition
     placement: ServicePlan
-    """The project's first process: jobs run on its pools."""
+    """The process on whose pools the job runs."""
     settings: Settings
     scope: Scope
 
@@ -129,7 +129,7 @@ def _template(args: JobArgs) -> core.PodTemplateSpecArgs:
         volume_mounts=mounts,
     )
     return core.PodTemplateSpecArgs(
-        # Jobs may run wherever the row of the project's first process may.
+        # Jobs may run wherever the row of that process may.
         metadata=meta.ObjectMetaArgs(labels=_labels(args), annotations={contract.COMPANION_OF: args.placement.row}),
         spec=core.PodSpecArgs(
             automount_service_account_token=False,

@@ -1,4 +1,4 @@
-"""A process as Kubernetes objects: workload, ServiceAccount, ConfigMap, Services, volumes, PodDisruptionBudget."""
+"""A process as Kubernetes objects: workload, NetworkPolicy, ServiceAccount, ConfigMap, Services, volumes, budget."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from blueprint.plan.nodes import Node
 from blueprint.plan.sizing import Resources
 from blueprint.stackfile.settings import Settings
 from components.component import Component, Facts, plain
-from components.kubernetes_api import apps, core, meta, policy
-from components.openstack import kolla, labels, storage
+from components.kubernetes_api import apps, core, meta, networking, policy
+from components.openstack import kolla, labels, network_policies, storage
 from components.openstack.config.layers import WrittenFile
 from components.openstack.definition import ProcessDefinition
 from components.openstack.pod import Pod
@@ -79,6 +79,8 @@ class Process(Component[ProcessArgs]):
         opts = self.child(depends_on=[args.scope.foundation.namespace])
         data = kolla.data(args.definition, args.files)
         before: list[pulumi.Resource] = [_service_account(name, args, opts)]
+        if not args.definition.host_network:
+            before.append(_network_policy(name, args, opts))
         if data:
             before.append(_config_map(name, args, data, opts))
         if args.files.secret_names():
@@ -102,6 +104,11 @@ def _service_account(name: str, args: ProcessArgs, opts: pulumi.ResourceOptions)
     return core.ServiceAccount(
         name, metadata=_metadata(args, args.definition.name), automount_service_account_token=False, opts=opts
     )
+
+
+def _network_policy(name: str, args: ProcessArgs, opts: pulumi.ResourceOptions) -> networking.NetworkPolicy:
+    spec = network_policies.spec(args.definition, args.scope.node_networks)
+    return networking.NetworkPolicy(name, metadata=_metadata(args, args.definition.name), spec=spec, opts=opts)
 
 
 def _config_name(args: ProcessArgs) -> str:

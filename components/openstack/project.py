@@ -26,6 +26,8 @@ class ProjectArgs:
     plan: Plan
     placements: tuple[tuple[ProcessDefinition, ServicePlan], ...]
     """The processes that the plan contains, each with its entry in the plan."""
+    beside: ServicePlan
+    """The process on whose pools the project's jobs run."""
     scope: Scope
     needs: Sequence[pulumi.Resource]
     """Workloads of the projects that this project needs."""
@@ -59,7 +61,7 @@ class Project(Component[ProjectArgs]):
         """Creates the project's jobs, each depending on the one before, and returns the last one."""
         last: list[pulumi.Resource] = []
         for definition in args.definition.jobs(args.scope.wiring):
-            arguments = JobArgs(definition, args.definition, args.placements[0][1], args.plan.settings, args.scope)
+            arguments = JobArgs(definition, args.definition, args.beside, args.plan.settings, args.scope)
             suffix = definition.name.removeprefix(f"{args.definition.name}-")
             first = last or [*args.scope.foundation.classes, *args.needs]
             last = [job(f"{name}-{suffix}", arguments, self.child(depends_on=[args.scope.foundation.namespace]), first)]

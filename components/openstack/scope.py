@@ -20,6 +20,8 @@ class Scope:
     """The name of the namespace."""
     wiring: Wiring
     keyring: Keyring
+    node_networks: tuple[str, ...]
+    """The networks that contain the nodes' addresses."""
     foundation: Foundation
     """All objects depend on its namespace, workloads on its storage and priority classes."""
     secrets: kubernetes.Provider

@@ -43,7 +43,7 @@ READ: Mapping[str, str] = {
     "kubernetes:policy/v1:PodDisruptionBudget": "evictions of the workloads that it selects",
     COPY_TO_REMOTE: "files and scripts that commands run",
     COPY_FILE: "files and scripts that commands run",
-    **dict.fromkeys(network_policies.TYPES, "connections between the members of a quorum"),
+    **dict.fromkeys(network_policies.TYPES, "connections with the members of a quorum"),
     **dict.fromkeys((*autoscalers.HORIZONTAL, autoscalers.KEDA), "the fewest pods of its workload"),
     contract.CLOUD: "profile, architecture and target of the stack",
     contract.MACHINE: "a node, its files and steps",

@@ -1,4 +1,4 @@
-"""Networks and numbers of a quorum: policies that separate members, autoscalers that change their number."""
+"""Networks and numbers of a quorum: policies that separate or expose members, autoscalers that change their number."""
 
 from __future__ import annotations
 
@@ -79,6 +79,41 @@ def network_policy_admits_members(facts: Facts, group: Group) -> Iterator[Proble
             f"{what} admits no connections between members{f' on port {numbers}' if numbers else ''}",
             "a rule that admits the members' pods",
         )
+
+
+def _has_pod_network(facts: Facts, group: Group) -> bool:
+    return is_quorum(facts, group) and any(not each.pod.at("hostNetwork").flag() for each in group.workloads)
+
+
+@rule(
+    id="quorum-closed-to-cluster",
+    title="NetworkPolicies close the members of a quorum to other pods of the cluster",
+    severity=Severity.HIGH,
+    rationale="Without a policy, every pod of the cluster reaches the ports of the members. Galera accepts any program "
+    "there that knows the cluster's name as a member, which then counts for the majority and gets all data; others "
+    "protect their data by a password only.",
+    sources=(Source("project", "Security", 3),),
+    remediation="Add a NetworkPolicy that selects the members and admits the members' and their clients' pods by "
+    "labels, or the addresses of nodes.",
+    subjects=pod_groups,
+    applies=_has_pod_network,
+    not_applicable_reason="no quorum has pods on the pod network",
+    since="0.5.0",
+)
+def quorum_closed_to_cluster(facts: Facts, group: Group) -> Iterator[Problem]:
+    """Accepts all pods of one namespace. Network policies do not apply to pods on the host network."""
+    for workload in group.workloads:
+        if workload.pod.at("hostNetwork").flag():
+            continue
+        policies = _limiting(facts, workload, "Ingress")
+        if not policies:
+            yield Problem(
+                f"no NetworkPolicy limits connections to the pods of {workload.title}",
+                "one that admits only members and clients",
+            )
+        for each in policies:
+            if each.opens("Ingress"):
+                yield Problem(f"{each.title} admits every pod of the cluster", "rules that select members and clients")
 
 
 def _scales_members(facts: Facts, autoscaler: Autoscaler) -> bool:

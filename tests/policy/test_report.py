@@ -82,7 +82,6 @@ NOT_APPLICABLE = {
     "majority-survives-change",
     "monitoring-node-size",
     "monitoring-on-its-nodes",
-    "network-policy-admits-members",
     "one-member-at-a-time",
     "one-server-at-a-time",
     "one-storage-node-at-a-time",

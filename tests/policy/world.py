@@ -300,6 +300,19 @@ def names(name: str, selects: object = None, namespace: str = "openstack") -> Gi
     return given.but(spec__clusterIP="None")
 
 
+def closed(namespace: str = "openstack") -> Given:
+    """A NetworkPolicy that closes a namespace to the pods of others."""
+    spec: Props = {"podSelector": {}, "policyTypes": ["Ingress"], "ingress": [{"from": [{"podSelector": {}}]}]}
+    props: Props = {"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy", "spec": spec}
+    props["metadata"] = {"name": "closed", "namespace": namespace}
+    return Given("kubernetes:networking.k8s.io/v1:NetworkPolicy", "closed", props)
+
+
+def in_closed_namespace(given: Sequence[Given]) -> Sequence[Given]:
+    """The same resources, with a NetworkPolicy for their namespace unless they include policies."""
+    return given if any(each.type.endswith("NetworkPolicy") for each in given) else [*given, closed()]
+
+
 def requesting(given: Given, cpu: object, memory: object) -> Given:
     """The same workload, whose pods request so much."""
     container = {"name": "main", "image": "registry/app:1", "resources": {"requests": {"cpu": cpu, "memory": memory}}}
@@ -354,7 +367,7 @@ def whole_stack(architecture: str = "100", profile: str = "production") -> list[
     """A whole cloud that breaks no rule, made from the reference architecture's own table."""
     norm = load_architecture(architecture)
     given = [stack(), cloud(architecture, profile), master_tier(), etcd(), *masters()]
-    given += [machine_pool("compute", 5), machine_pool("storage", 3)]
+    given += [machine_pool("compute", 5), machine_pool("storage", 3), closed()]
     for row in norm.owners:
         given += machines(row.service, row.dedicated_nodes)
     stateful = ("rabbitmq", "mysqld", "ceph-mon", "influxdb-grafana", "elasticsearch-kibana")

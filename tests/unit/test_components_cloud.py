@@ -267,7 +267,7 @@ def test_each_process_brings_the_objects_of_its_kind(large: list[Recorded]) -> N
     jobs = {f"{each}{SUFFIXES.get(each.split()[0], '')}" for each in jobs}
     assert kinds["cloud-openstack-keystone"] - jobs == {
         "ServiceAccount keystone", "ConfigMap keystone-kolla", "Service keystone", "PodDisruptionBudget keystone",
-        "Deployment keystone", "Secret keystone-secrets",
+        "Deployment keystone", "Secret keystone-secrets", "NetworkPolicy keystone",
     }  # fmt: skip
     assert kinds["cloud-openstack-nova-compute"] == {
         "ServiceAccount nova-compute", "ConfigMap nova-compute-kolla", "DaemonSet nova-compute",
@@ -278,6 +278,7 @@ def test_each_process_brings_the_objects_of_its_kind(large: list[Recorded]) -> N
     assert kinds["cloud-openstack-rabbitmq"] == volumes | {
         "ServiceAccount rabbitmq", "ConfigMap rabbitmq-kolla", "Service rabbitmq-members",
         "PodDisruptionBudget rabbitmq", "StatefulSet rabbitmq", "Secret rabbitmq-secrets",
+        "NetworkPolicy rabbitmq",
     }  # fmt: skip
     assert kinds["cloud-openstack"] == {
         "Namespace ", "StorageClass local", "PriorityClass quorum", "PriorityClass control-plane",

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from blueprint.plan.planner import Plan
+from blueprint.stackfile.cloud_content import Bootstrap
 from blueprint.stackfile.settings import Ingress
 from components.openstack.config import domains
 from components.openstack.config.layers import Secret
@@ -44,8 +45,10 @@ class Wiring:
     """Cores that an instance requests, by process name."""
     memory: Mapping[str, int]
     """Memory limit of an instance in MiB, by process name."""
-    ingress: Ingress | None = None
+    ingress: Ingress | None
     """How clients outside of the cluster reach the services, if they can."""
+    bootstrap: Bootstrap | None
+    """What a new cloud contains; None for nothing."""
 
     def host(self, process: str) -> str:
         """Returns the name of a process's Service."""
@@ -95,4 +98,5 @@ def wiring(plan: Plan, environment: str) -> Wiring:
         {process.name: plan.sizes[process.name].cpu_m / 1000 for process in plan.processes},
         {process.name: plan.sizes[process.name].limit_memory_mi for process in plan.processes},
         plan.settings.ingress,
+        plan.settings.bootstrap,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from components.openstack.definition import ProcessDefinition, ProjectDefinition
 from components.openstack.projects import (
     alertmanager,
+    bootstrap,
     ceph,
     cinder,
     fluentd,
@@ -32,6 +33,7 @@ PROJECTS: tuple[ProjectDefinition, ...] = (
     placement.PROJECT,
     neutron.PROJECT,
     nova.PROJECT,
+    bootstrap.PROJECT,
     cinder.PROJECT,
     heat.PROJECT,
     horizon.PROJECT,

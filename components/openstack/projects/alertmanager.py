@@ -14,7 +14,7 @@ ALERTMANAGER = ProcessDefinition(
             user="prometheus",
             command="/opt/prometheus_alertmanager/alertmanager --config.file=/etc/prometheus/alertmanager.yml "
             "--web.listen-address=0.0.0.0:9093 --cluster.listen-address= --storage.path /var/lib/prometheus",
-            ports=(Port("http", 9093),),
+            ports=(Port("http", 9093, clients=("project", "monitoring")),),
             ready=Http("http", "/-/ready"),
             alive=Http("http", "/-/healthy"),
             files=(File("alertmanager.yml", "/etc/prometheus/alertmanager.yml"),),

@@ -41,7 +41,11 @@ MON = ProcessDefinition(
             user="ceph",
             command=f"exec ceph-mon {DAEMON} --id $(POD_NAME) "
             "--public-addr $(POD_IP) --mon-data /var/lib/ceph/mon/data",
-            ports=(Port("msgr2", 3300), Port("msgr1", 6789)),
+            # OSDs, and virtual machines with disks in Ceph, are on their nodes' networks.
+            ports=(
+                Port("msgr2", 3300, clients=("project", "needs", "nodes")),
+                Port("msgr1", 6789, clients=("project", "needs", "nodes")),
+            ),
             ready=Tcp("msgr2"),
             alive=Tcp("msgr2"),
             data="/var/lib/ceph/mon",
@@ -89,7 +93,7 @@ RADOSGW = ProcessDefinition(
             image="ceph",
             user="ceph",
             command=f"exec radosgw {DAEMON} --name client.rgw.$(POD_NAME) --rgw-frontends 'beast port=7480'",
-            ports=(Port("http", 7480),),
+            ports=(Port("http", 7480, clients=("everyone",)),),
             ready=Http("http", "/swift/healthcheck"),
             alive=Tcp("http"),
             kolla=False,

@@ -36,7 +36,7 @@ API = ProcessDefinition(
             image="cinder-api",
             user="cinder",
             command="uwsgi /etc/cinder/cinder-api-uwsgi.ini",
-            ports=(Port("api", 8776),),
+            ports=(Port("api", 8776, clients=("everyone",)),),
             ready=Http("api", "/healthcheck"),
             alive=Tcp("api"),
             files=(CONFIGURATION, File("cinder-api-uwsgi.ini", "/etc/cinder/cinder-api-uwsgi.ini")),

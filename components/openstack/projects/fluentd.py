@@ -13,7 +13,7 @@ AGGREGATOR = ProcessDefinition(
             image="fluentd",
             user="fluentd",
             command="fluentd -c /etc/fluentd/fluentd.conf -o /var/log/kolla/fluentd/fluentd.log",
-            ports=(Port("forward", 24224),),
+            ports=(Port("forward", 24224, clients=("project", "nodes")),),
             ready=Tcp("forward"),
             alive=Tcp("forward"),
             files=(File("fluentd.conf", "/etc/fluentd/fluentd.conf"),),

@@ -33,7 +33,7 @@ API = ProcessDefinition(
             image="glance-api",
             user="glance",
             command="uwsgi /etc/glance/glance-api-uwsgi.ini",
-            ports=(Port("api", 9292),),
+            ports=(Port("api", 9292, clients=("everyone",)),),
             ready=Http("api", "/healthcheck"),
             alive=Tcp("api"),
             files=(

@@ -46,7 +46,7 @@ def _api(name: str) -> ProcessDefinition:
         image=name,
         user="heat",
         command=f"uwsgi {settings.path}",
-        ports=(Port("api", APIS[name]),),
+        ports=(Port("api", APIS[name], clients=("everyone",)),),
         ready=Http("api", "/healthcheck"),
         alive=Tcp("api"),
         files=(CONFIGURATION, settings),

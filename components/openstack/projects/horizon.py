@@ -22,7 +22,7 @@ HORIZON = ProcessDefinition(
             image="horizon",
             user="horizon",
             command="uwsgi /etc/horizon/horizon-uwsgi.ini",
-            ports=(Port("http", 8080),),
+            ports=(Port("http", 8080, clients=("everyone",)),),
             ready=Tcp("http"),
             alive=Tcp("http"),
             files=(

@@ -39,7 +39,7 @@ KEYSTONE = ProcessDefinition(
             image="keystone",
             user="keystone",
             command="uwsgi /etc/keystone/keystone-api-uwsgi.ini",
-            ports=(Port("api", 5000),),
+            ports=(Port("api", 5000, clients=("everyone",)),),
             ready=Http("api", "/healthcheck"),
             alive=Tcp("api"),
             files=(

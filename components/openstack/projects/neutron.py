@@ -50,7 +50,7 @@ SERVER = ProcessDefinition(
             image="neutron-server",
             user="neutron",
             command="uwsgi /etc/neutron/neutron-server-uwsgi.ini",
-            ports=(Port("api", 9696),),
+            ports=(Port("api", 9696, clients=("everyone",)),),
             ready=Http("api", "/healthcheck"),
             alive=Tcp("api"),
             files=(CONFIGURATION, ML2, File("neutron-server-uwsgi.ini", "/etc/neutron/neutron-server-uwsgi.ini")),

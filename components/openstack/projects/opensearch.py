@@ -24,7 +24,7 @@ OPENSEARCH = ProcessDefinition(
             image="opensearch",
             user="opensearch",
             command="/usr/share/opensearch/bin/opensearch",
-            ports=(Port("http", 9200), Port("transport", 9300)),
+            ports=(Port("http", 9200), Port("transport", 9300, clients=("members",))),
             ready=Http("http", "/_cluster/health?local=true"),
             alive=Tcp("transport"),
             files=(File("opensearch.yml", "/etc/opensearch/opensearch.yml"),),
@@ -47,7 +47,7 @@ DASHBOARDS = ProcessDefinition(
             user="opensearch-dashboards",
             command="/usr/share/opensearch-dashboards/bin/opensearch-dashboards "
             "--config /etc/opensearch-dashboards/opensearch_dashboards.yml",
-            ports=(Port("dashboards", 5601),),
+            ports=(Port("dashboards", 5601, clients=("everyone",)),),
             ready=Tcp("dashboards"),
             alive=Tcp("dashboards"),
             files=(File("opensearch_dashboards.yml", "/etc/opensearch-dashboards/opensearch_dashboards.yml"),),

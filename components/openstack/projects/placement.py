@@ -32,7 +32,7 @@ API = ProcessDefinition(
             image="placement-api",
             user="placement",
             command="uwsgi /etc/placement/placement-api-uwsgi.ini",
-            ports=(Port("api", 8780),),
+            ports=(Port("api", 8780, clients=("everyone",)),),
             ready=Http("api"),
             alive=Tcp("api"),
             files=(

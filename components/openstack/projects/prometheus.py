@@ -41,7 +41,7 @@ GRAFANA = ProcessDefinition(
             image="grafana",
             user="grafana",
             command="/usr/sbin/grafana-server --config=/etc/grafana/grafana.ini",
-            ports=(Port("grafana", 3000),),
+            ports=(Port("grafana", 3000, clients=("everyone",)),),
             ready=Http("grafana", "/api/health"),
             alive=Http("grafana", "/api/health"),
             files=(File("grafana.ini", "/etc/grafana/grafana.ini"),),

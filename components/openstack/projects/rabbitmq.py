@@ -101,11 +101,12 @@ RABBITMQ = ProcessDefinition(
             user="rabbitmq",
             command=f"sh {_START.path}",
             ports=(
-                Port("amqp", AMQP),
+                # Agents of Nova and Neutron are on their nodes' networks.
+                Port("amqp", AMQP, clients=("project", "needs", "nodes")),
                 Port("management", 15672),
-                Port("metrics", 15692),
-                Port("distribution", 25672),
-                Port("epmd", 4369),
+                Port("metrics", 15692, clients=("monitoring",)),
+                Port("distribution", 25672, clients=("members",)),
+                Port("epmd", 4369, clients=("members",)),
             ),
             # The port is open once the member has booted, and closed while it is paused. rabbitmq-diagnostics would
             # start an Erlang VM for each probe, which took most of an idle member's CPU.

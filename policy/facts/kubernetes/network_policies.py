@@ -68,6 +68,10 @@ class NetworkPolicy:
             for rule in self._spec.at(direction.lower()).items()
         )
 
+    def opens(self, direction: Direction) -> bool:
+        """Whether one of its rules admits all pods of the cluster, on any port."""
+        return any(_is_open(rule.at(_PEERS[direction])) for rule in self._spec.at(direction.lower()).items())
+
     @property
     def _directions(self) -> tuple[str, ...]:
         written = self._spec.at("policyTypes").words()
@@ -84,6 +88,19 @@ class NetworkPolicy:
         wanted = label_selector(peer.at("namespaceSelector"))
         here = there == self.namespace if wanted is None else wanted.selects({**labels, _NAMESPACE_NAME: there})
         return here and (label_selector(peer.at("podSelector")) or Selector()).selects(other.labels)
+
+
+def _is_open(peers: Properties) -> bool:
+    known = list(peers.items())
+    return not known or any(_selects_all(peer) for peer in known)
+
+
+def _selects_all(peer: Properties) -> bool:
+    """Whether a peer is every pod of the cluster: a selector of namespaces and one of pods that select all."""
+    if peer.at("ipBlock").given():
+        return peer.at("ipBlock", "cidr").text() in _ALL_ADDRESSES
+    namespaces, pods = label_selector(peer.at("namespaceSelector")), label_selector(peer.at("podSelector"))
+    return namespaces == Selector() and pods in (None, Selector())
 
 
 def _admits_port(ports: Properties, receiver: Workload, port: int | None) -> bool:

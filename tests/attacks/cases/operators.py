@@ -178,6 +178,24 @@ CASES = [
         caught_by="network-policy-admits-members",
     ),
     Attack(
+        "a network policy that opens the clients' port to the cluster",
+        [
+            *ETCD,
+            given(
+                "networking.k8s.io/v1:NetworkPolicy",
+                "etcd",
+                {
+                    "podSelector": {"matchLabels": {"app": "etcd"}},
+                    "ingress": [
+                        {"from": [{"podSelector": {"matchLabels": {"app": "etcd"}}}]},
+                        {"from": [{"namespaceSelector": {}}], "ports": [{"port": 2379, "protocol": "TCP"}]},
+                    ],
+                },
+            ),
+        ],
+        caught_by="quorum-closed-to-cluster",
+    ),
+    Attack(
         "a network policy of Calico against members",
         [
             *ETCD,

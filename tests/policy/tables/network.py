@@ -1,10 +1,11 @@
 from collections.abc import Sequence
 
-from policy.rules.network import autoscaler_keeps_members, network_policy_admits_members
+from policy.rules.network import autoscaler_keeps_members, network_policy_admits_members, quorum_closed_to_cluster
 from tests.policy.cases import case
 from tests.policy.world import UNKNOWN, Given, Props, quorum, workload
 
 admits, keeps = network_policy_admits_members, autoscaler_keeps_members
+closes = quorum_closed_to_cluster
 
 SELF = {"podSelector": {"matchLabels": {"app.kubernetes.io/name": "rabbitmq"}}}
 SENTINELS = {"podSelector": {"matchLabels": {"app.kubernetes.io/name": "api"}}}
@@ -130,6 +131,80 @@ CASES = (
     case(
         admits, "an unknown label", quorum(), policy(selects={"app.kubernetes.io/name": UNKNOWN}), undecided="rabbitmq"
     ),
+    case(
+        closes, "members and clients by labels", quorum(), policy(ingress=ingress(SELF, SENTINELS)), passes="rabbitmq"
+    ),
+    case(closes, "nothing is admitted", quorum(), policy(policyTypes=["Ingress"]), passes="rabbitmq"),
+    case(
+        closes, "every pod of its namespace", quorum(), policy(ingress=ingress({"podSelector": {}})), passes="rabbitmq"
+    ),
+    case(
+        closes,
+        "clients of another namespace",
+        quorum(),
+        policy(ingress=ingress({**SENTINELS, "namespaceSelector": {}})),
+        passes="rabbitmq",
+    ),
+    case(
+        closes,
+        "addresses of nodes",
+        quorum(),
+        policy(ingress=ingress({"ipBlock": {"cidr": "10.20.0.0/16"}})),
+        passes="rabbitmq",
+    ),
+    case(
+        closes,
+        "no policy",
+        quorum(),
+        fails="rabbitmq",
+        message="no NetworkPolicy limits connections to the pods of StatefulSet rabbitmq; "
+        "expected one that admits only members and clients",
+    ),
+    case(closes, "a policy for other pods", quorum(), policy(selects={"app": "web"}), fails="rabbitmq"),
+    case(closes, "a policy of another namespace", quorum(), policy(namespace="web"), fails="rabbitmq"),
+    case(closes, "a policy for egress only", quorum(), policy(policyTypes=["Egress"]), fails="rabbitmq"),
+    case(
+        closes,
+        "everything on the clients' port",
+        quorum(),
+        policy(ingress=[{"ports": [{"port": 5672}]}]),
+        fails="rabbitmq",
+        message="NetworkPolicy policy admits every pod of the cluster; expected rules that select members and clients",
+    ),
+    case(
+        closes,
+        "every namespace, beside members",
+        quorum(),
+        policy(ingress=ingress(SELF, {"namespaceSelector": {}})),
+        fails="rabbitmq",
+    ),
+    case(
+        closes,
+        "every pod of every namespace",
+        quorum(),
+        policy(ingress=ingress({"namespaceSelector": {}, "podSelector": {}})),
+        fails="rabbitmq",
+    ),
+    case(
+        closes,
+        "every address",
+        quorum(),
+        policy(ingress=ingress({"ipBlock": {"cidr": "0.0.0.0/0"}})),
+        fails="rabbitmq",
+    ),
+    case(
+        closes,
+        "one policy closed, one open",
+        quorum(),
+        policy("a", ingress=ingress(SELF)),
+        policy("b", ingress=ANYTHING),
+        fails="rabbitmq",
+        message="NetworkPolicy b admits",
+    ),
+    case(closes, "members on the node's network", quorum().but(spec__template__spec__hostNetwork=True)),
+    case(closes, "a service that does not vote", workload("api")),
+    case(closes, "a single pod", quorum(replicas=1)),
+    case(closes, "an unknown peer", quorum(), policy(ingress=UNKNOWN), undecided="rabbitmq"),
     case(keeps, "minimum and maximum are equal", quorum(), autoscaler(), passes="scaler"),
     case(
         keeps,

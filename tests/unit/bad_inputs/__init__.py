@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.unit.bad_inputs import (
     addresses,
     architectures,
+    bootstrap,
     kubeconfigs,
     numbers,
     options,
@@ -18,6 +19,18 @@ from tests.unit.bad_inputs.case import Bad
 
 CASES: dict[str, Bad] = {
     f"{module.__name__.rpartition('.')[2]}: {name}": bad
-    for module in (addresses, architectures, kubeconfigs, numbers, options, paths, secrets, text, topologies, values)
+    for module in (
+        addresses,
+        architectures,
+        bootstrap,
+        kubeconfigs,
+        numbers,
+        options,
+        paths,
+        secrets,
+        text,
+        topologies,
+        values,
+    )
     for name, bad in module.CASES.items()
 }

@@ -1,0 +1,181 @@
+"""What a new cloud contains: networks, an image and flavors (004, 1.5), and checks of these settings.
+
+The defaults are Fuel-CCP's: an internal network with a router and six flavors, no external network and no image.
+Fuel-CCP made them for every cloud. Here a stack file asks for them by `quorate:bootstrap`, which may be empty: updates
+must not add public flavors to a cloud that exists.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
+from ipaddress import IPv4Address, IPv4Network
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, BeforeValidator, Field, StringConstraints
+
+from blueprint.problems import Problem
+from blueprint.stackfile.values import STRICT, Address, Network
+
+KEY = "quorate:bootstrap"
+SERVICES = ("keystone", "glance-api", "neutron-server", "nova-api")
+"""Services whose APIs the bootstrap uses."""
+
+NAME = r"^[A-Za-z0-9]([-A-Za-z0-9._ ]{0,253}[-A-Za-z0-9._])?$"
+URL = r"^https?://[^\s@]{1,2000}$"
+SHA256 = r"^[0-9a-f]{64}$"
+
+Name = Annotated[str, StringConstraints(pattern=NAME)]
+"""Letters, digits, '-', '.', '_' and inner spaces: what Nova accepts in the id of a flavor, up to 255 characters."""
+FlavorId = Annotated[Name, BeforeValidator(lambda value: str(value) if type(value) is int else value)]
+
+
+class Strict(BaseModel):
+    """The base of the models below."""
+
+    model_config = STRICT
+
+
+class Internal(Strict):
+    """The internal network (004, table 1.1)."""
+
+    name: Name = "int-net"
+    subnet: Annotated[Name, Field(description="name of its subnet")] = "int-subnet"
+    network: Network = IPv4Network("10.0.1.0/24")
+    gateway: Address = IPv4Address("10.0.1.1")
+
+
+class AddressPool(Strict):
+    """Addresses of the external network that virtual machines and routers may get."""
+
+    start: Address
+    end: Address
+
+
+class External(Strict):
+    """The external network, which has no addresses by default (004, table 1.2)."""
+
+    name: Name = "ext-net"
+    subnet: Annotated[Name, Field(description="name of its subnet")] = "ext-subnet"
+    physical_network: Annotated[
+        Name, Field(description="the physical network of Neutron's agents; physnet1 is the one that Quorate configures")
+    ] = "physnet1"
+    network: Network
+    gateway: Address
+    nameserver: Address | None = None
+    pool: AddressPool
+
+
+class CloudNetworks(Strict):
+    """An internal and an external network, and the router between them."""
+
+    internal: Annotated[Internal | None, Field(description="null for none")] = Internal()
+    external: Annotated[External | None, Field(description="left out: none")] = None
+    router: Annotated[Name, Field(description="name of the router; without any network there is none")] = "ext-router"
+
+
+class Flavor(Strict):
+    """A flavor (004, table 1.4)."""
+
+    name: Name
+    id: FlavorId
+    ram: Annotated[int, Field(gt=0, le=67_108_864, description="MiB")]
+    disk: Annotated[int, Field(ge=0, le=1_000_000, description="GB; 0 for the size of the image")]
+    vcpus: Annotated[int, Field(gt=0, le=4096)]
+
+
+class CloudImage(Strict):
+    """An image (004, table 1.3), by default CirrOS in the release that replaces the document's 0.3.4.
+
+    CirrOS publishes MD5 sums only. This SHA-256 is the one in Ironic's tests of OCI registries.
+    """
+
+    name: Name = "cirros"
+    url: Annotated[
+        str,
+        StringConstraints(pattern=URL),
+        Field(description="where the bootstrap's job downloads it; with sha256"),
+    ] = "https://download.cirros-cloud.net/0.6.3/cirros-0.6.3-x86_64-disk.img"
+    sha256: Annotated[str, StringConstraints(pattern=SHA256), Field(description="checksum of the file at url")] = (
+        "7d6355852aeb6dbcd191bcda7cd74f1536cfe5cbf8a10495a7283a8396e4b75b"
+    )
+    disk_format: Literal["qcow2", "raw", "vmdk", "vdi", "vhd", "vhdx", "iso"] = "qcow2"
+
+
+FLAVORS = tuple(
+    Flavor(name=f"m1.{name}", id=str(number), ram=ram, disk=disk, vcpus=vcpus)
+    for number, (name, ram, disk, vcpus) in enumerate(
+        (
+            ("test", 128, 1, 1),
+            ("tiny", 512, 1, 1),
+            ("small", 2048, 20, 1),
+            ("medium", 4096, 40, 2),
+            ("large", 8192, 80, 4),
+            ("xlarge", 16384, 160, 8),
+        )
+    )
+)
+"""The document's six flavors (004, 1.5.3): RAM in MiB, disk in GB, virtual CPUs."""
+
+
+class Bootstrap(Strict):
+    """What a new cloud contains (source 004, 1.5)."""
+
+    networks: CloudNetworks = CloudNetworks()
+    flavors: Annotated[tuple[Flavor, ...], Field(description="a list replaces the six of the document")] = FLAVORS
+    image: Annotated[CloudImage | None, Field(description="{} for CirrOS; left out: none")] = None
+
+
+def problems(bootstrap: Bootstrap | None) -> Iterator[Problem]:
+    """Yields a problem for each setting that the cloud would reject."""
+    if bootstrap is None:
+        return
+    internal, external = bootstrap.networks.internal, bootstrap.networks.external
+    if internal:
+        yield from _gateway("internal", internal.network, internal.gateway)
+    if external:
+        yield from _gateway("external", external.network, external.gateway)
+        yield from _pool(external)
+    if internal and external:
+        if internal.network.overlaps(external.network):
+            reason = f"{external.network} overlaps internal {internal.network}; a router needs two networks apart"
+            yield Problem(f"{KEY}.networks.external.network", reason)
+        if internal.name == external.name:
+            yield Problem(
+                f"{KEY}.networks.external.name", f"'{external.name}' is the internal network's; write another"
+            )
+    for field in ("name", "id"):
+        for value in _repeated(getattr(flavor, field) for flavor in bootstrap.flavors):
+            yield Problem(f"{KEY}.flavors", f"several flavors have the {field} '{value}'; write each once")
+    image = bootstrap.image
+    if image and ("url" in image.model_fields_set) != ("sha256" in image.model_fields_set):
+        given, other = ("url", "sha256") if "url" in image.model_fields_set else ("sha256", "url")
+        yield Problem(f"{KEY}.image.{other}", f"is missing; write it with {given}, since each belongs to the other")
+
+
+def missing(bootstrap: Bootstrap | None, running: Collection[str]) -> Iterator[Problem]:
+    """Yields a problem if the stack lacks services that the bootstrap uses. `running`: the stack's services."""
+    if bootstrap and (lacking := [name for name in SERVICES if name not in running]):
+        yield Problem(KEY, f"the stack does not run {', '.join(lacking)}; place them, or remove {KEY}")
+
+
+def _gateway(kind: str, network: IPv4Network, gateway: IPv4Address) -> Iterator[Problem]:
+    if not _is_host(gateway, network):
+        reason = f"{gateway} is not an address for a host in {network}; write one such as {network[1]}"
+        yield Problem(f"{KEY}.networks.{kind}.gateway", reason)
+
+
+def _pool(external: External) -> Iterator[Problem]:
+    key, start, end = f"{KEY}.networks.external.pool", external.pool.start, external.pool.end
+    if not _is_host(start, external.network) or not _is_host(end, external.network) or start > end:
+        yield Problem(key, f"{start} to {end} is not a range in {external.network}; write start and end inside of it")
+    elif start <= external.gateway <= end:
+        yield Problem(key, f"contains the gateway {external.gateway}; write a range without it")
+
+
+def _is_host(address: IPv4Address, network: IPv4Network) -> bool:
+    return address in network and address not in (network.network_address, network.broadcast_address)
+
+
+def _repeated(values: Iterable[str]) -> list[str]:
+    return [value for value, count in Counter(values).items() if count > 1]

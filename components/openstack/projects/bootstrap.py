@@ -1,0 +1,47 @@
+"""Bootstrap: what a new cloud contains, if the stack file asks for it (004, 1.5). A project without processes.
+
+Its job uses the APIs as Keystone's administrator, and runs again only if the settings change. The image's file is
+downloaded and checked by the job, because Glance's own import (web-download) checks no checksum.
+"""
+
+from __future__ import annotations
+
+import json
+
+from components.openstack import scripts
+from components.openstack.accounts import ADMINISTRATOR
+from components.openstack.config.layers import Secret, TextFile
+from components.openstack.config.wiring import REGION, Wiring
+from components.openstack.definition import File, JobDefinition, ProjectDefinition
+
+_SCRIPT = File("cloud_content.py", "/usr/local/bin/cloud_content.py")
+_CONTENT = File("content.json", "/etc/quorate/content.json")
+
+
+def _jobs(wiring: Wiring) -> tuple[JobDefinition, ...]:
+    if wiring.bootstrap is None:
+        return ()
+    wanted = wiring.bootstrap.model_dump(mode="json")
+    document = {"url": wiring.url("keystone", "/v3"), "region": REGION, **wanted}
+    job = JobDefinition(
+        name="bootstrap-cloud",
+        image="keystone",
+        user="keystone",
+        command=f"python3 {_SCRIPT.path} {_CONTENT.path}",
+        written=(
+            TextFile(_SCRIPT.name, (scripts.text(_SCRIPT.name),)),
+            TextFile(_CONTENT.name, (json.dumps(document, indent=2) + "\n",)),
+        ),
+        files=(_SCRIPT, _CONTENT),
+        environment=(("OS_USERNAME", ADMINISTRATOR),),
+        secrets=(("OS_PASSWORD", Secret("keystone/admin")),),
+    )
+    return (job,)
+
+
+PROJECT = ProjectDefinition(
+    name="bootstrap",
+    processes=(),
+    needs=("keystone", "glance", "neutron", "nova"),
+    jobs=_jobs,
+)

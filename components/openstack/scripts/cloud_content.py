@@ -1,0 +1,212 @@
+"""Makes the networks, the flavors and the image of a new cloud, as Keystone's administrator.
+
+Runs in a Job, with the standard library alone. Argument: a JSON file with `url` (Keystone's), `region`, `networks`,
+`flavors` and `image`. Environment: OS_USERNAME and OS_PASSWORD.
+
+What is missing is made. What exists by its name is not changed: if it differs from the file, the job reports each
+difference and fails, after everything else is made. So the job may run again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+import tempfile
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import IO, Any
+
+DOMAIN = "default"
+PROJECT = "admin"
+CHECKSUM = "quorate_sha256"
+"""Property of an image: the SHA-256 of its file."""
+BLOCK = 1024 * 1024
+TIMEOUT = 60
+"""Seconds without an answer, of every request but the upload."""
+UPLOAD_TIMEOUT = 600
+"""The same for the upload, which Glance answers once its store has the whole image."""
+
+Object = dict[str, Any]
+
+
+class Api:
+    """A service's API. An answer other than 2xx raises urllib.error.HTTPError."""
+
+    def __init__(self, url: str, token: str | None = None) -> None:
+        self.url, self.token = url.rstrip("/"), token
+
+    def find(self, path: str, **query: str) -> list[Object]:
+        """Returns the objects that a list of this path has."""
+        kind = path.rpartition("/")[2]
+        return self.send("GET", f"{path}?{urllib.parse.urlencode(query)}")[kind]
+
+    def send(self, method: str, path: str, body: Object | None = None) -> Any:
+        """Sends a request and returns the answer's document, if it has one."""
+        data = None if body is None else json.dumps(body).encode()
+        with self.open(method, path, data, {"Content-Type": "application/json"}) as answer:
+            text = answer.read()
+        return json.loads(text) if text else None
+
+    def open(
+        self, method: str, path: str, data: bytes | IO[bytes] | None, headers: Mapping[str, str], timeout: int = TIMEOUT
+    ) -> Any:
+        """Sends a request and returns the answer."""
+        token = {"X-Auth-Token": self.token} if self.token else {}
+        request = urllib.request.Request(f"{self.url}/{path}", data, {**headers, **token}, method=method)
+        return urllib.request.urlopen(request, timeout=timeout)
+
+
+class Cloud:
+    """The APIs of a region, found in Keystone's catalog."""
+
+    def __init__(self, url: str, region: str) -> None:
+        account = {"name": os.environ["OS_USERNAME"], "password": os.environ["OS_PASSWORD"], "domain": {"id": DOMAIN}}
+        identity = {"methods": ["password"], "password": {"user": account}}
+        scope = {"project": {"name": PROJECT, "domain": {"id": DOMAIN}}}
+        body = {"auth": {"identity": identity, "scope": scope}}
+        headers = {"Content-Type": "application/json"}
+        with Api(url).open("POST", "auth/tokens", json.dumps(body).encode(), headers) as answer:
+            token, described = answer.headers["X-Subject-Token"], json.load(answer)["token"]
+        self.project: str = described["project"]["id"]
+        urls = {
+            service["type"]: endpoint["url"]
+            for service in described["catalog"]
+            for endpoint in service["endpoints"]
+            if (endpoint["interface"], endpoint["region_id"]) == ("internal", region)
+        }
+        self.compute, self.network, self.image = (Api(urls[name], token) for name in ("compute", "network", "image"))
+
+    def ensure(self, kind: str, wanted: Object, **query: str) -> tuple[Object, list[str]]:
+        """Returns the network, subnet or router of a name, made if it is missing, and how it differs."""
+        path, one = f"v2.0/{kind}s", f"{kind} {wanted['name']}"
+        for existing in self.network.find(path, name=wanted["name"], project_id=self.project, **query):
+            return existing, differences(one, existing, wanted)
+        print(f"{one}: made")
+        return self.network.send("POST", path, {kind: {**wanted, **query}})[kind], []
+
+
+def differences(title: str, existing: Object, wanted: Object) -> list[str]:
+    """Returns a line for each value that is not as wanted."""
+    pairs = ((key, existing.get(key), value) for key, value in wanted.items())
+    return [
+        f"{title} exists with {key} {there}; the stack file has {value}"
+        for key, there, value in pairs
+        if there != value
+    ]
+
+
+def networks(cloud: Cloud, wanted: Object) -> Iterator[str]:
+    """Makes the networks and their router; yields what differs."""
+    internal, external = wanted["internal"], wanted["external"]
+    outside, inside = None, None
+    if external:
+        flat = {"provider:network_type": "flat", "provider:physical_network": external["physical_network"]}
+        outside, different = cloud.ensure("network", {"name": external["name"], "router:external": True, **flat})
+        yield from different
+        servers = [external["nameserver"]] if external["nameserver"] else []
+        more = {"enable_dhcp": False, "allocation_pools": [external["pool"]], "dns_nameservers": servers}
+        yield from subnet(cloud, outside, external, more)[1]
+    if internal:
+        network, different = cloud.ensure("network", {"name": internal["name"]})
+        yield from different
+        inside, different = subnet(cloud, network, internal, {"enable_dhcp": True})
+        yield from different
+    if outside or inside:
+        yield from router(cloud, wanted["router"], outside, inside)
+
+
+def subnet(cloud: Cloud, network: Object, wanted: Object, more: Object) -> tuple[Object, list[str]]:
+    """Returns a network's subnet, made if it is missing, and how it differs."""
+    asked = {
+        "name": wanted["subnet"],
+        "ip_version": 4,
+        "cidr": wanted["network"],
+        "gateway_ip": wanted["gateway"],
+        **more,
+    }
+    return cloud.ensure("subnet", asked, network_id=network["id"])
+
+
+def router(cloud: Cloud, name: str, outside: Object | None, inside: Object | None) -> Iterator[str]:
+    """Makes the router, and connects it to the external network and to the internal subnet."""
+    router, _ = cloud.ensure("router", {"name": name})
+    connection: Object = router.get("external_gateway_info") or {}
+    gateway = connection.get("network_id")
+    if outside and gateway is None:
+        change = {"external_gateway_info": {"network_id": outside["id"]}}
+        cloud.network.send("PUT", f"v2.0/routers/{router['id']}", {"router": change})
+        print(f"router {name}: connected to {outside['name']}")
+    elif outside and gateway != outside["id"]:
+        yield f"router {name} exists with the external network {gateway}; the stack file has {outside['name']}"
+    ports = cloud.network.find("v2.0/ports", device_id=router["id"])
+    connected = {address["subnet_id"] for port in ports for address in port["fixed_ips"]}
+    if inside and inside["id"] not in connected:
+        cloud.network.send("PUT", f"v2.0/routers/{router['id']}/add_router_interface", {"subnet_id": inside["id"]})
+        print(f"router {name}: connected to {inside['name']}")
+
+
+def flavors(cloud: Cloud, wanted: list[Object]) -> Iterator[str]:
+    """Makes the flavors; yields what differs."""
+    known = {each["name"]: each for each in cloud.compute.send("GET", "flavors/detail?is_public=None")["flavors"]}
+    for flavor in wanted:
+        if existing := known.get(flavor["name"]):
+            yield from differences(f"flavor {flavor['name']}", existing, flavor)
+        else:
+            cloud.compute.send("POST", "flavors", {"flavor": flavor})
+            print(f"flavor {flavor['name']}: made")
+
+
+def image(cloud: Cloud, wanted: Object) -> Iterator[str]:
+    """Makes the image, public; yields what differs. What an interrupted upload left is deleted first."""
+    asked = {"name": wanted["name"], CHECKSUM: wanted["sha256"], "disk_format": wanted["disk_format"]}
+    for existing in cloud.image.find("v2/images", name=wanted["name"], owner=cloud.project):
+        if existing["status"] == "active":
+            yield from differences(f"image {wanted['name']}", existing, asked)
+            return
+        if existing.get(CHECKSUM):
+            cloud.image.send("DELETE", f"v2/images/{existing['id']}")
+    with tempfile.TemporaryFile() as file:
+        size = download(wanted["url"], wanted["sha256"], file)
+        made = cloud.image.send("POST", "v2/images", {**asked, "container_format": "bare", "visibility": "public"})
+        headers = {"Content-Type": "application/octet-stream", "Content-Length": str(size)}
+        cloud.image.open("PUT", f"v2/images/{made['id']}/file", file, headers, UPLOAD_TIMEOUT).close()
+    print(f"image {wanted['name']}: {size} bytes uploaded")
+
+
+def download(url: str, sha256: str, file: IO[bytes]) -> int:
+    """Writes the file at a URL; returns its bytes. Ends the job if its checksum is another."""
+    digest, size = hashlib.sha256(), 0
+    with urllib.request.urlopen(url, timeout=TIMEOUT) as answer:
+        while block := answer.read(BLOCK):
+            digest.update(block)
+            size += file.write(block)
+    if digest.hexdigest() != sha256:
+        sys.exit(f"{url} has the SHA-256 {digest.hexdigest()}; expected {sha256}. Nothing was uploaded.")
+    file.seek(0)
+    return size
+
+
+def main() -> None:
+    """Makes everything that the file asks for."""
+    content: Object = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
+    try:
+        cloud = Cloud(content["url"], content["region"])
+        different = [*networks(cloud, content["networks"]), *flavors(cloud, content["flavors"])]
+        if content["image"]:
+            different += image(cloud, content["image"])
+    except urllib.error.HTTPError as refusal:
+        sys.exit(f"{refusal.url} answers {refusal.code}: {refusal.read(2000).decode(errors='replace')}")
+    except OSError as reason:
+        sys.exit(f"no answer: {reason}")
+    if different:
+        sys.exit("\n".join([*different, "Change the stack file, or rename or delete what exists."]))
+    print("the cloud has what the stack file asks for")
+
+
+if __name__ == "__main__":
+    main()
