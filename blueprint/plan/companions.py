@@ -16,6 +16,7 @@ from blueprint.stackfile.settings import Override, Settings
 
 COMPANIONS = {
     "proxysql": "mysqld",
+    "mysqld-exporter": "mysqld",
     "grafana": "influxdb-grafana",
     "opensearch-dashboards": "elasticsearch-kibana",
 }

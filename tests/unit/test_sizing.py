@@ -152,7 +152,7 @@ def test_a_light_row_that_requests_much_is_an_error() -> None:
     (problem,) = light_problems(load_architecture("100"), sizes)
     assert str(problem) == (
         "quorate:architecture (100, row 'Nagios'): its footprint is light, at most 1 cores and 4 GiB, and one instance "
-        "requests 2.625 cores and 14 GiB; write footprint: heavy"
+        "requests 2.5 cores and 13.875 GiB; write footprint: heavy"
     )
 
 

@@ -1,7 +1,12 @@
-"""TCP ports of the message queue and the database, which several OpenStack services connect to."""
+"""TCP ports that other processes connect to."""
 
 AMQP = 5672
 MYSQL = 3306
+PROMETHEUS = 9091
+ALERTMANAGER = 9093
+
+RABBITMQ_METRICS = 15692
+MYSQLD_EXPORTER = 9104
 
 APIS = {
     "keystone": 5000,

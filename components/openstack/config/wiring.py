@@ -41,6 +41,8 @@ class Wiring:
     """Cores that an instance requests, by process name."""
     memory: Mapping[str, int]
     """Memory limit of an instance in MiB, by process name."""
+    masters: Mapping[str, str]
+    """Address of each Kubernetes master, by the node's name."""
 
     def host(self, process: str) -> str:
         """Returns the name of a process's Service."""
@@ -81,4 +83,5 @@ def wiring(plan: Plan, environment: str) -> Wiring:
         {process.name: process.instances for process in plan.processes},
         {process.name: plan.sizes[process.name].cpu_m / 1000 for process in plan.processes},
         {process.name: plan.sizes[process.name].limit_memory_mi for process in plan.processes},
+        {master.name: master.address for master in plan.masters},
     )

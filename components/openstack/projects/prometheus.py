@@ -3,7 +3,27 @@
 Grafana keeps no data of its own: its database is a file until its configuration names the cloud's.
 """
 
+from __future__ import annotations
+
+from components.documents import plain_document
+from components.openstack.config.layers import TextFile, WrittenFile
+from components.openstack.config.ports import PROMETHEUS as PORT
+from components.openstack.config.wiring import Wiring
 from components.openstack.definition import Claim, Container, File, Http, Port, ProcessDefinition, ProjectDefinition
+from components.openstack.monitoring import alerts, scraping
+
+_CONFIG = File("prometheus.yml", "/etc/prometheus/prometheus.yml")
+_ALERTS = File("alerts.yml", "/etc/prometheus/alerts.yml")
+
+
+def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
+    if name != PROMETHEUS.name:
+        return ()
+    return (
+        TextFile(_CONFIG.name, (plain_document(scraping.document(wiring, name, _ALERTS.path)),)),
+        TextFile(_ALERTS.name, (plain_document(alerts.document(wiring)),)),
+    )
+
 
 PROMETHEUS = ProcessDefinition(
     name="influxdb-grafana",
@@ -17,12 +37,12 @@ PROMETHEUS = ProcessDefinition(
             name="prometheus-server",
             image="prometheus-server",
             user="prometheus",
-            command="/opt/prometheus/prometheus --config.file /etc/prometheus/prometheus.yml "
-            "--web.listen-address 0.0.0.0:9091 --storage.tsdb.path /var/lib/prometheus/data",
-            ports=(Port("prometheus", 9091),),
+            command=f"/opt/prometheus/prometheus --config.file {_CONFIG.path} "
+            f"--web.listen-address 0.0.0.0:{PORT} --storage.tsdb.path /var/lib/prometheus/data",
+            ports=(Port("prometheus", PORT),),
             ready=Http("prometheus", "/-/ready"),
             alive=Http("prometheus", "/-/healthy"),
-            files=(File("prometheus.yml", "/etc/prometheus/prometheus.yml"),),
+            files=(_CONFIG, _ALERTS),
             data="/var/lib/prometheus",
             patience=30,
         ),
@@ -53,4 +73,5 @@ GRAFANA = ProcessDefinition(
 PROJECT = ProjectDefinition(
     name="prometheus",
     processes=(PROMETHEUS, GRAFANA),
+    configure=_configure,
 )
