@@ -127,6 +127,8 @@ class ProcessDefinition:
     """User and group id of the main container, from kolla/common/users.py; for Ceph, from its packages."""
     exposed: tuple[tuple[int, str], ...] = ()
     """Ports of the Service, each with the name of its target port."""
+    sticky: bool = False
+    """Whether the Service sends a client always to the same pod, because pods do not share their sessions."""
     host_network: bool = False
     host_pid: bool = False
     host_ipc: bool = False

@@ -129,7 +129,8 @@ def _services(name: str, args: ProcessArgs, opts: pulumi.ResourceOptions) -> lis
         ports = [
             core.ServicePortArgs(name=target, port=port, target_port=target) for port, target in args.definition.exposed
         ]
-        spec = core.ServiceSpecArgs(type="ClusterIP", selector=pods, ports=ports)
+        affinity = "ClientIP" if args.definition.sticky else None
+        spec = core.ServiceSpecArgs(type="ClusterIP", selector=pods, ports=ports, session_affinity=affinity)
         found.append(core.Service(name, metadata=_metadata(args, args.definition.name), spec=spec, opts=opts))
     if args.definition.kind == "StatefulSet":
         members = f"{args.definition.name}-members"

@@ -285,7 +285,7 @@ def test_room_that_depends_on_the_scheduler_s_order_is_an_error() -> None:
         "quorate:servers (ctl04): pool mysqld: all that may run on one node would request 20 cores and 72.5 GiB "
         "with the system's share, it has 19 cores and 256 GiB for pods; the scheduler takes pods in an order of its "
         "own and may leave out an instance of nova-api, nova-conductor, horizon, mysqld, ceph-mon, radosgw, "
-        "influxdb-grafana, elasticsearch-kibana, proxysql, mysqld-exporter, grafana, opensearch-dashboards; give the pool's "
+        "influxdb-grafana, elasticsearch-kibana, proxysql, mysqld-exporter, grafana, opensearch-dashboards; give the "
         "nodes more"
     ]
 

@@ -1,6 +1,6 @@
 """Prometheus and Grafana, where source 004 has InfluxDB and Grafana (004, 5.3.15); Kolla dropped influxdb with 2026.1.
 
-Grafana keeps no data of its own: its database is a file until its configuration names the cloud's.
+Each instance of Prometheus scrapes and stores everything by itself, and sends its alerts to every Alertmanager.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ from components.openstack.config.layers import TextFile, WrittenFile
 from components.openstack.config.ports import PROMETHEUS as PORT
 from components.openstack.config.wiring import Wiring
 from components.openstack.definition import Claim, Container, File, Http, Port, ProcessDefinition, ProjectDefinition
-from components.openstack.monitoring import alerts, scraping
+from components.openstack.monitoring import alerts, grafana, scraping
 
 _CONFIG = File("prometheus.yml", "/etc/prometheus/prometheus.yml")
 _ALERTS = File("alerts.yml", "/etc/prometheus/alerts.yml")
 
 
 def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
-    if name != PROMETHEUS.name:
-        return ()
+    if name == GRAFANA.name:
+        return grafana.files(wiring, PROMETHEUS.name)
     return (
         TextFile(_CONFIG.name, (plain_document(scraping.document(wiring, name, _ALERTS.path)),)),
         TextFile(_ALERTS.name, (plain_document(alerts.document(wiring)),)),
@@ -54,17 +54,18 @@ GRAFANA = ProcessDefinition(
     project="prometheus",
     kind="Deployment",
     uid=42417,
-    exposed=((3000, "grafana"),),
+    exposed=((grafana.PORT, "grafana"),),
+    sticky=True,
     containers=(
         Container(
             name="grafana",
             image="grafana",
             user="grafana",
-            command="/usr/sbin/grafana-server --config=/etc/grafana/grafana.ini",
-            ports=(Port("grafana", 3000),),
+            command=f"/usr/sbin/grafana-server --config={grafana.SETTINGS.path}",
+            ports=(Port("grafana", grafana.PORT),),
             ready=Http("grafana", "/api/health"),
             alive=Http("grafana", "/api/health"),
-            files=(File("grafana.ini", "/etc/grafana/grafana.ini"),),
+            files=grafana.FILES,
             owns=("/var/lib/grafana",),
         ),
     ),
