@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from blueprint.architecture.loader import NAMES, load_architecture
 from blueprint.openstack import options
-from blueprint.plan.companions import COMPANIONS
+from blueprint.plan.companions import AGENTS, COMPANIONS
 from blueprint.plan.planner import plan
 from blueprint.plan.sizing import load_sizing
 from blueprint.stackfile.settings import Images, Override, Settings
@@ -31,6 +31,7 @@ WIRING = wiring(plan(SETTINGS), "openstack")
 STATEFUL = {"rabbitmq", "mysqld", "ceph-mon", "influxdb-grafana", "elasticsearch-kibana", "nagios", "lma-aggregator"}
 ON_THE_HOSTS_NETWORK = {
     "nova-compute", "neutron-l2-agent", "neutron-l3-agent", "neutron-dhcp-agent", "neutron-metadata-agent", "ceph-osd",
+    "node-exporter",
 }  # fmt: skip
 CONTAINERS = [(process, container) for process in PROCESSES.values() for container in process.containers]
 
@@ -78,10 +79,11 @@ def test_clients_reach_the_database_through_proxysql() -> None:
 
 
 @pytest.mark.parametrize(("companion", "service"), COMPANIONS.items())
-def test_a_companion_is_a_deployment_of_the_same_project(companion: str, service: str) -> None:
+def test_a_companion_is_a_workload_of_the_same_project(companion: str, service: str) -> None:
     beside, own = PROCESSES[companion], PROCESSES[service]
-    assert (beside.project, beside.kind, beside.claim) == (own.project, "Deployment", None)
-    assert beside.exposed, "clients reach it through its Service"
+    kind = "DaemonSet" if companion in AGENTS else "Deployment"
+    assert (beside.project, beside.kind, beside.claim) == (own.project, kind, None)
+    assert bool(beside.exposed) != (companion in AGENTS), "clients reach it through its Service, and no client an agent"
     assert len(own.containers) == 1
 
 
@@ -91,7 +93,7 @@ def test_only_agents_are_on_the_hosts_network() -> None:
 
 def test_only_what_is_on_the_hosts_network_is_privileged() -> None:
     privileged = {process.name for process, container in CONTAINERS if container.privileged}
-    assert privileged == ON_THE_HOSTS_NETWORK
+    assert privileged == ON_THE_HOSTS_NETWORK - {"node-exporter"}
 
 
 def test_no_two_pods_of_one_node_want_the_same_port_of_the_host() -> None:

@@ -34,7 +34,7 @@ def document(wiring: Wiring) -> Mapping[str, Any]:
     groups = [
         {"name": quorum.name, "rules": [*_records(quorum), *_losses(quorum), *_own(quorum)]} for quorum in watched
     ]
-    groups.append({"name": "targets", "rules": [_target_down(watched)]})
+    groups.append({"name": "nodes", "rules": [_target_down(watched), _disk()]})
     return {"groups": groups}
 
 
@@ -120,6 +120,19 @@ def _target_down(watched: tuple[Quorum, ...]) -> Rule:
         "for": "5m",
         "labels": {"severity": "warning"},
         "annotations": {"summary": "{{ $labels.job }}: {{ $labels.instance }} has not answered for 5 minutes"},
+    }
+
+
+def _disk() -> Rule:
+    data = '{mountpoint="/host/data"}'
+    return {
+        "alert": "DiskAlmostFull",
+        "expr": f"node_filesystem_avail_bytes{data} / node_filesystem_size_bytes{data} < 0.1",
+        "for": "10m",
+        "labels": {"severity": "warning"},
+        "annotations": {
+            "summary": "{{ $labels.instance }}: {{ $value | humanizePercentage }} of the data's disk is left"
+        },
     }
 
 

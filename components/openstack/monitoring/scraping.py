@@ -9,7 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from components.openstack.config.ports import ALERTMANAGER, MYSQLD_EXPORTER, PROMETHEUS
+from components.openstack.config.ports import (
+    ALERTMANAGER,
+    MYSQLD_EXPORTER,
+    NODE_EXPORTER,
+    OPENSTACK_EXPORTER,
+    PROMETHEUS,
+)
 from components.openstack.config.wiring import Wiring
 from components.openstack.monitoring.quorums import Quorum, quorums
 
@@ -33,8 +39,18 @@ def document(wiring: Wiring, process: str, alerts: str) -> Mapping[str, Any]:
 def _jobs(wiring: Wiring, process: str) -> Iterator[Job]:
     targets = {name.partition(".")[0]: f"{name}:{PROMETHEUS}" for name in wiring.members(process)}
     yield {"job_name": "prometheus", "static_configs": _static(targets)}
+    yield _by_dns("node", wiring.host("node-exporter-members"), NODE_EXPORTER)
+    exporter = f"{wiring.host('openstack-exporter')}:{OPENSTACK_EXPORTER}"
+    # It asks every API for lists that grow with the cloud.
+    often = {"scrape_interval": "2m", "scrape_timeout": "1m"}
+    yield {"job_name": "openstack", **often, "static_configs": [{"targets": [exporter]}]}
     for quorum in quorums(wiring):
         yield _probed(quorum, wiring) if quorum.name == "galera" else _direct(quorum)
+
+
+def _by_dns(job: str, name: str, port: int) -> Job:
+    """Every pod of a headless Service, also those that are not ready."""
+    return {"job_name": job, "dns_sd_configs": [{"names": [name], "type": "A", "port": port}]}
 
 
 def _direct(quorum: Quorum) -> Job:

@@ -1,6 +1,7 @@
-"""Fluentd: it gathers what the nodes' collectors send, as source 004's StackLight aggregator did (004, 5.3.15).
+"""Fluentd: a collector on every node, and an aggregator that gathers what they send (004, 5.3.15).
 
-Records wait in a buffer on disk until OpenSearch has taken them, so that a stopped OpenSearch loses none.
+Records wait in buffers on disk, on the node until the aggregator has stored them and there until OpenSearch has taken
+them, so that none is lost while one of the two is stopped.
 """
 
 from __future__ import annotations
@@ -12,18 +13,79 @@ from components.openstack.definition import (
     Claim,
     Container,
     File,
+    HostPath,
     Port,
     ProcessDefinition,
     ProjectDefinition,
     Tcp,
+    runs,
 )
 
 _CONFIG = File("fluentd.conf", "/etc/fluentd/fluentd.conf")
 _DATA = "/var/lib/fluentd"
+_LOGS = "/var/log/pods"
 
 
-def _configure(wiring: Wiring, _name: str) -> tuple[WrittenFile, ...]:
-    return (TextFile(_CONFIG.name, (_aggregator(wiring),)),)
+def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
+    return (TextFile(_CONFIG.name, (_collector(wiring) if name == COLLECTOR.name else _aggregator(wiring),)),)
+
+
+def _collector(wiring: Wiring) -> str:
+    """Reads what containers write to standard output, as kubelet keeps it: time, stream, P (partial) or F, text.
+
+    The directory of a container is /var/log/pods/<namespace>_<pod>_<uid>/<container>. Fluentd's own pods are left out:
+    a record about a record that cannot be sent would be followed by another one.
+    """
+    servers = "".join(
+        f"  <server>\n    host {member}\n    port {FORWARD}\n  </server>\n"
+        for member in wiring.members(AGGREGATOR.name)
+    )
+    return f"""\
+<source>
+  @type tail
+  path {_LOGS}/*/*/*.log
+  exclude_path ["{_LOGS}/*_{COLLECTOR.name}-*/*/*.log", "{_LOGS}/*_{AGGREGATOR.name}-*/*/*.log"]
+  pos_file {_DATA}/positions
+  read_from_head true
+  follow_inodes true
+  tag pods.*
+  <parse>
+    @type regexp
+    expression /^(?<time>[^ ]+) (?<stream>stdout|stderr) (?<logtag>[FP]) (?<message>.*)$/
+    time_format %Y-%m-%dT%H:%M:%S.%N%:z
+  </parse>
+</source>
+
+<filter pods.**>
+  @type record_transformer
+  enable_ruby true
+  <record>
+    namespace ${{tag_parts[4].split('_')[0]}}
+    pod ${{tag_parts[4].split('_')[1]}}
+    container ${{tag_parts[5]}}
+    node "#{{ENV['NODE_ADDRESS']}}"
+  </record>
+</filter>
+
+<match fluent.**>
+  @type null
+</match>
+
+<match pods.**>
+  @type forward
+  require_ack_response true
+{servers}  <buffer>
+    @type file
+    path {_DATA}/buffer
+    flush_interval 5s
+    chunk_limit_size 8m
+    total_limit_size 1g
+    retry_forever true
+    retry_max_interval 30s
+    overflow_action block
+  </buffer>
+</match>
+"""
 
 
 def _aggregator(wiring: Wiring) -> str:
@@ -89,9 +151,33 @@ AGGREGATOR = ProcessDefinition(
     ),
 )
 
+COLLECTOR = ProcessDefinition(
+    name="log-collector",
+    project="fluentd",
+    kind="DaemonSet",
+    uid=42474,
+    containers=(
+        Container(
+            name="fluentd",
+            image="fluentd",
+            # kubelet lets only root read the containers' output.
+            user="root",
+            command=f"fluentd -c {_CONFIG.path}",
+            ready=runs("fluentd"),
+            alive=runs("fluentd"),
+            files=(_CONFIG,),
+            host_paths=(
+                HostPath(name="pods", path=_LOGS, read_only=True),
+                HostPath(name="state", path="log-collector", mount=_DATA),
+            ),
+            node_address=("NODE_ADDRESS",),
+        ),
+    ),
+)
+
 PROJECT = ProjectDefinition(
     name="fluentd",
     needs=("opensearch",),
-    processes=(AGGREGATOR,),
+    processes=(AGGREGATOR, COLLECTOR),
     configure=_configure,
 )
