@@ -21,6 +21,9 @@ from components.openstack.definition import (
     Tcp,
 )
 
+FIRST_MEMBERS = 3
+"""Members in the configured lists."""
+
 _CONFIG = File("opensearch.yml", "/etc/opensearch/opensearch.yml")
 _HEAP = File("heap.options", "/etc/opensearch/jvm.options.d/heap.options")
 _DASHBOARDS = File("opensearch_dashboards.yml", "/etc/opensearch-dashboards/opensearch_dashboards.yml")
@@ -53,7 +56,11 @@ def _member(wiring: Wiring, name: str) -> dict[str, object]:
 
 
 def _cluster(members: tuple[str, ...]) -> dict[str, object]:
-    """Returns how members find each other. The first election needs the names of all; later ones ignore them."""
+    """Returns how members find each other, and who elects the first manager; later elections ignore these names.
+
+    The lists do not grow with the cluster, so that adding a member restarts no other.
+    """
+    members = members[:FIRST_MEMBERS]
     return {
         "discovery.seed_hosts": list(members),
         "cluster.initial_cluster_manager_nodes": [member.partition(".")[0] for member in members],
