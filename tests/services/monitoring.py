@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from proof.services.containers import Container
@@ -38,14 +39,22 @@ def hurried(container: Container) -> Container:
     return replace(container, files=files)
 
 
+def _resolve(machine: Machine, records: Mapping[str, str]) -> None:
+    """Gives a machine a DNS server of its own. Prometheus' discovery does not read /etc/hosts."""
+    machine.write("/dns_records.py", Path(__file__).with_name("dns_records.py").read_text(encoding="utf-8"))
+    machine.write("/etc/resolv.conf", "nameserver 127.0.0.1\n")
+    words = [word for record in records.items() for word in record]
+    machine.background(["python3", "/dns_records.py", *words], "root")
+
+
 class Monitoring:
     """Prometheus, Alertmanager and the exporter of MariaDB in a lab, with the rendered configuration."""
 
     def __init__(self, lab: Lab, containers: Mapping[str, Container]) -> None:
-        self.manager = lab.add("nagios-0")
+        self.manager = lab.add("nagios")
         self.server = lab.add("influxdb-grafana-0")
         self.exporter = lab.add("mysqld-exporter")
-        lab.name_members("nagios-members", "openstack.svc", ["nagios-0"])
+        _resolve(self.server, {"nagios-members.openstack.svc": self.manager.address})
         lab.name_services("openstack.svc", {"mysqld-exporter": self.exporter})
         started = {
             self.manager: containers["nagios/alertmanager"],
@@ -68,5 +77,5 @@ class Monitoring:
     def alerts(self) -> set[tuple[str, str]]:
         """Name and quorum of the alerts that Alertmanager has received."""
         code, body = self.manager.get(9093, "/api/v2/alerts")
-        found = json.loads(body) if code == 200 and body else []
+        found: list[dict[str, Any]] = json.loads(body) if code == 200 and body else []
         return {(each["labels"]["alertname"], each["labels"].get("quorum", "")) for each in found}

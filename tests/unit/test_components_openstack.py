@@ -28,7 +28,7 @@ from tests.stacks import ROOT, full_size, parsed
 
 SETTINGS = parsed(full_size("100"))
 WIRING = wiring(plan(SETTINGS), "openstack")
-STATEFUL = {"rabbitmq", "mysqld", "ceph-mon", "influxdb-grafana", "elasticsearch-kibana", "nagios", "lma-aggregator"}
+STATEFUL = {"rabbitmq", "mysqld", "ceph-mon", "influxdb-grafana", "elasticsearch-kibana", "lma-aggregator"}
 ON_THE_HOSTS_NETWORK = {
     "nova-compute", "neutron-l2-agent", "neutron-l3-agent", "neutron-dhcp-agent", "neutron-metadata-agent", "ceph-osd",
     "node-exporter",

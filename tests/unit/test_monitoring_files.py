@@ -64,10 +64,9 @@ def test_prometheus_needs_no_account_of_the_kubernetes_api(large: Plan) -> None:
 def test_every_alertmanager_gets_every_alert_and_knows_the_others() -> None:
     two = plan(parsed(full_size("100", services={"nagios": {"replicas": 2}})))
     (managers,) = document(two, STORE, "prometheus.yml")["alerting"]["alertmanagers"]
-    names = [f"nagios-{number}.nagios-members.openstack.svc" for number in range(2)]
-    assert managers["static_configs"] == [{"targets": [f"{name}:9093" for name in names]}]
-    start = text(two, "nagios", "alertmanager-start.sh")
-    assert [f"--cluster.peer={name}:9094" in start for name in names] == [True, True]
+    (records,) = managers["dns_sd_configs"]
+    assert records == {"names": ["nagios-members.openstack.svc"], "type": "A", "port": 9093}
+    assert "--cluster.peer=nagios-members.openstack.svc:9094" in text(two, "nagios", "alertmanager-start.sh")
 
 
 def test_a_single_alertmanager_listens_for_no_other(single: Plan) -> None:

@@ -101,19 +101,19 @@ def _dashboard(wiring: Wiring) -> dict[str, Any]:
 
 
 def _panels(quorum: Quorum, row: int) -> tuple[dict[str, Any], dict[str, Any]]:
-    steps = [
+    steps: list[dict[str, Any]] = [
         {"color": "red", "value": None},
         {"color": "orange", "value": quorum.majority},
         {"color": "green", "value": quorum.size},
     ]
-    count = {
+    count: dict[str, Any] = {
         "id": 2 * row + 1,
         "type": "stat",
         "title": f"{quorum.name}: members of {quorum.size}, {quorum.majority} needed",
         "gridPos": {"x": 0, "y": 8 * row, "w": 6, "h": 8},
         "fieldConfig": {"defaults": {"thresholds": {"mode": "absolute", "steps": steps}}, "overrides": []},
     }
-    history = {
+    history: dict[str, Any] = {
         "id": 2 * row + 2,
         "type": "state-timeline",
         "title": f"{quorum.name}: which members count",

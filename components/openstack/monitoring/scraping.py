@@ -27,11 +27,11 @@ Job = Mapping[str, Any]
 
 def document(wiring: Wiring, process: str, alerts: str) -> Mapping[str, Any]:
     """Returns the content of prometheus.yml. `process`: Prometheus' name in the plan; `alerts`: path of its rules."""
-    managers = [f"{name}:{ALERTMANAGER}" for name in wiring.members("nagios")] if wiring.has("nagios") else []
+    managers = [_records(wiring.host("nagios-members"), ALERTMANAGER)] if wiring.has("nagios") else []
     return {
         "global": {"scrape_interval": f"{INTERVAL}s", "evaluation_interval": f"{INTERVAL}s"},
         "rule_files": [alerts],
-        "alerting": {"alertmanagers": [{"static_configs": [{"targets": managers}]}]},
+        "alerting": {"alertmanagers": managers},
         "scrape_configs": list(_jobs(wiring, process)),
     }
 
@@ -50,7 +50,11 @@ def _jobs(wiring: Wiring, process: str) -> Iterator[Job]:
 
 def _by_dns(job: str, name: str, port: int) -> Job:
     """Every pod of a headless Service, also those that are not ready."""
-    return {"job_name": job, "dns_sd_configs": [{"names": [name], "type": "A", "port": port}]}
+    return {"job_name": job, **_records(name, port)}
+
+
+def _records(name: str, port: int) -> Job:
+    return {"dns_sd_configs": [{"names": [name], "type": "A", "port": port}]}
 
 
 def _direct(quorum: Quorum) -> Job:

@@ -10,15 +10,7 @@ from components.documents import plain_document
 from components.openstack.config.layers import TextFile, WrittenFile
 from components.openstack.config.ports import ALERTMANAGER as PORT
 from components.openstack.config.wiring import Wiring
-from components.openstack.definition import (
-    Claim,
-    Container,
-    File,
-    Http,
-    Port,
-    ProcessDefinition,
-    ProjectDefinition,
-)
+from components.openstack.definition import Container, File, Http, Port, ProcessDefinition, ProjectDefinition
 
 _GOSSIP = 9094
 _CONFIG = File("alertmanager.yml", "/etc/prometheus/alertmanager.yml")
@@ -41,15 +33,15 @@ _DEFAULT = {
 
 
 def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
-    others = wiring.members(name) if wiring.instances[name] > 1 else ()
-    # Without peers, an empty address switches the exchange off.
-    gossip = [f"--cluster.listen-address=0.0.0.0:{_GOSSIP}", *(f"--cluster.peer={each}:{_GOSSIP}" for each in others)]
+    peers = f"{wiring.host(f'{name}-members')}:{_GOSSIP}"
+    # An empty address turns the exchange off.
+    several = [f"--cluster.listen-address=0.0.0.0:{_GOSSIP}", f"--cluster.peer={peers}"]
     words = [
         "exec /opt/prometheus_alertmanager/alertmanager",
         f"--config.file={_CONFIG.path}",
         f"--web.listen-address=0.0.0.0:{PORT}",
         "--storage.path=/var/lib/prometheus",
-        *(gossip if others else ["--cluster.listen-address="]),
+        *(several if wiring.instances[name] > 1 else ["--cluster.listen-address="]),
     ]
     return (
         TextFile(_CONFIG.name, (plain_document(_DEFAULT),)),
@@ -60,9 +52,10 @@ def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
 ALERTMANAGER = ProcessDefinition(
     name="nagios",
     project="alertmanager",
-    kind="StatefulSet",
+    # No data on the node's disk: it would keep the pod from moving away from a node that is lost, with its alerts.
+    kind="Deployment",
     uid=42472,
-    claim=Claim(production=5, lab=1),
+    discovered=True,
     containers=(
         Container(
             name="alertmanager",
@@ -73,7 +66,7 @@ ALERTMANAGER = ProcessDefinition(
             ready=Http("http", "/-/ready"),
             alive=Http("http", "/-/healthy"),
             files=(_CONFIG, _START),
-            data="/var/lib/prometheus",
+            owns=("/var/lib/prometheus",),
         ),
     ),
 )
