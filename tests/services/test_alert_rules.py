@@ -161,6 +161,26 @@ def test_a_member_outside_of_the_primary_component_is_lost(tool: Machine) -> Non
     assert raised(tool, rules(3), metrics, "10m")["QuorumMemberLost"][1].endswith("lost: mysqld-2")
 
 
+def test_a_member_whose_exporter_answers_without_it_is_lost(tool: Machine) -> None:
+    """mysqld-exporter answers for a member that does not: `up` is 1, and the member's own metrics are missing."""
+    metrics = galera(3)
+    metrics.lines = [
+        line for line in metrics.lines if line["series"].startswith("up{") or "mysqld-1" not in line["series"]
+    ]
+    assert raised(tool, rules(3), metrics, "10m")["QuorumMemberLost"][1].endswith("lost: mysqld-1")
+
+
+def test_a_member_that_answers_and_reaches_no_other_is_lost(tool: Machine) -> None:
+    """RabbitMQ with Khepri does not pause: the member stays up on its side of the partition."""
+    metrics = rabbitmq("1x100")
+    for line in metrics.lines:
+        if line["series"].startswith("rabbitmq_unreachable") and "rabbitmq-0" in line["series"]:
+            line["values"] = "2x100"
+    found = raised(tool, rules(3), metrics, "10m")
+    assert set(found) == {"QuorumMemberLost", "RabbitmqPartitioned"}
+    assert found["QuorumMemberLost"][1].endswith("lost: rabbitmq-0")
+
+
 def test_a_member_that_never_becomes_synced_is_noticed(tool: Machine) -> None:
     metrics = galera(3)
     metrics.lines[-1]["values"] = "3x100"

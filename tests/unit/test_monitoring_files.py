@@ -46,6 +46,7 @@ def test_every_declared_member_is_a_target_by_its_stable_name(large: Plan) -> No
     assert [each["labels"]["member"] for each in jobs["rabbitmq"]["static_configs"]] == [
         f"rabbitmq-{number}" for number in range(3)
     ]
+    assert len(jobs["prometheus"]["static_configs"]) == 3
     masters = {each["labels"]["member"]: each["targets"] for each in jobs["etcd"]["static_configs"]}
     assert masters == {node.name: [f"{node.address}:2381"] for node in large.masters}
 
