@@ -39,6 +39,11 @@ def template(*documents: Mapping[str, Any]) -> str:
     return yaml.dump_all((_escaped(document) for document in documents), Dumper=_Dumper, sort_keys=False, width=1000)
 
 
+def plain_document(content: Mapping[str, Any]) -> str:
+    """Returns a YAML document without placeholders, with keys in the given order."""
+    return yaml.dump(content, Dumper=_Dumper, sort_keys=False, width=1000)
+
+
 def literal(text: str) -> str:
     """Returns a template for text without placeholders: `$` is escaped."""
     return text.replace("$", "$$")

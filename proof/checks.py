@@ -243,7 +243,9 @@ def _row_of(state: ExpectedState, pod: Pod) -> ExpectedRow | None:
 
 
 def _is_checked(pod: Pod) -> bool:
-    """Whether the checks cover a pod. DaemonSet pods and static pods in the system's namespaces are exempt."""
+    """Whether the checks cover a pod. Agents of nodes and static pods of the system's namespaces are exempt."""
+    if pod.kind == "DaemonSet" and pod.priority == "system-node-critical":
+        return False
     return not (pod.namespace in SYSTEM_NAMESPACES and pod.kind in ("DaemonSet", "Node", ""))
 
 

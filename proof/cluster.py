@@ -69,6 +69,8 @@ class Pod:
     ending: bool
     """Whether its deletion has begun."""
     uid: str = ""
+    priority: str = ""
+    """Name of its PriorityClass."""
     companion_of: str | None = None
     """The row of the service that this pod accompanies."""
 
@@ -183,6 +185,7 @@ def pod_of(item: Object) -> Pod:
         labels=texts(item, "metadata", "labels"),
         row=at(item, "metadata", "annotations", ROW),
         companion_of=at(item, "metadata", "annotations", COMPANION_OF),
+        priority=text(item, "spec", "priorityClassName"),
         kind=kind,
         workload=workload,
         node=node,

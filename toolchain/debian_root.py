@@ -1,4 +1,4 @@
-"""Creates a Debian root file system with the database and the message queue, for trials with the real programs.
+"""Creates a Debian root file system with the database, the message queue and Prometheus, for trials with real programs.
 
 mmdebstrap creates it from the machine's Debian mirror in the user's cache, once for all clones. This requires root and
 apt; elsewhere the trials are skipped. Deploying a stack does not use it.
@@ -31,6 +31,9 @@ PACKAGES = (
     "mariadb-server",
     "memcached",
     "procps",
+    "prometheus",
+    "prometheus-alertmanager",
+    "prometheus-mysqld-exporter",
     "python3",
     "python3-pika",
     "python3-pymysql",
@@ -45,6 +48,11 @@ PROGRAMS = (
     "usr/lib/galera/libgalera_smm.so",
     "usr/sbin/rabbitmq-server",
     "usr/bin/memcached",
+    "usr/bin/prometheus",
+    "usr/bin/promtool",
+    "usr/bin/prometheus-alertmanager",
+    "usr/bin/amtool",
+    "usr/bin/prometheus-mysqld-exporter",
     "usr/bin/python3",
 )
 """Files with recorded checksums, relative to the root."""

@@ -25,7 +25,9 @@ def problems(services: Sequence[Demand], nodes: Sequence[Node], sizes: Mapping[s
     requested = {pool: _requested(crowd, sizes) for pool, crowd in crowds.items() if crowd}
     short = [node for node in nodes if node.pool in requested and _missing(node, *requested[node.pool]) > 0]
     sure = pools - Counter(node.pool for node in short)  # nodes where an instance always finds room
-    unsure = [each for each in services if each.instances > sum(sure[pool] for pool in each.pools)]
+    # An agent of every node is system-node-critical: it takes its room from others, which are counted here.
+    choosy = [each for each in services if not (each.everywhere and each.companion_of)]
+    unsure = [each for each in choosy if each.instances > sum(sure[pool] for pool in each.pools)]
     found: list[Problem] = []
     for pool in dict.fromkeys(node.pool for node in short):
         concerned = [each.name for each in unsure if pool in each.pools]

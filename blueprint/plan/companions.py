@@ -6,6 +6,8 @@ The table has one row for a pair ("Influxdb + Grafana", "Elasticsearch + Kibana"
 workload on the same pools, so that a change of its image or configuration never restarts a member of a quorum. It has
 as many instances as the row unless the stack file sets another count. A topology names some companions itself: they run
 where it places them.
+
+Other companions are agents: "smart agent that runs on every node in the OpenStack environment" (004, 5.3.15).
 """
 
 from __future__ import annotations
@@ -15,6 +17,11 @@ from dataclasses import replace
 from blueprint.plan.layout import Layout, ServicePlan
 from blueprint.stackfile.settings import Override, Settings
 
+AGENTS = {
+    "node-exporter": "influxdb-grafana",
+    "log-collector": "lma-aggregator",
+}
+"""Maps each agent, which runs once on every node of the stack, to the service that reads what it gathers."""
 COMPANIONS = {
     "proxysql": "mysqld",
     "memcached": "keystone",
@@ -23,17 +30,27 @@ COMPANIONS = {
     "heat-engine": "keystone",
     "nova-novncproxy": "nova-api",
     "cinder-backup": "cinder-volume",
+    "mysqld-exporter": "mysqld",
     "grafana": "influxdb-grafana",
+    "openstack-exporter": "influxdb-grafana",
     "opensearch-dashboards": "elasticsearch-kibana",
+    **AGENTS,
 }
 """Maps each companion to the service of its row."""
+_SINGLE = {"openstack-exporter"}
+"""Companions with one instance: each would ask the APIs the same questions again."""
 
 
 def companions(laid: Layout, settings: Settings) -> tuple[ServicePlan, ...]:
     """Returns the plan of each companion whose row is in the stack, or which the topology places."""
     by_name = {service.name: service for service in laid.services if not service.replaced_by}
-    rows = ((name, laid.companions.get(name, by_name.get(beside))) for name, beside in COMPANIONS.items())
-    return tuple(_beside(row, name, settings.services.get(name, Override())) for name, row in rows if row)
+    pools = tuple(dict.fromkeys(node.pool for node in laid.nodes))
+    found: list[ServicePlan] = []
+    for name, beside in COMPANIONS.items():
+        if row := laid.companions.get(name, by_name.get(beside)):
+            companion = _beside(row, name, settings.services.get(name, Override()))
+            found.append(_on_every_node(companion, pools, len(laid.nodes)) if name in AGENTS else companion)
+    return tuple(found)
 
 
 def _beside(service: ServicePlan, name: str, override: Override) -> ServicePlan:
@@ -41,7 +58,7 @@ def _beside(service: ServicePlan, name: str, override: Override) -> ServicePlan:
         service,
         name=name,
         companion_of=service.name,
-        instances=override.replicas or service.instances,
+        instances=override.replicas or (1 if name in _SINGLE else service.instances),
         dedicated_nodes=0,
         shareable=True,
         load_balancer=True,
@@ -50,4 +67,10 @@ def _beside(service: ServicePlan, name: str, override: Override) -> ServicePlan:
         apart_from=(),
         override=override,
         source=f"beside {service.row} (blueprint/plan/companions.py)",
+    )
+
+
+def _on_every_node(agent: ServicePlan, pools: tuple[str, ...], nodes: int) -> ServicePlan:
+    return replace(
+        agent, instances=nodes, pools=pools, everywhere=True, load_balancer=False, source="on every node (004, 5.3.15)"
     )

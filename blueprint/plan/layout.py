@@ -45,9 +45,9 @@ class ServicePlan:
         return self.pools[0]
 
     def parts(self, nodes: Sequence[Node]) -> tuple[tuple[str, ServicePlan], ...]:
-        """The service's workloads by name: two if it runs on every compute and on every node of other pools too."""
+        """The service's workloads by name: two if a row runs on every compute and on other nodes too."""
         others = tuple(pool for pool in self.pools if pool != COMPUTE_POOL)
-        if not self.everywhere or len(others) in (0, len(self.pools)):
+        if self.companion_of or not self.everywhere or len(others) in (0, len(self.pools)):
             return ((self.name, self),)
         split = ((self.name, (COMPUTE_POOL,)), (f"{self.name}-network", others))
         return tuple(

@@ -16,7 +16,7 @@ from blueprint.architecture.loader import ArchitectureError, for_computes, load_
 from blueprint.architecture.model import Architecture, Row
 from blueprint.plan import any_order, assignment, beside, quorum_limits
 from blueprint.plan.assignment import Assignment
-from blueprint.plan.companions import COMPANIONS, companions
+from blueprint.plan.companions import AGENTS, COMPANIONS, companions
 from blueprint.plan.layout import Layout, ServicePlan, by_architecture
 from blueprint.plan.nodes import Node
 from blueprint.plan.sizing import Resources, light_problems, load_sizing, sizes_on
@@ -179,6 +179,8 @@ def _override_problems(settings: Settings, architecture: Architecture) -> list[P
     for name, override in settings.services.items():
         key = f"quorate:services.{name}"
         if COMPANIONS.get(name) in rows:
+            if name in AGENTS and override.replicas is not None:
+                found.append(Problem(f"{key}.replicas", "it runs once on every node; take replicas away"))
             continue
         if name not in rows:
             found.append(Problem(key, _unknown(name, rows)))

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from blueprint.plan.planner import ServicePlan
 from components.kubernetes_api import core, meta
-from contract import DEDICATED, HOSTNAME, NAME, POOL, SERVER
+from contract import CONTROL_PLANE_TAINT, DEDICATED, HOSTNAME, MASTER_POOL, NAME, POOL, SERVER
 
 
 def affinity(service: ServicePlan) -> core.AffinityArgs:
@@ -41,7 +41,10 @@ def on_pools(service: ServicePlan) -> core.AffinityArgs:
 def tolerations(service: ServicePlan) -> list[core.TolerationArgs]:
     """Tolerates the taints of the service's pools, and no others."""
     return [
-        core.TolerationArgs(key=DEDICATED, operator="Equal", value=pool, effect="NoSchedule") for pool in service.pools
+        core.TolerationArgs(key=CONTROL_PLANE_TAINT, operator="Exists", effect="NoSchedule")
+        if pool == MASTER_POOL
+        else core.TolerationArgs(key=DEDICATED, operator="Equal", value=pool, effect="NoSchedule")
+        for pool in service.pools
     ]
 
 

@@ -95,7 +95,8 @@ class Container:
     name: str
     image: str
     user: str
-    """Name of the user that owns the container's files, as Kolla's config.json requires."""
+    """Name of the user that owns the container's files, as Kolla's config.json requires. root: the container runs as
+    root, because it reads files of the node that only root may read."""
     command: str
     ready: Probe
     alive: Probe
@@ -139,6 +140,10 @@ class ProcessDefinition:
     """User and group id of the main container, from kolla/common/users.py; for Ceph, from its packages."""
     exposed: tuple[tuple[int, str], ...] = ()
     """Ports of the Service, each with the name of its target port."""
+    discovered: bool = False
+    """Whether a headless Service lists its pods, as it does for members of a StatefulSet."""
+    sticky: bool = False
+    """Whether the Service sends a client always to the same pod, because pods do not share their sessions."""
     host_network: bool = False
     host_pid: bool = False
     host_ipc: bool = False

@@ -63,7 +63,7 @@ class Pod:
             service_account_name=process.name,
             automount_service_account_token=False,
             enable_service_links=False,
-            priority_class_name=storage.priority(self.environment, quorum=self.placement.quorum),
+            priority_class_name=self._priority(),
             host_network=process.host_network or None,
             host_pid=process.host_pid or None,
             host_ipc=process.host_ipc or None,
@@ -80,6 +80,10 @@ class Pod:
             ],
             volumes=self._volumes(),
         )
+
+    def _priority(self) -> str:
+        agent = self.placement.companion_of and self.placement.everywhere
+        return storage.NODE_CRITICAL if agent else storage.priority(self.environment, quorum=self.placement.quorum)
 
     def _container(self, container: Container, resources: core.ResourceRequirementsArgs) -> core.ContainerArgs:
         main = container is self.process.containers[0]
@@ -212,7 +216,8 @@ def _field(name: str, path: str) -> core.EnvVarArgs:
 def _security(container: Container) -> core.SecurityContextArgs:
     if container.privileged:
         return core.SecurityContextArgs(privileged=True)
-    return core.SecurityContextArgs(seccomp_profile=core.SeccompProfileArgs(type="RuntimeDefault"))
+    profile = core.SeccompProfileArgs(type="RuntimeDefault")
+    return core.SecurityContextArgs(seccomp_profile=profile, run_as_user=0 if container.user == "root" else None)
 
 
 def _probe(probe: Probe, failures: int | None = None) -> core.ProbeArgs:

@@ -128,7 +128,7 @@ def _secret(name: str, args: ProcessArgs, opts: pulumi.ResourceOptions) -> core.
 
 
 def _services(name: str, args: ProcessArgs, opts: pulumi.ResourceOptions) -> list[core.Service]:
-    """Creates a Service if the table requires a load balancer, and a headless Service for a StatefulSet's members."""
+    """Creates a Service if the table requires a load balancer, and a headless Service for pods with names."""
     found: list[core.Service] = []
     pods = {contract.NAME: args.definition.name}
     # A row behind a proxy exposes no ports: clients use the proxy's Service.
@@ -136,9 +136,10 @@ def _services(name: str, args: ProcessArgs, opts: pulumi.ResourceOptions) -> lis
         ports = [
             core.ServicePortArgs(name=target, port=port, target_port=target) for port, target in args.definition.exposed
         ]
-        spec = core.ServiceSpecArgs(type="ClusterIP", selector=pods, ports=ports)
+        affinity = "ClientIP" if args.definition.sticky else None
+        spec = core.ServiceSpecArgs(type="ClusterIP", selector=pods, ports=ports, session_affinity=affinity)
         found.append(core.Service(name, metadata=_metadata(args, args.definition.name), spec=spec, opts=opts))
-    if args.definition.kind == "StatefulSet":
+    if args.definition.kind == "StatefulSet" or args.definition.discovered:
         members = f"{args.definition.name}-members"
         ports = [
             core.ServicePortArgs(name=port.name, port=port.number, target_port=port.name)

@@ -38,6 +38,10 @@ def storage_class(environment: str) -> str:
     return f"{environment}-local"
 
 
+NODE_CRITICAL = "system-node-critical"
+"""Kubernetes' own class for agents of nodes."""
+
+
 def priority(environment: str, *, quorum: bool) -> str:
     """Returns the name of the PriorityClass of a process's pods."""
     return f"{environment}-{'quorum' if quorum else 'control-plane'}"

@@ -25,6 +25,9 @@ NEEDED: Mapping[str, frozenset[str]] = {
     "neutron-metadata-agent": _AGENT,
     # 004, 5.3.14: an OSD is its disks.
     "ceph-osd": _AGENT,
+    # 004, 5.3.15: agents on every node read its network's counters, the disk of its data, and its containers' output.
+    "node-exporter": frozenset({NETWORK, PATHS}),
+    "log-collector": frozenset({PATHS}),
     # 004, 5.5.3 and 5.5.5: on every node, below the network that they make.
     "calico-node": _AGENT | {PIDS},
     "kube-proxy": _AGENT,

@@ -403,6 +403,7 @@ def test_a_new_compute_changes_its_pool_and_nothing_else(large: list[Recorded]) 
     assert changed == {
         "cloud", "cloud-compute-24c-256g-no-rack", "cloud-compute-24c-256g-no-rack-tree",
         "cloud-openstack-nova-compute", "cloud-openstack-neutron-l2-agent",
+        "cloud-openstack-prometheus-node-exporter", "cloud-openstack-fluentd-log-collector",
     }  # fmt: skip
 
 

@@ -117,7 +117,9 @@ def test_every_member_of_etcd_knows_every_member_over_tls() -> None:
         assert found["ETCD_INITIAL_CLUSTER_STATE"] == "new"
         assert found["ETCD_ADVERTISE_CLIENT_URLS"] == f"https://10.20.0.2{n}:2379"
         assert found["ETCD_CLIENT_CERT_AUTH"] == found["ETCD_PEER_CLIENT_CERT_AUTH"] == "true"
-        assert not [value for value in found.values() if value.startswith("http:")]
+        plain = {name for name, value in found.items() if "http:" in value}
+        assert plain == {"ETCD_LISTEN_METRICS_URLS"}, "that port serves metrics and health only"
+        assert found["ETCD_LISTEN_METRICS_URLS"] == f"http://10.20.0.2{n}:2381"
 
 
 def test_the_first_master_initialises_and_the_others_join() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from blueprint.architecture.loader import NAMES, load_architecture
 from blueprint.openstack import options
-from blueprint.plan.companions import COMPANIONS
+from blueprint.plan.companions import AGENTS, COMPANIONS
 from blueprint.plan.planner import plan
 from blueprint.plan.sizing import load_sizing
 from blueprint.stackfile.settings import Images, Override, Settings
@@ -28,9 +28,10 @@ from tests.stacks import ROOT, full_size, parsed
 
 SETTINGS = parsed(full_size("100"))
 WIRING = wiring(plan(SETTINGS), "openstack")
-STATEFUL = {"rabbitmq", "mysqld", "ceph-mon", "influxdb-grafana", "elasticsearch-kibana"}
+STATEFUL = {"rabbitmq", "mysqld", "ceph-mon", "influxdb-grafana", "elasticsearch-kibana", "lma-aggregator"}
 ON_THE_HOSTS_NETWORK = {
     "nova-compute", "neutron-l2-agent", "neutron-l3-agent", "neutron-dhcp-agent", "neutron-metadata-agent", "ceph-osd",
+    "node-exporter",
 }  # fmt: skip
 CONTAINERS = [(process, container) for process in PROCESSES.values() for container in process.containers]
 
@@ -79,13 +80,15 @@ def test_clients_reach_the_database_through_proxysql() -> None:
 
 @pytest.mark.parametrize("companion", COMPANIONS)
 def test_a_companion_keeps_no_data(companion: str) -> None:
-    assert (PROCESSES[companion].claim, PROCESSES[companion].kind == "DaemonSet") == (None, False)
+    assert PROCESSES[companion].claim is None
+    assert (PROCESSES[companion].kind == "DaemonSet") == (companion in AGENTS)
 
 
 @pytest.mark.parametrize(
     ("companion", "service"),
     [
         ("proxysql", "mysqld"),
+        ("mysqld-exporter", "mysqld"),
         ("grafana", "influxdb-grafana"),
         ("opensearch-dashboards", "elasticsearch-kibana"),
     ],
@@ -103,7 +106,7 @@ def test_only_agents_are_on_the_hosts_network() -> None:
 
 def test_only_what_is_on_the_hosts_network_is_privileged() -> None:
     privileged = {process.name for process, container in CONTAINERS if container.privileged}
-    assert privileged == ON_THE_HOSTS_NETWORK
+    assert privileged == ON_THE_HOSTS_NETWORK - {"node-exporter"}
 
 
 def test_no_two_pods_of_one_node_want_the_same_port_of_the_host() -> None:

@@ -31,8 +31,15 @@ ELSEWHERE: Mapping[tuple[str, str], tuple[int, ...]] = {
     ("neutron-messaging", "rabbitmq-members"): (15672,),
     ("nova-messaging", "rabbitmq-members"): (15672,),
     ("neutron-metadata-agent", "nova-api"): (8775,),
+    ("elasticsearch-kibana", "elasticsearch-kibana-members"): (9300,),
+    ("influxdb-grafana", "nagios-members"): (9093,),
+    ("influxdb-grafana", "node-exporter-members"): (9100,),
+    ("influxdb-grafana", "rabbitmq-members"): (15692,),
+    ("nagios", "nagios-members"): (9094,),
 }
 """Ports of connections whose configuration gives only the host: a program's own default, or another option."""
+ASKS_FOR = {("influxdb-grafana", "mysqld"): "mysqld-exporter"}
+"""Clients that only name a server, by the process that connects to it for them."""
 APIS = {
     ("keystone", 5000), ("glance-api", 9292), ("placement-api", 8780), ("nova-api", 8774), ("neutron-server", 9696),
     ("cinder-api", 8776), ("horizon", 8080), ("radosgw", 7480), ("grafana", 3000), ("opensearch-dashboards", 5601),
@@ -94,7 +101,8 @@ class Network:
     @cached_property
     def required(self) -> set[tuple[str, str, int]]:
         """Connections that files configure: client, server and port of the server's pods."""
-        return set(self._required())
+        found = set(self._required())
+        return {(ASKS_FOR.get((client, server), client), server, port) for client, server, port in found}
 
     def _required(self) -> Iterator[tuple[str, str, int]]:
         for client in self.pods:
@@ -212,7 +220,7 @@ def _of_projects(network: Network, *projects: str) -> set[str]:
 
 def test_data_services_admit_nobody_else(network: Network) -> None:
     nodes = _on_nodes(network)
-    assert network.clients("mysqld", 3306) == {"mysqld", "proxysql"}
+    assert network.clients("mysqld", 3306) == {"mysqld", "proxysql", "mysqld-exporter"}
     for port in (4444, 4567, 4568, 9200):
         assert network.clients("mysqld", port) == {"mysqld"}, port
     assert network.clients("proxysql", 6033) == _of_projects(

@@ -80,7 +80,7 @@ def test_companions_run_where_the_topology_places_them() -> None:
 
 def test_a_companion_that_the_topology_does_not_place_is_left_out(tmp_path: Path) -> None:
     result = plan(parsed(stack(written(tmp_path, "keystone, nova-api"))))
-    assert {each.name for each in result.companions} == {"proxysql"}
+    assert {each.name for each in result.companions} == {"proxysql", "mysqld-exporter"}
 
 
 def test_a_companion_needs_the_row_that_it_accompanies(tmp_path: Path) -> None:

@@ -1,8 +1,19 @@
-"""TCP ports of the message queue, the database and the cache, which several OpenStack services connect to."""
+"""TCP ports that other processes connect to."""
 
 AMQP = 5672
 MYSQL = 3306
 MEMCACHED = 11211
+PROMETHEUS = 9091
+ALERTMANAGER = 9093
+
+OPENSEARCH = 9200
+FORWARD = 24224
+"""Where Fluentd's aggregator takes records."""
+
+RABBITMQ_METRICS = 15692
+MYSQLD_EXPORTER = 9104
+NODE_EXPORTER = 9100
+OPENSTACK_EXPORTER = 9180
 
 APIS = {
     "keystone": 5000,

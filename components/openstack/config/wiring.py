@@ -49,6 +49,8 @@ class Wiring:
     """How clients outside of the cluster reach the services, if they can."""
     bootstrap: Bootstrap | None
     """What a new cloud contains; None for nothing."""
+    masters: Mapping[str, str]
+    """Address of each Kubernetes master, by the node's name."""
 
     def host(self, process: str) -> str:
         """Returns the name of a process's Service."""
@@ -99,4 +101,5 @@ def wiring(plan: Plan, environment: str) -> Wiring:
         {process.name: plan.sizes[process.name].limit_memory_mi for process in plan.processes},
         plan.settings.ingress,
         plan.settings.bootstrap,
+        {master.name: master.address for master in plan.masters},
     )

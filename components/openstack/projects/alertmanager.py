@@ -1,23 +1,74 @@
-"""Alertmanager, where source 004 has Nagios: it checks nothing itself, it sends what others found (004, 5.3.15)."""
+"""Alertmanager, where source 004 has Nagios: it checks nothing itself, it sends what others found (004, 5.3.15).
 
+By default alerts are shown and sent nowhere. Their receivers are set in the stack file, by the file `alertmanager.yml`
+of `services.nagios.config`. Instances exchange silences and what they have sent, so that nobody is told twice.
+"""
+
+from __future__ import annotations
+
+from components.documents import plain_document
+from components.openstack.config.layers import TextFile, WrittenFile
+from components.openstack.config.ports import ALERTMANAGER as PORT
+from components.openstack.config.wiring import Wiring
 from components.openstack.definition import Container, File, Http, Port, ProcessDefinition, ProjectDefinition
+
+_GOSSIP = 9094
+_CONFIG = File("alertmanager.yml", "/etc/prometheus/alertmanager.yml")
+_START = File("alertmanager-start.sh", "/etc/prometheus/alertmanager-start.sh")
+
+_DEFAULT = {
+    # Alerts of one quorum arrive together. Times are Alertmanager's own defaults, except the wait before the first
+    # message: a lost member is told after 10 s instead of 30 (project figure).
+    "route": {"receiver": "none", "group_by": ["alertname", "quorum"], "group_wait": "10s"},
+    # A lost majority says enough: the loss of single members of the same quorum is not told again.
+    "inhibit_rules": [
+        {
+            "source_matchers": ['alertname="QuorumLost"'],
+            "target_matchers": ['alertname="QuorumMemberLost"'],
+            "equal": ["quorum"],
+        }
+    ],
+    "receivers": [{"name": "none"}],
+}
+
+
+def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
+    peers = f"{wiring.host(f'{name}-members')}:{_GOSSIP}"
+    # An empty address turns the exchange off.
+    several = [f"--cluster.listen-address=0.0.0.0:{_GOSSIP}", f"--cluster.peer={peers}"]
+    words = [
+        "exec /opt/prometheus_alertmanager/alertmanager",
+        f"--config.file={_CONFIG.path}",
+        f"--web.listen-address=0.0.0.0:{PORT}",
+        "--storage.path=/var/lib/prometheus",
+        *(several if wiring.instances[name] > 1 else ["--cluster.listen-address="]),
+    ]
+    return (
+        TextFile(_CONFIG.name, (plain_document(_DEFAULT),)),
+        TextFile(_START.name, (" \\\n  ".join(words) + "\n",)),
+    )
+
 
 ALERTMANAGER = ProcessDefinition(
     name="nagios",
     project="alertmanager",
+    # No data on the node's disk: it would keep the pod from moving away from a node that is lost, with its alerts.
     kind="Deployment",
     uid=42472,
+    discovered=True,
     containers=(
         Container(
             name="alertmanager",
             image="prometheus-alertmanager",
             user="prometheus",
-            command="/opt/prometheus_alertmanager/alertmanager --config.file=/etc/prometheus/alertmanager.yml "
-            "--web.listen-address=0.0.0.0:9093 --cluster.listen-address= --storage.path /var/lib/prometheus",
-            ports=(Port("http", 9093, clients=("project", "monitoring")),),
+            command=f"sh {_START.path}",
+            ports=(
+                Port("http", PORT, clients=("project", "monitoring")),
+                Port("gossip", _GOSSIP, clients=("project",)),
+            ),
             ready=Http("http", "/-/ready"),
             alive=Http("http", "/-/healthy"),
-            files=(File("alertmanager.yml", "/etc/prometheus/alertmanager.yml"),),
+            files=(_CONFIG, _START),
             owns=("/var/lib/prometheus",),
         ),
     ),
@@ -26,4 +77,5 @@ ALERTMANAGER = ProcessDefinition(
 PROJECT = ProjectDefinition(
     name="alertmanager",
     processes=(ALERTMANAGER,),
+    configure=_configure,
 )

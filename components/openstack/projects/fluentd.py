@@ -1,22 +1,176 @@
-"""Fluentd: it gathers what the nodes' collectors send, as source 004's StackLight aggregator did (004, 5.3.15)."""
+"""Fluentd: a collector on every node, and an aggregator that gathers what they send (004, 5.3.15).
 
-from components.openstack.definition import Container, File, Port, ProcessDefinition, ProjectDefinition, Tcp
+Records wait in buffers on disk, on the node until the aggregator has stored them and there until OpenSearch has taken
+them, so that none is lost while one of the two is stopped.
+"""
+
+from __future__ import annotations
+
+from components.openstack.config.layers import TextFile, WrittenFile
+from components.openstack.config.ports import FORWARD, OPENSEARCH
+from components.openstack.config.wiring import Wiring
+from components.openstack.definition import (
+    Claim,
+    Container,
+    File,
+    HostPath,
+    Port,
+    ProcessDefinition,
+    ProjectDefinition,
+    Tcp,
+    runs,
+)
+
+_CONFIG = File("fluentd.conf", "/etc/fluentd/fluentd.conf")
+_DATA = "/var/lib/fluentd"
+_LOGS = "/var/log/pods"
+
+
+def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
+    return (TextFile(_CONFIG.name, (_collector(wiring) if name == COLLECTOR.name else _aggregator(wiring),)),)
+
+
+def _collector(wiring: Wiring) -> str:
+    """Reads what containers write to standard output, as kubelet keeps it: time, stream, P (partial) or F, text.
+
+    The directory of a container is /var/log/pods/<namespace>_<pod>_<uid>/<container>. Fluentd's own pods are left out:
+    a record about a record that cannot be sent would be followed by another one.
+    """
+    servers = "".join(
+        f"  <server>\n    host {member}\n    port {FORWARD}\n  </server>\n"
+        for member in wiring.members(AGGREGATOR.name)
+    )
+    return f"""\
+<source>
+  @type tail
+  path {_LOGS}/*/*/*.log
+  exclude_path ["{_LOGS}/*_{COLLECTOR.name}-*/*/*.log", "{_LOGS}/*_{AGGREGATOR.name}-*/*/*.log"]
+  pos_file {_DATA}/positions
+  read_from_head true
+  follow_inodes true
+  tag pods.*
+  <parse>
+    @type regexp
+    expression /^(?<time>[^ ]+) (?<stream>stdout|stderr) (?<logtag>[FP]) (?<message>.*)$/
+    time_format %Y-%m-%dT%H:%M:%S.%N%:z
+  </parse>
+</source>
+
+<filter pods.**>
+  @type record_transformer
+  enable_ruby true
+  <record>
+    namespace ${{tag_parts[4].split('_')[0]}}
+    pod ${{tag_parts[4].split('_')[1]}}
+    container ${{tag_parts[5]}}
+    node "#{{ENV['NODE_ADDRESS']}}"
+  </record>
+</filter>
+
+<match fluent.**>
+  @type null
+</match>
+
+<match pods.**>
+  @type forward
+  require_ack_response true
+{servers}  <buffer>
+    @type file
+    path {_DATA}/buffer
+    flush_interval 5s
+    chunk_limit_size 8m
+    total_limit_size 1g
+    retry_forever true
+    retry_max_interval 30s
+    overflow_action block
+  </buffer>
+</match>
+"""
+
+
+def _aggregator(wiring: Wiring) -> str:
+    """Takes records from collectors, and writes them to an index for each day: logs-2026.11.22.
+
+    A full buffer blocks its senders, which keep their records on their own disks. Its size is half of a lab's volume;
+    all figures are the project's.
+    """
+    return f"""\
+<source>
+  @type forward
+  bind 0.0.0.0
+  port {FORWARD}
+</source>
+
+<match fluent.**>
+  @type null
+</match>
+
+<match **>
+  @type opensearch
+  hosts {",".join(f"{member}:{OPENSEARCH}" for member in wiring.members("elasticsearch-kibana"))}
+  scheme http
+  logstash_format true
+  logstash_prefix logs
+  include_tag_key true
+  suppress_type_name true
+  reconnect_on_error true
+  reload_on_failure true
+  request_timeout 30s
+  <buffer>
+    @type file
+    path {_DATA}/buffer
+    flush_interval 5s
+    chunk_limit_size 8m
+    total_limit_size 1g
+    retry_forever true
+    retry_max_interval 30s
+    overflow_action block
+  </buffer>
+</match>
+"""
+
 
 AGGREGATOR = ProcessDefinition(
     name="lma-aggregator",
     project="fluentd",
-    kind="Deployment",
+    kind="StatefulSet",
     uid=42474,
+    claim=Claim(production=20, lab=2),
     containers=(
         Container(
             name="fluentd",
             image="fluentd",
             user="fluentd",
-            command="fluentd -c /etc/fluentd/fluentd.conf -o /var/log/kolla/fluentd/fluentd.log",
-            ports=(Port("forward", 24224, clients=("project", "nodes")),),
+            command=f"fluentd -c {_CONFIG.path}",
+            ports=(Port("forward", FORWARD, clients=("project",)),),
             ready=Tcp("forward"),
             alive=Tcp("forward"),
-            files=(File("fluentd.conf", "/etc/fluentd/fluentd.conf"),),
+            files=(_CONFIG,),
+            data=_DATA,
+        ),
+    ),
+)
+
+COLLECTOR = ProcessDefinition(
+    name="log-collector",
+    project="fluentd",
+    kind="DaemonSet",
+    uid=42474,
+    containers=(
+        Container(
+            name="fluentd",
+            image="fluentd",
+            # kubelet lets only root read the containers' output.
+            user="root",
+            command=f"fluentd -c {_CONFIG.path}",
+            ready=runs("fluentd"),
+            alive=runs("fluentd"),
+            files=(_CONFIG,),
+            host_paths=(
+                HostPath(name="pods", path=_LOGS, read_only=True),
+                HostPath(name="state", path="log-collector", mount=_DATA),
+            ),
+            node_address=("NODE_ADDRESS",),
         ),
     ),
 )
@@ -24,5 +178,6 @@ AGGREGATOR = ProcessDefinition(
 PROJECT = ProjectDefinition(
     name="fluentd",
     needs=("opensearch",),
-    processes=(AGGREGATOR,),
+    processes=(AGGREGATOR, COLLECTOR),
+    configure=_configure,
 )

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from components.openstack import scripts
 from components.openstack.config.layers import ConfigFile, Layer, Level, Secret, TextFile, WrittenFile
-from components.openstack.config.ports import MYSQL
+from components.openstack.config.ports import MYSQL, MYSQLD_EXPORTER
 from components.openstack.config.wiring import Wiring
 from components.openstack.definition import (
     Claim,
@@ -30,6 +30,8 @@ adding a member restarts no other. The start script finds later members by the h
 
 _MODULES = scripts.modules("galera")
 _INITIAL = File("initial.sql", "/etc/mysql/initial.sql")
+_EXPORTER = File("mysqld-exporter.cnf", "/etc/prometheus/my.cnf")
+_METRICS_ACCOUNT = "mysqld-exporter/database"
 _RUN = "env PYTHONPATH=/etc/mysql python3 -m galera"
 _MANUAL = "https://mariadb.com/docs/galera-cluster/galera-management/configuration/configuring-mariadb-galera-cluster"
 _PARAMETERS = "https://galeracluster.com/library/documentation/galera-parameters.html"
@@ -42,17 +44,21 @@ _SST = (
 def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
     if name == PROXYSQL.name:
         return proxysql.files(wiring)
+    if name == EXPORTER.name:
+        account = Secret(_METRICS_ACCOUNT, "[client]\nuser = metrics\npassword = {}\n")
+        return (TextFile(_EXPORTER.name, (account,)),)
     if name != MYSQLD.name:
         return ()
     # Executed once, by the member that bootstraps: creates the account of the jobs that create all other accounts, and
-    # the account with which ProxySQL monitors members.
+    # the accounts with which ProxySQL and mysqld-exporter monitor members. These two need no privilege.
     root = Secret("mysqld/root", "CREATE USER root@'%' IDENTIFIED BY '{}';\n")
     rights = "GRANT ALL PRIVILEGES ON *.* TO root@'%' WITH GRANT OPTION;\n"
     monitor = Secret(proxysql.MONITOR.name, "CREATE USER monitor@'%' IDENTIFIED BY '{}';\n")
+    metrics = Secret(_METRICS_ACCOUNT, "CREATE USER metrics@'%' IDENTIFIED BY '{}';\n")
     return (
         ConfigFile("my.cnf", "ini", tuple(_layers(wiring.members(name)[:FIRST_MEMBERS], wiring.memory[name]))),
         *(TextFile(f"galera-{module}", (text,)) for module, text in _MODULES.items()),
-        TextFile(_INITIAL.name, (root, rights, monitor)),
+        TextFile(_INITIAL.name, (root, rights, monitor, metrics)),
     )
 
 
@@ -159,8 +165,31 @@ PROXYSQL = ProcessDefinition(
     ),
 )
 
+EXPORTER = ProcessDefinition(
+    name="mysqld-exporter",
+    project="mariadb",
+    kind="Deployment",
+    uid=42472,
+    exposed=((MYSQLD_EXPORTER, "metrics"),),
+    containers=(
+        Container(
+            name="mysqld-exporter",
+            image="prometheus-mysqld-exporter",
+            user="prometheus",
+            # It asks the member that a request names, so that a member's metrics do not depend on a pod of its node.
+            command=f"/opt/mysqld_exporter/mysqld_exporter --config.my-cnf {_EXPORTER.path} "
+            f"--web.listen-address=:{MYSQLD_EXPORTER}",
+            ports=(Port("metrics", MYSQLD_EXPORTER, clients=("monitoring",)),),
+            # /metrics would ask a member that no request has named.
+            ready=Http("metrics", "/"),
+            alive=Tcp("metrics"),
+            files=(_EXPORTER,),
+        ),
+    ),
+)
+
 PROJECT = ProjectDefinition(
     name="mariadb",
-    processes=(MYSQLD, PROXYSQL),
+    processes=(MYSQLD, PROXYSQL, EXPORTER),
     configure=_configure,
 )

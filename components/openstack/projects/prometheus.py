@@ -1,9 +1,69 @@
 """Prometheus and Grafana, where source 004 has InfluxDB and Grafana (004, 5.3.15); Kolla dropped influxdb with 2026.1.
 
-Grafana keeps no data of its own: its database is a file until its configuration names the cloud's.
+Each instance of Prometheus scrapes and stores everything by itself, and sends its alerts to every Alertmanager.
 """
 
-from components.openstack.definition import Claim, Container, File, Http, Port, ProcessDefinition, ProjectDefinition
+from __future__ import annotations
+
+from components.documents import plain_document
+from components.openstack.config import ports
+from components.openstack.config.layers import Secret, TextFile, WrittenFile
+from components.openstack.config.ports import PROMETHEUS as PORT
+from components.openstack.config.wiring import REGION, Wiring
+from components.openstack.definition import (
+    Claim,
+    Container,
+    File,
+    HostPath,
+    Http,
+    Port,
+    ProcessDefinition,
+    ProjectDefinition,
+    Tcp,
+)
+from components.openstack.monitoring import alerts, grafana, scraping
+
+_CONFIG = File("prometheus.yml", "/etc/prometheus/prometheus.yml")
+_NODE = File("node-exporter-start.sh", "/etc/prometheus/node-exporter-start.sh")
+_CLOUDS, _CLOUD = File("clouds.yml", "/etc/openstack/clouds.yml"), "openstack"
+_ALERTS = File("alerts.yml", "/etc/prometheus/alerts.yml")
+
+# On the node's own address only: its other networks need not see its metrics.
+_NODE_START = f"""\
+exec /opt/node_exporter/node_exporter --web.listen-address="$NODE_ADDRESS:{ports.NODE_EXPORTER}"
+"""
+
+
+def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
+    if name == GRAFANA.name:
+        return grafana.files(wiring, PROMETHEUS.name)
+    if name == NODE_EXPORTER.name:
+        return (TextFile(_NODE.name, (_NODE_START,)),)
+    if name == OPENSTACK_EXPORTER.name:
+        return (TextFile(_CLOUDS.name, (_clouds(wiring),)),)
+    return (
+        TextFile(_CONFIG.name, (plain_document(scraping.document(wiring, name, _ALERTS.path)),)),
+        TextFile(_ALERTS.name, (plain_document(alerts.document(wiring)),)),
+    )
+
+
+def _clouds(wiring: Wiring) -> Secret:
+    """The exporter's account: the administrator's, because only it sees the resources of all projects."""
+    cloud = {
+        "region_name": REGION,
+        "identity_api_version": 3,
+        "identity_interface": "internal",
+        "auth": {
+            "auth_url": wiring.url("keystone", "/v3"),
+            "username": "admin",
+            "password": "{}",
+            "project_name": "admin",
+            "project_domain_name": "Default",
+            "user_domain_name": "Default",
+        },
+    }
+    return Secret("keystone/admin", plain_document({"clouds": {_CLOUD: cloud}}))
+
 
 PROMETHEUS = ProcessDefinition(
     name="influxdb-grafana",
@@ -17,12 +77,12 @@ PROMETHEUS = ProcessDefinition(
             name="prometheus-server",
             image="prometheus-server",
             user="prometheus",
-            command="/opt/prometheus/prometheus --config.file /etc/prometheus/prometheus.yml "
-            "--web.listen-address 0.0.0.0:9091 --storage.tsdb.path /var/lib/prometheus/data",
-            ports=(Port("prometheus", 9091),),
+            command=f"/opt/prometheus/prometheus --config.file {_CONFIG.path} "
+            f"--web.listen-address 0.0.0.0:{PORT} --storage.tsdb.path /var/lib/prometheus/data",
+            ports=(Port("prometheus", PORT),),
             ready=Http("prometheus", "/-/ready"),
             alive=Http("prometheus", "/-/healthy"),
-            files=(File("prometheus.yml", "/etc/prometheus/prometheus.yml"),),
+            files=(_CONFIG, _ALERTS),
             data="/var/lib/prometheus",
             patience=30,
         ),
@@ -34,23 +94,72 @@ GRAFANA = ProcessDefinition(
     project="prometheus",
     kind="Deployment",
     uid=42417,
-    exposed=((3000, "grafana"),),
+    exposed=((grafana.PORT, "grafana"),),
+    sticky=True,
     containers=(
         Container(
             name="grafana",
             image="grafana",
             user="grafana",
-            command="/usr/sbin/grafana-server --config=/etc/grafana/grafana.ini",
-            ports=(Port("grafana", 3000, clients=("everyone",)),),
+            command=f"/usr/sbin/grafana-server --config={grafana.SETTINGS.path}",
+            ports=(Port("grafana", grafana.PORT, clients=("everyone",)),),
             ready=Http("grafana", "/api/health"),
             alive=Http("grafana", "/api/health"),
-            files=(File("grafana.ini", "/etc/grafana/grafana.ini"),),
+            files=grafana.FILES,
             owns=("/var/lib/grafana",),
+        ),
+    ),
+)
+
+NODE_EXPORTER = ProcessDefinition(
+    name="node-exporter",
+    project="prometheus",
+    kind="DaemonSet",
+    uid=42472,
+    # Network devices of the node are only in its own network.
+    host_network=True,
+    discovered=True,
+    containers=(
+        Container(
+            name="node-exporter",
+            image="prometheus-node-exporter",
+            user="prometheus",
+            command=f"sh {_NODE.path}",
+            ports=(Port("metrics", ports.NODE_EXPORTER, clients=("monitoring",)),),
+            ready=Http("metrics", "/"),
+            alive=Tcp("metrics"),
+            files=(_NODE,),
+            # A container sees the node's CPU, memory and devices, but not its file systems: this one has the data.
+            host_paths=(HostPath(name="data", path="", mount="/host/data", read_only=True),),
+            node_address=("NODE_ADDRESS",),
+        ),
+    ),
+)
+
+OPENSTACK_EXPORTER = ProcessDefinition(
+    name="openstack-exporter",
+    project="prometheus",
+    kind="Deployment",
+    uid=42472,
+    exposed=((ports.OPENSTACK_EXPORTER, "metrics"),),
+    containers=(
+        Container(
+            name="openstack-exporter",
+            image="prometheus-openstack-exporter",
+            user="prometheus",
+            command="/opt/openstack-exporter/openstack-exporter --endpoint-type=internal "
+            f"--os-client-config={_CLOUDS.path} --web.listen-address=:{ports.OPENSTACK_EXPORTER} {_CLOUD}",
+            ports=(Port("metrics", ports.OPENSTACK_EXPORTER, clients=("monitoring",)),),
+            # /metrics would ask every API.
+            ready=Tcp("metrics"),
+            alive=Tcp("metrics"),
+            files=(_CLOUDS,),
         ),
     ),
 )
 
 PROJECT = ProjectDefinition(
     name="prometheus",
-    processes=(PROMETHEUS, GRAFANA),
+    processes=(PROMETHEUS, GRAFANA, NODE_EXPORTER, OPENSTACK_EXPORTER),
+    configure=_configure,
 )

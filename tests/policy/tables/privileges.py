@@ -32,6 +32,19 @@ CASES = (
     ),
     case(
         access,
+        "an agent of monitoring, with the directories that it reads",
+        on_host(daemons("node-exporter"), "/var/lib/quorate").but(spec__template__spec__hostNetwork=True),
+        passes="node-exporter",
+    ),
+    case(
+        access,
+        "an agent of monitoring with the whole host",
+        on_host(daemons("node-exporter"), "/"),
+        fails="node-exporter",
+        message="uses privileged (the host's directory /)",
+    ),
+    case(
+        access,
         "any other",
         privileged(workload("keystone")),
         fails="keystone",

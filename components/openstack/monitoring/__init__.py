@@ -1,0 +1,1 @@
+"""What Prometheus reads and which alerts it raises, derived from the plan."""

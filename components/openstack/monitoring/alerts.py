@@ -1,0 +1,150 @@
+"""Alert rules: a lost member of a quorum, a lost majority, and what precedes them.
+
+Every figure follows from the members that the plan declares. Rules named `quorate:…` are queries that others use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from components.openstack.config.wiring import Wiring
+from components.openstack.monitoring.quorums import Quorum, quorums
+
+MEMBER = "quorate:member:counts"
+"""1 for each declared member that belongs to its quorum, otherwise 0."""
+MEMBERS = "quorate:quorum:members"
+"""How many members a quorum has."""
+
+Rule = Mapping[str, Any]
+
+
+class _Urgency(NamedTuple):
+    after: str
+    """How long the condition must hold. Project figures: a planned restart of a member takes less than two minutes."""
+    severity: str
+
+
+_AT_ONCE, _CRITICAL, _WARNING = _Urgency("1m", "critical"), _Urgency("2m", "critical"), _Urgency("2m", "warning")
+
+
+def document(wiring: Wiring) -> Mapping[str, Any]:
+    """Returns the content of the rules' file."""
+    watched = quorums(wiring)
+    groups = [
+        {"name": quorum.name, "rules": [*_records(quorum), *_losses(quorum), *_own(quorum)]} for quorum in watched
+    ]
+    groups.append({"name": "nodes", "rules": [_target_down(watched), _disk()]})
+    return {"groups": groups}
+
+
+def _records(quorum: Quorum) -> Iterator[Rule]:
+    labels = {"quorum": quorum.name}
+    # `up` exists for every target, so that a member that does not answer is 0 instead of absent.
+    expression = f'max by (member) (({quorum.counts}) or 0 * up{{job="{quorum.name}"}})'
+    yield {"record": MEMBER, "expr": expression, "labels": labels}
+    yield {"record": MEMBERS, "expr": f"sum({_of(MEMBER, quorum)})", "labels": labels}
+
+
+def _losses(quorum: Quorum) -> Iterator[Rule]:
+    """The loss of a member is critical if the next loss would take the majority, otherwise a warning."""
+    members, there, needed = _of(MEMBERS, quorum), quorum.size, quorum.majority
+    lost = f"query `{_of(MEMBER, quorum)} == 0` | sortByLabel `member`"
+    missing = f"{{{{ range {lost} }}}}{{{{ .Labels.member }}}} {{{{ end }}}}"
+    count = f"{{{{ $value }}}} of {there} members are left, {needed} are needed; lost: {missing}"
+    if there - 1 > needed:
+        spare = f"{members} > {needed} and {members} < {there}"
+        yield _alert("QuorumMemberLost", spare, _WARNING, quorum, count)
+    if there > needed:
+        yield _alert("QuorumMemberLost", f"{members} == {needed}", _CRITICAL, quorum, count)
+    yield _alert("QuorumLost", f"{members} < {needed}", _AT_ONCE, quorum, count)
+
+
+def _own(quorum: Quorum) -> Iterator[Rule]:
+    if quorum.name == "galera":
+        yield from _galera(quorum)
+    if quorum.name == "rabbitmq":
+        yield from _rabbitmq(quorum)
+
+
+def _galera(quorum: Quorum) -> Iterator[Rule]:
+    # 4 is Synced. A member can stay in another state for ever; ProxySQL then sends it nothing (004, 5.1.2).
+    yield _alert(
+        "GaleraMemberNotSynced",
+        'mysql_global_status_wsrep_local_state{job="galera"} != 4',
+        _Urgency("10m", "warning"),
+        quorum,
+        "{{ $labels.member }} has been in state {{ $value }} for 10 minutes, not in 4 (Synced): it gets no traffic",
+    )
+    yield _alert(
+        "GaleraSizeDiffers",
+        f'mysql_global_status_wsrep_cluster_size{{job="galera"}} != {quorum.size}',
+        _WARNING,
+        quorum,
+        f"{{{{ $labels.member }}}} sees a cluster of {{{{ $value }}}}, the stack declares {quorum.size}",
+    )
+
+
+def _rabbitmq(quorum: Quorum) -> Iterator[Rule]:
+    # A member that has ended is unreachable too: a partition is when more are unreachable than have ended.
+    yield _alert(
+        "RabbitmqPartitioned",
+        f'max(rabbitmq_unreachable_cluster_peers_count{{job="rabbitmq"}}) > {quorum.size} - sum(up{{job="rabbitmq"}})',
+        _AT_ONCE,
+        quorum,
+        "members run and do not reach each other",
+    )
+    yield _alert(
+        "RabbitmqSeparateClusters",
+        'count(count by (rabbitmq_cluster_permanent_id) (rabbitmq_identity_info{job="rabbitmq"})) > 1',
+        _AT_ONCE,
+        quorum,
+        "the members form {{ $value }} clusters, expected one",
+    )
+    # The alarm of one member stops publishers on all members (https://www.rabbitmq.com/docs/alarms).
+    kinds = "memory_used_watermark|free_disk_space_watermark|file_descriptor_limit"
+    yield _alert(
+        "RabbitmqAlarm",
+        f'max by (member) ({{__name__=~"rabbitmq_alarms_({kinds})", job="rabbitmq"}}) == 1',
+        _AT_ONCE,
+        quorum,
+        "{{ $labels.member }} has a resource alarm (memory, disk or file descriptors): publishers are blocked",
+    )
+
+
+def _target_down(watched: tuple[Quorum, ...]) -> Rule:
+    jobs = "|".join(quorum.name for quorum in watched)
+    return {
+        "alert": "TargetDown",
+        "expr": f'up{{job!~"{jobs}"}} == 0',
+        "for": "5m",
+        "labels": {"severity": "warning"},
+        "annotations": {"summary": "{{ $labels.job }}: {{ $labels.instance }} has not answered for 5 minutes"},
+    }
+
+
+def _disk() -> Rule:
+    data = '{mountpoint="/host/data"}'
+    return {
+        "alert": "DiskAlmostFull",
+        "expr": f"node_filesystem_avail_bytes{data} / node_filesystem_size_bytes{data} < 0.1",
+        "for": "10m",
+        "labels": {"severity": "warning"},
+        "annotations": {
+            "summary": "{{ $labels.instance }}: {{ $value | humanizePercentage }} of the data's disk is left"
+        },
+    }
+
+
+def _alert(name: str, expression: str, urgency: _Urgency, quorum: Quorum, summary: str) -> Rule:
+    return {
+        "alert": name,
+        "expr": expression,
+        "for": urgency.after,
+        "labels": {"severity": urgency.severity, "quorum": quorum.name},
+        "annotations": {"summary": f"{quorum.name}: {summary}"},
+    }
+
+
+def _of(record: str, quorum: Quorum) -> str:
+    return f'{record}{{quorum="{quorum.name}"}}'

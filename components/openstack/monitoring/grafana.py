@@ -1,0 +1,128 @@
+"""Grafana's files: its settings, its data sources and a dashboard of the quorums.
+
+Everything that it shows is written here, so that it needs no database: one that is lost must not take the picture of
+its own loss along. Sessions are known to one instance only; the Service sends a client always to the same one.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from components.documents import plain_document
+from components.openstack.config.layers import ConfigFile, Layer, Level, Secret, TextFile, WrittenFile
+from components.openstack.config.ports import PROMETHEUS
+from components.openstack.config.wiring import Wiring
+from components.openstack.definition import File
+from components.openstack.monitoring.alerts import MEMBER, MEMBERS
+from components.openstack.monitoring.quorums import Quorum, quorums
+
+SETTINGS = File("grafana.ini", "/etc/grafana/grafana.ini")
+SOURCES = File("prometheus.yaml", "/etc/grafana/provisioning/datasources/prometheus.yaml")
+PROVIDER = File("provisioning.yaml", "/etc/grafana/provisioning/dashboards/provisioning.yaml")
+DASHBOARD = File("quorums.json", "/etc/grafana/dashboards/quorums.json")
+PASSWORD = File("admin-password", "/etc/grafana/admin-password")
+KEY = File("secret-key", "/etc/grafana/secret-key")
+FILES = (SETTINGS, SOURCES, PROVIDER, DASHBOARD, PASSWORD, KEY)
+PORT = 3000
+
+_MANUAL = "https://grafana.com/docs/grafana/latest/setup-grafana/configure-grafana/"
+
+
+def files(wiring: Wiring, store: str) -> tuple[WrittenFile, ...]:
+    """Returns the files of an instance. `store`: Prometheus' name in the plan."""
+    return (
+        ConfigFile(SETTINGS.name, "ini", (Layer(Level.PROJECT, _MANUAL, _settings()),)),
+        TextFile(SOURCES.name, (plain_document(_sources(wiring, store)),)),
+        TextFile(PROVIDER.name, (plain_document(_provider()),)),
+        TextFile(DASHBOARD.name, (json.dumps(_dashboard(wiring), indent=1) + "\n",)),
+        TextFile(PASSWORD.name, (Secret("grafana/admin"),)),
+        TextFile(KEY.name, (Secret("grafana/secret-key"),)),
+    )
+
+
+def _settings() -> dict[str, dict[str, str | int | bool]]:
+    return {
+        "paths": {"data": "/var/lib/grafana", "provisioning": "/etc/grafana/provisioning"},
+        "server": {"http_port": PORT},
+        "log": {"mode": "console"},
+        "security": {"admin_user": "admin", "admin_password": _content(PASSWORD), "secret_key": _content(KEY)},
+        "analytics": {"reporting_enabled": False, "check_for_updates": False, "check_for_plugin_updates": False},
+        "dashboards": {"default_home_dashboard_path": DASHBOARD.path},
+    }
+
+
+def _content(file: File) -> str:
+    """Returns Grafana's expression for the content of a file."""
+    return f"$__file{{{file.path}}}"
+
+
+def _sources(wiring: Wiring, store: str) -> dict[str, Any]:
+    """Every instance of Prometheus is a source of its own: each scrapes and stores everything by itself."""
+    members = [member.partition(".")[0] for member in wiring.members(store)]
+    return {
+        "apiVersion": 1,
+        "datasources": [
+            {
+                "name": name,
+                "uid": name,
+                "type": "prometheus",
+                "access": "proxy",
+                "url": f"http://{address}:{PROMETHEUS}",
+                "isDefault": name == members[0],
+            }
+            for name, address in zip(members, wiring.members(store), strict=True)
+        ],
+    }
+
+
+def _provider() -> dict[str, Any]:
+    folder = DASHBOARD.path.rpartition("/")[0]
+    return {
+        "apiVersion": 1,
+        "providers": [{"name": "quorate", "type": "file", "options": {"path": folder}}],
+    }
+
+
+def _dashboard(wiring: Wiring) -> dict[str, Any]:
+    """A row for each quorum: how many members count, and which."""
+    watched = quorums(wiring)
+    panels = [panel for row, quorum in enumerate(watched) for panel in _panels(quorum, row)]
+    source = {"name": "source", "label": "Prometheus", "type": "datasource", "query": "prometheus"}
+    return {
+        "uid": "quorums",
+        "title": "Quorums",
+        "schemaVersion": 39,
+        "refresh": "30s",
+        "time": {"from": "now-6h", "to": "now"},
+        "templating": {"list": [source]},
+        "panels": panels,
+    }
+
+
+def _panels(quorum: Quorum, row: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    steps: list[dict[str, Any]] = [
+        {"color": "red", "value": None},
+        {"color": "orange", "value": quorum.majority},
+        {"color": "green", "value": quorum.size},
+    ]
+    count: dict[str, Any] = {
+        "id": 2 * row + 1,
+        "type": "stat",
+        "title": f"{quorum.name}: members of {quorum.size}, {quorum.majority} needed",
+        "gridPos": {"x": 0, "y": 8 * row, "w": 6, "h": 8},
+        "fieldConfig": {"defaults": {"thresholds": {"mode": "absolute", "steps": steps}}, "overrides": []},
+    }
+    history: dict[str, Any] = {
+        "id": 2 * row + 2,
+        "type": "state-timeline",
+        "title": f"{quorum.name}: which members count",
+        "gridPos": {"x": 6, "y": 8 * row, "w": 18, "h": 8},
+    }
+    return count | _query(MEMBERS, quorum), history | _query(MEMBER, quorum)
+
+
+def _query(record: str, quorum: Quorum) -> dict[str, Any]:
+    source = {"type": "prometheus", "uid": "${source}"}
+    target = {"refId": "A", "expr": f'{record}{{quorum="{quorum.name}"}}', "legendFormat": "{{member}}"}
+    return {"datasource": source, "targets": [target | {"datasource": source}]}

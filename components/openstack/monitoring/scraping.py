@@ -1,0 +1,83 @@
+"""prometheus.yml: what Prometheus reads, and where it sends alerts.
+
+No target is discovered through the Kubernetes API, so Prometheus needs no account of it. Members of quorums are listed;
+agents and instances that come and go are found by the DNS records of a headless Service.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from components.openstack.config.ports import (
+    ALERTMANAGER,
+    MYSQLD_EXPORTER,
+    NODE_EXPORTER,
+    OPENSTACK_EXPORTER,
+    PROMETHEUS,
+)
+from components.openstack.config.wiring import Wiring
+from components.openstack.monitoring.quorums import Quorum, quorums
+
+INTERVAL = 15
+"""Seconds between two scrapes and between two evaluations. Project figure; Prometheus' default is 60."""
+
+Job = Mapping[str, Any]
+
+
+def document(wiring: Wiring, process: str, alerts: str) -> Mapping[str, Any]:
+    """Returns the content of prometheus.yml. `process`: Prometheus' name in the plan; `alerts`: path of its rules."""
+    managers = [_records(wiring.host("nagios-members"), ALERTMANAGER)] if wiring.has("nagios") else []
+    return {
+        "global": {"scrape_interval": f"{INTERVAL}s", "evaluation_interval": f"{INTERVAL}s"},
+        "rule_files": [alerts],
+        "alerting": {"alertmanagers": managers},
+        "scrape_configs": list(_jobs(wiring, process)),
+    }
+
+
+def _jobs(wiring: Wiring, process: str) -> Iterator[Job]:
+    targets = {name.partition(".")[0]: f"{name}:{PROMETHEUS}" for name in wiring.members(process)}
+    yield {"job_name": "prometheus", "static_configs": _static(targets)}
+    yield _by_dns("node", wiring.host("node-exporter-members"), NODE_EXPORTER)
+    exporter = f"{wiring.host('openstack-exporter')}:{OPENSTACK_EXPORTER}"
+    # It asks every API for lists that grow with the cloud.
+    often = {"scrape_interval": "2m", "scrape_timeout": "1m"}
+    yield {"job_name": "openstack", **often, "static_configs": [{"targets": [exporter]}]}
+    for quorum in quorums(wiring):
+        yield _probed(quorum, wiring) if quorum.name == "galera" else _direct(quorum)
+
+
+def _by_dns(job: str, name: str, port: int) -> Job:
+    """Every pod of a headless Service, also those that are not ready."""
+    return {"job_name": job, **_records(name, port)}
+
+
+def _records(name: str, port: int) -> Job:
+    return {"dns_sd_configs": [{"names": [name], "type": "A", "port": port}]}
+
+
+def _direct(quorum: Quorum) -> Job:
+    return {"job_name": quorum.name, "static_configs": _static(quorum.targets)}
+
+
+def _probed(quorum: Quorum, wiring: Wiring) -> Job:
+    """Members of Galera have no metrics of their own: any instance of mysqld-exporter asks the member that is named."""
+    exporter = f"{wiring.host('mysqld-exporter')}:{MYSQLD_EXPORTER}"
+    return {
+        "job_name": quorum.name,
+        "metrics_path": "/probe",
+        # Needs no privilege in the database; the exporter's other collectors do.
+        "params": {"collect[]": ["global_status"]},
+        "static_configs": _static(quorum.targets),
+        "relabel_configs": [
+            {"source_labels": ["__address__"], "target_label": "__param_target"},
+            {"source_labels": ["__param_target"], "target_label": "instance"},
+            {"target_label": "__address__", "replacement": exporter},
+        ],
+    }
+
+
+def _static(targets: Mapping[str, str]) -> list[Mapping[str, Any]]:
+    """Returns one entry per member, labelled with the member's name."""
+    return [{"targets": [target], "labels": {"member": name}} for name, target in targets.items()]
