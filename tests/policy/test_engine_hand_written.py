@@ -24,6 +24,7 @@ BROKEN = {
     "db": {*SEVERAL_TOGETHER, "galera-size", "galera-keeps-quorum", "images-pinned", "network-policy-admits-members"},
     "queue": {
         *SEVERAL_TOGETHER,
+        "quorum-closed-to-cluster",
         "rabbitmq-size",
         "rabbitmq-pauses-minority",
         "rabbitmq-quorum-queues",
@@ -39,6 +40,7 @@ BROKEN = {
         "one-member-per-server",
         "quorum-survives-host",
         "quorum-has-budget",
+        "quorum-closed-to-cluster",
         "rabbitmq-size",
         "rabbitmq-quorum-queues",
         "images-pinned",
