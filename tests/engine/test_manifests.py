@@ -11,7 +11,9 @@ from blueprint.plan.planner import Plan, ServicePlan
 from tests.engine.conftest import Project, Projects
 
 KINDS = ("Deployment", "StatefulSet", "DaemonSet")
-STATEFUL = {"rabbitmq", "mysqld", "ceph-mon", "influxdb-grafana", "elasticsearch-kibana"}
+STATEFUL = {"rabbitmq", "mysqld", "ceph-mon", "influxdb-grafana", "elasticsearch-kibana", "lma-aggregator"}
+DISCOVERED = STATEFUL | {"nagios", "node-exporter"}
+"""What a headless Service lists."""
 Manifests = dict[tuple[str, str], dict[str, Any]]
 Pod = dict[str, Any]
 
@@ -106,6 +108,22 @@ def test_what_replaced_a_retired_row_says_so(plan: Plan, manifests: Manifests) -
     assert {name: replaced for name, replaced in found.items() if replaced} == {"glance-api": "glance-registry"}
 
 
+def tolerated(pool: str) -> dict[str, str]:
+    if pool == "master":
+        return {"key": "node-role.kubernetes.io/control-plane", "operator": "Exists", "effect": "NoSchedule"}
+    return {"key": "quorate.io/dedicated", "operator": "Equal", "value": pool, "effect": "NoSchedule"}
+
+
+def test_agents_of_nodes_reach_every_node_before_all_others(plan: Plan, manifests: Manifests) -> None:
+    pools = {node.pool for node in plan.nodes}
+    agents = [each for each in alive(plan) if each.companion_of and each.everywhere]
+    assert {each.name for each in agents} == {"node-exporter", "log-collector"}
+    for each in alive(plan):
+        critical = pod(manifests, each.name)["priorityClassName"] == "system-node-critical"
+        assert critical == (each in agents), each.name
+        assert not critical or set(each.pools) == pools, each.name
+
+
 def test_pods_go_to_their_pools_and_to_no_other(plan: Plan, manifests: Manifests) -> None:
     for each in alive(plan):
         found = pod(manifests, each.name)
@@ -114,10 +132,7 @@ def test_pods_go_to_their_pools_and_to_no_other(plan: Plan, manifests: Manifests
         assert term == {
             "matchExpressions": [{"key": "quorate.io/pool", "operator": "In", "values": list(each.pools)}]
         }, each.name
-        assert found["tolerations"] == [
-            {"key": "quorate.io/dedicated", "operator": "Equal", "value": pool, "effect": "NoSchedule"}
-            for pool in each.pools
-        ], each.name
+        assert found["tolerations"] == [tolerated(pool) for pool in each.pools], each.name
 
 
 def test_pods_are_apart_as_the_architecture_says(plan: Plan, manifests: Manifests) -> None:
@@ -130,7 +145,7 @@ def test_pods_are_apart_as_the_architecture_says(plan: Plan, manifests: Manifest
             expected.add(("quorate.io/server", (each.name,)))
         assert anti_affinity(pod(manifests, each.name)) == expected, each.name
     quorums = {each.name for each in alive(plan) if each.quorum}
-    assert quorums == STATEFUL - {"influxdb-grafana"}, "instances of Prometheus do not vote"
+    assert quorums == STATEFUL - {"influxdb-grafana", "lma-aggregator"}, "instances of Prometheus do not vote"
 
 
 def test_what_is_no_quorum_spreads_over_servers_where_it_can(plan: Plan, manifests: Manifests) -> None:
@@ -160,7 +175,7 @@ def test_a_rollout_needs_no_node_more_than_there_are(plan: Plan, manifests: Mani
     for name, each in plan.workloads:
         spec = workload(manifests, name)["spec"]
         if each.everywhere:
-            unavailable = "10%" if each.pools == ("compute",) else 1
+            unavailable = "10%" if "compute" in each.pools else 1
             assert spec["updateStrategy"]["rollingUpdate"] == {"maxUnavailable": unavailable}, name
         elif name not in STATEFUL:
             assert spec["strategy"]["rollingUpdate"] == {"maxSurge": 0, "maxUnavailable": 1}, name
@@ -169,16 +184,17 @@ def test_a_rollout_needs_no_node_more_than_there_are(plan: Plan, manifests: Mani
 def test_clients_and_members_find_each_other(plan: Plan, manifests: Manifests) -> None:
     found = {name: each["spec"] for (kind, name), each in manifests.items() if kind == "Service"}
     balanced = {each.name for each in alive(plan) if each.load_balancer} - {"mysqld"}
-    assert found.keys() == balanced | {f"{name}-members" for name in STATEFUL}
+    assert found.keys() == balanced | {f"{name}-members" for name in DISCOVERED}
     for name, spec in found.items():
         service = name.removesuffix("-members")
         assert spec["selector"] == {"app.kubernetes.io/name": service}
         ports = {port["name"] for each in pod(manifests, service)["containers"] for port in each.get("ports", [])}
         assert {port["targetPort"] for port in spec["ports"]} <= ports
     assert [(port["port"], port["targetPort"]) for port in found["proxysql"]["ports"]] == [(3306, "proxysql")]
-    for name in STATEFUL:
+    for name in DISCOVERED:
         assert found[f"{name}-members"]["clusterIP"] == "None"
         assert found[f"{name}-members"]["publishNotReadyAddresses"] is True
+    for name in STATEFUL:
         assert workload(manifests, name)["spec"]["serviceName"] == f"{name}-members"
 
 
@@ -273,7 +289,9 @@ def test_pods_hold_no_key_to_the_api(plan: Plan, manifests: Manifests) -> None:
 
 def test_priorities_are_there_and_quorums_come_first(plan: Plan, manifests: Manifests) -> None:
     value = {name: each["value"] for (kind, name), each in manifests.items() if kind == "PriorityClass"}
-    of = {each.name: value[pod(manifests, each.name)["priorityClassName"]] for each in alive(plan)}
+    of = {each.name: value.get(pod(manifests, each.name)["priorityClassName"]) for each in alive(plan)}
+    agents = {name for name, found in of.items() if found is None}  # Kubernetes' own class
+    assert agents == {"node-exporter", "log-collector"}
     quorums = {each.name for each in alive(plan) if each.quorum}
     assert {of[name] for name in quorums} == {max(value.values())}
     assert not {of[name] for name in of.keys() - quorums} & {max(value.values())}
