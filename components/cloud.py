@@ -8,10 +8,11 @@ import pulumi
 
 import contract
 from blueprint.plan.planner import Plan
+from blueprint.stackfile.settings import EXISTING
 from components import machine_files, workers
 from components.component import Component, Facts, plain
 from components.k8s_master import MasterTier, MasterTierArgs
-from components.machine import Machine, MachinePool, MachinePoolArgs, Turns
+from components.machine import Machine, MachinePool, Turns
 from components.openstack.config.wiring import ENVIRONMENT
 from components.openstack.environment import Environment, EnvironmentArgs
 from components.target import Target
@@ -43,6 +44,7 @@ class Cloud(Component[CloudArgs]):
             architecture=plan.architecture.name,
             release=plan.settings.release,
             target=plan.settings.target,
+            machines=plan.settings.machines,
             features=plan.settings.features,
             acknowledged=plan.settings.acknowledged,
             computes=len(plan.carrying(COMPUTE_POOL)),
@@ -62,8 +64,10 @@ class Cloud(Component[CloudArgs]):
             nodes = (node for node in args.plan.nodes if node.virtual and node.server == host.name)
             guests = [machine_files.arguments(args.plan, node, args.target) for node in nodes]
             arguments = VirtHostArgs(host, guests, turns)
-            # In production a host is protected, because deleting it deletes its virtual machines; labs are disposable.
-            opts = self.child(protect=args.plan.settings.profile == "production")
+            # In production a host is protected, because deleting it deletes its virtual machines; labs are disposable,
+            # and existing machines are not deleted.
+            settings = args.plan.settings
+            opts = self.child(protect=settings.profile == "production" and settings.machines != EXISTING)
             hosts.append(VirtHost(f"{name}-{host.name}", arguments, opts))
         return hosts
 
@@ -76,8 +80,7 @@ class Cloud(Component[CloudArgs]):
         for node in workers.alone(args.plan):
             Machine(f"{name}-{node.name}", machine_files.arguments(args.plan, node, args.target), self.child())
         for pool, nodes in workers.pools(args.plan).items():
-            alike = MachinePoolArgs(nodes, machine_files.parts(args.plan, nodes[0]), args.target)
-            MachinePool(f"{name}-{pool}", alike, self.child())
+            MachinePool(f"{name}-{pool}", machine_files.pool_arguments(args.plan, nodes, args.target), self.child())
 
     def _environment(self, name: str, args: CloudArgs) -> None:
         arguments = EnvironmentArgs(ENVIRONMENT, args.plan, args.target, args.root_secret)
