@@ -39,7 +39,7 @@ def main() -> None:
     root_secret = pulumi.Config("quorate").get_secret("rootSecret")
     if not runtime.is_dry_run():
         if root_secret is None:
-            raise InvalidStackError([Problem("quorate:rootSecret", loader.ROOT_SECRET_MISSING)])
+            raise InvalidStackError([Problem("quorate:rootSecret", loader.ROOT_IS_MISSING)])
         Path(target.secrets_directory(stack)).mkdir(mode=0o700, exist_ok=True)
 
     cluster = plan.settings.cluster

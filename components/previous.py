@@ -15,6 +15,7 @@ import pulumi
 import contract
 from blueprint.plan.nodes import Node
 from blueprint.plan.planner import Plan
+from blueprint.stackfile.settings import EXISTING
 from components import virt_host
 from components.component import plain
 from components.openstack import storage
@@ -56,7 +57,9 @@ def _nodes(plan: Plan, nodes: tuple[Node, ...], volumes: list[str] | None = None
 
 
 def _disks(plan: Plan, node: Node) -> list[str]:
-    """Returns the disks in a virtual machine's libvirt domain, each with its device and its source."""
+    """Returns the disks in the libvirt domain of a virtual machine that the stack makes, with device and source."""
+    if plan.settings.machines == EXISTING:
+        return []
     domain = virt_host.files(node, plan.settings.template).get("domain.xml")
     if domain is None:
         return []

@@ -27,13 +27,13 @@ _MOST_ERRORS = 500
 SETTINGS_FILE = "settingsFile"
 """Key that the commands write into a stack's working copy. Users never write it, so `load_file` rejects it."""
 
-ROOT_SECRET_MISSING = (
+ROOT_IS_MISSING = (
     "is not set, and all passwords are derived from it; write it once with "
     "'pulumi config set --secret quorate:rootSecret'"
 )
 """Message for a stack whose root secret is needed: for a live target, and for every update."""
 
-__all__ = ["ROOT_SECRET_MISSING", "SETTINGS_FILE", "Settings", "from_pulumi", "load_file"]
+__all__ = ["ROOT_IS_MISSING", "SETTINGS_FILE", "Settings", "from_pulumi", "load_file"]
 
 
 def load_file(path: Path) -> Settings:
@@ -80,7 +80,7 @@ def _root_secret_problems(settings: Settings, configuration: reader.Configuratio
     """A live stack needs the root secret, because placeholders must never reach a cluster."""
     if settings.target != "live" or reader.ROOT_SECRET in configuration.raw:
         return []
-    return [Problem(f"{reader.NAMESPACE}:{reader.ROOT_SECRET}", ROOT_SECRET_MISSING)]
+    return [Problem(f"{reader.NAMESPACE}:{reader.ROOT_SECRET}", ROOT_IS_MISSING)]
 
 
 def _parse(raw: dict[str, Any]) -> tuple[Settings | None, list[ErrorDetails]]:
