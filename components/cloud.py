@@ -8,7 +8,6 @@ import pulumi
 
 import contract
 from blueprint.plan.planner import Plan
-from blueprint.stackfile.settings import EXISTING
 from components import machine_files, workers
 from components.component import Component, Facts, plain
 from components.k8s_master import MasterTier, MasterTierArgs
@@ -64,10 +63,8 @@ class Cloud(Component[CloudArgs]):
             nodes = (node for node in args.plan.nodes if node.virtual and node.server == host.name)
             guests = [machine_files.arguments(args.plan, node, args.target) for node in nodes]
             arguments = VirtHostArgs(host, guests, turns)
-            # In production a host is protected, because deleting it deletes its virtual machines; labs are disposable,
-            # and existing machines are not deleted.
-            settings = args.plan.settings
-            opts = self.child(protect=settings.profile == "production" and settings.machines != EXISTING)
+            # In production a host is protected, because deleting it deletes its virtual machines; labs are disposable.
+            opts = self.child(protect=args.plan.settings.profile == "production")
             hosts.append(VirtHost(f"{name}-{host.name}", arguments, opts))
         return hosts
 

@@ -18,7 +18,7 @@ from pydantic_core import ErrorDetails
 from blueprint.model_errors import without_broken
 from blueprint.problems import InvalidStackError, Problem
 from blueprint.stackfile import checks, explain, inventory, reader
-from blueprint.stackfile.settings import Settings
+from blueprint.stackfile.settings import EXISTING, Settings
 from files import yaml_reader
 
 _MOST_ERRORS = 500
@@ -78,7 +78,8 @@ def _validate(configuration: reader.Configuration) -> Settings:
 
 def _root_secret_problems(settings: Settings, configuration: reader.Configuration) -> list[Problem]:
     """A live stack needs the root secret, because placeholders must never reach a cluster."""
-    if settings.target != "live" or reader.ROOT_SECRET in configuration.raw:
+    is_live = settings.target == "live" and settings.machines == EXISTING
+    if not is_live or reader.ROOT_SECRET in configuration.raw:
         return []
     return [Problem(f"{reader.NAMESPACE}:{reader.ROOT_SECRET}", ROOT_IS_MISSING)]
 
