@@ -167,7 +167,7 @@ def patch(change: Change, item: Object) -> Object:
 
 def quantity(written: str) -> Decimal:
     """Reads a Kubernetes quantity, such as `500m` or `64Gi`."""
-    number = written.rstrip("mkMGTPEi")
+    number = written.rstrip("mkKMGTPEi")
     return Decimal(number) * _UNITS[written[len(number) :]]
 
 
