@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from blueprint.plan.planner import plan
+from blueprint.plan.planner import Plan, plan
+from commands import live_cluster
 from commands.live_cluster import LiveCluster
 from commands.live_nodes import Change, Difference, differences, notes, patch
+from components.openstack.config.wiring import ENVIRONMENT
+from components.openstack.data import MODE, directories
 from files.quoting import printable
 from proof.api import MERGE, ApiError, Unreachable
 from proof.objects import Object, listed, name, number, text
@@ -16,9 +19,26 @@ MOST_SHOWN = 40
 """Nodes whose differences are shown. All commands are shown for them, and the number of the others."""
 
 
+def show_directories(cluster: LiveCluster, planned: Plan) -> None:
+    """Prints the directories that the nodes need before a first `up`: an existing machine gets none from Quorate."""
+    if live_cluster.namespace(cluster, ENVIRONMENT) is not None:
+        return
+    nodes: dict[str, list[str]] = {}
+    for node in planned.nodes:
+        for each in directories(planned, node):
+            line = f"install -d -m {MODE} -o {each.uid} -g {each.uid} {each.path}"
+            nodes.setdefault(line, []).append(node.name)
+    if nodes:
+        print("Local volumes need these directories, which `up` does not make; make them once on the nodes named:")
+        for line, names in nodes.items():
+            print(f"  {line}   # {', '.join(names)}")
+
+
 def node_differences(cluster: LiveCluster) -> list[Difference]:
     """Prints how the cluster's nodes differ from the plan, each with the kubectl line, and returns the differences."""
-    nodes = plan(cluster.settings).nodes
+    planned = plan(cluster.settings)
+    nodes = planned.nodes
+    show_directories(cluster, planned)
     for note in notes(nodes, cluster.nodes):
         print(note, flush=True)
     found = differences(nodes, cluster.nodes)

@@ -54,31 +54,32 @@ def require_same(cluster: LiveCluster, deployment: dict[str, Any], *, missing_is
     refresh can remove from the state what somebody deleted.
     """
     resources: list[dict[str, Any]] = deployment.get("deployment", {}).get("resources") or []
-    for uid, namespace in (
+    for uid, named in (
         (at(each, "outputs", "metadata", "uid"), str(each.get("id"))) for each in resources if each["type"] == NAMESPACE
     ):
-        found = _namespace(cluster, namespace)
+        found = namespace(cluster, named)
         if found is None and not missing_is_fine:
             raise UserError(
-                f"The state has namespace {namespace}, but the cluster of context {cluster.context} does not: it is "
+                f"The state has namespace {named}, but the cluster of context {cluster.context} does not: it is "
                 "another cluster, or the namespace was deleted. Nothing was changed.\n"
                 "Correct quorate:cluster.context or the kubeconfig; after a deletion, run `quorate refresh` first."
             )
         if found is not None and uid and at(found, "metadata", "uid") != uid:
             raise UserError(
-                f"Namespace {namespace} of context {cluster.context} is not the one in the state (its UID differs): it "
+                f"Namespace {named} of context {cluster.context} is not the one in the state (its UID differs): it "
                 "is another cluster, or the namespace was made anew. Nothing was changed.\n"
                 "Correct quorate:cluster.context or the kubeconfig, or use another stack for this cluster."
             )
 
 
-def _namespace(cluster: LiveCluster, namespace: str) -> Object | None:
+def namespace(cluster: LiveCluster, named: str) -> Object | None:
+    """Returns a namespace of the cluster, or None if it does not exist."""
     try:
-        return cluster.api.ask("GET", f"/api/v1/namespaces/{namespace}")
+        return cluster.api.ask("GET", f"/api/v1/namespaces/{named}")
     except ApiError as error:
         if error.status == 404:
             return None
-        raise UserError(f"The cluster of context {cluster.context} refuses to show {namespace}: {error}") from None
+        raise UserError(f"The cluster of context {cluster.context} refuses to show {named}: {error}") from None
     except Unreachable as error:
         raise UserError(f"The cluster of context {cluster.context} does not answer: {error}") from None
 

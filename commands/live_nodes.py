@@ -21,9 +21,13 @@ OWN_TAINTS = (contract.DEDICATED, contract.CONTROL_PLANE_TAINT)
 CONDITIONS = "node.kubernetes.io/"
 """Prefix of taints that Kubernetes sets itself, such as for a node that is not ready."""
 
-_UNITS = {"m": Decimal("0.001"), "": Decimal(1), "k": Decimal(1000)}
-_UNITS |= {prefix: Decimal(1000) ** power for power, prefix in enumerate("MGTPE", start=2)}
-_UNITS |= {f"{prefix}i": Decimal(1024) ** power for power, prefix in enumerate("KMGTPE", start=1)}
+_UNITS = {
+    "m": Decimal("0.001"),
+    "": Decimal(1),
+    "k": Decimal(1000),
+    **{prefix: Decimal(1000) ** power for power, prefix in enumerate("MGTPE", start=2)},
+    **{f"{prefix}i": Decimal(1024) ** power for power, prefix in enumerate("KMGTPE", start=1)},
+}
 GIB = 1024**3
 
 Taint = tuple[str, str, str]

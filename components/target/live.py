@@ -6,6 +6,8 @@ path of this machine enter the state.
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 import pulumi
 import pulumi_kubernetes as kubernetes
 
@@ -62,7 +64,7 @@ def _for_cluster(args: pulumi.ResourceTransformationArgs) -> pulumi.ResourceTran
         return None
     props = dict(args.props)
     if found := _ANNOTATIONS.get(args.type_):
-        metadata = props["metadata"]
+        metadata = cast("dict[str, Any]", props["metadata"])
         props["metadata"] = {**metadata, "annotations": {**metadata.get("annotations", {}), **found}}
     timeouts = pulumi.CustomTimeouts(create=TIMEOUT, update=TIMEOUT)
     more = pulumi.ResourceOptions(custom_timeouts=timeouts, retain_on_delete=args.type_ in _KEPT or None)
