@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import threading
 import time
 from base64 import b64decode
@@ -269,3 +271,40 @@ def test_destroy_keeps_the_claims_and_their_volumes(live: Live, capfd: pytest.Ca
     assert {text(each, "status", "phase") for each in kept} == {"Bound"}
     assert _workloads(live) == []
     assert live.items("/api/v1/namespaces/openstack/secrets") == []
+
+
+@pytest.mark.heavy
+def test_an_interrupted_up_goes_on_and_what_was_deleted_by_hand_is_made_again(
+    live: Live, capfd: pytest.CaptureFixture[str]
+) -> None:
+    live.edit(cluster={"context": CONTEXT, "labelNodes": True}, images={"digests": {"keystone": BROKEN}})
+    failed: list[str] = []
+    for _ in range(2):
+        threading.Thread(target=_end_first_job, args=[live.api], daemon=True).start()
+        assert deployment.up(live.root, STACK) == 1
+        (job,) = [each for each in live.items("/apis/batch/v1/jobs") if number(each, "status", "failed")]
+        failed.append(job["metadata"]["uid"])
+    assert failed[0] != failed[1], "the second up did not run the failed Job again"
+    live.edit(images=None)
+
+    threading.Thread(target=_interrupt_when, args=[live.api, "glance-api"], daemon=True).start()
+    assert deployment.up(live.root, STACK) == 130
+    assert "Interrupted" in capfd.readouterr().err
+    assert deployment.up(live.root, STACK) == 0
+    whole = {name(each) for each in _workloads(live)}
+    assert "horizon" in whole
+
+    live.api.ask("DELETE", "/apis/apps/v1/namespaces/openstack/deployments/horizon")
+    assert deployment.up(live.root, STACK, refresh_first=True) == 0
+    assert {name(each) for each in _workloads(live)} == whole
+    assert deployment.destroy(live.root, STACK, STACK) == 0
+
+
+def _interrupt_when(api: Api, deployed: str) -> None:
+    """Terminates this process, which runs the engine, as soon as a Deployment is there."""
+    path = "/apis/apps/v1/namespaces/openstack/deployments"
+    for _ in range(1200):
+        time.sleep(0.25)
+        if any(name(each) == deployed for each in api.items(path)[0]):
+            os.kill(os.getpid(), signal.SIGTERM)
+            return
