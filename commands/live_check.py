@@ -15,8 +15,6 @@ from toolchain.progress import UserError
 
 LINES = 20
 """Lines of a failed pod's log that are shown."""
-MOST_SHOWN = 40
-"""Nodes whose differences are shown. All commands are shown for them, and the number of the others."""
 
 
 def show_directories(cluster: LiveCluster, planned: Plan) -> None:
@@ -46,12 +44,12 @@ def node_differences(cluster: LiveCluster) -> list[Difference]:
         print(f"All {len(nodes)} nodes of context {cluster.context} are as planned.", flush=True)
         return []
     print(f"Nodes of context {cluster.context} differ from the plan:")
-    for each in found[:MOST_SHOWN]:
+    for each in found:
         print(f"  {each.message}")
         for command in each.change.commands(cluster.context) if each.change else ():
             print(f"    {command}")
-    if len(found) > MOST_SHOWN:
-        print(f"  … and {len(found) - MOST_SHOWN} more.")
+    if not blocking(cluster, found):
+        print("`up` sets these labels and taints itself.")
     print(end="", flush=True)
     return found
 
