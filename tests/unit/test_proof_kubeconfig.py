@@ -29,7 +29,7 @@ def write(path: Path, current: str = "", server: str = "", cluster: dict[str, An
 def test_of_several_files_the_first_decides_and_paths_are_relative_to_their_file(tmp_path: Path) -> None:
     (tmp_path / "b").mkdir()
     (tmp_path / "b" / "token").write_text("of-b\n")
-    context = write(tmp_path / "a" / "config", current="mine", server="https://first:6443", token="t")
+    context = write(tmp_path / "a" / "config", current="mine", server="https://first:6443")
     user = write(tmp_path / "b" / "config", current="other", server="https://second:6443", tokenFile="token")
     access = read_kubeconfig(context, tmp_path / "missing", user)
     assert (access.host, access.headers) == ("first", {"Authorization": "Bearer of-b"})
