@@ -37,7 +37,7 @@ def test_of_several_files_the_first_decides_and_paths_are_relative_to_their_file
 
 
 def test_a_named_context_is_used_instead_of_the_current_one(tmp_path: Path) -> None:
-    one = write(tmp_path / "one", current="mine", server="https://first:6443", token="t")
+    one = write(tmp_path / "one", current="mine", server="https://first:6443", token="t")  # noqa: S106
     other = yaml.safe_load(write(tmp_path / "other", current="live", server="https://second:6443").read_text())
     other["clusters"][0]["name"] = other["contexts"][0]["context"]["cluster"] = "d"
     (tmp_path / "other").write_text(yaml.safe_dump(other))
