@@ -15,17 +15,11 @@ from blueprint.problems import InvalidStackError, Problem
 from blueprint.stackfile import loader
 from components import previous, target
 from components.cloud import Cloud, CloudArgs
+from components.target.live import Live
 from components.target.render import Render
 
 SHOWN = 32
 """Exit code that tells Pulumi's language host that the error is already reported: it prints no traceback."""
-
-
-ROOT_SECRET_MISSING = Problem(
-    "quorate:rootSecret",
-    "is not set, and all passwords are derived from it; write it once with "
-    "'pulumi config set --secret quorate:rootSecret'",
-)
 
 
 def _dropped(*_: object, **__: object) -> None:
@@ -45,12 +39,12 @@ def main() -> None:
     root_secret = pulumi.Config("quorate").get_secret("rootSecret")
     if not runtime.is_dry_run():
         if root_secret is None:
-            raise InvalidStackError([ROOT_SECRET_MISSING])
+            raise InvalidStackError([Problem("quorate:rootSecret", loader.ROOT_IS_MISSING)])
         Path(target.secrets_directory(stack)).mkdir(mode=0o700, exist_ok=True)
 
-    landing = Render(stack)
-    opts = pulumi.ResourceOptions(providers=[landing.kubernetes])
-    cloud = Cloud("cloud", CloudArgs(plan, stack, landing, root_secret), opts)
+    cluster = plan.settings.cluster
+    landing = Live(cluster) if cluster and plan.settings.target == "live" else Render(stack)
+    cloud = Cloud("cloud", CloudArgs(plan, stack, landing, root_secret), landing.options())
     history = previous.Previous("previous", previous.quorum_state(plan), pulumi.ResourceOptions(depends_on=[cloud]))
 
     pulumi.export("architecture", plan.architecture.name)

@@ -11,17 +11,20 @@ from proof import proof_file, verify
 from proof.api import Api, ApiError, Unreachable
 from proof.cluster import from_api
 from proof.expected import expected_state
+from proof.kubeconfig import kubeconfigs as default_kubeconfigs
 from proof.kubeconfig import read_kubeconfig
 from toolchain.progress import UserError
 
 
 def verify_cluster(root: Path, name: str, kubeconfigs: Sequence[Path]) -> int:
     """Prints the differences and writes build/<stack>/verify/verify.json. Returns 1 if there are any."""
-    if not kubeconfigs:
-        raise UserError("No cluster is given. Set --kubeconfig FILE, or KUBECONFIG.")
     settings = load_file(stack.find(root, name))
+    context = settings.cluster.context if settings.cluster else ""
+    files = kubeconfigs or (default_kubeconfigs({}) if context else ())
+    if not files:
+        raise UserError("No cluster is given. Set --kubeconfig FILE, or KUBECONFIG.")
     try:
-        cluster = from_api(Api(read_kubeconfig(*kubeconfigs)))
+        cluster = from_api(Api(read_kubeconfig(*files, context=context)))
     except (ApiError, Unreachable) as error:
         raise UserError(str(error)) from None
     state = expected_state(settings)

@@ -22,6 +22,7 @@ from toolchain.system_errors import explain
 
 P = ParamSpec("P")
 ROOT = Path(__file__).resolve().parent.parent
+KUBECONFIG = "KUBECONFIG"
 
 HELP = """
 Deploy and check OpenStack control planes that keep their quorum.
@@ -85,7 +86,12 @@ def _command(function: Callable[P, int]) -> Callable[P, None]:
 
 
 def _clone() -> Path:
-    """Makes the clone the working directory, so that paths in messages are relative to it, and returns it."""
+    """Makes the clone the working directory, so that paths in messages are relative to it, and returns it.
+
+    Files that KUBECONFIG names stay relative to the user's directory.
+    """
+    if given := os.environ.get(KUBECONFIG):
+        os.environ[KUBECONFIG] = os.pathsep.join(str(Path(each).absolute()) for each in given.split(os.pathsep) if each)
     os.chdir(ROOT)
     return ROOT
 
@@ -248,7 +254,7 @@ def verify(
     stack: StackOption = "dev",
     kubeconfig: Annotated[
         str,
-        typer.Option(help="A file, or several with colons between them.", envvar="KUBECONFIG", metavar="FILE[:FILE]…"),
+        typer.Option(help="A file, or several with colons between them.", envvar=KUBECONFIG, metavar="FILE[:FILE]…"),
     ] = "",
 ) -> int:
     """Compare a running cluster with a stack, read-only."""

@@ -9,11 +9,22 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-from commands import audit_report, build_directory, passphrase, stack, state_check, tree_check
+from commands import (
+    audit_report,
+    build_directory,
+    live_check,
+    live_cluster,
+    passphrase,
+    stack,
+    state_check,
+    tree_check,
+)
 from commands.build_directory import MARKER
 from commands.event_pipe import RunSummary
+from commands.live_cluster import LIVE, LiveCluster
 from commands.operation import Operation, Result
-from commands.passphrase import Command
+from commands.passphrase import Access, Command
+from commands.stack import Stack
 from commands.stack_check import validated_stack
 from toolchain.engine import installed
 from toolchain.install import STATE
@@ -31,11 +42,17 @@ def up(root: Path, name: str, *, refresh_first: bool = False) -> int:
             result = operation.run("refresh")
             if result.code or result.was_interrupted:
                 return failure("up", name, result)
+        changes = live_check.require_nodes(operation.cluster) if operation.cluster else []
         result = operation.run("preview")
-        if not result.code and not result.was_interrupted and result.summary.shows_change:
-            result = operation.run("up")
+        if not result.code and not result.was_interrupted:
+            if operation.cluster:
+                live_check.label_nodes(operation.cluster, changes)
+            if result.summary.shows_change:
+                result = operation.run("up")
         if not result.code and not result.was_interrupted:
             tree_check.remember(operation)
+        elif operation.cluster:
+            live_check.show_failed_jobs(operation.cluster)
     if result.code or result.was_interrupted:
         return failure("up", name, result)
     tree = Path("build") / name
@@ -43,7 +60,8 @@ def up(root: Path, name: str, *, refresh_first: bool = False) -> int:
     print(f"Rendered tree: {tree}/" if operation.stack.target == "render" else f"Audit report: {tree}/audit/")
     audit_report.write(root, operation.stack, result.summary)
     file = operation.stack.file.relative_to(root)
-    print(f"Next: inspect {tree}/, or edit {file} and run `make preview STACK={name}`.")
+    inspect = f"inspect {tree}/" if operation.stack.target == "render" else f"run `make verify STACK={name}`"
+    print(f"Next: {inspect}, or edit {file} and run `make preview STACK={name}`.")
     return 0
 
 
@@ -66,8 +84,14 @@ def preview(root: Path, name: str) -> int:
     """Shows what `up` would change and which rules it would break."""
     with prepared("preview", root, name) as operation:
         tree_check.warn(operation)
+        cluster = operation.cluster
+        blocking = live_check.blocking(cluster, live_check.node_differences(cluster)) if cluster else []
         result = operation.run("preview")
-    return failure("preview", name, result) if result.code or result.was_interrupted else 0
+    if result.code or result.was_interrupted:
+        return failure("preview", name, result)
+    if blocking:
+        print("\n`up` will refuse: the cluster's nodes differ from the plan (see above).", file=sys.stderr)
+    return 1 if blocking else 0
 
 
 def audit(root: Path, name: str) -> int:
@@ -103,6 +127,8 @@ def destroy(root: Path, name: str, confirmed: str) -> int:
         if result.code or result.was_interrupted:
             return failure("destroy", name, result)
         print(f"\n{change_summary(result.summary)}")
+        if operation.cluster:
+            print(live_cluster.kept(operation.cluster))
         if operation.stack.is_disposable:
             operation.remove_stack()
             if not build_directory.remove(operation.workspace.directory):
@@ -142,10 +168,13 @@ def failure(command: Command, name: str, result: Result) -> int:
 
 @contextmanager
 def prepared(command: Command, root: Path, name: str) -> Generator[Operation]:
-    """Yields an operation on a validated stack. Raises UserError if a required passphrase is missing."""
+    """Yields an operation on a validated stack. Raises UserError if a required passphrase or cluster is missing."""
     validated = validated_stack(root, name)
     workspace = stack.main_workspace(root, name, os.environ)
     access = passphrase.choose(command, validated, workspace, os.environ)
+    cluster = None
+    if validated.target == LIVE and not access.is_temporary:
+        cluster, access = _connected(command, validated, access)
     if access.note:
         print(access.note, flush=True)
     if not access.is_temporary:
@@ -153,6 +182,9 @@ def prepared(command: Command, root: Path, name: str) -> Generator[Operation]:
     engine = installed(root)
     if access.is_temporary:
         with stack.temporary_workspace(root, name) as place:
+            if validated.target == LIVE:
+                print(NOT_COMPARED, flush=True)
+                validated = stack.as_rendered(validated, place.directory)
             operation = Operation(engine, validated, place, passphrase.temporary_passphrase())
             operation.open(keep_secrets=False)
             yield operation
@@ -160,11 +192,32 @@ def prepared(command: Command, root: Path, name: str) -> Generator[Operation]:
     if access.new_passphrase_file:
         build_directory.make(workspace.directory)
         passphrase.generate_secret(access.new_passphrase_file)
-    operation = Operation(engine, validated, workspace, access.variables)
+    operation = Operation(engine, validated, workspace, access.variables, cluster=cluster)
     if command != "destroy":
         operation.open(keep_secrets=True)
         _give_root_secret(root, operation, can_generate=command == "up")
+    if cluster and (workspace.has_state or workspace.state_file is None):
+        if command == "destroy":
+            operation.open(keep_secrets=True)
+        live_cluster.require_same(cluster, operation.deployment(), missing_is_fine=command == "refresh")
     yield operation
+
+
+NOT_COMPARED = (
+    "The stack is previewed as the target render: neither the cluster nor the stack's state is read, so every resource "
+    "is shown as new."
+)
+"""Note of a read-only command on a live stack without credentials."""
+
+
+def _connected(command: Command, validated: Stack, access: Access) -> tuple[LiveCluster | None, Access]:
+    """Returns the cluster of a live stack. Without one, a read-only command gets access to a temporary state."""
+    try:
+        return live_cluster.connect(validated.file), access
+    except UserError as error:
+        if command not in passphrase.READ_ONLY:
+            raise UserError(f"{error}\nNothing was changed.") from None
+        return None, Access(is_temporary=True, note=str(error))
 
 
 def _give_root_secret(root: Path, operation: Operation, *, can_generate: bool) -> None:

@@ -10,8 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-import yaml
-
 from changes.change import Level
 from changes.compare import changes
 from changes.inputs import resources
@@ -29,7 +27,7 @@ from policy.facts.resource import Resource
 from toolchain.engine import Engine, installed
 from toolchain.progress import UserError
 
-PROFILE, TARGET = "quorate:profile", "quorate:target"
+PROFILE = "quorate:profile"
 FORBIDDEN = 3
 """Exit code if a change is forbidden."""
 
@@ -141,12 +139,8 @@ def _preview(root: Path, engine: Engine, name: str, pack: str | None) -> Preview
 def _rendered(root: Path, name: str, directory: Path) -> Stack:
     """Returns the stack with the target `render`. Its settings are not validated: a base may use an older format."""
     source = stack.find(root, name)
-    document = stack.read_document(source)
-    config = {**stack.config_of(document), TARGET: "render"}
-    document["config"] = config
-    file = directory / source.name
-    file.write_text(yaml.safe_dump(document, sort_keys=False, allow_unicode=True), encoding="utf-8")
-    return Stack(name, file, str(config.get(PROFILE, "production")), "render")
+    profile = str(stack.config_of(stack.read_document(source)).get(PROFILE, "production"))
+    return stack.as_rendered(Stack(name, source, profile, "render"), directory)
 
 
 def _last_lines(log: Path) -> list[str]:

@@ -23,6 +23,7 @@ from typing import Any, Literal
 from commands import locks
 from commands.engine_guard import SIGNALLED
 from commands.event_pipe import RunSummary, listening
+from commands.live_cluster import LiveCluster
 from commands.passphrase import FILE, VALUE
 from commands.stack import ROOT_SECRET, Stack, Workspace
 from toolchain.engine import Engine
@@ -63,6 +64,8 @@ class Operation:
     variables: Mapping[str, str]
     pack: str | None = "policy"
     """Directory of the policy pack for previews and updates; None for no policy pack."""
+    cluster: LiveCluster | None = None
+    """The running cluster of a live stack."""
 
     def environment(self) -> dict[str, str]:
         """Returns the user's environment with this clone's Python and engine first in PATH, and with `variables`."""

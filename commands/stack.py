@@ -11,7 +11,7 @@ import re
 import tempfile
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 from urllib.parse import unquote, urlsplit
@@ -26,6 +26,7 @@ from toolchain.install import STATE
 from toolchain.progress import UserError
 
 ROOT_SECRET = "quorate:rootSecret"  # noqa: S105 - a key, not a value
+TARGET = "quorate:target"
 
 LARGEST_CONFIGURATION = 32_000
 """Maximum size of a stack file's text in bytes. Pulumi passes the configuration to every process as one environment
@@ -223,6 +224,23 @@ def temporary_workspace(root: Path, stack: str) -> Generator[Workspace]:
         directory = build_directory.make(Path(name))
         (directory / "state").mkdir()
         yield Workspace(root, stack, directory, (directory / "state").as_uri())
+
+
+def as_rendered(original: Stack, directory: Path, **changes: object) -> Stack:
+    """Returns the stack with the target `render`, with its file in `directory`.
+
+    `changes` are further keys of the configuration; None removes a key. The settings are not validated.
+    """
+    document = read_document(original.file)
+    config = {
+        **config_of(document),
+        TARGET: "render",
+        **{f"quorate:{key}": value for key, value in changes.items()},
+    }
+    document["config"] = {key: value for key, value in config.items() if value is not None}
+    file = directory / original.file.name
+    atomic.write(file, _to_yaml(document))
+    return replace(original, file=file, target="render")
 
 
 def without_secrets(document: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,16 +11,11 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
-
-import yaml
 
 from commands import build_directory, passphrase, stack
 from commands.operation import Operation
 from toolchain.engine import installed
 from toolchain.progress import UserError
-
-TARGET = "quorate:target"
 
 
 @contextmanager
@@ -30,9 +25,9 @@ def rendered(root: Path, name: str) -> Generator[Path]:
     engine = installed(root)
     with stack.temporary_workspace(root, name) as temporary:
         # A random name, so that concurrent proofs of a stack use separate trees, and no stack of the user has the name.
-        renamed = replace(original, name=f"proof-{secrets.token_hex(8)}", target="render")
-        if original.target != "render":
-            renamed = replace(renamed, file=_to_render(original.file, temporary.directory))
+        # The proof registers nodes from the files of machines, which a stack on existing machines does not have.
+        managed = stack.as_rendered(original, temporary.directory, machines=None, cluster=None)
+        renamed = replace(managed, name=f"proof-{secrets.token_hex(8)}")
         workspace = replace(temporary, stack=renamed.name)
         tree = build_directory.of_stack(root, renamed.name)
         operation = Operation(engine, renamed, workspace, passphrase.temporary_passphrase())
@@ -49,11 +44,3 @@ def rendered(root: Path, name: str) -> Generator[Path]:
             yield tree
         finally:
             build_directory.remove(tree)
-
-
-def _to_render(file: Path, directory: Path) -> Path:
-    document: dict[str, Any] = stack.read_document(file)
-    document["config"] = {**document["config"], TARGET: "render"}
-    copy = directory / file.name
-    copy.write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
-    return copy

@@ -11,7 +11,7 @@ from blueprint.plan.planner import Plan
 from components import machine_files, workers
 from components.component import Component, Facts, plain
 from components.k8s_master import MasterTier, MasterTierArgs
-from components.machine import Machine, MachinePool, MachinePoolArgs, Turns
+from components.machine import Machine, MachinePool, Turns
 from components.openstack.config.wiring import ENVIRONMENT
 from components.openstack.environment import Environment, EnvironmentArgs
 from components.target import Target
@@ -43,6 +43,7 @@ class Cloud(Component[CloudArgs]):
             architecture=plan.architecture.name,
             release=plan.settings.release,
             target=plan.settings.target,
+            machines=plan.settings.machines,
             features=plan.settings.features,
             acknowledged=plan.settings.acknowledged,
             computes=len(plan.carrying(COMPUTE_POOL)),
@@ -76,8 +77,7 @@ class Cloud(Component[CloudArgs]):
         for node in workers.alone(args.plan):
             Machine(f"{name}-{node.name}", machine_files.arguments(args.plan, node, args.target), self.child())
         for pool, nodes in workers.pools(args.plan).items():
-            alike = MachinePoolArgs(nodes, machine_files.parts(args.plan, nodes[0]), args.target)
-            MachinePool(f"{name}-{pool}", alike, self.child())
+            MachinePool(f"{name}-{pool}", machine_files.pool_arguments(args.plan, nodes, args.target), self.child())
 
     def _environment(self, name: str, args: CloudArgs) -> None:
         arguments = EnvironmentArgs(ENVIRONMENT, args.plan, args.target, args.root_secret)

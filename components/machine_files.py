@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from blueprint.plan.nodes import Node
 from blueprint.plan.planner import Plan
+from blueprint.stackfile.settings import EXISTING
 from components import k8s_master, kubelet, virt_host
-from components.machine import MachineArgs, Parts
+from components.machine import MachineArgs, MachinePoolArgs, Parts
 from components.openstack import directories
 from components.target import Target
 from contract import MASTER_POOL
@@ -20,5 +23,14 @@ def parts(plan: Plan, node: Node) -> Parts:
 
 
 def arguments(plan: Plan, node: Node, target: Target) -> MachineArgs:
-    """Returns the arguments of one machine's component."""
+    """Returns the arguments of one machine's component. An existing machine has neither files nor steps."""
+    if plan.settings.machines == EXISTING:
+        return MachineArgs(node, Parts(), target, existing=True)
     return MachineArgs(node, parts(plan, node), target, virt_host.files(node, plan.settings.template))
+
+
+def pool_arguments(plan: Plan, nodes: Sequence[Node], target: Target) -> MachinePoolArgs:
+    """Returns the arguments of the component of identical workers."""
+    if plan.settings.machines == EXISTING:
+        return MachinePoolArgs(nodes, Parts(), target, existing=True)
+    return MachinePoolArgs(nodes, parts(plan, nodes[0]), target)

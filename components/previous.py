@@ -15,9 +15,10 @@ import pulumi
 import contract
 from blueprint.plan.nodes import Node
 from blueprint.plan.planner import Plan
+from blueprint.stackfile.settings import EXISTING
 from components import virt_host
 from components.component import plain
-from components.openstack import storage
+from components.openstack import data
 from components.openstack.config.wiring import ENVIRONMENT
 from components.openstack.projects import PROCESSES
 from contract import QUORUM_STATE_OUTPUT, STORAGE_POOL
@@ -33,7 +34,7 @@ def quorum_state(plan: Plan) -> dict[str, Any]:
     for service in plan.services:
         if service.quorum and service.instances:
             nodes = tuple(node for node in plan.nodes if node.pool in service.pools)
-            root = storage.root(ENVIRONMENT)
+            root = data.root(ENVIRONMENT)
             volumes = [f"{root}/{service.name}"] if PROCESSES[service.name].claim else []
             quorums[service.name] = _quorum(plan, service.instances, nodes, volumes)
     return plain(quorums=quorums, storage=_nodes(plan, plan.carrying(STORAGE_POOL)))
@@ -56,7 +57,9 @@ def _nodes(plan: Plan, nodes: tuple[Node, ...], volumes: list[str] | None = None
 
 
 def _disks(plan: Plan, node: Node) -> list[str]:
-    """Returns the disks in a virtual machine's libvirt domain, each with its device and its source."""
+    """Returns the disks in the libvirt domain of a virtual machine that the stack makes, with device and source."""
+    if plan.settings.machines == EXISTING:
+        return []
     domain = virt_host.files(node, plan.settings.template).get("domain.xml")
     if domain is None:
         return []

@@ -152,7 +152,8 @@ def _section(each: AnyRule) -> Iterator[str]:
     yield ""
     yield f"*Remediation.* {each.remediation}"
     yield ""
-    yield f"*Not applicable when* {each.not_applicable_reason}."
+    files = " On existing machines it has no files to evaluate." if each.reads_machine_files else ""
+    yield f"*Not applicable when* {each.not_applicable_reason}.{files}"
     if each.parameters:
         yield ""
         yield "*Parameters.* " + "; ".join(f"{key}: {_written(value)}" for key, value in each.parameters.items())

@@ -85,6 +85,10 @@ ENFORCEMENT: Mapping[str, Enforcement] = {PRODUCTION: Enforcement.MANDATORY, LAB
 """The default enforcement level of a rule, by the stack's profile."""
 NO_ARCHITECTURE = "the stack names no reference architecture"
 """Why a rule that compares with an architecture does not apply."""
+EXISTING_MACHINES = (
+    "the machines exist already (quorate:machines: existing), so the stack has no files of theirs to evaluate"
+)
+"""Why a rule about machines' files does not apply to the nodes of a running cluster."""
 SUBJECTS_UNKNOWN = "its subjects are not known: "
 """Prefix of the reason why a rule's subjects cannot be determined."""
 IN_ANY_PROFILE: Mapping[str, Enforcement] = {PRODUCTION: Enforcement.MANDATORY, LAB: Enforcement.MANDATORY}
@@ -113,6 +117,8 @@ class Rule(Generic[S]):
     """Whether a waiver of the stack file may accept its failures."""
     needs_architecture: bool = False
     """Whether the rule compares with a reference architecture. Without one, it applies to nothing."""
+    reads_machine_files: bool = False
+    """Whether the rule reads files that the stack writes to machines. It finds none on existing machines."""
     single: tuple[str, ...] = ()
     """Types, or prefixes of types, whose resources the rule can evaluate one at a time: the check reads only the
     resource and the Cloud. For these types, the rule also runs before the resource is created (engine/single.py)."""
@@ -149,6 +155,7 @@ def rule(  # noqa: PLR0913 - the facts of a rule, each by its name
     enforcement: Mapping[str, Enforcement] = ENFORCEMENT,
     waivable: bool = True,
     needs_architecture: bool = False,
+    reads_machine_files: bool = False,
     single: tuple[str, ...] = (),
     since: str = "0.1.0",
 ) -> Callable[[Callable[[Facts, S], Iterator[Problem]]], Rule[S]]:
@@ -171,6 +178,7 @@ def rule(  # noqa: PLR0913 - the facts of a rule, each by its name
             enforcement=enforcement,
             waivable=waivable,
             needs_architecture=needs_architecture,
+            reads_machine_files=reads_machine_files,
             single=single,
         )
 
@@ -203,9 +211,17 @@ def evaluate(rule: Rule[S], facts: Facts, enforcement: Enforcement) -> list[Find
         ] or [found(Verdict.PASS, urn, subject.title)]
     if findings:
         return findings
-    without = rule.needs_architecture and facts.names_no_architecture
-    reason = NO_ARCHITECTURE if without else rule.not_applicable_reason
-    return [found(Verdict.NOT_APPLICABLE, facts.stack_urn, reason)]
+    return [found(Verdict.NOT_APPLICABLE, facts.stack_urn, _why_not_applicable(rule, facts))]
+
+
+def _why_not_applicable(rule: Rule[S], facts: Facts) -> str:
+    if rule.needs_architecture and facts.names_no_architecture:
+        return NO_ARCHITECTURE
+    try:
+        existing = rule.reads_machine_files and facts.has_existing_machines
+    except (NotKnown, Malformed):
+        existing = False
+    return EXISTING_MACHINES if existing else rule.not_applicable_reason
 
 
 def _why(reason: Exception) -> str:

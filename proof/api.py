@@ -51,6 +51,8 @@ class Reply:
     body: Object
     warnings: tuple[str, ...] = ()
     retry_after: str | None = None
+    text: str = ""
+    """The body as it came, for responses that are not JSON, such as a pod's log."""
 
 
 class Watch:
@@ -172,15 +174,15 @@ def error_of(reply: Reply) -> ApiError:
 
 
 def _reply(response: http.client.HTTPResponse) -> Reply:
-    text = response.read()
+    text = response.read().decode(errors="replace")
     try:
         body: object = json.loads(text)
     except ValueError:
-        body = {"message": text.decode(errors="replace")}
+        body = {"message": text}
     raised = response.headers.get_all("Warning") or []
     warnings = tuple(_unquoted(each) for each in raised)
     retry = response.headers.get("Retry-After")
-    return Reply(response.status, cast("Object", body) if isinstance(body, dict) else {}, warnings, retry)
+    return Reply(response.status, cast("Object", body) if isinstance(body, dict) else {}, warnings, retry, text)
 
 
 def _unquoted(warning: str) -> str:

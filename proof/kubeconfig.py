@@ -1,4 +1,4 @@
-"""Reads the current context of a kubeconfig: address, TLS context and credentials.
+"""Reads a context of a kubeconfig: address, TLS context and credentials.
 
 Client certificates, tokens, passwords and credential plugins (`exec`) are supported, and lists of
 files as in KUBECONFIG.
@@ -13,7 +13,7 @@ import ssl
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
@@ -46,8 +46,14 @@ class _Invalid(Exception):
     """The kubeconfig is invalid. The message does not contain its path."""
 
 
-def read_kubeconfig(*paths: Path) -> Access:
-    """Reads the current context of one kubeconfig, or of several, merged as kubectl merges them.
+def kubeconfigs(environment: Mapping[str, str]) -> tuple[Path, ...]:
+    """Returns the files that kubectl would read: those in KUBECONFIG, or ~/.kube/config."""
+    given = [Path(name) for name in environment.get("KUBECONFIG", "").split(os.pathsep) if name]
+    return tuple(given) or (Path.home() / ".kube" / "config",)
+
+
+def read_kubeconfig(*paths: Path, context: str = "") -> Access:
+    """Reads a context, by default the current one, of one kubeconfig, or of several, merged as kubectl merges them.
 
     The first file that has an entry of a given name wins; so does the first file that sets a current context. Of
     several files, missing ones are ignored. Raises UserError if none exists or one is invalid.
@@ -57,9 +63,10 @@ def read_kubeconfig(*paths: Path) -> Access:
     if not files:
         raise UserError(f"{shown} cannot be read: none of the files exists")
     try:
-        return _access(_merged([_document(path) for path in files]))
+        return _access(_merged([_document(path) for path in files]), context)
     except _Invalid as error:
-        raise UserError(f"{shown} is not a kubeconfig with a current context: {error}") from None
+        what = f"the context {quoted(context)}" if context else "a current context"
+        raise UserError(f"{shown} is not a kubeconfig with {what}: {error}") from None
 
 
 def _document(path: Path) -> Document:
@@ -90,8 +97,8 @@ def _merged(documents: Sequence[Document]) -> Document:
     return {**merged, "current-context": current}
 
 
-def _access(document: Document) -> Access:
-    current = text(document, "current-context")
+def _access(document: Document, context_name: str) -> Access:
+    current = context_name or text(document, "current-context")
     if not current:
         raise _Invalid("current-context is missing; run 'kubectl config use-context NAME'")
     context = mapping(_named(document, "contexts", current), "context")

@@ -13,7 +13,7 @@ from blueprint.openstack import options
 from blueprint.problems import Problem
 from blueprint.releases import DISTRO_VERSIONS
 from blueprint.stackfile import cloud_content, ssh
-from blueprint.stackfile.settings import Options, Override, Settings
+from blueprint.stackfile.settings import EXISTING, Options, Override, Settings
 from suggestion import did_you_mean
 from waiver_limits import refusals, today
 
@@ -41,11 +41,20 @@ def problems(settings: Settings) -> list[Problem]:
 
 
 def _target(settings: Settings) -> Iterator[Problem]:
-    if settings.target == "live":
+    existing = settings.machines == EXISTING
+    if settings.target == "live" and not existing:
         yield Problem(
             "quorate:target",
-            "live is not implemented yet: live machines come with a later release; write render, which writes the "
-            "files for the machines",
+            "live is not implemented yet for machines that Quorate sets up: they come with a later release; write "
+            "render, which writes the files for the machines, or machines: existing for the nodes of a running cluster",
+        )
+    if settings.target == "live" and existing and settings.cluster is None:
+        yield Problem("quorate:cluster", "is missing; write the kubeconfig's context, such as {context: cloud-1}")
+    if settings.cluster and not existing:
+        yield Problem("quorate:cluster", "names a running cluster; write machines: existing too, or take it out")
+    if settings.template and existing:
+        yield Problem(
+            "quorate:template", "defines virtual machines that Quorate makes; take it out with machines: existing"
         )
 
 

@@ -16,9 +16,9 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from blueprint.model_errors import without_broken
-from blueprint.problems import InvalidStackError
+from blueprint.problems import InvalidStackError, Problem
 from blueprint.stackfile import checks, explain, inventory, reader
-from blueprint.stackfile.settings import Settings
+from blueprint.stackfile.settings import EXISTING, Settings
 from files import yaml_reader
 
 _MOST_ERRORS = 500
@@ -27,7 +27,13 @@ _MOST_ERRORS = 500
 SETTINGS_FILE = "settingsFile"
 """Key that the commands write into a stack's working copy. Users never write it, so `load_file` rejects it."""
 
-__all__ = ["SETTINGS_FILE", "Settings", "from_pulumi", "load_file"]
+ROOT_IS_MISSING = (
+    "is not set, and all passwords are derived from it; write it once with "
+    "'pulumi config set --secret quorate:rootSecret'"
+)
+"""Message for a stack whose root secret is needed: for a live target, and for every update."""
+
+__all__ = ["ROOT_IS_MISSING", "SETTINGS_FILE", "Settings", "from_pulumi", "load_file"]
 
 
 def load_file(path: Path) -> Settings:
@@ -61,12 +67,21 @@ def _validate(configuration: reader.Configuration) -> Settings:
         settings, _ = _parse(without_broken(plain, errors))
     if settings is not None:
         problems += inventory.problems(settings)
+        problems += _root_secret_problems(settings, configuration)
     if problems or settings is None:
         # The planner, which usually runs these checks, does not run for invalid settings.
         others = checks.problems(settings) if settings is not None else []
         problems += [problem for problem in others if not problem.key.startswith(secret)]
         raise InvalidStackError(problems)
     return settings
+
+
+def _root_secret_problems(settings: Settings, configuration: reader.Configuration) -> list[Problem]:
+    """A live stack needs the root secret, because placeholders must never reach a cluster."""
+    is_live = settings.target == "live" and settings.machines == EXISTING
+    if not is_live or reader.ROOT_SECRET in configuration.raw:
+        return []
+    return [Problem(f"{reader.NAMESPACE}:{reader.ROOT_SECRET}", ROOT_IS_MISSING)]
 
 
 def _parse(raw: dict[str, Any]) -> tuple[Settings | None, list[ErrorDetails]]:

@@ -17,7 +17,8 @@ from blueprint.problems import InvalidStackError, Problem
 
 NAMESPACE = "quorate"
 _PREFIX = f"{NAMESPACE}:"
-SECRETS = frozenset({"rootSecret"})
+ROOT_SECRET = "rootSecret"  # noqa: S105 - a key, not a value
+SECRETS = frozenset({ROOT_SECRET})
 """The keys that hold a secret; each must be encrypted by `pulumi config set --secret`."""
 
 

@@ -37,6 +37,9 @@ from blueprint.stackfile.values import (
 )
 from waiver import Waiver
 
+EXISTING = "existing"
+"""The value of `quorate:machines` for the nodes of a running cluster."""
+
 Role = Literal["master", "controller", "compute", "storage", "monitoring", "virt"]
 Hypervisor = Literal["kvm", "lxc", "container"]
 
@@ -212,6 +215,19 @@ class Ssh(Strict):
     jump_host: JumpHost | None = None
 
 
+class ExistingCluster(Strict):
+    """The Kubernetes cluster that a stack on existing machines is applied to."""
+
+    context: Annotated[
+        str,
+        StringConstraints(min_length=1, max_length=253),
+        Field(description="the kubeconfig's context of the cluster; the current context is never used"),
+    ]
+    label_nodes: Annotated[
+        bool, Field(description="whether up sets labels and taints of nodes that differ from the plan")
+    ] = False
+
+
 class Settings(Strict):
     """Everything a stack may say."""
 
@@ -221,6 +237,13 @@ class Settings(Strict):
         Field(description='"100", "300", "500", "1000" or a path; left out: the smallest that holds the computes'),
     ] = None
     target: Literal["render", "live"] = "render"
+    machines: Annotated[
+        Literal["managed", "existing"],
+        Field(description="existing: the servers are nodes of a running cluster, and nothing is made for machines"),
+    ] = "managed"
+    cluster: Annotated[
+        ExistingCluster | None, Field(description="the running cluster that the target live is applied to")
+    ] = None
     release: Annotated[Text, StringConstraints(pattern=r"^20[0-9][0-9]\.[12]$")] = "2026.1"
     features: tuple[Literal["reduced-footprint"], ...] = ()
     acknowledged: Annotated[

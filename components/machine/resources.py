@@ -28,6 +28,8 @@ class MachineArgs:
     target: Target
     definition: Mapping[str, str] = field(default_factory=dict[str, str])
     """Files that define a virtual machine, by name; none for a physical server."""
+    existing: bool = False
+    """Whether the machine is a node of a running cluster: its component has its facts, and nothing is made for it."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,8 @@ class MachinePoolArgs:
     nodes: Sequence[Node]
     parts: Parts
     target: Target
+    existing: bool = False
+    """Whether the machines are nodes of a running cluster."""
 
 
 class Machine(Component[MachineArgs]):
@@ -53,6 +57,7 @@ class Machine(Component[MachineArgs]):
             rack=node.rack or "",
             address=node.address,
             labels=node.labels,
+            existing=args.existing,
             pinned=node.pinned,
             virtual=node.virtual,
             definition=args.definition,
@@ -61,6 +66,8 @@ class Machine(Component[MachineArgs]):
         )
 
     def build(self, name: str, args: MachineArgs) -> None:
+        if args.existing:
+            return
         files = directory.entries(args.parts, args.definition)
         args.target.machines(name, Tree((variables(args.node),), files, args.parts.secret_files), self.child())
 
@@ -76,11 +83,14 @@ class MachinePool(Component[MachinePoolArgs]):
         return plain(
             nodes=table([variables(node) for node in args.nodes]),
             labels={key: value for key, value in first.labels.items() if key not in (SERVER, RACK, ZONE)},
+            existing=args.existing,
             files=args.parts.plain_files,
             **_common(first, args.parts),
         )
 
     def build(self, name: str, args: MachinePoolArgs) -> None:
+        if args.existing:
+            return
         nodes = tuple(variables(node) for node in args.nodes)
         args.target.machines(
             name, Tree(nodes, directory.entries(args.parts, {}), args.parts.secret_files), self.child()

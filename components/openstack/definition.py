@@ -72,7 +72,7 @@ class HostPath:
 
     name: str
     path: str
-    """Absolute, or relative to the environment's own directory on the node (storage.root)."""
+    """Absolute, or relative to the environment's own directory on the node (data.root)."""
     mount: str | None = None
     read_only: bool = False
     shared: bool = False

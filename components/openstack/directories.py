@@ -6,9 +6,7 @@ from blueprint.plan.nodes import Node
 from blueprint.plan.planner import Plan
 from components.documents import literal
 from components.machine import File, Parts, Step
-from components.openstack import storage
-from components.openstack.config.wiring import ENVIRONMENT
-from components.openstack.projects import PROCESSES
+from components.openstack import data
 
 TMPFILES = "/etc/tmpfiles.d/quorate.conf"
 
@@ -25,9 +23,5 @@ done <"$ROOT{TMPFILES}\"""",
 
 def parts(plan: Plan, node: Node) -> Parts:
     """Returns a node's systemd-tmpfiles list and the step that applies it, if processes store data on the node."""
-    processes = [
-        PROCESSES[entry.name] for entry in plan.processes if node.pool in entry.pools and PROCESSES[entry.name].claim
-    ]
-    root = storage.root(ENVIRONMENT)
-    lines = [f"d {root}/{process.name} 0770 {process.uid} {process.uid} -\n" for process in processes]
+    lines = [f"d {each.path} {data.MODE} {each.uid} {each.uid} -\n" for each in data.directories(plan, node)]
     return Parts((File(TMPFILES, literal("".join(lines))),), (_CREATE,)) if lines else Parts()

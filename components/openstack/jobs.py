@@ -134,7 +134,9 @@ def _template(args: JobArgs) -> core.PodTemplateSpecArgs:
         spec=core.PodSpecArgs(
             automount_service_account_token=False,
             enable_service_links=False,
-            restart_policy="OnFailure",
+            # Each attempt is a pod of its own, whose log stays. With OnFailure the pod is deleted with its log after
+            # the last attempt (Kubernetes documentation, Jobs, Pod backoff failure policy).
+            restart_policy="Never",
             priority_class_name=storage.priority(args.scope.environment, quorum=False),
             affinity=affinity.on_pools(args.placement),
             tolerations=affinity.tolerations(args.placement),

@@ -17,7 +17,7 @@ from blueprint.plan.planner import ServicePlan
 from blueprint.plan.sizing import Resources
 from blueprint.stackfile.settings import Settings
 from components.kubernetes_api import core, meta
-from components.openstack import affinity, images, kolla, labels, storage
+from components.openstack import affinity, data, images, kolla, labels, storage
 from components.openstack.definition import Container, Exec, HostPath, Http, Probe, ProcessDefinition
 from components.openstack.scope import Scope
 
@@ -120,7 +120,7 @@ class Pod:
         return mounts or None
 
     def _volumes(self) -> list[core.VolumeArgs] | None:
-        root = PurePosixPath(storage.root(self.environment))
+        root = PurePosixPath(data.root(self.environment))
         paths = {path.name: path for container in self.process.containers for path in container.host_paths}
         volumes = [
             core.VolumeArgs(

@@ -15,22 +15,16 @@ import pulumi
 import contract
 from blueprint.plan.nodes import Node
 from components.kubernetes_api import core, meta, scheduling, storage
-from components.openstack import labels
+from components.openstack import data, labels
 from components.openstack.definition import Claim, ProcessDefinition
 from contract import HOSTNAME
 
 CLAIM = "data"
-_ROOT = "/var/lib/quorate"
 
 _PRIORITIES = {
     "quorum": (1_000_000, "Members of a quorum: the last to be preempted."),
     "control-plane": (900_000, "OpenStack's other processes and agents."),
 }
-
-
-def root(environment: str) -> str:
-    """Returns the directory of nodes that holds an environment's data."""
-    return f"{_ROOT}/{environment}"
 
 
 def storage_class(environment: str) -> str:
@@ -114,7 +108,7 @@ def volume(environment: str, process: ProcessDefinition, capacity: str, node: No
             persistent_volume_reclaim_policy="Retain",
             storage_class_name=storage_class(environment),
             volume_mode="Filesystem",
-            local=core.LocalVolumeSourceArgs(path=f"{root(environment)}/{process.name}"),
+            local=core.LocalVolumeSourceArgs(path=f"{data.root(environment)}/{process.name}"),
             node_affinity=core.VolumeNodeAffinityArgs(
                 required=core.NodeSelectorArgs(
                     node_selector_terms=[core.NodeSelectorTermArgs(match_expressions=[on_node])]

@@ -35,6 +35,10 @@ class Target(ABC):
     secrets: kubernetes.Provider
     """Takes Secret objects."""
 
+    def options(self) -> pulumi.ResourceOptions:
+        """Returns the options of the stack's uppermost component."""
+        return pulumi.ResourceOptions(providers=[self.kubernetes])
+
     @abstractmethod
     def machines(self, name: str, tree: Tree, opts: pulumi.ResourceOptions) -> None:
         """Creates the resource for one machine or for a pool of identical workers, below the component `name`."""

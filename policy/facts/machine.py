@@ -63,6 +63,12 @@ class Machine:
         return self.resource.props.at("roles").words()
 
     @property
+    def is_existing(self) -> bool:
+        """Whether it is a node of a running cluster, for which the stack makes nothing: no file, no step."""
+        props = self.resource.props
+        return props.at("existing").flag() and not self.files and not any(props.at("steps").items())
+
+    @property
     def is_master(self) -> bool:
         """Whether it is a control-plane node."""
         return MASTER in self.roles

@@ -197,6 +197,11 @@ class Facts:
         return (*declared, *placed_machines(self.hosts, declared, self.nodes))
 
     @cached_property
+    def has_existing_machines(self) -> bool:
+        """Whether a machine is a node of a running cluster, for which the stack makes nothing."""
+        return any(each.is_existing for each in machines(self.resources))
+
+    @cached_property
     def commands(self) -> tuple[Command, ...]:
         """Commands that the stack runs on machines."""
         return commands(self.resources, self.hosts)

@@ -98,6 +98,7 @@ def _reaches_api(facts: Facts, machine: Machine) -> bool:
     subjects=lambda facts: facts.machines,
     applies=_reaches_api,
     not_applicable_reason="the stack has no master tier, or no machine beside the masters",
+    reads_machine_files=True,
     parameters={"port": PORT},
     since="0.2.0",
 )
@@ -127,6 +128,7 @@ def api_proxy_knows_all_masters(facts: Facts, machine: Machine) -> Iterator[Prob
     remediation="Set `proxy_timeout 10m;` in the server block that forwards to port 6443.",
     subjects=proxies,
     not_applicable_reason="the stack has no nginx in front of API servers",
+    reads_machine_files=True,
     parameters={"least": "10m"},
     since="0.2.0",
 )

@@ -49,6 +49,7 @@ def _done(subject: Command | Machine) -> str:
     subjects=lambda facts: (*_subjects(facts), *pod_commands(facts.workloads), *run_later(facts.hosts)),
     applies=lambda _facts, subject: bool(subject.disrupts),
     not_applicable_reason=NO_COMMAND,
+    reads_machine_files=True,
     since="0.2.0",
     single=(*PLACING, LOCAL, CLOUD_INIT, *MACHINE_TYPES, *WORKLOAD_TYPES),
 )
@@ -74,6 +75,7 @@ def command_asks_quorum(_facts: Facts, subject: Command | Machine | PodCommands 
     subjects=_subjects,
     applies=lambda _facts, subject: bool(subject.disrupts),
     not_applicable_reason=NO_COMMAND,
+    reads_machine_files=True,
     since="0.2.0",
 )
 def commands_one_machine_at_a_time(facts: Facts, subject: Command | Machine) -> Iterator[Problem]:

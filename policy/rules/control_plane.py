@@ -45,6 +45,7 @@ def _is_control_plane(_facts: Facts, each: Pods) -> bool:
     subjects=pods,
     applies=_is_control_plane,
     not_applicable_reason="the stack makes no pod of the Kubernetes control plane; kubeadm puts its own in kube-system",
+    reads_machine_files=True,
     parameters={"namespace": NAMESPACE, "parts": ", ".join(PARTS) + ", static pods"},
     since="0.2.0",
     single=POD_TYPES,
@@ -79,6 +80,7 @@ def _guarded(each: Pods) -> dict[str, str]:
     subjects=pods,
     applies=lambda _facts, each: bool(_guarded(each)),
     not_applicable_reason="no pod mounts such a directory of its host",
+    reads_machine_files=True,
     parameters={"directories": ", ".join(GUARDED)},
     since="0.2.0",
     single=POD_TYPES,
@@ -142,6 +144,7 @@ def _machines_of(facts: Facts, etcd: Etcd) -> list[Machine]:
     subjects=lambda facts: facts.etcds,
     applies=lambda facts, etcd: bool(_machines_of(facts, etcd)),
     not_applicable_reason="no machine of the stack carries etcd",
+    reads_machine_files=True,
     since="0.2.0",
 )
 def etcd_is_backed_up(facts: Facts, etcd: Etcd) -> Iterator[Problem]:

@@ -30,6 +30,7 @@ _FIXED = ((FORCE_NEW_CLUSTER, False), (NO_FSYNC, False), (STRICT_RECONFIGURATION
     subjects=groups,
     applies=lambda facts, group: group.kind is Quorum.ETCD and bool(etcd_settings(facts, group)),
     not_applicable_reason="the stack has no etcd, or only its members' names and no files of their machines",
+    reads_machine_files=True,
     parameters={each.setting: str(wanted).lower() for each, wanted in _FIXED},
     since="0.4.0",
 )

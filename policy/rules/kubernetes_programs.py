@@ -46,6 +46,7 @@ def _electing(facts: Facts) -> Iterator[Machine | Pods]:
     "ClusterConfiguration, or --leader-elect=true in their pods.",
     subjects=_electing,
     not_applicable_reason="no master has a ClusterConfiguration, and no pod runs a scheduler or controller manager",
+    reads_machine_files=True,
     since="0.2.0",
     single=POD_TYPES,
 )

@@ -143,6 +143,7 @@ def _root(machine: Machine) -> ElementTree.Element | None:
     subjects=lambda facts: facts.machines,
     applies=lambda _facts, machine: DOMAIN in machine.definition,
     not_applicable_reason="no machine of the stack has a libvirt domain",
+    reads_machine_files=True,
     since="0.2.0",
     single=MACHINE_TYPES,
 )

@@ -18,7 +18,7 @@ from policy.wording import join_names
 
 
 def _is_node(_facts: Facts, machine: Machine) -> bool:
-    return bool(machine.resource.props.at("pool").text())
+    return bool(machine.resource.props.at("pool").text()) and not machine.is_existing
 
 
 @rule(
@@ -36,6 +36,7 @@ def _is_node(_facts: Facts, machine: Machine) -> bool:
     subjects=lambda facts: facts.machines,
     applies=_is_node,
     not_applicable_reason="the stack has no machine that is a node",
+    reads_machine_files=True,
     since="0.2.0",
 )
 def machine_has_its_files(facts: Facts, machine: Machine) -> Iterator[Problem]:
@@ -70,6 +71,7 @@ def _is_described(_facts: Facts, machine: Machine) -> bool:
     subjects=lambda facts: facts.machines,
     applies=_is_described,
     not_applicable_reason="no machine of the stack has files beside properties or a Node object to compare with",
+    reads_machine_files=True,
     since="0.2.0",
     single=MACHINE_TYPES,
 )

@@ -91,8 +91,8 @@ def masters_apart(facts: Facts, component: Component) -> Iterator[Problem]:
 
 
 def _configurations(facts: Facts, etcd: Etcd) -> dict[str, EtcdConfiguration | None]:
-    """Returns the etcd configuration of each member's machine; None for a machine without one."""
-    names = {member.node for member in etcd.members}
+    """Returns the etcd configuration of each member's machine, if the stack makes it; None for one without files."""
+    names = {member.node for member in etcd.members} - {each.node for each in facts.machines if each.is_existing}
     return {name: found for name, found in facts.etcd_configurations.items() if name in names}
 
 
@@ -109,6 +109,7 @@ def _configurations(facts: Facts, etcd: Etcd) -> dict[str, EtcdConfiguration | N
     subjects=lambda facts: facts.etcds,
     applies=lambda facts, etcd: bool(_configurations(facts, etcd)),
     not_applicable_reason="no member of etcd is on a machine of the stack",
+    reads_machine_files=True,
 )
 def etcd_members_agree(facts: Facts, etcd: Etcd) -> Iterator[Problem]:
     """Reads the files of machines, and the files that commands place on hosts."""

@@ -14,16 +14,20 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from unittest.mock import Mock
 
 import pytest
 import yaml
 
-from blueprint.stackfile import checks
-from commands import command_line
+from blueprint.plan.planner import plan
+from blueprint.stackfile.loader import load_file
+from commands import command_line, live_cluster
+from commands.live_cluster import LiveCluster
 from commands.passphrase import FILE, VALUE
+from proof.api import Api, ApiError
 from tests.commands.test_event_pipe import diagnostic, line, summary, violation
+from tests.commands.test_live_nodes import item
 from tests.fakes import ROOT, script
 from toolchain import checksums
 from toolchain.engine import MANIFEST, Engine
@@ -201,15 +205,57 @@ def test_the_engine_is_given_one_passphrase(world: World, monkeypatch: pytest.Mo
     assert world.asked[-1][1:3] == ["owner's", "unset"]
 
 
-def test_live_machines_are_never_built_without_checkpoints(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Live machines are refused until their target exists; the environment that they need is there already."""
-    monkeypatch.setenv(VALUE, "owner's")
-    monkeypatch.setattr(checks, "problems", Mock(return_value=[]))
+def live_file(world: World) -> None:
+    """Makes the stack prod a live one."""
     file = world.root / "Pulumi.prod.yaml"
-    file.write_text(file.read_text(encoding="utf-8").replace("target: render", "target: live"), encoding="utf-8")
+    live = "target: live\n  quorate:machines: existing\n  quorate:cluster: {context: lab}"
+    root = "config:\n  quorate:rootSecret: {secure: 'v1:x:y'}"
+    text = file.read_text(encoding="utf-8").replace("target: render", live).replace("config:", root, 1)
+    file.write_text(text, encoding="utf-8")
+
+
+class NodesAsPlanned:
+    """An API server whose nodes are those of the plan."""
+
+    def __init__(self, file: Path) -> None:
+        self.items = [item(node) for node in plan(load_file(file)).nodes]
+
+    def ask(self, *_: object, **__: object) -> None:
+        raise ApiError(404, "NotFound", "")
+
+
+def test_a_live_stack_is_never_applied_without_checkpoints(
+    world: World, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    live_file(world)
+    monkeypatch.setenv(VALUE, "owner's")
+
+    def connect(file: Path) -> LiveCluster:
+        server = NodesAsPlanned(file)
+        return LiveCluster(cast("Api", server), load_file(file), "lab", tuple(server.items))
+
+    monkeypatch.setattr(live_cluster, "connect", connect)
     assert command_line.main(["up", "--stack", "prod"]) == 0
     assert world.verbs == ["init", "preview", "up"]
     assert world.asked[-1][4] == ""
+    said = capfd.readouterr().out
+    assert "nodes of context lab are as planned" in said
+    assert "/var/lib/quorate/openstack/mysqld   # ctl" in said
+
+
+def test_a_live_stack_without_its_cluster_is_only_previewed(
+    world: World, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    live_file(world)
+    monkeypatch.setenv(VALUE, "owner's")
+    monkeypatch.setenv("KUBECONFIG", str(world.root / "none"))
+    for command in (["up"], ["destroy", "--confirm", "prod"]):
+        assert command_line.main([*command, "--stack", "prod"]) == 1
+        assert "Nothing was changed." in capfd.readouterr().err
+    assert world.asked == []
+    assert command_line.main(["preview", "--stack", "prod"]) == 0
+    assert "previewed as the target render" in capfd.readouterr().out
+    assert world.verbs == ["init", "preview"]
 
 
 def test_a_bad_setting_is_refused_before_the_engine(world: World, capfd: pytest.CaptureFixture[str]) -> None:

@@ -65,6 +65,7 @@ def test_the_clouds_own_facts(dev: list[Recorded]) -> None:
             "architecture": "100",
             "release": "2026.1",
             "target": "render",
+            "machines": "managed",
             "features": ["reduced-footprint"],
             "acknowledged": [],
             "computes": 3,
@@ -346,8 +347,8 @@ def test_machines_tell_rules_what_they_are(large: list[Recorded]) -> None:
     }
     one = machines["ctl01"]
     assert one.keys() == {
-        "node", "server", "rack", "address", "labels", "pinned", "virtual", "definition", "files", "pool", "roles",
-        "taints", "cpu", "memory", "allocatable", "fileAttributes", "steps", "restarts", "quorumChecks",
+        "node", "server", "rack", "address", "labels", "existing", "pinned", "virtual", "definition", "files", "pool",
+        "roles", "taints", "cpu", "memory", "allocatable", "fileAttributes", "steps", "restarts", "quorumChecks",
     }  # fmt: skip
     assert (one["server"], one["virtual"], one["definition"]) == ("ctl01", False, {})
     assert one["allocatable"] == {"cpu": one["cpu"], "memory": one["memory"]}
@@ -388,7 +389,8 @@ def test_pools_tell_rules_what_their_nodes_are(large: list[Recorded]) -> None:
     pools = {each.name: each.inputs for each in large if each.type == contract.MACHINE_POOL}
     one = pools["cloud-compute-24c-256g-no-rack"]
     assert one.keys() == {
-        "pool", "roles", "labels", "taints", "cpu", "memory", "allocatable", "nodes", "files", "fileAttributes",
+        "pool", "roles", "labels", "existing", "taints", "cpu", "memory", "allocatable", "nodes", "files",
+        "fileAttributes",
         "steps", "restarts", "quorumChecks",
     }  # fmt: skip
     assert one["labels"] == {"quorate.io/pool": "compute", "openstack-compute-node": "enabled"}

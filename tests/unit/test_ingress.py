@@ -34,7 +34,7 @@ def text_of(service: str, file: str, **ingress: Any) -> str:
 
 
 def planned(**ingress: Any) -> Plan:
-    return plan(parsed(full_size("100", **({"ingress": ingress} if ingress else {}))))
+    return plan(parsed(full_size("100") | ({"ingress": ingress} if ingress else {})))
 
 
 def test_every_host_leads_to_the_service_of_its_process(prod: list[Recorded]) -> None:

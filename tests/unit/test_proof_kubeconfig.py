@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from proof.kubeconfig import read_kubeconfig
+from proof.kubeconfig import kubeconfigs, read_kubeconfig
 from toolchain.progress import UserError
 
 
@@ -34,6 +34,23 @@ def test_of_several_files_the_first_decides_and_paths_are_relative_to_their_file
     access = read_kubeconfig(context, tmp_path / "missing", user)
     assert (access.host, access.headers) == ("first", {"Authorization": "Bearer of-b"})
     assert read_kubeconfig(user, context).host == "second"
+
+
+def test_a_named_context_is_used_instead_of_the_current_one(tmp_path: Path) -> None:
+    one = write(tmp_path / "one", current="mine", server="https://first:6443", token="t")  # noqa: S106
+    other = yaml.safe_load(write(tmp_path / "other", current="live", server="https://second:6443").read_text())
+    other["clusters"][0]["name"] = other["contexts"][0]["context"]["cluster"] = "d"
+    (tmp_path / "other").write_text(yaml.safe_dump(other))
+    assert read_kubeconfig(one, tmp_path / "other").host == "first"
+    assert read_kubeconfig(one, tmp_path / "other", context="live").host == "second"
+    with pytest.raises(UserError, match="is not a kubeconfig with the context 'gone': contexts has no entry named"):
+        read_kubeconfig(one, context="gone")
+
+
+def test_kubeconfigs_are_found_as_kubectl_finds_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/me")
+    assert kubeconfigs({"KUBECONFIG": "/a:/b:"}) == (Path("/a"), Path("/b"))
+    assert kubeconfigs({"KUBECONFIG": ""}) == kubeconfigs({}) == (Path("/home/me/.kube/config"),)
 
 
 @pytest.mark.parametrize(

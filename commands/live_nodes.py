@@ -1,0 +1,202 @@
+"""Compares the nodes of a running cluster with a stack's plan, with the kubectl line that corrects each difference.
+
+Labels and taints decide where pods run, and allocatable sizes decide whether they fit. So a live `up` starts only if
+the nodes are as the plan assumes.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+import contract
+from blueprint.plan.nodes import Capacity, Node
+from proof.objects import Object, at, listed, name, text, texts
+
+OWN_LABELS = (contract.SERVER, contract.RACK, contract.POOL, contract.COMPUTE_NODE, contract.CONTROL_PLANE_NODE)
+"""Labels that only Quorate's plan gives: one that the plan does not have is removed. The zone may be a cloud's own."""
+OWN_TAINTS = (contract.DEDICATED, contract.CONTROL_PLANE_TAINT)
+CONDITIONS = "node.kubernetes.io/"
+"""Prefix of taints that Kubernetes sets itself, such as for a node that is not ready."""
+
+_UNITS = {
+    "m": Decimal("0.001"),
+    "": Decimal(1),
+    "k": Decimal(1000),
+    **{prefix: Decimal(1000) ** power for power, prefix in enumerate("MGTPE", start=2)},
+    **{f"{prefix}i": Decimal(1024) ** power for power, prefix in enumerate("KMGTPE", start=1)},
+}
+GIB = 1024**3
+
+Taint = tuple[str, str, str]
+"""Key, value, effect."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """What must change on a node, so that it is as the plan has it."""
+
+    node: str
+    labels: Mapping[str, str | None]
+    """Labels to set; None for one to remove."""
+    taints: tuple[Taint, ...]
+    """Taints to set."""
+    surplus: tuple[Taint, ...]
+    """Taints to remove."""
+
+    def commands(self, context: str) -> Iterator[str]:
+        """Yields the kubectl lines that make the change."""
+        kubectl = f"kubectl --context {shlex.quote(context)}"
+        if self.labels:
+            pairs = [f"{key}-" if value is None else f"{key}={value}" for key, value in self.labels.items()]
+            yield f"{kubectl} label node {self.node} --overwrite {' '.join(pairs)}"
+        if self.taints:
+            yield f"{kubectl} taint node {self.node} --overwrite {' '.join(map(_written, self.taints))}"
+        if self.surplus:
+            removed = [f"{key}:{effect}-" for key, _, effect in self.surplus]
+            yield f"{kubectl} taint node {self.node} {' '.join(removed)}"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A difference between a node and the plan, and the change that corrects it, if labels or taints do."""
+
+    message: str
+    change: Change | None = None
+    is_foreign: bool = False
+    """Whether the change is about something that Quorate did not set, so that `up` never makes it."""
+
+
+def differences(plan: Sequence[Node], nodes: Sequence[Object]) -> list[Difference]:
+    """Returns all differences. Without any, every pod of the plan has its eligible nodes and room on them."""
+    there = {name(each): each for each in nodes}
+    found: list[Difference] = []
+    for node in plan:
+        item = there.pop(node.name, None)
+        if item is None:
+            advice = "add it to the cluster, or take it out of the stack file"
+            found.append(Difference(f"node {node.name} is not in the cluster; {advice}"))
+        else:
+            found += _of_node(node, item)
+    for item in there.values():
+        found += _undeclared(item)
+    return found
+
+
+def notes(plan: Sequence[Node], nodes: Sequence[Object]) -> list[str]:
+    """Returns what does not stop an `up`: nodes that are not ready, and nodes without a part in the plan."""
+    names = {node.name for node in plan}
+    silent = [name(each) for each in nodes if name(each) in names and not _is_ready(each)]
+    others = [name(each) for each in nodes if name(each) not in names and not any(_undeclared(each))]
+    found: list[str] = []
+    if silent:
+        found.append(f"Not ready, so that their pods will not start: {', '.join(silent)}")
+    if others:
+        listed_names = ", ".join(others)
+        found.append(f"In the cluster and not in the stack file, so that no pod of the plan runs there: {listed_names}")
+    return found
+
+
+def _of_node(node: Node, item: Object) -> Iterator[Difference]:
+    labels, taints = texts(item, "metadata", "labels"), _taints(item)
+    wanted: dict[str, str | None] = {key: value for key, value in node.labels.items() if labels.get(key) != value}
+    wanted |= {key: None for key in OWN_LABELS if key in labels and key not in node.labels}
+    planned = tuple(map(_parsed, node.taints))
+    missing = tuple(each for each in planned if each not in taints)
+    # A taint that is only set to another value is overwritten, not removed.
+    replaced = {(key, effect) for key, _, effect in missing}
+    surplus = tuple(each for each in taints if each not in planned and (each[0], each[2]) not in replaced)
+    own = tuple(each for each in surplus if each[0] in OWN_TAINTS)
+    if wanted or missing or own:
+        said = [
+            f"label {key} is {labels.get(key) or 'missing'}; expected {value or 'none'}"
+            for key, value in wanted.items()
+        ]
+        said += [f"taint {_written(each)} is missing" for each in missing]
+        said += [f"taint {_written(each)} is not in the plan" for each in own]
+        yield Difference(f"node {node.name}: {'; '.join(said)}", Change(node.name, wanted, missing, own))
+    for each in surplus:
+        if each not in own and each[2] != "PreferNoSchedule" and not each[0].startswith(CONDITIONS):
+            message = f"node {node.name}: taint {_written(each)} repels the plan's pods"
+            yield Difference(message, Change(node.name, {}, (), (each,)), is_foreign=True)
+    is_master = contract.CONTROL_PLANE_TAINT in labels
+    if is_master is not (contract.MASTER_POOL in node.roles):
+        here, planned_as = ("a master", "not") if is_master else ("not a master", "one")
+        yield Difference(
+            f"node {node.name} is {here} in the cluster, and {planned_as} in the stack file; correct its roles there"
+        )
+    yield from _sizes(node, item)
+
+
+def _sizes(node: Node, item: Object) -> Iterator[Difference]:
+    """Compares allocatable sizes. More than planned is wrong only if it belongs to virtual machines of the server."""
+    cpu = quantity(text(item, "status", "allocatable", "cpu") or "0")
+    memory = quantity(text(item, "status", "allocatable", "memory") or "0") / GIB
+    reserves = node.reserved != Capacity(0, 0)
+    for what, unit, actual, planned in (
+        ("cpu", "cores", cpu, node.allocatable.cpu),
+        ("memory", "GiB", memory, node.allocatable.memory),
+    ):
+        message = f"node {node.name}: allocatable {what} is {_short(actual)} {unit}; the plan has {planned}"
+        if actual < planned:
+            yield Difference(
+                f"{message}; lower {what} of its server in the stack file by {-(-(planned - actual) // 1)}"
+            )
+        elif reserves and actual >= planned + 1:
+            yield Difference(f"{message}; reserve the rest for its virtual machines in kubelet's systemReserved")
+
+
+def _undeclared(item: Object) -> Iterator[Difference]:
+    """Yields what makes a node part of the cloud or of the master tier although the stack file does not have it."""
+    labels = texts(item, "metadata", "labels")
+    own = {key: None for key in OWN_LABELS if key in labels}
+    if own:
+        change = Change(name(item), own, (), ())
+        yield Difference(f"node {name(item)} has labels {', '.join(own)} and is not in the stack file", change)
+    if contract.CONTROL_PLANE_TAINT in labels:
+        yield Difference(f"node {name(item)} is a master and not in the stack file; add it there with role master")
+
+
+def patch(change: Change, item: Object) -> Object:
+    """Returns the merge patch that makes a change. The API server rejects the patch if the node has changed since."""
+    left = [each for each in listed(item, "spec", "taints") if _taint(each) not in change.surplus]
+    overwritten = {(key, effect) for key, _, effect in change.taints}
+    left = [each for each in left if (each["key"], each["effect"]) not in overwritten]
+    added = [{"key": key, "value": value, "effect": effect} for key, value, effect in change.taints]
+    metadata = {"labels": dict(change.labels), "resourceVersion": at(item, "metadata", "resourceVersion")}
+    return {"metadata": metadata, "spec": {"taints": left + added}}
+
+
+def quantity(written: str) -> Decimal:
+    """Reads a Kubernetes quantity, such as `500m` or `64Gi`."""
+    number = written.rstrip("mkKMGTPEi")
+    return Decimal(number) * _UNITS[written[len(number) :]]
+
+
+def _is_ready(item: Object) -> bool:
+    return any(each["type"] == "Ready" and each["status"] == "True" for each in listed(item, "status", "conditions"))
+
+
+def _taints(item: Object) -> list[Taint]:
+    return [_taint(each) for each in listed(item, "spec", "taints")]
+
+
+def _taint(item: Object) -> Taint:
+    return text(item, "key"), text(item, "value"), text(item, "effect")
+
+
+def _parsed(written: str) -> Taint:
+    pair, _, effect = written.rpartition(":")
+    key, _, value = pair.partition("=")
+    return key, value, effect
+
+
+def _written(taint: Taint) -> str:
+    key, value, effect = taint
+    return f"{key}={value}:{effect}"
+
+
+def _short(number: Decimal) -> str:
+    return f"{number:.2f}".rstrip("0").rstrip(".")
