@@ -25,7 +25,11 @@ from toolchain.progress import UserError
 @pytest.fixture(scope="module")
 def prod() -> list[Recorded]:
     made = plan(load_file(STACKS["prod"]))
-    return record(lambda: Cloud("cloud", CloudArgs(made, "prod", Render("prod"), None)))
+
+    def build() -> None:
+        Cloud("cloud", CloudArgs(made, "prod", Render("prod"), None))
+
+    return record(build)
 
 
 def text_of(service: str, file: str, **ingress: Any) -> str:
