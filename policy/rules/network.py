@@ -81,39 +81,39 @@ def network_policy_admits_members(facts: Facts, group: Group) -> Iterator[Proble
         )
 
 
-def _has_pod_network(facts: Facts, group: Group) -> bool:
-    return is_quorum(facts, group) and any(not each.pod.at("hostNetwork").flag() for each in group.workloads)
+_SHARED_PORTS = {Quorum.MONGODB, Quorum.SENTINEL, Quorum.POSTGRES}
+"""Products whose members and clients connect to the same port."""
+
+
+def _is_limited(facts: Facts, group: Group) -> bool:
+    known = group.kind in PEER_PORTS and group.kind not in _SHARED_PORTS
+    return known and is_quorum(facts, group) and any(_limiting(facts, each, "Ingress") for each in group.workloads)
 
 
 @rule(
     id="quorum-closed-to-cluster",
-    title="NetworkPolicies close the members of a quorum to other pods of the cluster",
+    title="NetworkPolicies do not open the ports between members of a quorum to the whole cluster",
     severity=Severity.HIGH,
-    rationale="Without a policy, every pod of the cluster reaches the ports of the members. Galera accepts any program "
-    "there that knows the cluster's name as a member, which then counts for the majority and gets all data; others "
-    "protect their data by a password only.",
+    rationale="Galera accepts as a member any program that reaches its port and knows the cluster's name. That member "
+    "counts for the majority and gets all data. Other products protect these ports by one shared password.",
     sources=(Source("project", "Security", 3),),
-    remediation="Add a NetworkPolicy that selects the members and admits the members' and their clients' pods by "
-    "labels, or the addresses of nodes.",
+    remediation="Admit only the members' pods, by labels, to the ports between members.",
     subjects=pod_groups,
-    applies=_has_pod_network,
-    not_applicable_reason="no quorum has pods on the pod network",
+    applies=_is_limited,
+    not_applicable_reason="no NetworkPolicy limits who connects to members of a quorum",
+    parameters={
+        str(kind): ", ".join(map(str, ports)) for kind, ports in PEER_PORTS.items() if kind not in _SHARED_PORTS
+    },
     since="0.5.0",
 )
 def quorum_closed_to_cluster(facts: Facts, group: Group) -> Iterator[Problem]:
-    """Accepts all pods of one namespace. Network policies do not apply to pods on the host network."""
+    """Accepts all pods of one namespace, and any client on other ports. A stack without policies is not judged."""
+    ports = PEER_PORTS[group.kind] if group.kind else ()
     for workload in group.workloads:
-        if workload.pod.at("hostNetwork").flag():
-            continue
-        policies = _limiting(facts, workload, "Ingress")
-        if not policies:
-            yield Problem(
-                f"no NetworkPolicy limits connections to the pods of {workload.title}",
-                "one that admits only members and clients",
-            )
-        for each in policies:
-            if each.opens("Ingress"):
-                yield Problem(f"{each.title} admits every pod of the cluster", "rules that select members and clients")
+        for policy in _limiting(facts, workload, "Ingress"):
+            if opened := [str(port) for port in ports if policy.opens(workload, port)]:
+                what = f"{policy.title} admits every pod of the cluster on port {join_names(opened)}"
+                yield Problem(what, "a rule that admits the members' pods")
 
 
 def _scales_members(facts: Facts, autoscaler: Autoscaler) -> bool:

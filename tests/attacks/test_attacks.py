@@ -10,12 +10,12 @@ from policy.findings import Enforcement
 from policy.rule import evaluate
 from tests.attacks.attack import Attack
 from tests.attacks.cases import BY_NAME
-from tests.policy.world import facts, in_closed_namespace, stack
+from tests.policy.world import facts, stack
 
 
 def stopped_by(attack: Attack) -> set[str]:
     """Mandatory rules that fail or cannot be evaluated, so that an update ends."""
-    judged = facts([stack(), *in_closed_namespace(attack.given)])
+    judged = facts([stack(), *attack.given])
     found = (each for rule in RULES for each in evaluate(rule, judged, rule.enforced(PRODUCTION)))
     return {each.rule for each in found if each.verdict.is_violation and each.enforcement is Enforcement.MANDATORY}
 

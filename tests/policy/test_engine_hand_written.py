@@ -24,7 +24,6 @@ BROKEN = {
     "db": {*SEVERAL_TOGETHER, "galera-size", "galera-keeps-quorum", "images-pinned", "network-policy-admits-members"},
     "queue": {
         *SEVERAL_TOGETHER,
-        "quorum-closed-to-cluster",
         "rabbitmq-size",
         "rabbitmq-pauses-minority",
         "rabbitmq-quorum-queues",
@@ -40,7 +39,6 @@ BROKEN = {
         "one-member-per-server",
         "quorum-survives-host",
         "quorum-has-budget",
-        "quorum-closed-to-cluster",
         "rabbitmq-size",
         "rabbitmq-quorum-queues",
         "images-pinned",

@@ -15,7 +15,6 @@ from tests.attacks.attack import Attack
 from tests.attacks.cases import BY_NAME as ATTACKS
 from tests.policy import echo
 from tests.policy.conftest import Previews
-from tests.policy.world import in_closed_namespace
 from tests.sound.cases import BY_NAME as SOUND
 from tests.sound.sound import Sound
 
@@ -135,7 +134,7 @@ def mandatory(violations: dict[str, set[str]]) -> set[str]:
     "attack", [ATTACKS[name] for names in BROKEN_BY_PART.values() for name in names], ids=lambda attack: attack.name
 )
 def test_the_engine_stops_it(attack: Attack, preview: Previews, providers: str) -> None:
-    result = preview(in_closed_namespace(attack.given), CONFIG, PULUMI_DEBUG_PROVIDERS=providers)
+    result = preview(attack.given, CONFIG, PULUMI_DEBUG_PROVIDERS=providers)
     assert attack.caught_by in mandatory(result.violations()), result.output
     assert result.code != 0
     assert attack.caught_by in result.output
@@ -143,6 +142,6 @@ def test_the_engine_stops_it(attack: Attack, preview: Previews, providers: str) 
 
 @pytest.mark.parametrize("sound", [SOUND[name] for name in PASSED], ids=lambda sound: sound.name)
 def test_the_engine_lets_it_pass(sound: Sound, preview: Previews, providers: str) -> None:
-    result = preview(in_closed_namespace(sound.given), CONFIG, PULUMI_DEBUG_PROVIDERS=providers)
+    result = preview(sound.given, CONFIG, PULUMI_DEBUG_PROVIDERS=providers)
     assert result.violations().keys() == {f"advisory {rule}" for rule in sound.notes}, result.output
     assert result.code == 0, result.output

@@ -12,7 +12,7 @@ from policy.facts.stack import PRODUCTION
 from policy.findings import Enforcement, Finding, Verdict, resource_name
 from policy.rule import evaluate
 from tests.policy.tables.network import autoscaler
-from tests.policy.world import UNKNOWN, Given, Props, config_map, facts, in_closed_namespace, stack
+from tests.policy.world import UNKNOWN, Given, Props, config_map, facts, stack
 from tests.sound.cases.operators import BUDGET, apart, ceph, etcd, mariadb, percona, postgres, rabbitmq
 from tests.sound.sound import node, nodes
 from tests.sound.sound import quorum as sound_quorum
@@ -21,7 +21,7 @@ NOT_APART = {"one-instance-per-node", "one-member-per-server", "quorum-survives-
 
 
 def reported(given: Iterable[Given], verdict: Verdict = Verdict.FAIL) -> list[Finding]:
-    judged = facts([stack(), *in_closed_namespace(list(given))])
+    judged = facts([stack(), *given])
     findings = [each for rule in RULES for each in evaluate(rule, judged, rule.enforced(PRODUCTION))]
     return [each for each in findings if each.verdict is verdict and each.enforcement is Enforcement.MANDATORY]
 

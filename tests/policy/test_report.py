@@ -76,6 +76,7 @@ NOT_APPLICABLE = {
     "host-access-where-needed",
     "hypervisor-known",
     "images-pinned",
+    "ingress-uses-tls",
     "lab-profile-fits",
     "leader-election",
     "liveness-asks-the-member",

@@ -308,11 +308,6 @@ def closed(namespace: str = "openstack") -> Given:
     return Given("kubernetes:networking.k8s.io/v1:NetworkPolicy", "closed", props)
 
 
-def in_closed_namespace(given: Sequence[Given]) -> Sequence[Given]:
-    """The same resources, with a NetworkPolicy for their namespace unless they include policies."""
-    return given if any(each.type.endswith("NetworkPolicy") for each in given) else [*given, closed()]
-
-
 def requesting(given: Given, cpu: object, memory: object) -> Given:
     """The same workload, whose pods request so much."""
     container = {"name": "main", "image": "registry/app:1", "resources": {"requests": {"cpu": cpu, "memory": memory}}}

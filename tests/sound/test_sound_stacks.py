@@ -8,14 +8,14 @@ from policy.catalogue import RULES
 from policy.facts.stack import PRODUCTION
 from policy.findings import Enforcement
 from policy.rule import evaluate
-from tests.policy.world import facts, in_closed_namespace, stack
+from tests.policy.world import facts, stack
 from tests.sound.cases import BY_NAME
 from tests.sound.sound import Sound
 
 
 @pytest.mark.parametrize("sound", BY_NAME.values(), ids=lambda sound: sound.name)
 def test_no_rule_reports_it(sound: Sound) -> None:
-    judged = facts([stack(), *in_closed_namespace(sound.given)])
+    judged = facts([stack(), *sound.given])
     findings = [each for rule in RULES for each in evaluate(rule, judged, rule.enforced(PRODUCTION))]
     reported = [each for each in findings if each.verdict.is_violation]
     assert [f"{each.rule}: {each.message}" for each in reported if each.rule not in sound.notes] == []

@@ -68,9 +68,10 @@ class NetworkPolicy:
             for rule in self._spec.at(direction.lower()).items()
         )
 
-    def opens(self, direction: Direction) -> bool:
-        """Whether one of its rules admits all pods of the cluster, on any port."""
-        return any(_is_open(rule.at(_PEERS[direction])) for rule in self._spec.at(direction.lower()).items())
+    def opens(self, receiver: Workload, port: int) -> bool:
+        """Whether one of its rules admits connections of all pods of the cluster to a TCP port of the receiver."""
+        rules = self._spec.at("ingress").items()
+        return any(_is_open(rule.at("from")) and _admits_port(rule.at("ports"), receiver, port) for rule in rules)
 
     @property
     def _directions(self) -> tuple[str, ...]:

@@ -178,7 +178,7 @@ CASES = [
         caught_by="network-policy-admits-members",
     ),
     Attack(
-        "a network policy that opens the clients' port to the cluster",
+        "a network policy that opens the ports between members to the cluster",
         [
             *ETCD,
             given(
@@ -188,7 +188,7 @@ CASES = [
                     "podSelector": {"matchLabels": {"app": "etcd"}},
                     "ingress": [
                         {"from": [{"podSelector": {"matchLabels": {"app": "etcd"}}}]},
-                        {"from": [{"namespaceSelector": {}}], "ports": [{"port": 2379, "protocol": "TCP"}]},
+                        {"from": [{"namespaceSelector": {}}], "ports": [{"port": 2380, "protocol": "TCP"}]},
                     ],
                 },
             ),

@@ -152,24 +152,25 @@ CASES = (
         policy(ingress=ingress({"ipBlock": {"cidr": "10.20.0.0/16"}})),
         passes="rabbitmq",
     ),
-    case(
-        closes,
-        "no policy",
-        quorum(),
-        fails="rabbitmq",
-        message="no NetworkPolicy limits connections to the pods of StatefulSet rabbitmq; "
-        "expected one that admits only members and clients",
-    ),
-    case(closes, "a policy for other pods", quorum(), policy(selects={"app": "web"}), fails="rabbitmq"),
-    case(closes, "a policy of another namespace", quorum(), policy(namespace="web"), fails="rabbitmq"),
-    case(closes, "a policy for egress only", quorum(), policy(policyTypes=["Egress"]), fails="rabbitmq"),
+    case(closes, "no policy", quorum()),
+    case(closes, "a policy for other pods", quorum(), policy(selects={"app": "web"})),
+    case(closes, "a policy of another namespace", quorum(), policy(namespace="web")),
+    case(closes, "a policy for egress only", quorum(), policy(policyTypes=["Egress"])),
     case(
         closes,
         "everything on the clients' port",
         quorum(),
-        policy(ingress=[{"ports": [{"port": 5672}]}]),
+        policy(ingress=[*ingress(SELF), {"ports": [{"port": 5672}]}]),
+        passes="rabbitmq",
+    ),
+    case(
+        closes,
+        "everything on a port between members",
+        quorum(),
+        policy(ingress=[{"ports": [{"port": 25672}]}]),
         fails="rabbitmq",
-        message="NetworkPolicy policy admits every pod of the cluster; expected rules that select members and clients",
+        message="NetworkPolicy policy admits every pod of the cluster on port 25672; expected a rule that admits the "
+        "members' pods",
     ),
     case(
         closes,

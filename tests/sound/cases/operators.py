@@ -97,10 +97,7 @@ LABELS: Props = {"app": "zk"}
 PEERS: Props = {"podSelector": {"matchLabels": LABELS}}
 ADMITS_PEERS: Props = {
     "podSelector": {"matchLabels": LABELS},
-    "ingress": [
-        {"from": [PEERS], "ports": [{"port": 2888}, {"port": 3888}]},
-        {"from": [{"podSelector": {}}], "ports": [{"port": 2181}]},
-    ],
+    "ingress": [{"from": [PEERS], "ports": [{"port": 2888}, {"port": 3888}]}, {"ports": [{"port": 2181}]}],
 }
 
 CASES = [

@@ -58,7 +58,7 @@ SENTINEL = "sentinel monitor primary valkey-0.valkey-members 6379 2\nsentinel fa
 ZOO = " ".join(f"server.{each + 1}=zk-{each}.zk-members:2888:3888;2181" for each in range(3))
 ETCD = ",".join(f"etcd-{each}=http://etcd-{each}.etcd-members:2380" for each in range(5))
 PEERS = {"from": [{"podSelector": {"matchLabels": {"app": "etcd"}}}], "ports": [{"port": 2380, "protocol": "TCP"}]}
-CLIENTS: dict[str, object] = {"from": [{"podSelector": {}}], "ports": [{"port": 2379, "protocol": "TCP"}]}
+CLIENTS = {"ports": [{"port": 2379, "protocol": "TCP"}]}
 RAFT = "".join(f'  retry_join {{ leader_api_addr = "http://vault-{each}.vault-members:8200" }}\n' for each in range(5))
 
 
