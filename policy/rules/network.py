@@ -85,7 +85,7 @@ _SHARED_PORTS = {Quorum.MONGODB, Quorum.SENTINEL, Quorum.POSTGRES}
 """Products whose members and clients connect to the same port."""
 
 
-def _is_limited(facts: Facts, group: Group) -> bool:
+def _has_limited_ports(facts: Facts, group: Group) -> bool:
     known = group.kind in PEER_PORTS and group.kind not in _SHARED_PORTS
     return known and is_quorum(facts, group) and any(_limiting(facts, each, "Ingress") for each in group.workloads)
 
@@ -99,7 +99,7 @@ def _is_limited(facts: Facts, group: Group) -> bool:
     sources=(Source("project", "Security", 3),),
     remediation="Admit only the members' pods, by labels, to the ports between members.",
     subjects=pod_groups,
-    applies=_is_limited,
+    applies=_has_limited_ports,
     not_applicable_reason="no NetworkPolicy limits who connects to members of a quorum",
     parameters={
         str(kind): ", ".join(map(str, ports)) for kind, ports in PEER_PORTS.items() if kind not in _SHARED_PORTS
