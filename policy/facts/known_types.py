@@ -25,6 +25,7 @@ EVALUATED = frozenset(
         "kubernetes:core/v1:Secret",
         "kubernetes:batch/v1:Job",
         "kubernetes:batch/v1:CronJob",
+        "kubernetes:networking.k8s.io/v1:Ingress",
         libvirt.TYPE,
         libvirt.CLOUD_INIT,
         REMOTE,
