@@ -10,7 +10,7 @@ from tests.sound.sound import NAMESPACE
 
 GALERA_OF_THE_STACK, RABBITMQ_OF_THE_STACK = "cloud-openstack-mariadb-mysqld", "cloud-openstack-rabbitmq"
 GALERA: Props = {"app.kubernetes.io/name": "mysqld"}
-CLOSED: Props = {"podSelector": {"matchLabels": GALERA}, "policyTypes": ["Ingress"]}
+CLOSED: Props = {"podSelector": {"matchLabels": GALERA}, "policyTypes": ["Egress"]}
 EVICTS: Props = {"maxUnavailable": 2, "selector": {"matchLabels": GALERA}}
 RABBITMQ: Props = {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "rabbitmq"}
 SCALED: Props = {"minReplicas": 1, "maxReplicas": 3, "scaleTargetRef": RABBITMQ}
