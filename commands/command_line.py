@@ -135,9 +135,9 @@ def config(
 @_command
 def domains(stack: StackOption = "dev") -> int:
     """Show the names of the services outside of the cluster (does not start Pulumi)."""
-    from commands import domains as names
+    from commands import domain_names
 
-    return names.show(_clone(), stack)
+    return domain_names.show(_clone(), stack)
 
 
 @_command

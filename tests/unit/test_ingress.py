@@ -9,7 +9,7 @@ import pytest
 
 from blueprint.plan.planner import Plan, plan
 from blueprint.stackfile.loader import load_file
-from commands import domains as command
+from commands import domain_names as command
 from components.cloud import Cloud, CloudArgs
 from components.openstack import configuration
 from components.openstack.config.domains import SUBDOMAINS
