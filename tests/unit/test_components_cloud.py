@@ -171,8 +171,8 @@ def test_the_environment_holds_projects_and_these_their_processes(large: list[Re
     assert facts(large, contract.PROJECT)["cloud-openstack-cinder"] == {
         "project": "cinder",
         "environment": "openstack",
-        "needs": ["keystone", "mariadb", "rabbitmq", "ceph"],
-        "processes": ["cinder-api", "cinder-scheduler", "cinder-volume"],
+        "needs": ["keystone", "mariadb", "rabbitmq", "memcached", "ceph"],
+        "processes": ["cinder-api", "cinder-scheduler", "cinder-volume", "cinder-backup"],
         "jobs": ["cinder-databases", "cinder-messaging", "cinder-db-sync", "cinder-identity"],
     }
     parents = {each.name: each.parent for each in large if each.type in (contract.PROJECT, contract.PROCESS)}
