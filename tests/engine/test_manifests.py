@@ -12,7 +12,9 @@ from tests.engine.conftest import Project, Projects
 
 KINDS = ("Deployment", "StatefulSet", "DaemonSet")
 STATEFUL = {"rabbitmq", "mysqld", "ceph-mon", "influxdb-grafana", "elasticsearch-kibana", "lma-aggregator"}
-DISCOVERED = STATEFUL | {"nagios", "node-exporter"}
+NAMED = STATEFUL | {"memcached"}
+"""Services whose pods have stable names; memcached keeps no data."""
+DISCOVERED = NAMED | {"nagios", "node-exporter"}
 """What a headless Service lists."""
 Manifests = dict[tuple[str, str], dict[str, Any]]
 Pod = dict[str, Any]
@@ -68,7 +70,7 @@ def services(selector: dict[str, Any]) -> tuple[str, ...]:
 
 def test_a_row_is_one_workload_of_its_kind_and_a_retired_one_none(plan: Plan, manifests: Manifests) -> None:
     expected = {
-        ("DaemonSet" if each.everywhere else "StatefulSet" if each.name in STATEFUL else "Deployment", each.name)
+        ("DaemonSet" if each.everywhere else "StatefulSet" if each.name in NAMED else "Deployment", each.name)
         for each in alive(plan)
     }
     assert {key for key in manifests if key[0] in KINDS} == expected
@@ -177,13 +179,13 @@ def test_a_rollout_needs_no_node_more_than_there_are(plan: Plan, manifests: Mani
         if each.everywhere:
             unavailable = "10%" if "compute" in each.pools else 1
             assert spec["updateStrategy"]["rollingUpdate"] == {"maxUnavailable": unavailable}, name
-        elif name not in STATEFUL:
+        elif name not in NAMED:
             assert spec["strategy"]["rollingUpdate"] == {"maxSurge": 0, "maxUnavailable": 1}, name
 
 
 def test_clients_and_members_find_each_other(plan: Plan, manifests: Manifests) -> None:
     found = {name: each["spec"] for (kind, name), each in manifests.items() if kind == "Service"}
-    balanced = {each.name for each in alive(plan) if each.load_balancer} - {"mysqld"}
+    balanced = {each.name for each in alive(plan) if each.load_balancer and PROCESSES[each.name].exposed}
     assert found.keys() == balanced | {f"{name}-members" for name in DISCOVERED}
     for name, spec in found.items():
         service = name.removesuffix("-members")
@@ -194,7 +196,7 @@ def test_clients_and_members_find_each_other(plan: Plan, manifests: Manifests) -
     for name in DISCOVERED:
         assert found[f"{name}-members"]["clusterIP"] == "None"
         assert found[f"{name}-members"]["publishNotReadyAddresses"] is True
-    for name in STATEFUL:
+    for name in NAMED:
         assert workload(manifests, name)["spec"]["serviceName"] == f"{name}-members"
 
 
