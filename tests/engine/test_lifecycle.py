@@ -91,6 +91,8 @@ def test_a_new_compute_is_one_change_of_its_pool(standing: Projects) -> None:
             "cloud-compute-24c-256g-tree",
             "cloud-openstack-nova-compute",
             "cloud-openstack-neutron-l2-agent",
+            "cloud-openstack-prometheus-node-exporter",
+            "cloud-openstack-fluentd-log-collector",
         },
     }
     assert (prod.build / "machines" / "cmp301" / "root/etc/quorate/node.yaml").exists()
