@@ -13,6 +13,7 @@ from decimal import Decimal
 
 import contract
 from blueprint.plan.nodes import Capacity, Node
+from kubernetes_quantity import parse
 from proof.objects import Object, at, listed, name, text, texts
 
 OWN_LABELS = (contract.SERVER, contract.RACK, contract.POOL, contract.COMPUTE_NODE, contract.CONTROL_PLANE_NODE)
@@ -21,13 +22,6 @@ OWN_TAINTS = (contract.DEDICATED, contract.CONTROL_PLANE_TAINT)
 CONDITIONS = "node.kubernetes.io/"
 """Prefix of taints that Kubernetes sets itself, such as for a node that is not ready."""
 
-_UNITS = {
-    "m": Decimal("0.001"),
-    "": Decimal(1),
-    "k": Decimal(1000),
-    **{prefix: Decimal(1000) ** power for power, prefix in enumerate("MGTPE", start=2)},
-    **{f"{prefix}i": Decimal(1024) ** power for power, prefix in enumerate("KMGTPE", start=1)},
-}
 GIB = 1024**3
 
 Taint = tuple[str, str, str]
@@ -132,8 +126,8 @@ def _of_node(node: Node, item: Object) -> Iterator[Difference]:
 
 def _sizes(node: Node, item: Object) -> Iterator[Difference]:
     """Compares allocatable sizes. More than planned is wrong only if it belongs to virtual machines of the server."""
-    cpu = quantity(text(item, "status", "allocatable", "cpu") or "0")
-    memory = quantity(text(item, "status", "allocatable", "memory") or "0") / GIB
+    cpu = parse(text(item, "status", "allocatable", "cpu") or "0")
+    memory = parse(text(item, "status", "allocatable", "memory") or "0") / GIB
     reserves = node.reserved != Capacity(0, 0)
     for what, unit, actual, planned in (
         ("cpu", "cores", cpu, node.allocatable.cpu),
@@ -167,12 +161,6 @@ def patch(change: Change, item: Object) -> Object:
     added = [{"key": key, "value": value, "effect": effect} for key, value, effect in change.taints]
     metadata = {"labels": dict(change.labels), "resourceVersion": at(item, "metadata", "resourceVersion")}
     return {"metadata": metadata, "spec": {"taints": left + added}}
-
-
-def quantity(written: str) -> Decimal:
-    """Reads a Kubernetes quantity, such as `500m` or `64Gi`."""
-    number = written.rstrip("mkKMGTPEi")
-    return Decimal(number) * _UNITS[written[len(number) :]]
 
 
 def _is_ready(item: Object) -> bool:

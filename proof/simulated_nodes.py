@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import cast
 
 from files import yaml_reader
+from kubernetes_quantity import parse
 from proof.api import STRATEGIC, Api, ApiError, Unreachable, error_of
 from proof.objects import Object, listed, texts
 from proof.violations import Finding
@@ -131,12 +132,11 @@ def _allocatable(capacity: dict[str, str], kubelet: Object) -> dict[str, str]:
 
 
 def _milli(quantity: str) -> int:
-    return int(quantity[:-1]) if quantity.endswith("m") else int(float(quantity) * 1000)
+    return int(parse(quantity) * 1000)
 
 
 def _kibi(quantity: str) -> int:
-    units = {"Ki": 1, "Mi": 1024, "Gi": 1024**2, "Ti": 1024**3}
-    return int(float(quantity[:-2]) * units[quantity[-2:]])
+    return int(parse(quantity) / 1024)
 
 
 def register(api: Api, machine: Machine) -> None:

@@ -11,8 +11,9 @@ import pytest
 from blueprint.plan.nodes import Node
 from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
-from commands.live_nodes import Change, Difference, differences, notes, patch, quantity
+from commands.live_nodes import Change, Difference, differences, notes, patch
 from contract import COMPUTE_NODE, CONTROL_PLANE_TAINT, DEDICATED, POOL, RACK, SERVER, ZONE
+from kubernetes_quantity import parse
 from proof.objects import Object
 from tests.stacks import STACKS
 
@@ -182,4 +183,4 @@ def test_the_patch_keeps_other_taints_and_fails_if_the_node_has_changed_since() 
     [("8", 8), ("7900m", Decimal("7.9")), ("64Gi", 64 * 1024**3), ("62Ki", 62 * 1024), ("1k", 1000), ("2M", 2_000_000)],
 )
 def test_quantities(written: str, value: Decimal) -> None:
-    assert quantity(written) == value
+    assert parse(written) == value

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-LEAVES = ("clear_text", "contract", "image_reference", "suggestion", "waiver", "waiver_limits")
+LEAVES = ("clear_text", "contract", "image_reference", "kubernetes_quantity", "suggestion", "waiver", "waiver_limits")
 NOT_THE_PROJECT = {".venv", "build", "examples", "sdks", "tests"}
 IN_A_POD = ("components", "openstack", "scripts", "galera")
 """A package of its own in the pod, where its modules import each other by relative names."""

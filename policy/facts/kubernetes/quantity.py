@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from decimal import Decimal
 
+import kubernetes_quantity
 from policy.facts.properties import Malformed, Properties
 
-_WRITTEN = re.compile(r"([+-]?[0-9.]+)(?:[eE]([+-]?[0-9]+)|([numkMGTPE]|[KMGTPE]i)?)")
-_SUFFIX = {
-    "": Decimal(1),
-    **{suffix: Decimal(1000) ** power for power, suffix in enumerate(("n", "u", "m"), start=-3)},
-    **{suffix: Decimal(1000) ** power for power, suffix in enumerate("kMGTPE", start=1)},
-    **{f"{suffix}i": Decimal(1024) ** power for power, suffix in enumerate("KMGTPE", start=1)},
-}
 MIB = 1024**2
 GIB = 1024**3
 
@@ -59,15 +52,10 @@ def quantity(tree: Properties) -> Decimal:
         return Decimal(0)
     if not tree.is_text():
         return Decimal(str(tree.real()))
-    text = tree.text()
-    match = _WRITTEN.fullmatch(text)
-    if not match:
-        raise Malformed(f"'{text}' is not a valid quantity")
-    number, exponent, suffix = match.groups()
     try:
-        return Decimal(number) * (Decimal(10) ** int(exponent) if exponent else _SUFFIX[suffix or ""])
-    except ArithmeticError:
-        raise Malformed(f"'{text}' is not a valid quantity") from None
+        return kubernetes_quantity.parse(tree.text())
+    except ValueError as wrong:
+        raise Malformed(str(wrong)) from None
 
 
 def _short(value: Decimal) -> str:
