@@ -11,10 +11,10 @@ from blueprint.plan.layout import ServicePlan
 from blueprint.plan.planner import Plan
 from components.component import Component, Facts, plain
 from components.openstack import ingress, network_policies, storage
-from components.openstack.config.wiring import wiring
+from components.openstack.config.wiring import Wiring, wiring
 from components.openstack.definition import ProcessDefinition, ProjectDefinition
 from components.openstack.project import Project, ProjectArgs
-from components.openstack.projects import PROCESSES, PROJECTS
+from components.openstack.projects import PROJECTS
 from components.openstack.scope import Scope
 from components.openstack.secrets import Keyring
 from components.target import Target
@@ -39,35 +39,36 @@ class Environment(Component[EnvironmentArgs]):
 
     @staticmethod
     def facts(args: EnvironmentArgs) -> Facts:
+        around = wiring(args.plan, args.name)
         return plain(
             environment=args.name,
             release=args.plan.settings.release,
-            projects=[project.name for project in PROJECTS if _is_built(args, project)],
+            projects=[project.name for project in PROJECTS if _is_built(args.plan, project, around)],
         )
 
     def build(self, name: str, args: EnvironmentArgs) -> None:
         foundation = storage.foundation(name, args.name, self.child())
         keyring = Keyring(args.name, args.root_secret)
+        around = wiring(args.plan, args.name)
         nodes = network_policies.node_networks(args.plan)
-        scope = Scope(args.name, wiring(args.plan, args.name), keyring, nodes, foundation, args.target.secrets)
+        scope = Scope(args.name, around, keyring, nodes, foundation, args.target.secrets)
         built: dict[str, Project] = {}
         for project in PROJECTS:
-            if _is_built(args, project):
+            if _is_built(args.plan, project, around):
                 placements = _placements(args.plan, project)
                 needs = [each for other in project.needs if other in built for each in built[other].workloads]
                 arguments = ProjectArgs(project, args.plan, placements, _beside(args.plan, project), scope, needs)
                 built[project.name] = Project(f"{name}-{project.name}", arguments, self.child())
         if args.plan.settings.ingress:
-            running = {name: PROCESSES[name] for name in scope.wiring.instances if PROCESSES[name].exposed}
             opts = self.child(depends_on=[foundation.namespace])
-            ingress.ingress(name, args.name, args.plan.settings.ingress, running, opts)
+            ingress.ingress(name, args.name, args.plan.settings.ingress, around.instances, opts)
 
 
-def _is_built(args: EnvironmentArgs, project: ProjectDefinition) -> bool:
+def _is_built(plan: Plan, project: ProjectDefinition, around: Wiring) -> bool:
     """Whether the plan contains processes of the project. A project without processes is built if it has jobs."""
     if project.processes:
-        return bool(_placements(args.plan, project))
-    return bool(project.jobs(wiring(args.plan, args.name)))
+        return bool(_placements(plan, project))
+    return bool(project.jobs(around))
 
 
 def _beside(plan: Plan, project: ProjectDefinition) -> ServicePlan:

@@ -6,6 +6,8 @@ of Ingresses, whose IngressClass the stack file names.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pulumi
 
 from blueprint.stackfile.settings import Ingress
@@ -13,6 +15,7 @@ from components.kubernetes_api import meta, networking
 from components.openstack import labels
 from components.openstack.config import domains
 from components.openstack.definition import ProcessDefinition
+from components.openstack.projects import PROCESSES
 
 _ISSUER = "cert-manager.io/cluster-issuer"
 
@@ -21,10 +24,10 @@ def ingress(
     name: str,
     environment: str,
     settings: Ingress,
-    processes: dict[str, ProcessDefinition],
+    processes: Iterable[str],
     opts: pulumi.ResourceOptions,
 ) -> networking.Ingress:
-    """Creates the Ingress of an environment for those of its processes that have a subdomain."""
+    """Creates the Ingress of an environment. `processes`: all that run; those with a subdomain get a host."""
     hosts = domains.hosts(settings, processes)
     annotations = {_ISSUER: settings.issuer} if settings.issuer else None
     metadata = meta.ObjectMetaArgs(
@@ -33,7 +36,7 @@ def ingress(
     spec = networking.IngressSpecArgs(
         ingress_class_name=settings.class_name,
         tls=[networking.IngressTLSArgs(hosts=list(hosts.values()), secret_name=settings.certificate)],
-        rules=[_rule(host, processes[process]) for process, host in hosts.items()],
+        rules=[_rule(host, PROCESSES[process]) for process, host in hosts.items()],
     )
     return networking.Ingress(f"{name}-ingress", metadata=metadata, spec=spec, opts=opts)
 

@@ -25,6 +25,20 @@ _CONFIG = File("fluentd.conf", "/etc/fluentd/fluentd.conf")
 _DATA = "/var/lib/fluentd"
 _LOGS = "/var/log/pods"
 
+_BUFFER = f"""\
+  <buffer>
+    @type file
+    path {_DATA}/buffer
+    flush_interval 5s
+    chunk_limit_size 8m
+    total_limit_size 1g
+    retry_forever true
+    retry_max_interval 30s
+    overflow_action block
+  </buffer>
+"""
+"""Records wait on disk until the next program has them."""
+
 
 def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
     return (TextFile(_CONFIG.name, (_collector(wiring) if name == COLLECTOR.name else _aggregator(wiring),)),)
@@ -74,17 +88,7 @@ def _collector(wiring: Wiring) -> str:
 <match pods.**>
   @type forward
   require_ack_response true
-{servers}  <buffer>
-    @type file
-    path {_DATA}/buffer
-    flush_interval 5s
-    chunk_limit_size 8m
-    total_limit_size 1g
-    retry_forever true
-    retry_max_interval 30s
-    overflow_action block
-  </buffer>
-</match>
+{servers}{_BUFFER}</match>
 """
 
 
@@ -116,17 +120,7 @@ def _aggregator(wiring: Wiring) -> str:
   reconnect_on_error true
   reload_on_failure true
   request_timeout 30s
-  <buffer>
-    @type file
-    path {_DATA}/buffer
-    flush_interval 5s
-    chunk_limit_size 8m
-    total_limit_size 1g
-    retry_forever true
-    retry_max_interval 30s
-    overflow_action block
-  </buffer>
-</match>
+{_BUFFER}</match>
 """
 
 
