@@ -1,7 +1,7 @@
 """Alertmanager, where source 004 has Nagios: it checks nothing itself, it sends what others found (004, 5.3.15).
 
 By default alerts are shown and sent nowhere. Their receivers are set in the stack file, by the file `alertmanager.yml`
-of `services.nagios.config`. Instances exchange silences and what they have sent, so that nobody is told twice.
+of `services.nagios.config`. Instances exchange silences and what they have sent, so that each alert is sent once.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ def network(key: str, said: str, **changes: Any) -> Bad:
 
 
 CASES = {
-    "a bootstrap that is no mapping": Bad(stack(bootstrap=True), "quorate:bootstrap: "),
+    "a bootstrap that is not a mapping": Bad(stack(bootstrap=True), "quorate:bootstrap: "),
     "an unknown part of the bootstrap": content(".flavours", "unknown key (did you mean 'flavors'?)", flavours=[]),
     "an external network without its gateway": content(
         ".networks.external.gateway", "is missing", networks={"external": {"network": "10.90.2.0/24", "pool": POOL}}
