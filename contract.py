@@ -39,6 +39,12 @@ DEDICATED = "quorate.io/dedicated"
 """Repels every pod from a pool's nodes except those that the pool admits; the value is the pool's name."""
 CONTROL_PLANE_TAINT = "node-role.kubernetes.io/control-plane"
 
+# Annotations of CronJobs that `quorate action` runs.
+ACTION = "quorate.io/action"
+"""What the action does, in one line."""
+ACTION_REQUIRES = "quorate.io/action-requires"
+"""What it requires of the quorum first: whole, stopped or nothing."""
+
 # Labels of pods and of everything that belongs to a workload.
 NAME = "app.kubernetes.io/name"
 COMPONENT = "app.kubernetes.io/component"

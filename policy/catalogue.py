@@ -18,6 +18,7 @@ from policy.rule import AnyRule, Rule
 from policy.rules import (
     anti_affinity,
     api,
+    backups,
     capacity,
     closed_world,
     colocation,
@@ -73,6 +74,7 @@ FAMILIES = (
     machine_files,
     api,
     kubernetes_programs,
+    backups,
     control_plane,
     virt,
     libvirt_domains,

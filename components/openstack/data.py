@@ -34,3 +34,5 @@ def directories(plan: Plan, node: Node) -> Iterator[DataDirectory]:
         process = PROCESSES[entry.name]
         if node.pool in entry.pools and process.claim:
             yield DataDirectory(f"{root(ENVIRONMENT)}/{process.name}", process.uid)
+            if process.backups:
+                yield DataDirectory(f"{root(ENVIRONMENT)}/{process.name}-backup", process.uid)

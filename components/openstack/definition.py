@@ -129,6 +129,16 @@ class Claim:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ClaimMount:
+    """A volume of the environment, mounted in a job by its claim."""
+
+    name: str
+    claim: str
+    path: str
+    read_only: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class ProcessDefinition:
     """A process of a project: what one instance runs. Instances and nodes come from the plan, under the same name."""
 
@@ -148,6 +158,8 @@ class ProcessDefinition:
     host_pid: bool = False
     host_ipc: bool = False
     claim: Claim | None = None
+    backups: Claim | None = None
+    """A volume for backups of its data, with a claim named <process>-backup, on a node that runs a member."""
     grace: int = 30
     """Termination grace period in seconds."""
 
@@ -170,6 +182,30 @@ class JobDefinition:
     """Environment variables that contain secrets."""
 
 
+Requirement = Literal["whole", "stopped", "nothing"]
+"""What an action requires of its project's quorum before it may run:
+
+- whole: every member is ready;
+- stopped: no member exists.
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ActionDefinition:
+    """Work that runs on a schedule, or when it is asked for. A CronJob holds it, suspended if it has no schedule."""
+
+    job: JobDefinition
+    purpose: str
+    """What it does, in one line."""
+    requires: Requirement = "nothing"
+    schedule: str | None = None
+    """In cron's form, UTC."""
+    mounts: tuple[ClaimMount, ...] = ()
+    attempts: int = 1
+    deadline: int
+    """Seconds after which it is stopped, all attempts included."""
+
+
 Configure = Callable[["Wiring", str], tuple[WrittenFile, ...]]
 """Returns the files of a project for one of its processes or jobs, given by name. The stack file can replace a file by
 one of the same name."""
@@ -190,6 +226,7 @@ class ProjectDefinition:
     configure: Configure = _no_files
     jobs: Callable[[Wiring], tuple[JobDefinition, ...]] = lambda _wiring: ()
     """Returns the project's jobs, in the order in which they run."""
+    actions: Callable[[Wiring], tuple[ActionDefinition, ...]] = lambda _wiring: ()
 
 
 def port_check(process: str, port: int) -> Exec:

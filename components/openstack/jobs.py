@@ -1,7 +1,8 @@
-"""Jobs: work that must complete before the processes of a project start.
+"""Jobs: work that must complete before the processes of a project start; and actions, which are CronJobs.
 
 A Job's pod template is immutable, so the name contains a digest of the content: changed content creates a new Job,
-unchanged content does not run again.
+unchanged content does not run again. A CronJob keeps its name: it is the template of the Jobs that it or `quorate
+action` creates.
 """
 
 from __future__ import annotations
@@ -21,11 +22,15 @@ from components.kubernetes_api import batch, core, meta
 from components.openstack import affinity, images, kolla, labels, storage
 from components.openstack.config.layers import Reveal
 from components.openstack.config.overrides import with_options
-from components.openstack.definition import JobDefinition, ProjectDefinition
+from components.openstack.definition import ActionDefinition, ClaimMount, JobDefinition, ProjectDefinition
 from components.openstack.scope import Scope
 
 ATTEMPTS = 6
 """Kubernetes' own default; it waits 10, 20, 40, … seconds between two attempts."""
+NEVER = "0 0 1 1 *"
+"""The schedule of an action without one; its CronJob is suspended."""
+LATEST = 3600
+"""Seconds after its time that a run may still start, such as after a restart of the control plane."""
 RESOURCES = {"requests": {"cpu": "100m", "memory": "256Mi"}, "limits": {"memory": "1Gi"}}
 """Resources of every job's container. Project figures, not measured."""
 
@@ -40,6 +45,7 @@ class JobArgs:
     """The process on whose pools the job runs."""
     settings: Settings
     scope: Scope
+    mounts: tuple[ClaimMount, ...] = ()
 
     @cached_property
     def files(self) -> kolla.FileSet:
@@ -53,6 +59,40 @@ class JobArgs:
 
 def job(name: str, args: JobArgs, opts: pulumi.ResourceOptions, first: Sequence[pulumi.Resource]) -> batch.Job:
     """Creates a Job, which waits for `first`, with its ConfigMap and its Secret object."""
+    data, before = _files(name, args, opts)
+    spec = batch.JobSpecArgs(backoff_limit=ATTEMPTS, template=_template(args))
+    opts = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(depends_on=[*first, *before]))
+    return batch.Job(
+        name, metadata=_metadata(args, f"{args.definition.name}-{_digest(args, data)}"), spec=spec, opts=opts
+    )
+
+
+def action(name: str, definition: ActionDefinition, args: JobArgs, opts: pulumi.ResourceOptions) -> batch.CronJob:
+    """Creates the CronJob of an action, with its ConfigMap and its Secret object."""
+    _, before = _files(name, args, opts)
+    job = batch.JobSpecArgs(
+        backoff_limit=definition.attempts - 1, active_deadline_seconds=definition.deadline, template=_template(args)
+    )
+    spec = batch.CronJobSpecArgs(
+        # A suspended CronJob needs a schedule as well.
+        schedule=definition.schedule or NEVER,
+        suspend=definition.schedule is None,
+        time_zone="Etc/UTC",
+        # A run that is late or takes long must not meet the next one.
+        concurrency_policy="Forbid",
+        starting_deadline_seconds=LATEST,
+        job_template=batch.JobTemplateSpecArgs(metadata=meta.ObjectMetaArgs(labels=_labels(args)), spec=job),
+    )
+    annotations = {contract.ACTION: definition.purpose, contract.ACTION_REQUIRES: definition.requires}
+    metadata = meta.ObjectMetaArgs(
+        name=args.definition.name, namespace=args.scope.environment, labels=_labels(args), annotations=annotations
+    )
+    opts = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(depends_on=before))
+    return batch.CronJob(name, metadata=metadata, spec=spec, opts=opts)
+
+
+def _files(name: str, args: JobArgs, opts: pulumi.ResourceOptions) -> tuple[dict[str, str], list[pulumi.Resource]]:
+    """Creates the ConfigMap and the Secret object of a job. Returns the ConfigMap's content, and both."""
     data = kolla.job_data(args.definition, args.files)
     before: list[pulumi.Resource] = [
         core.ConfigMap(f"{name}-kolla", metadata=_metadata(args, _config_name(args)), data=data, opts=opts)
@@ -63,11 +103,7 @@ def job(name: str, args: JobArgs, opts: pulumi.ResourceOptions, first: Sequence[
         before.append(
             core.Secret(f"{name}-secrets", metadata=metadata, string_data=written, opts=args.scope.for_secrets(opts))
         )
-    spec = batch.JobSpecArgs(backoff_limit=ATTEMPTS, template=_template(args))
-    opts = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(depends_on=[*first, *before]))
-    return batch.Job(
-        name, metadata=_metadata(args, f"{args.definition.name}-{_digest(args, data)}"), spec=spec, opts=opts
-    )
+    return data, before
 
 
 def _metadata(args: JobArgs, name: str) -> meta.ObjectMetaArgs:
@@ -119,6 +155,10 @@ def _template(args: JobArgs) -> core.PodTemplateSpecArgs:
         source = core.SecretVolumeSourceArgs(secret_name=_secret_name(args), items=secret)
         volumes.append(core.VolumeArgs(name="secrets", secret=source))
         mounts.append(core.VolumeMountArgs(name="secrets", mount_path=kolla.SECRETS, read_only=True))
+    for each in args.mounts:
+        source = core.PersistentVolumeClaimVolumeSourceArgs(claim_name=each.claim)
+        volumes.append(core.VolumeArgs(name=each.name, persistent_volume_claim=source))
+        mounts.append(core.VolumeMountArgs(name=each.name, mount_path=each.path, read_only=each.read_only or None))
     container = core.ContainerArgs(
         name=args.definition.name,
         image=_image(args),

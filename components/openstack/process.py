@@ -151,17 +151,22 @@ def _services(name: str, args: ProcessArgs, opts: pulumi.ResourceOptions) -> lis
     return found
 
 
-def _volumes(name: str, args: ProcessArgs, opts: pulumi.ResourceOptions) -> list[core.PersistentVolume]:
-    claim = args.definition.claim
-    if claim is None:
-        return []
-    capacity = storage.size(claim, args.settings.profile)
-    return [
-        core.PersistentVolume(
-            f"{name}-{node.name}", storage.volume(args.scope.environment, args.definition, capacity, node), opts=opts
-        )
-        for node in args.nodes
-    ]
+def _volumes(name: str, args: ProcessArgs, opts: pulumi.ResourceOptions) -> list[pulumi.Resource]:
+    process, environment = args.definition, args.scope.environment
+    found: list[pulumi.Resource] = []
+    if process.claim:
+        capacity = storage.size(process.claim, args.settings.profile)
+        for node in args.nodes:
+            volume = storage.volume(environment, process, capacity, node)
+            found.append(core.PersistentVolume(f"{name}-{node.name}", volume, opts=opts))
+    if process.backups:
+        capacity, backup = storage.size(process.backups, args.settings.profile), storage.backup_name(process.name)
+        for node in args.nodes:
+            volume = storage.volume(environment, process, capacity, node, backup)
+            found.append(core.PersistentVolume(f"{name}-backup-{node.name}", volume, opts=opts))
+        claim = storage.backup_claim(environment, process, capacity)
+        found.append(core.PersistentVolumeClaim(f"{name}-backup", claim, opts=opts))
+    return found
 
 
 def _disruption_budget(name: str, args: ProcessArgs, opts: pulumi.ResourceOptions) -> policy.PodDisruptionBudget:

@@ -13,7 +13,7 @@ from blueprint.plan.planner import Plan
 from components.component import Component, Facts, plain
 from components.openstack import configuration
 from components.openstack.definition import ProcessDefinition, ProjectDefinition
-from components.openstack.jobs import JobArgs, job
+from components.openstack.jobs import JobArgs, action, job
 from components.openstack.process import Process, ProcessArgs
 from components.openstack.scope import Scope
 
@@ -56,16 +56,26 @@ class Project(Component[ProjectArgs]):
             Process(child_name(name, process), _process_args(args, process, placement, needs), self.child()).workload
             for process, placement in args.placements
         )
+        for definition in args.definition.actions(args.scope.wiring):
+            arguments = JobArgs(
+                definition.job, args.definition, args.beside, args.plan.settings, args.scope, definition.mounts
+            )
+            child = self.child(depends_on=[args.scope.foundation.namespace, *self.workloads])
+            action(f"{name}-{_suffix(definition.job.name, args.definition.name)}", definition, arguments, child)
 
     def _jobs(self, name: str, args: ProjectArgs) -> list[pulumi.Resource]:
         """Creates the project's jobs, each depending on the one before, and returns the last one."""
         last: list[pulumi.Resource] = []
         for definition in args.definition.jobs(args.scope.wiring):
             arguments = JobArgs(definition, args.definition, args.beside, args.plan.settings, args.scope)
-            suffix = definition.name.removeprefix(f"{args.definition.name}-")
+            suffix = _suffix(definition.name, args.definition.name)
             first = last or [*args.scope.foundation.classes, *args.needs]
             last = [job(f"{name}-{suffix}", arguments, self.child(depends_on=[args.scope.foundation.namespace]), first)]
         return last
+
+
+def _suffix(job: str, project: str) -> str:
+    return job.removeprefix(f"{project}-")
 
 
 def child_name(name: str, process: ProcessDefinition) -> str:

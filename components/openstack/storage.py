@@ -88,27 +88,50 @@ def claim_template(environment: str, process: ProcessDefinition, capacity: str) 
     """Returns the claim template of a StatefulSet: each member claims its process's volume on the member's node."""
     return core.PersistentVolumeClaimArgs(
         metadata=meta.ObjectMetaArgs(name=CLAIM, labels=labels.of(process)),
-        spec=core.PersistentVolumeClaimSpecArgs(
-            access_modes=["ReadWriteOnce"],
-            storage_class_name=storage_class(environment),
-            selector=meta.LabelSelectorArgs(match_labels={contract.NAME: process.name}),
-            resources=core.VolumeResourceRequirementsArgs(requests={"storage": capacity}),
-        ),
+        spec=_claim_spec(environment, process.name, capacity),
     )
 
 
-def volume(environment: str, process: ProcessDefinition, capacity: str, node: Node) -> core.PersistentVolumeInitArgs:
-    """Returns the process's volume on one node."""
+def _claim_spec(environment: str, volumes: str, capacity: str) -> core.PersistentVolumeClaimSpecArgs:
+    return core.PersistentVolumeClaimSpecArgs(
+        access_modes=["ReadWriteOnce"],
+        storage_class_name=storage_class(environment),
+        selector=meta.LabelSelectorArgs(match_labels={contract.NAME: volumes}),
+        resources=core.VolumeResourceRequirementsArgs(requests={"storage": capacity}),
+    )
+
+
+def backup_name(process: str) -> str:
+    """Returns the name of the claim for backups of a process's data."""
+    return f"{process}-backup"
+
+
+def backup_claim(environment: str, process: ProcessDefinition, capacity: str) -> core.PersistentVolumeClaimInitArgs:
+    """Returns the claim for backups of a process's data."""
+    name = backup_name(process.name)
+    return core.PersistentVolumeClaimInitArgs(
+        metadata=meta.ObjectMetaArgs(name=name, namespace=environment, labels=labels.named(name, process.project)),
+        spec=_claim_spec(environment, name, capacity),
+    )
+
+
+def volume(
+    environment: str, process: ProcessDefinition, capacity: str, node: Node, name: str = ""
+) -> core.PersistentVolumeInitArgs:
+    """Returns a volume of the process on one node. `name` is the process's own, unless it is another volume's."""
+    name = name or process.name
     on_node = core.NodeSelectorRequirementArgs(key=HOSTNAME, operator="In", values=[node.name])
     return core.PersistentVolumeInitArgs(
-        metadata=meta.ObjectMetaArgs(name=f"{environment}-{process.name}-{node.name}", labels=labels.of(process)),
+        metadata=meta.ObjectMetaArgs(
+            name=f"{environment}-{name}-{node.name}", labels=labels.named(name, process.project)
+        ),
         spec=core.PersistentVolumeSpecArgs(
             capacity={"storage": capacity},
             access_modes=["ReadWriteOnce"],
             persistent_volume_reclaim_policy="Retain",
             storage_class_name=storage_class(environment),
             volume_mode="Filesystem",
-            local=core.LocalVolumeSourceArgs(path=f"{data.root(environment)}/{process.name}"),
+            local=core.LocalVolumeSourceArgs(path=f"{data.root(environment)}/{name}"),
             node_affinity=core.VolumeNodeAffinityArgs(
                 required=core.NodeSelectorArgs(
                     node_selector_terms=[core.NodeSelectorTermArgs(match_expressions=[on_node])]

@@ -23,11 +23,23 @@ TIMEOUT = "30m"
 database and for the first download of images. Project figure, not measured."""
 
 _TYPE = "kubernetes:{}"
-_KEPT = tuple(map(_TYPE.format, ("core/v1:Namespace", "core/v1:PersistentVolume", "storage.k8s.io/v1:StorageClass")))
+_KEPT = tuple(
+    map(
+        _TYPE.format,
+        (
+            "core/v1:Namespace",
+            "core/v1:PersistentVolume",
+            "core/v1:PersistentVolumeClaim",
+            "storage.k8s.io/v1:StorageClass",
+        ),
+    )
+)
 """Types of objects that `destroy` leaves in the cluster: the members' data, and what their claims depend on."""
 _ANNOTATIONS = {
     # The provider would wait until a Service's pods are ready, while the update that makes them ready waits for it.
     _TYPE.format("core/v1:Service"): {"pulumi.com/skipAwait": "true"},
+    # The claim for backups is bound when the first backup runs.
+    _TYPE.format("core/v1:PersistentVolumeClaim"): {"pulumi.com/skipAwait": "true"},
     # A failed Job never completes. The next update replaces it, so that it runs again.
     _TYPE.format("batch/v1:Job"): {"pulumi.com/replaceUnready": "true"},
 }

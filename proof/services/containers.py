@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-_WORKLOADS = ("Deployment", "StatefulSet", "DaemonSet", "Job")
+_WORKLOADS = ("Deployment", "StatefulSet", "DaemonSet", "Job", "CronJob")
 _CONFIG = "/var/lib/kolla/config_files/config.json"
 
 
@@ -61,7 +61,8 @@ def _texts(document: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _containers(workload: Mapping[str, Any], contents: Mapping[tuple[str, str], dict[str, str]]) -> Iterator[Container]:
-    pod = workload["spec"]["template"]["spec"]
+    spec = workload["spec"]
+    pod = (spec["jobTemplate"]["spec"] if workload["kind"] == "CronJob" else spec)["template"]["spec"]
     volumes = {volume["name"]: _volume(volume, contents) for volume in pod.get("volumes", ())}
     for container in pod["containers"]:
         seen = _mounted(container, volumes)

@@ -47,7 +47,7 @@ class Cluster:
         for number in range(size):
             self.add(number)
         self.client = lab.add("galera-client")
-        self._name()
+        self.name()
 
     def add(self, number: int) -> Machine:
         """Adds a member, as a larger StatefulSet does."""
@@ -59,9 +59,10 @@ class Cluster:
     def grow(self, number: int) -> None:
         """Adds a member to a running cluster, and its name to the DNS."""
         self.add(number)
-        self._name()
+        self.name()
 
-    def _name(self) -> None:
+    def name(self) -> None:
+        """Writes the names of all members to the DNS."""
         self.lab.name_members(SERVICE, DOMAIN, list(self.members))
 
     def start(self, *names: str) -> None:
@@ -135,6 +136,11 @@ class Load:
     def acknowledged(self) -> int:
         """Returns how many transfers of this run were acknowledged so far."""
         return self.cluster.client.log.read_text().count(" ok\n")
+
+    def acknowledged_numbers(self) -> list[int]:
+        """Returns the transfers of this run that were acknowledged so far."""
+        lines = self.cluster.client.log.read_text().splitlines(keepends=True)
+        return [int(line.split()[0]) for line in lines if line.endswith(" ok\n")]
 
     def more(self, transfers: int = 20, seconds: float = 60) -> float:
         """Waits for further acknowledged transfers; returns the seconds until the first of them."""

@@ -89,11 +89,27 @@ class Machine:
         """Makes a directory that belongs to a user."""
         self.run(["sh", "-c", 'mkdir -p "$1" && chown -R "$2:" "$1"', "sh", path, owner])
 
-    def run(
-        self, command: Sequence[str], text: str = "", *, user: str = "root", check: bool = True, seconds: float = 60
+    def run(  # noqa: PLR0913 - a command has as many parts
+        self,
+        command: Sequence[str],
+        text: str = "",
+        *,
+        user: str = "root",
+        check: bool = True,
+        seconds: float = 60,
+        read_only: str = "",
     ) -> str:
-        """Runs a command in the machine and returns its output. Raises CalledProcessError if it fails."""
-        words = [*self._enter(), *self._as(user), *command]
+        """Runs a command in the machine and returns its output. Raises CalledProcessError if it fails.
+
+        `read_only`: a directory that the command cannot write to, as with a volume that is mounted so.
+        """
+        enter = self._enter()
+        if read_only:
+            place = f"{self._root}{read_only}"
+            mounts = f"mount --bind {place} {place} && mount -o remount,bind,ro {place}"
+            script = f'{mounts} && exec chroot {self._root} "$@"'
+            enter = [*self._enter(chroot=False), "unshare", "--mount", "sh", "-ec", script, "sh"]
+        words = [*enter, *self._as(user), *command]
         result = subprocess.run(
             words, input=text, capture_output=True, text=True, errors="replace", timeout=seconds, check=False
         )

@@ -7,13 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from proof.services import galera
+from proof.services import galera, galera_backup
 from proof.services.containers import Container
 from tests.services.judge import judge
 
 
 def test_galera_keeps_what_it_acknowledged(root: Path, containers: Mapping[str, Container]) -> None:
     judge(galera.prove(root, containers["mysqld/mariadb"], galera.QUICK))
+
+
+@pytest.mark.heavy
+def test_a_backup_is_restored_after_all_data_was_destroyed(root: Path, containers: Mapping[str, Container]) -> None:
+    judge(galera_backup.prove(root, containers))
 
 
 @pytest.mark.heavy

@@ -275,3 +275,38 @@ def test_progress_is_a_change_a_transfer_or_being_synced(monkeypatch: pytest.Mon
     assert after(10, None) == 0
     assert after(10, None) == 10
     assert after(10, None, wrote=8) == 0
+
+
+def restored(position: Position, when: str = "2026-11-22T02:00:00Z") -> Position:
+    return replace(position, restored=when)
+
+
+def test_restored_data_bootstraps_although_the_others_have_more_transactions() -> None:
+    own = replace(restored(at(2, 5)), view=())
+    assert bootstrapping(at(0, 9), at(1, 9), own) == ["mysqld-2"]
+    assert bootstrapping(restored(at(0, 9), "2026-11-21T02:00:00Z"), at(1, 9), own) == ["mysqld-2"]
+    assert bootstrapping(at(0, 9), own) == [], "the first members are waited for"
+
+
+def test_a_member_takes_over_restored_data_in_place_of_its_own() -> None:
+    serving = restored(replace(at(2, 5), phase="running", primary=True))
+    assert decide(at(0, 9), [serving], FIRST, None).restored == serving.restored
+    assert decide(fresh(3), [serving], FIRST, None).restored == serving.restored
+    assert decide(restored(at(0, 6)), [serving], FIRST, None).restored == "", "it has taken over already"
+
+
+def test_restored_data_never_joins_a_cluster_with_data_from_before() -> None:
+    old = replace(at(0, 9), phase="running", primary=True)
+    assert "stop all members" in reason(restored(at(2, 5)), old)
+    assert decided(restored(at(2, 5)), old) == "wait"
+
+
+def test_taking_over_leaves_no_position_and_remembers_the_restoration(
+    disk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recovers(monkeypatch, 9)
+    (disk / "mysql").mkdir()
+    assert stored.own_position("mysqld-0").restored == ""
+    stored.take_over("2026-11-22T02:00:00Z")
+    position = stored.own_position("mysqld-0")
+    assert (position.is_known, position.has_data, position.restored) == (False, True, "2026-11-22T02:00:00Z")

@@ -13,8 +13,9 @@ import pytest
 ROOT = Path(__file__).parents[2]
 LEAVES = ("clear_text", "contract", "image_reference", "kubernetes_quantity", "suggestion", "waiver", "waiver_limits")
 NOT_THE_PROJECT = {".venv", "build", "examples", "sdks", "tests"}
-IN_A_POD = ("components", "openstack", "scripts", "galera")
-"""A package of its own in the pod, where its modules import each other by relative names."""
+SCRIPTS = ("components", "openstack", "scripts")
+IN_A_POD = ("galera", "galera_backup")
+"""Packages of their own in a pod, where their modules import each other by relative names."""
 
 
 def _sources(root: Path) -> dict[str, str]:
@@ -22,7 +23,7 @@ def _sources(root: Path) -> dict[str, str]:
     found: dict[str, str] = {}
     for path in [*root.glob("*.py"), *root.glob("[a-z]*/**/*.py")]:
         parts = path.relative_to(root).with_suffix("").parts
-        if parts[0] not in NOT_THE_PROJECT and parts[:4] != IN_A_POD:
+        if parts[0] not in NOT_THE_PROJECT and not (parts[:3] == SCRIPTS and parts[3] in IN_A_POD):
             found[".".join(parts).removesuffix(".__init__")] = path.read_text(encoding="utf-8")
     return found
 

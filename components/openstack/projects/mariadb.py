@@ -6,17 +6,22 @@ changing its configuration restarts no member of the database. scripts/galera/ d
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from components.openstack import scripts
 from components.openstack.config.layers import ConfigFile, Layer, Level, Secret, TextFile, WrittenFile
 from components.openstack.config.ports import MYSQL, MYSQLD_EXPORTER
 from components.openstack.config.wiring import Wiring
 from components.openstack.definition import (
+    ActionDefinition,
     Claim,
+    ClaimMount,
     Container,
     File,
     Http,
+    JobDefinition,
     Port,
     ProcessDefinition,
     ProjectDefinition,
@@ -29,6 +34,15 @@ FIRST_MEMBERS = 3
 adding a member restarts no other. The start script finds later members by the headless Service."""
 
 _MODULES = scripts.modules("galera")
+_BACKUP_MODULES = scripts.modules("galera_backup")
+_BACKUP_ACCOUNT = "mysqld/backup"
+KEPT = 7
+"""Complete backups that are kept: a week of them, so that an error that is noticed after some days can be undone.
+Project figure; mariadb-operator keeps 30 days."""
+SCHEDULE = "17 2 * * *"
+"""Once a day, at night, and not on the hour, at which other schedules begin. Project figure."""
+_BACKUP_DEADLINE = 6 * 3600
+"""Seconds that a backup or a restoration may take: 200 GiB, the size of a production volume, at 10 MB/s."""
 _INITIAL = File("initial.sql", "/etc/mysql/initial.sql")
 _EXPORTER = File("mysqld-exporter.cnf", "/etc/prometheus/my.cnf")
 _METRICS_ACCOUNT = "mysqld-exporter/database"
@@ -55,10 +69,13 @@ def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
     rights = "GRANT ALL PRIVILEGES ON *.* TO root@'%' WITH GRANT OPTION;\n"
     monitor = Secret(proxysql.MONITOR.name, "CREATE USER monitor@'%' IDENTIFIED BY '{}';\n")
     metrics = Secret(_METRICS_ACCOUNT, "CREATE USER metrics@'%' IDENTIFIED BY '{}';\n")
+    # What mariadb-backup needs (MariaDB's manual, mariadb-backup overview, authentication and privileges).
+    backup = Secret(_BACKUP_ACCOUNT, "CREATE USER backup@'%' IDENTIFIED BY '{}';\n")
+    reads = "GRANT RELOAD, PROCESS, LOCK TABLES, BINLOG MONITOR ON *.* TO backup@'%';\n"
     return (
         ConfigFile("my.cnf", "ini", tuple(_layers(wiring.members(name)[:FIRST_MEMBERS], wiring.memory[name]))),
         *(TextFile(f"galera-{module}", (text,)) for module, text in _MODULES.items()),
-        TextFile(_INITIAL.name, (root, rights, monitor, metrics)),
+        TextFile(_INITIAL.name, (root, rights, monitor, metrics, backup, reads)),
     )
 
 
@@ -109,12 +126,59 @@ def _layer(source: str, **options: str | int) -> Layer:
     return Layer(Level.PROJECT, source, {"mysqld": options})
 
 
+def _actions(wiring: Wiring) -> tuple[ActionDefinition, ...]:
+    members = wiring.members(MYSQLD.name)
+    # The scheduler puts the pod on the node of this member's volume. ProxySQL sends writes to the lowest ordinal.
+    member = members[:FIRST_MEMBERS][-1]
+    name, _, domain = member.partition(".")
+    document = {"member": member, "domain": domain, "members": len(members), "keep": KEPT}
+    data = ClaimMount(name="data", claim=f"data-{name}", path="/var/lib/mysql")
+    backups = ClaimMount(name="backups", claim=f"{MYSQLD.name}-backup", path="/var/lib/mysql-backup")
+    account = ("[client]\nuser = backup\npassword = ", Secret(_BACKUP_ACCOUNT), "\n")
+    settings = TextFile("backup.json", (json.dumps(document) + "\n",))
+    return (
+        ActionDefinition(
+            job=_backup_job("backup", (settings, TextFile("backup.cnf", account))),
+            purpose=f"Back up the database from {name}, prepare the backup and check that it can be opened",
+            requires="whole",
+            schedule=SCHEDULE,
+            mounts=(replace(data, read_only=True), backups),
+            attempts=3,
+            deadline=_BACKUP_DEADLINE,
+        ),
+        ActionDefinition(
+            job=_backup_job("restore", (settings,)),
+            purpose=f"Replace the data of {name} by a backup; the other members take it from there",
+            requires="stopped",
+            mounts=(data, backups),
+            deadline=_BACKUP_DEADLINE,
+        ),
+    )
+
+
+def _backup_job(name: str, files: tuple[TextFile, ...]) -> JobDefinition:
+    modules = {f"galera-backup-{module}": module for module in _BACKUP_MODULES}
+    return JobDefinition(
+        name=f"{MYSQLD.name}-{name}",
+        image="mariadb-server",
+        user="mysql",
+        command=f"env PYTHONPATH=/etc/mysql python3 -m galera_backup {name}",
+        written=(*(TextFile(file, (_BACKUP_MODULES[module],)) for file, module in modules.items()), *files),
+        files=(
+            *(File(file, f"/etc/mysql/galera_backup/{module}") for file, module in modules.items()),
+            *(File(file.name, f"/etc/mysql/{file.name}") for file in files),
+        ),
+    )
+
+
 MYSQLD = ProcessDefinition(
     name="mysqld",
     project="mariadb",
     kind="StatefulSet",
     uid=42434,
     claim=Claim(production=200, lab=10),
+    # Galera's cache and logs are not part of a backup, and OpenStack's databases rarely fill their volume.
+    backups=Claim(production=400, lab=20),
     grace=300,
     containers=(
         Container(
@@ -192,4 +256,5 @@ PROJECT = ProjectDefinition(
     name="mariadb",
     processes=(MYSQLD, PROXYSQL, EXPORTER),
     configure=_configure,
+    actions=_actions,
 )

@@ -3,6 +3,7 @@
 from tests.policy.cases import Case
 from tests.policy.tables import (
     api,
+    backups,
     capacity,
     closed_world,
     commands,
@@ -50,6 +51,7 @@ CASES: tuple[Case, ...] = (
     *pinning.CASES,
     *messaging.CASES,
     *database.CASES,
+    *backups.CASES,
     *members.CASES,
     *probes.CASES,
     *together.CASES,

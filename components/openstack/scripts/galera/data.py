@@ -17,6 +17,8 @@ DIRECTORY = Path("/var/lib/mysql")
 # The state transfer empties the directory but for some endings, '.log' among them (cpat in wsrep_sst_mariabackup).
 VIEW = "last-view.log"
 FORCED = "forced-bootstrap.log"
+RESTORED = "restored.log"
+"""Written by scripts/galera_backup/restore.py, and by members that take over restored data."""
 UNFINISHED = "unfinished-install.log"
 
 
@@ -24,6 +26,7 @@ def own_position(name: str) -> Position:
     """Reads what is on disk. Raises RuntimeError if there is data that mariadbd cannot open."""
     remove_unfinished_installation()
     position = Position(name, "starting", has_data=(DIRECTORY / "mysql").is_dir() or (DIRECTORY / "ibdata1").exists())
+    position = replace(position, restored=_restored())
     if not position.has_data:
         return position
     view = last_view()
@@ -95,6 +98,19 @@ def forced_member() -> str | None:
         done.unlink(missing_ok=True)
         return None
     return None if done.exists() and done.read_text(encoding="utf-8") == named else named
+
+
+def _restored() -> str:
+    try:
+        return (DIRECTORY / RESTORED).read_text(encoding="utf-8").strip()
+    except FileNotFoundError:
+        return ""
+
+
+def take_over(restored: str) -> None:
+    """Makes the data good for nothing but a full state transfer, and records whose data replaces it."""
+    write(DIRECTORY / "grastate.dat", f"# GALERA saved state\nversion: 2.1\nuuid: {NO_UUID}\nseqno: -1\n")
+    write(DIRECTORY / RESTORED, restored)
 
 
 def record_force(named: str) -> None:

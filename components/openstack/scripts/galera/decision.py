@@ -8,7 +8,7 @@ record of anyone who answers cannot have more transactions, and one that is in a
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 FORCE = "GALERA_FORCE_BOOTSTRAP"
@@ -32,6 +32,8 @@ class Position:
     """The members of the last primary component that it was in."""
     primary: bool = False
     """It is in a primary component now."""
+    restored: str = ""
+    """When the data was restored from a backup, as `2026-11-22T02:00:00Z`; empty if never."""
 
     @property
     def is_known(self) -> bool:
@@ -44,6 +46,8 @@ class Decision:
 
     action: Literal["wait", "join", "bootstrap"]
     reason: str
+    restored: str = ""
+    """The restoration whose data this member takes over in place of its own, which is older."""
 
 
 def ordinal(name: str) -> int:
@@ -57,6 +61,9 @@ def decide(own: Position, others: Iterable[Position], first: Sequence[str], forc
     primary = [each for each in others if each.primary]
     if primary:
         return _join(own, primary)
+    # Data from before a restoration has more transactions, and must not come back.
+    newest = max(each.restored for each in (own, *others))
+    own, *others = (each if each.restored == newest else _void(each) for each in (own, *others))
     if forced == own.name:
         return Decision("bootstrap", f"{FORCE} names this member")
     if forced:
@@ -71,8 +78,18 @@ def decide(own: Position, others: Iterable[Position], first: Sequence[str], forc
     return _bootstrap(own, list(answered.values()), known)
 
 
+def _void(position: Position) -> Position:
+    """Returns a position that is good for joining only."""
+    return replace(position, uuid=NO_UUID, seqno=-1, view=())
+
+
 def _join(own: Position, primary: Sequence[Position]) -> Decision:
     names = ", ".join(each.name for each in primary)
+    restored = max(each.restored for each in primary)
+    if own.restored > restored:
+        return Decision("wait", f"its data is restored, and {names} runs with data from before: stop all members")
+    if own.restored < restored:
+        return Decision("join", f"primary component with {names}, whose data is restored", restored)
     foreign = [each for each in primary if own.is_known and each.uuid != own.uuid]
     if foreign:
         return Decision(

@@ -118,6 +118,10 @@ class Member:
         """Returns mariadbd's arguments, and prepares the data for a bootstrap."""
         start = [f"--wsrep-start-position={self.own.uuid}:{self.own.seqno}"] if self.own.is_known else []
         if decision.action == "join":
+            if decision.restored:
+                start = []
+                data.take_over(decision.restored)
+                self.own = replace(self.own, restored=decision.restored)
             primary = sorted(each.name for each in self.others() if each.primary)
             return [*start, "--wsrep-cluster-address=gcomm://" + ",".join(f"{each}.{self.domain}" for each in primary)]
         if forced := data.forced_member():

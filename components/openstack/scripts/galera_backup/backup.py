@@ -1,0 +1,88 @@
+"""Takes a backup of a member that is Synced, prepares it, and keeps it if mariadbd can open it."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import time
+from pathlib import Path
+
+from .backup_files import ACCOUNT, BACKUPS, DATA, UNFINISHED, Refused, Settings, complete, require_space, run, say, size
+
+SYNCED = "4"
+PROVIDER = "/usr/lib/galera/libgalera_smm.so"
+PATIENCE = 120
+"""Seconds to wait for a whole cluster. The Job tries again later."""
+_STATUS = "SHOW GLOBAL STATUS LIKE 'wsrep\\_%'"
+_POSITION = re.compile(r"([0-9a-f]{8}-[0-9a-f-]{27})[: ](-?\d+)")
+
+
+def take(settings: Settings) -> Path:
+    """Takes a backup and removes those beyond `keep`. Raises Refused or CalledProcessError."""
+    require_whole(settings)
+    require_space(BACKUPS, size(DATA))
+    unfinished = BACKUPS / UNFINISHED
+    shutil.rmtree(unfinished, ignore_errors=True)
+    unfinished.mkdir()
+    data, began = unfinished / "data", time.time()
+    account = f"--defaults-file={ACCOUNT}"
+    server = [f"--host={settings.member}", f"--datadir={DATA}", "--galera-info"]
+    run("mariadb-backup", account, "--backup", f"--target-dir={data}", *server)
+    run("mariadb-backup", "--no-defaults", "--prepare", f"--target-dir={data}")
+    position = checked(data)
+    name = time.strftime("%Y-%m-%dT%H-%M-%SZ", time.gmtime(began))
+    said = {"position": position, "bytes": size(data), "seconds": round(time.time() - began, 1)}
+    (unfinished / "backup.json").write_text(json.dumps(said) + "\n", encoding="utf-8")
+    run("sync", "--file-system", str(BACKUPS))
+    kept = unfinished.rename(BACKUPS / name)
+    say(f"{name} is complete and can be opened: {said['bytes'] >> 20} MiB at {position}, {said['seconds']:.0f} s")
+    for old in complete()[: -settings.keep]:
+        shutil.rmtree(old)
+        say(f"removed {old.name}: {settings.keep} are kept")
+    return kept
+
+
+def require_whole(settings: Settings) -> None:
+    """Waits until the member is Synced and the cluster has all its members. Raises Refused after `PATIENCE`.
+
+    While the backup blocks changes of tables (BACKUP STAGE), the server takes the member out of flow control, so that
+    the others do not wait for it, and it is not ready. With a member missing, too few others would serve.
+    """
+    ends = time.monotonic() + PATIENCE
+    while missing := _missing(settings):
+        if time.monotonic() > ends:
+            raise Refused(f"no backup: {missing}")
+        time.sleep(2)
+
+
+def _missing(settings: Settings) -> str:
+    """Returns what a backup has to wait for; empty if it may begin."""
+    said = run("mariadb", f"--defaults-file={ACCOUNT}", f"--host={settings.member}", "-rNBe", _STATUS).stdout
+    status = dict(line.split("\t", 1) for line in said.splitlines())
+    state, component = status.get("wsrep_local_state"), status.get("wsrep_cluster_status")
+    if state != SYNCED or component != "Primary":
+        comment = status.get("wsrep_local_state_comment", "unknown")
+        return f"{settings.member} is {comment} in a component that is {component}; expected Synced and Primary"
+    there = int(status.get("wsrep_cluster_size", "0"))
+    return "" if there >= settings.members else f"{there} of {settings.members} members are there; expected all"
+
+
+def checked(data: Path) -> str:
+    """Opens a prepared backup with mariadbd, read-only for InnoDB. Returns its position in the cluster's history.
+
+    Raises Refused if InnoDB's position is not the one that the member had when the backup was taken.
+    """
+    files = [f"--datadir={data}", "--innodb-read-only", f"--socket={data.parent / 'socket'}", "--skip-networking"]
+    # mariadbd reads the position of a member only, and ends then. It connects to no address.
+    galera = ["--wsrep-on=ON", f"--wsrep-provider={PROVIDER}", "--wsrep-cluster-address=gcomm://backup"]
+    formats = ["--binlog-format=ROW", "--disable-log-error"]
+    result = run("mariadbd", "--no-defaults", *files, *galera, *formats, "--wsrep-recover")
+    found = re.search(r"WSREP: Recovered position: ?(\S+)", result.stderr)
+    information = next((path for path in data.glob("*_galera_info")), None)
+    expected = _POSITION.search(information.read_text(encoding="utf-8")) if information else None
+    if not found or not expected or found[1] != f"{expected[1]}:{expected[2]}":
+        raise Refused(
+            f"the backup is not usable: it is at {found and found[1]}, the member was at {expected and expected[0]}"
+        )
+    return found[1]

@@ -1,0 +1,83 @@
+"""Replaces the data of a stopped member by a backup, marked as restored: the other members then take it from there."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import socket
+import time
+from pathlib import Path
+
+from .backup_files import BACKUPS, DATA, Refused, Settings, complete, record, require_space, run, say
+
+CHOICE = "BACKUP"
+"""Environment variable with the name of the backup to restore; the newest one if it is not set."""
+RESTORED = "restored.log"
+"""Read by the member when it starts (scripts/galera/data.py): the later of two restorations counts."""
+REPLACING = "unfinished-install.log"
+"""A member that starts with this file has no data (scripts/galera/data.py)."""
+FRESH = ".restoring"
+_LOCKED = ("ibdata1", "aria_log_control")
+_NO_NAME = (socket.EAI_NONAME, socket.EAI_NODATA)
+
+
+def restore(settings: Settings) -> None:
+    """Restores a backup. Raises Refused if any member exists, or CalledProcessError."""
+    require_stopped(settings)
+    backup = chosen()
+    said = record(backup)
+    fresh = DATA / FRESH
+    shutil.rmtree(fresh, ignore_errors=True)
+    require_space(DATA, said["bytes"])
+    run("mariadb-backup", "--no-defaults", "--copy-back", f"--target-dir={backup / 'data'}", f"--datadir={fresh}")
+    require_stopped(settings)
+    (DATA / REPLACING).touch()
+    for path in DATA.iterdir():
+        if path.name in (FRESH, REPLACING, "lost+found"):
+            continue
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+    for path in fresh.iterdir():
+        path.rename(DATA / path.name)
+    fresh.rmdir()
+    (DATA / RESTORED).write_text(time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), encoding="utf-8")
+    run("sync", "--file-system", str(DATA))
+    (DATA / REPLACING).unlink()
+    say(f"restored {backup.name} at {said['position']}: when all members start, this one bootstraps")
+
+
+def require_stopped(settings: Settings) -> None:
+    """Raises Refused if a member has an address, or if a server has the data open.
+
+    A name that cannot be looked up now is not a name without an address.
+    """
+    try:
+        found = socket.getaddrinfo(settings.domain, None, socket.AF_INET, socket.SOCK_STREAM)
+    except socket.gaierror as error:
+        if error.errno not in _NO_NAME:
+            raise Refused(f"cannot tell whether members exist: {settings.domain}: {error}") from None
+        found = []
+    if found:
+        addresses = ", ".join(sorted({str(entry[4][0]) for entry in found}))
+        raise Refused(f"the cluster is alive: {settings.domain} has {addresses}; scale its StatefulSet to 0 first")
+    for name in _LOCKED:
+        if (DATA / name).exists():
+            with (DATA / name).open("r+b") as file:
+                try:
+                    fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except OSError:
+                    raise Refused(f"a server has {DATA / name} open; stop it first") from None
+
+
+def chosen() -> Path:
+    """Returns the backup to restore. Raises Refused if there is none of that name."""
+    there, wanted = complete(), os.environ.get(CHOICE)
+    if not there:
+        raise Refused(f"{BACKUPS} contains no complete backup")
+    found = [path for path in there if path.name == wanted] if wanted else there[-1:]
+    if not found:
+        raise Refused(f"there is no backup {wanted}; there are {', '.join(path.name for path in there)}")
+    return found[0]

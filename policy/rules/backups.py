@@ -1,0 +1,76 @@
+"""Scheduled backups of the database."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from policy.facts.kubernetes.configuration import written
+from policy.facts.kubernetes.workload import Workload
+from policy.facts.programs import Quorum
+from policy.facts.quorums import Group, groups
+from policy.facts.stack import Facts
+from policy.findings import Severity
+from policy.rule import PRODUCTION, Problem, Source, rule
+
+_TOOLS = re.compile(r"\b(maria-?db-?backup|xtrabackup|maria-?db-dump|mysqldump|mydumper)\b")
+"""Programs that write a copy of a database, in commands and in files that a pod mounts."""
+
+
+def _schedules(facts: Facts) -> tuple[Workload, ...]:
+    """CronJobs that are not suspended and run a backup program."""
+    jobs = (each for each in facts.workloads if each.kind == "CronJob")
+    active = (each for each in jobs if not each.resource.props.at("spec", "suspend").flag())
+    return tuple(
+        each for each in active if any(_TOOLS.search(text.read()) for text in written(each, facts.config_maps))
+    )
+
+
+def _is_ours(facts: Facts, group: Group) -> bool:
+    if group.kind is not Quorum.GALERA or facts.profile != PRODUCTION or not facts.clouds:
+        return False
+    if group.error:
+        raise group.error
+    return True
+
+
+@rule(
+    id="database-is-backed-up",
+    title="Galera in production has a scheduled backup",
+    severity=Severity.HIGH,
+    rationale="Replication copies a dropped table to every member at once. After that, and after the loss of all "
+    "members, the last backup is all that is left of users, networks and machines.",
+    sources=(Source("project", "Backups", 2),),
+    remediation="Keep the CronJob mysqld-backup, or add a CronJob in the database's namespace that runs "
+    "mariadb-backup or mariadb-dump.",
+    subjects=groups,
+    applies=_is_ours,
+    not_applicable_reason="the stack has no cloud in production with a Galera of its own",
+    since="0.6.0",
+)
+def database_is_backed_up(facts: Facts, group: Group) -> Iterator[Problem]:
+    """Accepts a CronJob in the namespace of the members. A suspended one never runs."""
+    namespaces = {each.namespace for each in group.workloads}
+    if not any(each.namespace in namespaces for each in _schedules(facts)):
+        yield Problem("no CronJob that is not suspended backs up the database", "one that runs mariadb-backup")
+
+
+@rule(
+    id="backup-ends",
+    title="A scheduled backup of the database ends, and never meets the next one",
+    severity=Severity.MEDIUM,
+    rationale="A backup takes its member out of service for a time. Without a deadline, one that hangs keeps all later "
+    "ones from running; if runs may overlap, they take the load of several from the members at once.",
+    sources=(Source("project", "Backups", 3),),
+    remediation="Set jobTemplate.spec.activeDeadlineSeconds, and concurrencyPolicy: Forbid or Replace.",
+    subjects=_schedules,
+    not_applicable_reason="no CronJob of the stack backs up a database",
+    since="0.6.0",
+)
+def backup_ends(_facts: Facts, job: Workload) -> Iterator[Problem]:
+    """Kubernetes' defaults are no deadline, and runs that may overlap."""
+    spec = job.resource.props.at("spec")
+    if not spec.at("jobTemplate", "spec", "activeDeadlineSeconds").given():
+        yield Problem("activeDeadlineSeconds is not set (default: none)", "a number of seconds")
+    if spec.at("concurrencyPolicy").text("Allow") == "Allow":
+        yield Problem("concurrencyPolicy is Allow (the default)", "Forbid or Replace")
