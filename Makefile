@@ -7,6 +7,8 @@ CONFIRM ?=
 ARCH ?=
 KUBECONFIG ?=
 SERVICE ?=
+NAME ?=
+BACKUP ?=
 
 # Recipes read these from their environment, exactly as they were given: neither make nor the shell expands them.
 override STACK := $(value STACK)
@@ -15,7 +17,9 @@ override CONFIRM := $(value CONFIRM)
 override ARCH := $(value ARCH)
 override KUBECONFIG := $(value KUBECONFIG)
 override SERVICE := $(value SERVICE)
-export STACK BASE CONFIRM ARCH KUBECONFIG SERVICE
+override NAME := $(value NAME)
+override BACKUP := $(value BACKUP)
+export STACK BASE CONFIRM ARCH KUBECONFIG SERVICE NAME BACKUP
 
 # The first Python that is new enough; if there is none, python3 reports it.
 PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11 python; do \
@@ -28,7 +32,7 @@ ACTIVE = . .venv/bin/activate &&
 
 .DEFAULT_GOAL := help
 .PHONY: help setup environment cluster browser up refresh preview audit diff review plan config pin destroy test e2e \
-	prove services verify domains lint format bench clean
+	prove services action snapshot verify domains lint format bench clean
 
 help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -90,6 +94,12 @@ prove: setup ## Prove STACK, or ARCH=100|300|500|1000|all, on a real API server 
 
 services: setup ## Start Galera, RabbitMQ and OpenStack as STACK renders them, break them, report what was lost
 	@$(QUORATE) services --stack="$$STACK"
+
+action: setup ## List the actions of STACK, or run NAME=<action> in its cluster (BACKUP=<name>: the one to restore)
+	@$(QUORATE) action --stack="$$STACK" --backup="$$BACKUP" -- "$$NAME"
+
+snapshot: setup ## Collect states, events, logs and configuration of STACK, without secrets, into one archive
+	@$(QUORATE) snapshot --stack="$$STACK"
 
 verify: setup ## Compare a running cluster (KUBECONFIG=…) with STACK, read-only
 	@$(QUORATE) verify --stack="$$STACK"

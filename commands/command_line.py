@@ -250,6 +250,26 @@ def services(stack: StackOption = "dev") -> int:
 
 
 @_command
+def action(
+    name: Annotated[str, typer.Argument(help="The action; without it, all are listed.")] = "",
+    stack: StackOption = "dev",
+    backup: Annotated[str, typer.Option(help="The backup for mysqld-restore; default: the newest.")] = "",
+) -> int:
+    """List the actions of a stack's services, or run one in the stack's cluster."""
+    from commands import actions
+
+    return actions.run(_clone(), stack, name, backup)
+
+
+@_command
+def snapshot(stack: StackOption = "dev") -> int:
+    """Collect states, events, logs and configuration of a stack into one archive, without secrets."""
+    from commands import snapshot as snapshots
+
+    return snapshots.collect(_clone(), stack)
+
+
+@_command
 def verify(
     stack: StackOption = "dev",
     kubeconfig: Annotated[

@@ -89,12 +89,13 @@ def show_failed_jobs(cluster: LiveCluster) -> None:
         jobs: list[Object] = cluster.api.ask("GET", "/apis/batch/v1/jobs", query=labels)["items"]
         for job in jobs:
             if number(job, "status", "failed") and not number(job, "status", "succeeded"):
-                print(_failed_job(cluster, job), flush=True)
+                print(failed_job(cluster, job), flush=True)
     except (ApiError, Unreachable) as error:
         print(f"The cluster's Jobs could not be read: {error}", flush=True)
 
 
-def _failed_job(cluster: LiveCluster, job: Object) -> str:
+def failed_job(cluster: LiveCluster, job: Object) -> str:
+    """Returns how a Job has failed, with the last lines of its newest pod."""
     namespace = text(job, "metadata", "namespace")
     query = {"labelSelector": f"batch.kubernetes.io/job-name={name(job)}"}
     pods: list[Object] = cluster.api.ask("GET", f"/api/v1/namespaces/{namespace}/pods", query=query)["items"]

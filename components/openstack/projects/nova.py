@@ -14,6 +14,7 @@ from components.openstack.config.ports import AMQP, APIS
 from components.openstack.config.uwsgi import uwsgi
 from components.openstack.config.wiring import REGION, Wiring
 from components.openstack.definition import (
+    ActionDefinition,
     Container,
     Exec,
     File,
@@ -246,10 +247,19 @@ def _jobs(wiring: Wiring) -> tuple[JobDefinition, ...]:
     )
 
 
+def _actions(_wiring: Wiring) -> tuple[ActionDefinition, ...]:
+    command = "nova-manage db online_data_migrations"
+    name = "nova-online-data-migrations"
+    migrations = JobDefinition(name=name, image="nova-conductor", user="nova", command=command, files=(CONFIGURATION,))
+    purpose = "Migrate Nova's data to its new schema, after all of Nova is updated"
+    return (ActionDefinition(job=migrations, purpose=purpose, requires="whole", deadline=6 * 3600),)
+
+
 PROJECT = ProjectDefinition(
     name="nova",
     needs=("keystone", "mariadb", "rabbitmq", "memcached", "glance", "placement", "neutron"),
     processes=(API, SCHEDULER, CONDUCTOR, CONSOLES, COMPUTE),
     configure=_configure,
     jobs=_jobs,
+    actions=_actions,
 )

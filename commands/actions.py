@@ -1,0 +1,202 @@
+"""`quorate action`: lists what can be done with a stack's services by name, and does it in the stack's cluster.
+
+An action is either a CronJob of the stack (a backup, a restoration), or one of the Jobs that `up` runs: each of them
+may run again. The cluster's own object is the template of the Job that is created.
+"""
+
+from __future__ import annotations
+
+import textwrap
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import contract
+from blueprint.plan.planner import Plan, plan
+from blueprint.stackfile.loader import load_file
+from commands import live_check, live_cluster, stack
+from commands.live_cluster import LIVE, LiveCluster
+from components.openstack.config.wiring import ENVIRONMENT, wiring
+from components.openstack.definition import Requirement
+from components.openstack.projects import PROCESSES, PROJECTS
+from proof.api import ApiError, Unreachable
+from proof.objects import Object, listed, mapping, name, number, text
+from suggestion import did_you_mean
+from toolchain.progress import UserError, duration
+
+DATABASE = "mysqld"
+CHOICE = "BACKUP"
+"""Variable of the Job that names the backup to restore (scripts/galera_backup/restore.py)."""
+_ELSEWHERE = {
+    "fernet-rotate": "Fernet keys are derived from the root secret; no Job rotates them",
+    "backup-db": "it is mysqld-backup here, for all databases",
+    "tempest": "`quorate services` runs Tempest's smoke tests",
+}
+"""Actions of Fuel-CCP that are something else here."""
+_BATCH = f"/apis/batch/v1/namespaces/{ENVIRONMENT}"
+_PODS = f"/api/v1/namespaces/{ENVIRONMENT}/pods"
+
+
+@dataclass(frozen=True)
+class Action:
+    """What can be done by name."""
+
+    name: str
+    kind: Literal["cronjob", "job"]
+    says: str
+    requires: Requirement | Literal["majority"]
+    """As in definition.Requirement; majority: of the database's members, for a Job that `up` runs too."""
+
+
+def run(root: Path, stack_name: str, wanted: str, backup: str = "") -> int:
+    """Lists the actions of a stack, or runs one and waits for its end. Returns 1 if it does not succeed."""
+    file = stack.find(root, stack_name)
+    settings = load_file(file)
+    known = {each.name: each for each in of_plan(plan(settings))}
+    if not wanted:
+        print(table(known), end="")
+        return 0
+    action = known.get(wanted)
+    if action is None:
+        why = f": {_ELSEWHERE[wanted]}" if wanted in _ELSEWHERE else did_you_mean(wanted, known)
+        raise UserError(f"There is no action {wanted}{why}.\n`quorate action --stack {stack_name}` lists all of them.")
+    if backup and action.requires != "stopped":
+        raise UserError(f"--backup is for mysqld-restore; {wanted} takes none.")
+    if settings.target != LIVE:
+        line = kubectl(action, stack_name)
+        raise UserError(
+            f"{stack_name} has the target {settings.target}: it has no cluster that {wanted} could run in.\n"
+            f"In the cluster to which you applied its tree, run:\n  {line}"
+        )
+    cluster = live_cluster.connect(file)
+    try:
+        require_quorum(cluster, action)
+        created = cluster.api.ask("POST", f"{_BATCH}/jobs", job_of(template(cluster, action), action, backup))
+        return awaited(cluster, name(created))
+    except (ApiError, Unreachable) as error:
+        raise UserError(f"{wanted} did not run: {error}") from None
+
+
+def of_plan(planned: Plan) -> Iterator[Action]:
+    """Yields the actions of a plan: those of each project, then its Jobs in their order."""
+    around = wiring(planned, ENVIRONMENT)
+    placed = {PROCESSES[entry.name].project for entry in planned.processes}
+    for project in PROJECTS:
+        if project.processes and project.name not in placed:
+            continue
+        for each in project.actions(around):
+            when = f" (at {each.schedule} UTC)" if each.schedule else ""
+            yield Action(each.job.name, "cronjob", each.purpose + when, each.requires)
+        for job in project.jobs(around):
+            yield Action(job.name, "job", f"Run again: {textwrap.shorten(job.command, 80)}", "majority")
+
+
+def table(known: Mapping[str, Action]) -> str:
+    """Returns a line for each action."""
+    width = max(map(len, known), default=0)
+    return "".join(f"{each.name:<{width}}  {each.says}\n" for each in known.values())
+
+
+def kubectl(action: Action, stack_name: str) -> str:
+    """Returns the kubectl line that runs an action of a rendered tree."""
+    if action.kind == "cronjob":
+        return f"kubectl -n {ENVIRONMENT} create job {action.name}-by-hand --from=cronjob/{action.name}"
+    tree = f"build/{stack_name}/manifests/1-manifest"
+    return f"kubectl replace --force -f {tree}/batch_v1-job-{ENVIRONMENT}-{action.name}-*.yaml"
+
+
+def require_quorum(cluster: LiveCluster, action: Action) -> None:
+    """Raises UserError unless the database's members are as the action requires."""
+    members = pods(cluster, DATABASE)
+    ready = [name(each) for each in members if is_ready(each)]
+    workload = cluster.api.ask("GET", f"/apis/apps/v1/namespaces/{ENVIRONMENT}/statefulsets/{DATABASE}")
+    wanted = number(workload, "spec", "replicas")
+    if action.requires == "stopped":
+        if members or wanted:
+            line = f"kubectl --context {cluster.context} -n {ENVIRONMENT} scale statefulset/{DATABASE} --replicas="
+            raise UserError(
+                f"{action.name} replaces the data of all members, and {len(members)} exist. Stop them first, and start "
+                f"them again afterwards:\n  {line}0\n  {line}{max(wanted, len(members))}"
+            )
+        return
+    least = {"whole": wanted, "majority": wanted // 2 + 1, "nothing": 0}[action.requires]
+    if len(ready) < least or not wanted:
+        raise UserError(
+            f"{action.name} needs {least} of {wanted} members of {DATABASE}; {len(ready)} are ready. Nothing was run."
+        )
+
+
+def pods(cluster: LiveCluster, process: str) -> list[Object]:
+    """Returns the pods of a process."""
+    query = {"labelSelector": f"{contract.NAME}={process}"}
+    return listed(cluster.api.ask("GET", _PODS, query=query), "items")
+
+
+def is_ready(pod: Object) -> bool:
+    """Whether a pod is ready and not about to end."""
+    conditions = listed(pod, "status", "conditions")
+    ready = any(each.get("type") == "Ready" and each.get("status") == "True" for each in conditions)
+    return ready and not text(pod, "metadata", "deletionTimestamp")
+
+
+def template(cluster: LiveCluster, action: Action) -> Object:
+    """Returns the spec of the Job that an action runs, from the cluster. Raises UserError if it is not there."""
+    if action.kind == "cronjob":
+        found = [cluster.api.ask("GET", f"{_BATCH}/cronjobs/{action.name}")]
+        return mapping(found[0], "spec", "jobTemplate", "spec")
+    query = {"labelSelector": f"{contract.NAME}={action.name}"}
+    found = [
+        each
+        for each in listed(cluster.api.ask("GET", f"{_BATCH}/jobs", query=query), "items")
+        if not text(each, "metadata", "annotations", contract.ACTION)
+    ]
+    if not found:
+        raise UserError(f"The cluster has no Job {action.name}: run `up` first.")
+    newest = max(found, key=lambda each: text(each, "metadata", "creationTimestamp"))
+    return mapping(newest, "spec")
+
+
+def job_of(spec: Object, action: Action, backup: str = "") -> Object:
+    """Returns a Job from the spec of a Job or of a CronJob's template, without what the API server wrote into it."""
+    metadata = mapping(spec, "template", "metadata")
+    labels = {key: value for key, value in mapping(metadata, "labels").items() if key.startswith("app.kubernetes.io/")}
+    pod = mapping(spec, "template", "spec")
+    if backup:
+        containers = [{**each, "env": [*listed(each, "env"), _choice(backup)]} for each in listed(pod, "containers")]
+        pod = {**pod, "containers": containers}
+    kept = {key: spec[key] for key in ("backoffLimit", "activeDeadlineSeconds") if key in spec}
+    annotations = {
+        key: value for key, value in mapping(metadata, "annotations").items() if key == contract.COMPANION_OF
+    }
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {
+            "generateName": f"{action.name}-by-hand-",
+            "labels": labels,
+            "annotations": {contract.ACTION: action.name},
+        },
+        "spec": {**kept, "template": {"metadata": {"labels": labels, "annotations": annotations}, "spec": pod}},
+    }
+
+
+def _choice(backup: str) -> Object:
+    return {"name": CHOICE, "value": backup}
+
+
+def awaited(cluster: LiveCluster, job: str, pause: float = 2) -> int:
+    """Waits until a Job has ended; Ctrl-C leaves it running. Returns 1 if it failed, and shows its last lines."""
+    print(f"Job {ENVIRONMENT}/{job} runs in the cluster of context {cluster.context} …", flush=True)
+    started = time.monotonic()
+    while True:
+        found = cluster.api.ask("GET", f"{_BATCH}/jobs/{job}")
+        ended = {each.get("type") for each in listed(found, "status", "conditions") if each.get("status") == "True"}
+        if "Complete" in ended:
+            print(f"Job {ENVIRONMENT}/{job} is complete ({duration(time.monotonic() - started)}).")
+            return 0
+        if "Failed" in ended:
+            print(live_check.failed_job(cluster, found), flush=True)
+            return 1
+        time.sleep(pause)
