@@ -7,8 +7,11 @@ CONFIRM ?=
 ARCH ?=
 KUBECONFIG ?=
 SERVICE ?=
-NAME ?=
 BACKUP ?=
+# Some systems set NAME in every environment: only make's command line counts.
+ifneq ($(origin NAME),command line)
+NAME :=
+endif
 
 # Recipes read these from their environment, exactly as they were given: neither make nor the shell expands them.
 override STACK := $(value STACK)

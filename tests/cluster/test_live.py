@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import tarfile
 import threading
 import time
 from base64 import b64decode
@@ -20,7 +21,7 @@ import yaml
 from blueprint.plan.nodes import Capacity, Node
 from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
-from commands import deployment
+from commands import actions, deployment, snapshot
 from components import kubelet
 from contract import COMPUTE_NODE, DEDICATED, SERVER
 from proof import control_plane as planes
@@ -220,12 +221,41 @@ def test_all_objects_are_there_and_a_second_up_changes_nothing(live: Live, capfd
     assert not any(content in state or b64decode(content).decode() in state for content in contents)
     assert ROOT_SECRET_TEXT not in state
     claims = live.items("/api/v1/namespaces/openstack/persistentvolumeclaims")
-    assert {text(each, "status", "phase") for each in claims} == {"Bound"}
+    assert {text(each, "status", "phase") for each in claims if name(each) != "mysqld-backup"} == {"Bound"}
 
     before = {name(each): text(each, "metadata", "generation") for each in _workloads(live)}
     assert deployment.up(live.root, STACK) == 0
     assert "No changes: all" in capfd.readouterr().out
     assert {name(each): text(each, "metadata", "generation") for each in _workloads(live)} == before
+
+
+def test_an_action_runs_beside_a_whole_quorum_only(live: Live, capfd: pytest.CaptureFixture[str]) -> None:
+    """With kwok, the backup's pod ends at once: scheduled on the node of the member's volume, with a claim bound."""
+    assert actions.run(live.root, STACK, "mysqld-backup") == 0
+    assert "is complete" in capfd.readouterr().out
+    (job,) = [each for each in live.items("/apis/batch/v1/namespaces/openstack/jobs") if "by-hand" in name(each)]
+    assert number(job, "status", "succeeded") == 1
+    claims = live.items("/api/v1/namespaces/openstack/persistentvolumeclaims")
+    assert {text(each, "status", "phase") for each in claims} == {"Bound"}
+    with pytest.raises(UserError, match="Stop them first"):
+        actions.run(live.root, STACK, "mysqld-restore")
+    assert actions.run(live.root, STACK, "keystone-db-sync") == 0
+
+
+def test_a_snapshot_has_the_states_of_all_objects_and_no_secret(live: Live) -> None:
+    assert snapshot.collect(live.root, STACK) == 0
+    (path,) = (live.root / "build" / STACK).glob("snapshot-*.tar.gz")
+    assert path.stat().st_mode & 0o777 == 0o600
+    with tarfile.open(path) as archive:
+        found = {each.name.partition("/")[2]: archive.extractfile(each) for each in archive.getmembers()}
+        texts = {inner: file.read().decode() for inner, file in found.items() if file}
+    assert '"mysqld-backup"' in texts["objects/cronjobs.json"]
+    assert json.loads(texts["objects/pods.json"])
+    everything = "".join(texts.values())
+    secrets = [each["data"] for each in live.items("/api/v1/namespaces/openstack/secrets")]
+    encoded = {content for data in secrets for content in data.values()}
+    assert not [each for each in encoded if each in everything or b64decode(each).decode() in everything]
+    assert ROOT_SECRET_TEXT not in everything
 
 
 def _workloads(live: Live) -> list[Object]:

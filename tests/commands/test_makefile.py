@@ -49,6 +49,12 @@ def make(clone: Path, *words: str, **variables: str) -> list[str]:
         (["destroy", "STACK=prod", "CONFIRM=prod"], ["destroy", "--stack=prod", "--confirm=prod"]),
         (["prove", "ARCH=all"], ["prove", "--stack=dev", "--arch=all"]),
         (["services", "STACK=prod"], ["services", "--stack=prod"]),
+        (["action"], ["action", "--stack=dev", "--backup=", "--", ""]),
+        (
+            ["action", "NAME=mysqld-restore", "BACKUP=x"],
+            ["action", "--stack=dev", "--backup=x", "--", "mysqld-restore"],
+        ),
+        (["snapshot", "STACK=prod"], ["snapshot", "--stack=prod"]),
     ],
 )
 def test_a_target_runs_its_command(clone: Path, words: list[str], arguments: list[str]) -> None:
@@ -70,6 +76,11 @@ def test_a_value_is_passed_on_as_it_is(clone: Path) -> None:
     assert make(clone, "verify", KUBECONFIG=HOSTILE)[-1] == f"KUBECONFIG={HOSTILE}"
     assert make(clone, "review", BASE=HOSTILE)[2] == f"--base={HOSTILE}"
     assert not (clone / "pwned").exists()
+
+
+def test_a_name_from_the_environment_runs_no_action(clone: Path) -> None:
+    """Some systems set NAME in every environment."""
+    assert make(clone, "action", NAME="mysqld-restore")[:-1] == ["action", "--stack=dev", "--backup=", "--", ""]
 
 
 VALUES = (
@@ -96,6 +107,8 @@ TARGETS = (
     "e2e",
     "prove",
     "services",
+    "action",
+    "snapshot",
     "verify",
     "bench",
     "clean",
@@ -105,7 +118,7 @@ TARGETS = (
 @pytest.mark.parametrize("value", VALUES)
 @pytest.mark.parametrize("from_environment", [True, False])
 def test_no_target_runs_what_a_value_says(clone: Path, value: str, *, from_environment: bool) -> None:
-    names = ("STACK", "BASE", "ARCH", "CONFIRM", "KUBECONFIG", "SERVICE")
+    names = ("STACK", "BASE", "ARCH", "CONFIRM", "KUBECONFIG", "SERVICE", "NAME", "BACKUP")
     if from_environment:
         make(clone, *TARGETS, **dict.fromkeys(names, value))
     else:

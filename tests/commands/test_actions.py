@@ -1,0 +1,186 @@
+"""Actions: what is listed, what is refused, and the Job that is created from the cluster's own object."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+import contract
+from blueprint.plan.planner import plan
+from blueprint.stackfile.loader import load_file
+from blueprint.stackfile.settings import ExistingCluster
+from commands import actions, live_cluster
+from commands.live_cluster import LiveCluster
+from proof.api import Api, ApiError, Reply
+from tests.stacks import ROOT, STACKS, full_size, parsed
+from toolchain.progress import UserError
+
+SETTINGS = parsed(full_size("100"))
+KNOWN = {each.name: each for each in actions.of_plan(plan(SETTINGS))}
+BATCH = "/apis/batch/v1/namespaces/openstack"
+SPEC = {
+    "backoffLimit": 6,
+    "selector": {"matchLabels": {"batch.kubernetes.io/controller-uid": "1"}},
+    "template": {
+        "metadata": {
+            "labels": {"app.kubernetes.io/component": "mariadb", "batch.kubernetes.io/controller-uid": "1"},
+            "annotations": {contract.COMPANION_OF: "mysqld-server"},
+        },
+        "spec": {"containers": [{"name": "main", "env": [{"name": "A", "value": "1"}]}], "restartPolicy": "Never"},
+    },
+}
+
+
+def member(number: int, *, ready: bool = True) -> dict[str, Any]:
+    conditions = [{"type": "Ready", "status": "True" if ready else "False"}]
+    return {"metadata": {"name": f"mysqld-{number}"}, "status": {"conditions": conditions}}
+
+
+class Cluster:
+    """An API server with members of the database, whose Jobs end in the given way."""
+
+    def __init__(self, *members: dict[str, Any], replicas: int = 3, ends: str = "Complete") -> None:
+        self.members, self.replicas, self.ends = list(members), replicas, ends
+        self.created: dict[str, Any] = {}
+
+    def ask(
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | None = None,
+        *,
+        query: object = None,  # noqa: ARG002 - as the API has it
+    ) -> dict[str, Any]:
+        if method == "POST":
+            self.created = dict(body or {})
+            return {"metadata": {"name": "created"}}
+        job = {"metadata": {"name": "created", "namespace": "openstack"}, "spec": SPEC}
+        answers: dict[str, dict[str, Any]] = {
+            "/api/v1/namespaces/openstack/pods": {"items": self.members},
+            "/apis/apps/v1/namespaces/openstack/statefulsets/mysqld": {"spec": {"replicas": self.replicas}},
+            f"{BATCH}/cronjobs/mysqld-backup": {"spec": {"jobTemplate": {"spec": SPEC}}},
+            f"{BATCH}/cronjobs/mysqld-restore": {"spec": {"jobTemplate": {"spec": SPEC}}},
+            f"{BATCH}/jobs": {"items": [job]},
+            f"{BATCH}/jobs/created": {**job, "status": {"conditions": [{"type": self.ends, "status": "True"}]}},
+        }
+        if path not in answers:
+            raise ApiError(404, "NotFound", path)
+        return answers[path]
+
+    def call(self, _method: str, _path: str, *, query: object) -> Reply:
+        assert query
+        return Reply(200, {}, text="no route to the database\n")
+
+
+@pytest.fixture
+def live(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    cluster = ExistingCluster(context="cloud-1")
+    settings = SETTINGS.model_copy(update={"target": "live", "machines": "existing", "cluster": cluster})
+    monkeypatch.setattr(actions, "load_file", lambda _file: settings)  # pyright: ignore[reportUnknownLambdaType]
+    return monkeypatch
+
+
+def do(live: pytest.MonkeyPatch, cluster: Cluster, name: str, backup: str = "") -> int:
+    connected = LiveCluster(cast("Api", cluster), SETTINGS, "cloud-1", ())
+    live.setattr(live_cluster, "connect", lambda _file: connected)  # pyright: ignore[reportUnknownLambdaType]
+    return actions.run(ROOT, "dev", name, backup)
+
+
+HEALTHY = [member(number) for number in range(3)]
+
+
+def test_every_action_is_listed_with_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert actions.run(ROOT, "dev", "") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert {"mysqld-backup", "mysqld-restore", "keystone-db-sync", "nova-online-data-migrations"} <= {
+        line.split()[0] for line in lines
+    }
+    assert all(len(line.split(None, 1)) == 2 for line in lines)
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_names_are_unique(stack: str) -> None:
+    found = [each.name for each in actions.of_plan(plan(load_file(STACKS[stack])))]
+    assert len(found) == len(set(found))
+
+
+def test_an_unknown_action_is_refused_with_a_suggestion() -> None:
+    with pytest.raises(UserError, match="did you mean 'keystone-db-sync'"):
+        actions.run(ROOT, "dev", "keystone-dbsync")
+    with pytest.raises(UserError, match="derived from the root secret"):
+        actions.run(ROOT, "dev", "fernet-rotate")
+
+
+def test_a_rendered_stack_gets_the_kubectl_line() -> None:
+    line = "kubectl -n openstack create job mysqld-backup-by-hand --from=cronjob/mysqld-backup"
+    with pytest.raises(UserError, match=f"target render[\\s\\S]*{line}"):
+        actions.run(ROOT, "dev", "mysqld-backup")
+    with pytest.raises(UserError, match="kubectl replace --force -f build/dev/manifests"):
+        actions.run(ROOT, "dev", "keystone-db-sync")
+
+
+def test_a_job_is_created_from_the_cron_job_and_awaited(
+    live: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cluster = Cluster(*HEALTHY)
+    assert do(live, cluster, "mysqld-backup") == 0
+    assert "Job openstack/created is complete" in capsys.readouterr().out
+    assert cluster.created["metadata"]["generateName"] == "mysqld-backup-by-hand-"
+    spec = cluster.created["spec"]
+    assert (spec["backoffLimit"], "selector" in spec) == (6, False)
+    template = spec["template"]["metadata"]
+    assert template["labels"] == {"app.kubernetes.io/component": "mariadb"}
+    assert template["annotations"] == {contract.COMPANION_OF: "mysqld-server"}
+
+
+def test_a_failed_job_shows_its_last_lines(live: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    assert do(live, Cluster(*HEALTHY, ends="Failed"), "keystone-db-sync") == 1
+    assert "no route to the database" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("name", "members", "refused"),
+    [
+        ("mysqld-backup", [member(0), member(1), member(2, ready=False)], "needs 3 of 3 members of mysqld; 2 are"),
+        ("keystone-db-sync", [member(0), member(1, ready=False)], "needs 2 of 3 members of mysqld; 1 are ready"),
+        ("mysqld-restore", [member(0, ready=False)], "--replicas=0\n.*--replicas=3"),
+    ],
+)
+def test_the_living_quorum_is_asked_first(
+    live: pytest.MonkeyPatch, name: str, members: list[dict[str, Any]], refused: str
+) -> None:
+    cluster = Cluster(*members)
+    with pytest.raises(UserError, match=refused):
+        do(live, cluster, name)
+    assert not cluster.created
+
+
+def test_a_majority_is_enough_for_a_job(live: pytest.MonkeyPatch) -> None:
+    assert do(live, Cluster(member(0), member(1)), "keystone-db-sync") == 0
+
+
+def test_a_stopped_database_is_restored_from_the_backup_that_is_named(live: pytest.MonkeyPatch) -> None:
+    cluster = Cluster(replicas=0)
+    assert do(live, cluster, "mysqld-restore", "2026-11-22T02-17-00Z") == 0
+    (container,) = cluster.created["spec"]["template"]["spec"]["containers"]
+    assert container["env"] == [{"name": "A", "value": "1"}, {"name": "BACKUP", "value": "2026-11-22T02-17-00Z"}]
+    with pytest.raises(UserError, match="takes none"):
+        do(live, Cluster(*HEALTHY), "mysqld-backup", "2026-11-22T02-17-00Z")
+
+
+def test_what_the_cluster_refuses_is_said(live: pytest.MonkeyPatch) -> None:
+    with pytest.raises(UserError, match="nova-online-data-migrations did not run: 404"):
+        do(live, Cluster(*HEALTHY), "nova-online-data-migrations")
+
+
+def test_the_templates_of_actions_are_in_the_rendered_tree() -> None:
+    """The names that the command asks for are those that the components give."""
+    assert {each.name for each in KNOWN.values() if each.kind == "cronjob"} == {
+        "mysqld-backup",
+        "mysqld-restore",
+        "nova-online-data-migrations",
+    }
+    assert Path(actions.__file__).name == "actions.py"
