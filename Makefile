@@ -99,7 +99,7 @@ services: setup ## Start Galera, RabbitMQ and OpenStack as STACK renders them, b
 	@$(QUORATE) services --stack="$$STACK"
 
 action: setup ## List the actions of STACK, or run NAME=<action> in its cluster (BACKUP=<name>: the one to restore)
-	@$(QUORATE) action --stack="$$STACK" --backup="$$BACKUP" -- "$$NAME"
+	@$(QUORATE) action --stack="$$STACK" --name="$$NAME" --backup="$$BACKUP"
 
 snapshot: setup ## Collect states, events, logs and configuration of STACK, without secrets, into one archive
 	@$(QUORATE) snapshot --stack="$$STACK"

@@ -251,7 +251,7 @@ def services(stack: StackOption = "dev") -> int:
 
 @_command
 def action(
-    name: Annotated[str, typer.Argument(help="The action; without it, all are listed.")] = "",
+    name: Annotated[str, typer.Option(help="The action; without it, all are listed.", metavar="ACTION")] = "",
     stack: StackOption = "dev",
     backup: Annotated[str, typer.Option(help="The backup for mysqld-restore; default: the newest.")] = "",
 ) -> int:

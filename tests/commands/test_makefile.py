@@ -49,10 +49,10 @@ def make(clone: Path, *words: str, **variables: str) -> list[str]:
         (["destroy", "STACK=prod", "CONFIRM=prod"], ["destroy", "--stack=prod", "--confirm=prod"]),
         (["prove", "ARCH=all"], ["prove", "--stack=dev", "--arch=all"]),
         (["services", "STACK=prod"], ["services", "--stack=prod"]),
-        (["action"], ["action", "--stack=dev", "--backup=", "--", ""]),
+        (["action"], ["action", "--stack=dev", "--name=", "--backup="]),
         (
             ["action", "NAME=mysqld-restore", "BACKUP=x"],
-            ["action", "--stack=dev", "--backup=x", "--", "mysqld-restore"],
+            ["action", "--stack=dev", "--name=mysqld-restore", "--backup=x"],
         ),
         (["snapshot", "STACK=prod"], ["snapshot", "--stack=prod"]),
     ],
@@ -80,7 +80,7 @@ def test_a_value_is_passed_on_as_it_is(clone: Path) -> None:
 
 def test_a_name_from_the_environment_runs_no_action(clone: Path) -> None:
     """Some systems set NAME in every environment."""
-    assert make(clone, "action", NAME="mysqld-restore")[:-1] == ["action", "--stack=dev", "--backup=", "--", ""]
+    assert make(clone, "action", NAME="mysqld-restore")[:-1] == ["action", "--stack=dev", "--name=", "--backup="]
 
 
 VALUES = (
