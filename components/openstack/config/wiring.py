@@ -20,6 +20,10 @@ ENVIRONMENT = "openstack"
 REGION = "RegionOne"
 """Keystone's own default for a cloud of one region."""
 
+NOTIFICATIONS = "notifications"
+"""The vhost of all projects' notifications, so that a program that reads them needs no access to a project's calls."""
+RABBITMQ = "rabbitmq"
+
 DATABASES = {
     "keystone": ("keystone",),
     "glance": ("glance",),
@@ -79,8 +83,15 @@ class Wiring:
 
     def messaging(self, user: str) -> Secret:
         """Returns the transport URL of a project's own vhost, with every member of RabbitMQ."""
-        members = ",".join(f"{user}:{{}}@{member}:{AMQP}" for member in self.members("rabbitmq"))
-        return Secret(f"{user}/messaging", f"rabbit://{members}/{user}")
+        return self._transport(user, f"{user}/messaging", user)
+
+    def notifications(self, user: str) -> Secret:
+        """Returns the transport URL of a project's notifications: an account of its own on their vhost."""
+        return self._transport(f"{user}-notifications", f"{user}/notifications", NOTIFICATIONS)
+
+    def _transport(self, account: str, secret: str, vhost: str) -> Secret:
+        members = ",".join(f"{account}:{{}}@{member}:{AMQP}" for member in self.members(RABBITMQ))
+        return Secret(secret, f"rabbit://{members}/{vhost}")
 
     def caches(self) -> tuple[str, ...]:
         """Returns the addresses of all instances of memcached, one of which clients choose by the key."""
