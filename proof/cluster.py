@@ -59,6 +59,7 @@ class Pod:
     namespace: str
     labels: Mapping[str, str]
     row: str | None
+    """The row, or the further cluster of a row's service, that the pod counts for."""
     kind: str
     """Kind of the workload that created the pod; empty if no workload did."""
     workload: str
@@ -179,11 +180,12 @@ def pod_of(item: Object) -> Pod:
     node = at(item, "spec", "nodeName")
     scheduled = _condition(item, "PodScheduled")
     refused = scheduled.get("status") == "False" and scheduled.get("reason") == "Unschedulable"
+    annotations = mapping(item, "metadata", "annotations")
     return Pod(
         name=name(item),
         namespace=text(item, "metadata", "namespace"),
         labels=texts(item, "metadata", "labels"),
-        row=at(item, "metadata", "annotations", ROW),
+        row=_row(kind, workload, annotations),
         companion_of=at(item, "metadata", "annotations", COMPANION_OF),
         priority=text(item, "spec", "priorityClassName"),
         kind=kind,
@@ -212,11 +214,17 @@ def workload_of(kind: str, item: Object) -> Workload:
         kind=kind,
         name=name(item),
         namespace=text(item, "metadata", "namespace"),
-        row=at(item, "spec", "template", "metadata", "annotations", ROW),
+        row=_row(kind, name(item), mapping(item, "spec", "template", "metadata", "annotations")),
         wanted=wanted,
         ready=ready,
         settled=seen and updated == ready == there == wanted,
     )
+
+
+def _row(kind: str, workload: str, annotations: Object) -> str | None:
+    """Returns the row that pods count for. A StatefulSet beside a row is a further cluster and counts for itself."""
+    further = kind == "StatefulSet" and COMPANION_OF in annotations
+    return workload if further else annotations.get(ROW)
 
 
 def budget_of(item: Object) -> Budget:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from components.openstack.config.layers import Secret, TextFile
 from components.openstack.config.ports import MYSQL
-from components.openstack.config.wiring import DATABASES, NOTIFICATIONS, RABBITMQ, REGION, Wiring
+from components.openstack.config.wiring import DATABASES, NOTIFICATIONS, REGION, Wiring
 from components.openstack.definition import File, JobDefinition
 
 _SCRIPTS = Path(__file__).parent / "scripts"
@@ -86,20 +86,21 @@ def messaging(wiring: Wiring, user: str) -> tuple[JobDefinition, JobDefinition]:
 
     One is for the project's own vhost, the other for the vhost of all projects' notifications.
     """
-    own = {"user": user, "vhost": user, "members": wiring.members(RABBITMQ)}
-    told = {
+    rpc, events = wiring.broker(user, "rpc"), wiring.broker(user, "notifications")
+    own = {"user": user, "vhost": user, "members": wiring.members(rpc)}
+    shared = {
         "user": f"{user}-notifications",
         "vhost": NOTIFICATIONS,
-        "members": wiring.members(RABBITMQ),
+        "members": wiring.members(events),
         "policy": UNREAD,
     }
     return (
-        _vhost(f"{user}-messaging", own, Secret(f"{user}/messaging")),
-        _vhost(f"{user}-notifications", told, Secret(f"{user}/notifications")),
+        _vhost(f"{user}-messaging", own, rpc, Secret(f"{user}/messaging")),
+        _vhost(f"{user}-notifications", shared, events, Secret(f"{user}/notifications")),
     )
 
 
-def _vhost(name: str, document: Mapping[str, object], password: Secret) -> JobDefinition:
+def _vhost(name: str, document: Mapping[str, object], broker: str, password: Secret) -> JobDefinition:
     return JobDefinition(
         name=name,
         image="keystone",
@@ -113,7 +114,7 @@ def _vhost(name: str, document: Mapping[str, object], password: Secret) -> JobDe
             File("messaging_account.py", "/usr/local/bin/messaging_account.py"),
             File("account.json", "/etc/quorate/account.json"),
         ),
-        secrets=(("ADMIN_PASSWORD", Secret(f"{RABBITMQ}/admin")), ("PASSWORD", password)),
+        secrets=(("ADMIN_PASSWORD", Secret(f"{broker}/admin")), ("PASSWORD", password)),
     )
 
 

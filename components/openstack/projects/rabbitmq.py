@@ -1,4 +1,4 @@
-"""RabbitMQ: messages, in quorum queues. Its tables say no load balancer: clients know every member.
+"""RabbitMQ: messages, in quorum queues, in one cluster or in several. Its tables say no load balancer: clients know every member.
 
 Members find each other by a list of names: the plugin for Kubernetes makes ordinal 0 begin a cluster by itself when it
 has lost its data (https://www.rabbitmq.com/blog/2025/04/04/new-k8s-peer-discovery), and before 4.1 it needed an account
@@ -41,7 +41,7 @@ def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
         TextFile("rabbitmq-env.conf", ("USE_LONGNAME=true\n", f"NODENAME=rabbit@$(uname -n).{domain}\n")),
         TextFile("enabled_plugins", ("[rabbitmq_management,rabbitmq_prometheus].\n",)),
         TextFile(_START.name, (scripts.text("rabbitmq_start.sh"),)),
-        TextFile(_COOKIE.name, (Secret("rabbitmq/cookie"),)),
+        TextFile(_COOKIE.name, (Secret(f"{name}/cookie"),)),
     )
 
 
@@ -79,7 +79,7 @@ def _layers(wiring: Wiring, name: str) -> Iterator[Layer]:
     # Log to the container's standard output.
     yield _layer("https://www.rabbitmq.com/docs/logging", {"log.console": True, "log.file": False})
     yield _layer(
-        "components/openstack/accounts.py", {"default_user": "admin", "default_pass": Secret("rabbitmq/admin")}
+        "components/openstack/accounts.py", {"default_user": "admin", "default_pass": Secret(f"{name}/admin")}
     )
 
 
