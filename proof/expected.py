@@ -116,17 +116,17 @@ def expected_state(settings: Settings) -> ExpectedState:
 def _clusters(rows: Iterable[ExpectedRow], settings: Settings) -> Iterable[ExpectedRow]:
     """Yields the further clusters of RabbitMQ: each is a quorum of its own, where the row may run.
 
-    If the row shares no nodes, no two clusters share one.
+    If the row shares no nodes, no two clusters share one: each is apart from those before it.
     """
-    named = brokers.named(settings)
     for row in rows:
         if row.row.service == brokers.DEFINITION:
+            before = [row.service]
             alone = bool(row.dedicated_nodes) and not row.row.shareable
-            others = (row.service, *named)
-            for name, override in named.items():
-                apart = tuple(other for other in others if alone and other != name)
+            for name, override in brokers.named(settings).items():
+                apart = tuple(before) if alone else ()
                 count = override.replicas or row.instances
                 yield replace(row, cluster=name, instances=count, dedicated_nodes=0, apart_from=apart)
+                before.append(name)
 
 
 def _replicas(settings: Settings, row: Row) -> int | None:

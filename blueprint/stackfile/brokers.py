@@ -53,7 +53,9 @@ def problems(settings: Settings) -> Iterator[Problem]:
     for name in named(settings):
         key = f"quorate:services.{name}"
         if not _NAME.fullmatch(name):
-            advice = f"write up to 32 lower-case letters, digits and '-', then -{DEFINITION}, such as neutron-{DEFINITION}"
+            advice = (
+                f"write up to 32 lower-case letters, digits and '-', then -{DEFINITION}, such as neutron-{DEFINITION}"
+            )
             yield Problem(f"{key}.definition", f"{name} is not a name for a further RabbitMQ; {advice}")
         elif name not in used:
             advice = f"write quorate:projects.neutron.mapping: {{rpc: {name}}}, or take it out"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from ipaddress import ip_address, ip_network
@@ -16,14 +16,14 @@ from blueprint.stackfile.loader import load_file
 from components.openstack import network_policies
 from components.openstack.projects import PROCESSES
 from tests.recording import Recorded
-from tests.stacks import STACKS, full_size, parsed
+from tests.stacks import STACKS, full_size, parsed, two_brokers
 from tests.unit.test_components_cloud import cloud
 
 NAME, PROJECT = "app.kubernetes.io/name", "app.kubernetes.io/component"
 WORKLOADS = ("Deployment", "StatefulSet", "DaemonSet", "Job")
 HOST = re.compile(r"([a-z0-9-]+)\.openstack\.svc(?::(\d+)|\W{1,3}\s*port\W{1,3}(\d+))?")
 """A Service's name, and the port behind it, as `host:port` or as an option `port` that follows."""
-ELSEWHERE: Mapping[tuple[str, str], tuple[int, ...]] = {
+ELSEWHERE: dict[tuple[str, str], tuple[int, ...]] = {
     ("mysqld", "mysqld-members"): (4444, 4567, 4568, 9200),
     ("rabbitmq", "rabbitmq-members"): (4369, 25672),
     ("cinder-messaging", "rabbitmq-members"): (15672,),
@@ -40,6 +40,12 @@ ELSEWHERE: Mapping[tuple[str, str], tuple[int, ...]] = {
     ("influxdb-grafana", "node-exporter-members"): (9100,),
     ("influxdb-grafana", "rabbitmq-members"): (15692,),
     ("nagios", "nagios-members"): (9094,),
+}
+ELSEWHERE |= {
+    (client.replace("rabbitmq", broker), f"{broker}-members"): ports
+    for (client, host), ports in ELSEWHERE.items()
+    if host == "rabbitmq-members"
+    for broker in ("neutron-rabbitmq", "events-rabbitmq")
 }
 """Ports of connections whose configuration gives only the host: a program's own default, or another option."""
 ASKS_FOR = {("influxdb-grafana", "mysqld"): "mysqld-exporter"}
@@ -174,6 +180,7 @@ NETWORKS = {
     "dev": lambda: Network(plan(load_file(STACKS["dev"]))),
     "one-server": lambda: Network(plan(load_file(STACKS["one-server"]))),
     "1000": lambda: Network(plan(parsed(full_size("1000", computes=4)))),
+    "further brokers": lambda: Network(plan(parsed(full_size("100", **two_brokers())))),
 }
 
 

@@ -13,7 +13,7 @@ from blueprint.stackfile.settings import Settings
 from proof.cluster import Cluster, Node
 from proof.expected import expected_state, failures_tolerated
 from proof.verify import verify
-from tests.stacks import ROOT, STACKS, full_size, parsed, server
+from tests.stacks import ROOT, STACKS, full_size, parsed, server, two_brokers
 
 TOPOLOGY = "tests/data/topologies/stack/three-nodes.yaml"
 
@@ -45,6 +45,9 @@ CASES: dict[str, Settings] = {
     "a topology": with_topology(3),
     "a topology with spare nodes": with_topology(12),
     "production": parsed(full_size("300")),
+    "further brokers on shared nodes": parsed(full_size("300", **two_brokers())),
+    "further brokers on nodes of their own": parsed(full_size("500", controllers=19, **two_brokers(replicas=5))),
+    "further brokers in a lab": lab(controllers(3), **two_brokers()),
 }
 
 
@@ -56,10 +59,11 @@ def nodes_of(settings: Settings) -> dict[str, Node]:
 @pytest.mark.parametrize("settings", CASES.values(), ids=list(CASES))
 def test_counts_and_nodes_are_those_of_the_plan(settings: Settings) -> None:
     made, state, nodes = plan(settings), expected_state(settings), nodes_of(settings)
-    services = {each.name: each for each in made.services if not each.replaced_by}
-    assert {row.row.service for row in state.rows} == services.keys()
+    further = {each.name: each for each in made.companions if each.definition}
+    services = {each.name: each for each in made.services if not each.replaced_by} | further
+    assert {row.service for row in state.rows} == services.keys()
     for row in state.rows:
-        service = services[row.row.service]
+        service = services[row.service]
         eligible = {each.name for each in made.nodes if each.pool in service.pools}
         assert {name for name, node in nodes.items() if row.may_use(node)} == eligible, row.name
         assert (len(eligible) if row.instances is None else row.instances) == service.instances, row.name

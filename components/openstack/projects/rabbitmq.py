@@ -1,4 +1,6 @@
-"""RabbitMQ: messages, in quorum queues, in one cluster or in several. Its tables say no load balancer: clients know every member.
+"""RabbitMQ: messages, in quorum queues. Its tables say no load balancer: clients know every member.
+
+A stack file may define further clusters (docs/adr/0017-further-brokers.md); each has names and secrets of its own.
 
 Members find each other by a list of names: the plugin for Kubernetes makes ordinal 0 begin a cluster by itself when it
 has lost its data (https://www.rabbitmq.com/blog/2025/04/04/new-k8s-peer-discovery), and before 4.1 it needed an account
@@ -78,9 +80,7 @@ def _layers(wiring: Wiring, name: str) -> Iterator[Layer]:
     yield _layer("https://www.rabbitmq.com/docs/memory#absolute-limit", limit)
     # Log to the container's standard output.
     yield _layer("https://www.rabbitmq.com/docs/logging", {"log.console": True, "log.file": False})
-    yield _layer(
-        "components/openstack/accounts.py", {"default_user": "admin", "default_pass": Secret(f"{name}/admin")}
-    )
+    yield _layer("components/openstack/accounts.py", {"default_user": "admin", "default_pass": Secret(f"{name}/admin")})
 
 
 def _layer(source: str, options: Mapping[str, str | int | bool | Secret]) -> Layer:

@@ -1,7 +1,7 @@
 """Makes a vhost of RabbitMQ and the user that owns it, or gives an existing user its present password.
 
-Runs in a Job, with the standard library alone. Argument: a JSON file with `user`, `vhost` and `members`, and for limits of
-the vhost's queues a `policy`. Environment: ADMIN_PASSWORD, of RabbitMQ's administrator, and PASSWORD, of the user.
+Runs in a Job, with the standard library alone. Argument: a JSON file with `user`, `vhost` and `members`, and a `policy`
+if the vhost's queues are limited. Environment: ADMIN_PASSWORD, of RabbitMQ's administrator, and PASSWORD, of the user.
 """
 
 from __future__ import annotations
