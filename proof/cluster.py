@@ -180,12 +180,11 @@ def pod_of(item: Object) -> Pod:
     node = at(item, "spec", "nodeName")
     scheduled = _condition(item, "PodScheduled")
     refused = scheduled.get("status") == "False" and scheduled.get("reason") == "Unschedulable"
-    annotations = mapping(item, "metadata", "annotations")
     return Pod(
         name=name(item),
         namespace=text(item, "metadata", "namespace"),
         labels=texts(item, "metadata", "labels"),
-        row=_row(kind, workload, annotations),
+        row=row_of(item),
         companion_of=at(item, "metadata", "annotations", COMPANION_OF),
         priority=text(item, "spec", "priorityClassName"),
         kind=kind,
@@ -196,6 +195,11 @@ def pod_of(item: Object) -> Pod:
         ending="deletionTimestamp" in item["metadata"],
         uid=text(item, "metadata", "uid"),
     )
+
+
+def row_of(pod: Object) -> str | None:
+    """Returns the row, or the further cluster of a row's service, that a pod counts for."""
+    return _row(*_maker(pod), mapping(pod, "metadata", "annotations"))
 
 
 def workload_of(kind: str, item: Object) -> Workload:

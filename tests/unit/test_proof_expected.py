@@ -10,8 +10,10 @@ import pytest
 from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
 from blueprint.stackfile.settings import Settings
-from proof.cluster import Cluster, Node
+from contract import COMPANION_OF, ROW
+from proof.cluster import Cluster, Node, row_of
 from proof.expected import expected_state, failures_tolerated
+from proof.objects import Object
 from proof.verify import verify
 from tests.stacks import ROOT, STACKS, full_size, parsed, server, two_brokers
 
@@ -71,6 +73,18 @@ def test_counts_and_nodes_are_those_of_the_plan(settings: Settings) -> None:
     assert state.dedicated_total == sum(each.dedicated_to is not None for each in made.nodes)
     assert state.servers == {each.name: each.server for each in made.nodes}
     assert state.masters == len(made.masters)
+
+
+def made_by(kind: str, workload: str, **annotations: str) -> Object:
+    owner = {"kind": kind, "name": workload, "controller": True}
+    return {"metadata": {"name": f"{workload}-0", "annotations": annotations, "ownerReferences": [owner]}}
+
+
+def test_members_of_a_further_cluster_count_for_it_and_other_companions_for_nothing() -> None:
+    beside = {COMPANION_OF: "rabbitmq-server"}
+    assert row_of(made_by("StatefulSet", "neutron-rabbitmq", **beside)) == "neutron-rabbitmq"
+    assert row_of(made_by("StatefulSet", "rabbitmq", **{ROW: "rabbitmq-server"})) == "rabbitmq-server"
+    assert row_of(made_by("Job", "nova-messaging", **beside)) is None
 
 
 @pytest.mark.parametrize("name", ["one-server", "a topology with spare nodes", "two-servers"])
