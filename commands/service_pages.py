@@ -12,6 +12,7 @@ from pathlib import Path
 
 from blueprint.plan.layout import ServicePlan
 from blueprint.plan.planner import Plan, plan
+from blueprint.stackfile import brokers
 from blueprint.stackfile.loader import load_file
 from components.openstack import configuration
 from components.openstack.config.formats import secret_names, value_text
@@ -107,6 +108,8 @@ def _settings(project: ProjectDefinition) -> Iterator[str]:
     process = project.processes[0].name
     yield f"- `quorate:services.{process}`: `replicas`, `image`, `options`, `config` (whole files)"
     yield f"- `quorate:projects.{project.name}.options`: options for all its processes"
+    if project.name in brokers.PROJECTS:
+        yield f"- `quorate:projects.{project.name}.mapping`: the RabbitMQ for `rpc` and for `notifications`"
     yield ""
     yield f"`make config SERVICE={process}` prints the result for a stack."
     yield ""

@@ -31,11 +31,11 @@ def quorum_state(plan: Plan) -> dict[str, Any]:
     the node counts as a different member.
     """
     quorums = {"etcd": _quorum(plan, len(plan.masters), plan.masters)}
-    for service in plan.services:
+    for service in plan.processes:
         if service.quorum and service.instances:
             nodes = tuple(node for node in plan.nodes if node.pool in service.pools)
             root = data.root(ENVIRONMENT)
-            volumes = [f"{root}/{service.name}"] if PROCESSES[service.name].claim else []
+            volumes = [f"{root}/{service.name}"] if PROCESSES[service.process].claim else []
             quorums[service.name] = _quorum(plan, service.instances, nodes, volumes)
     return plain(quorums=quorums, storage=_nodes(plan, plan.carrying(STORAGE_POOL)))
 

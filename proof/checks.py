@@ -90,7 +90,7 @@ def one_master_per_server(_state: ExpectedState, cluster: Cluster) -> Iterator[F
 
 def apart(state: ExpectedState, cluster: Cluster) -> Iterator[Finding]:
     """Services that the architecture separates run on distinct nodes."""
-    by_service = {each.row.service: cluster.of_row(each.name) for each in state.rows}
+    by_service = {each.service: cluster.of_row(each.name) for each in state.rows}
     for expected in state.rows:
         own = {pod.node for pod in cluster.of_row(expected.name)}
         for other in expected.apart_from:

@@ -59,6 +59,7 @@ class Pod:
     namespace: str
     labels: Mapping[str, str]
     row: str | None
+    """The row, or the further cluster of a row's service, that the pod counts for."""
     kind: str
     """Kind of the workload that created the pod; empty if no workload did."""
     workload: str
@@ -183,7 +184,7 @@ def pod_of(item: Object) -> Pod:
         name=name(item),
         namespace=text(item, "metadata", "namespace"),
         labels=texts(item, "metadata", "labels"),
-        row=at(item, "metadata", "annotations", ROW),
+        row=row_of(item),
         companion_of=at(item, "metadata", "annotations", COMPANION_OF),
         priority=text(item, "spec", "priorityClassName"),
         kind=kind,
@@ -194,6 +195,11 @@ def pod_of(item: Object) -> Pod:
         ending="deletionTimestamp" in item["metadata"],
         uid=text(item, "metadata", "uid"),
     )
+
+
+def row_of(pod: Object) -> str | None:
+    """Returns the row, or the further cluster of a row's service, that a pod counts for."""
+    return _row(*_maker(pod), mapping(pod, "metadata", "annotations"))
 
 
 def workload_of(kind: str, item: Object) -> Workload:
@@ -212,11 +218,17 @@ def workload_of(kind: str, item: Object) -> Workload:
         kind=kind,
         name=name(item),
         namespace=text(item, "metadata", "namespace"),
-        row=at(item, "spec", "template", "metadata", "annotations", ROW),
+        row=_row(kind, name(item), mapping(item, "spec", "template", "metadata", "annotations")),
         wanted=wanted,
         ready=ready,
         settled=seen and updated == ready == there == wanted,
     )
+
+
+def _row(kind: str, workload: str, annotations: Object) -> str | None:
+    """Returns the row that pods count for. A StatefulSet beside a row is a further cluster and counts for itself."""
+    further = kind == "StatefulSet" and COMPANION_OF in annotations
+    return workload if further else annotations.get(ROW)
 
 
 def budget_of(item: Object) -> Budget:

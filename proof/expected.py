@@ -18,6 +18,7 @@ from pathlib import Path
 from blueprint.architecture.loader import for_computes, load_architecture
 from blueprint.architecture.model import Architecture, Row
 from blueprint.plan.quorum_limits import majority
+from blueprint.stackfile import brokers
 from blueprint.stackfile.inventory import Machine, is_mixed, machines
 from blueprint.stackfile.settings import Override, Settings
 from blueprint.topology import ByRow, by_row, place, read_topology
@@ -39,11 +40,18 @@ class ExpectedRow:
     """Names of the nodes that the row may run on; None for all nodes of its pools."""
     apart_from: tuple[str, ...] = ()
     """Services that the row must not share a node with."""
+    cluster: str | None = None
+    """The name of a further cluster of the row's service, which the stack file defines; None for the row's own."""
 
     @property
     def name(self) -> str:
-        """The row's name in the architecture's table."""
-        return self.row.row
+        """The row's name in the architecture's table, or the name of a further cluster."""
+        return self.cluster or self.row.row
+
+    @property
+    def service(self) -> str:
+        """The service's name in the stack file."""
+        return self.cluster or self.row.service
 
     @property
     def quorum(self) -> bool:
@@ -62,7 +70,7 @@ class ExpectedRow:
 
 @dataclass(frozen=True)
 class ExpectedState:
-    """The expected state of a running stack: its rows, and its nodes with their physical hosts."""
+    """The expected state of a running stack: its rows and further clusters, its nodes with their physical hosts."""
 
     architecture: Architecture
     rows: tuple[ExpectedRow, ...]
@@ -100,8 +108,25 @@ def expected_state(settings: Settings) -> ExpectedState:
         expected = tuple(_of_small_lab(rows, settings, inventory))
     else:
         expected = tuple(_of_architecture(rows, settings, inventory))
+    expected += tuple(_clusters(expected, settings))
     masters = sum(MASTER_POOL in machine.roles for machine in inventory)
     return ExpectedState(architecture, expected, {machine.name: machine.server for machine in inventory}, masters)
+
+
+def _clusters(rows: Iterable[ExpectedRow], settings: Settings) -> Iterable[ExpectedRow]:
+    """Yields the further clusters of RabbitMQ: each is a quorum of its own, where the row may run.
+
+    If the row shares no nodes, no two clusters share one: each is apart from those before it.
+    """
+    for row in rows:
+        if row.row.service == brokers.DEFINITION:
+            before = [row.service]
+            alone = bool(row.dedicated_nodes) and not row.row.shareable
+            for name, override in brokers.named(settings).items():
+                apart = tuple(before) if alone else ()
+                count = override.replicas or row.instances
+                yield replace(row, cluster=name, instances=count, dedicated_nodes=0, apart_from=apart)
+                before.append(name)
 
 
 def _replicas(settings: Settings, row: Row) -> int | None:
@@ -114,6 +139,8 @@ def _of_architecture(rows: Iterable[Row], settings: Settings, inventory: Iterabl
         instances = None if row.everywhere else (_replicas(settings, row) or row.instances or 0)
         # Replicas beyond the row's count need dedicated nodes if the row has them.
         dedicated = max(row.dedicated_nodes, instances or 0) if row.owner else 0
+        if dedicated and row.service == brokers.DEFINITION and not row.shareable:
+            dedicated += sum(each.replicas or instances or 0 for each in brokers.named(settings).values())
         pools = (MONITORING_POOL,) if row.monitoring and not row.owner and has_monitoring else row.runs_on
         yield ExpectedRow(row, instances, pools, dedicated, apart_from=row.apart_from)
 

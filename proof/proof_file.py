@@ -35,7 +35,7 @@ def document(proof: Proof, kubernetes: str) -> Document:
             "objects": proof.objects,
         },
         "dedicated": {"expected": state.dedicated_total, "seen": sum(len(nodes) for nodes in pools.values())},
-        "rows": [_row(proof, expected, len(pools.get(expected.row.service, ()))) for expected in state.rows],
+        "rows": [_row(proof, expected, len(pools.get(expected.service, ()))) for expected in state.rows],
         "losses": [_loss(proof, index) for index in range(len(proof.losses))],
         "rollouts": [
             {
@@ -87,7 +87,7 @@ def _row(proof: Proof, expected: ExpectedRow, dedicated: int) -> Document:
     everywhere = sum(map(expected.may_use, proof.cluster.nodes.values()))
     return {
         "row": expected.name,
-        "service": expected.row.service,
+        "service": expected.service,
         "expected": everywhere if expected.instances is None else expected.instances,
         "seen": sum(pod.ready for pod in pods),
         "everywhere": expected.instances is None,

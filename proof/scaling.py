@@ -56,7 +56,7 @@ def run_scaling_trial(
     """Runs the trial of one row."""
     eligible = _eligible(simulated, expected)
     asked = eligible + 1 + (expected.quorum and eligible % 2)
-    error = plan_error(settings, expected.row.service, asked)
+    error = plan_error(settings, expected.service, asked)
     pending = _scale_and_count(simulated, workload, asked)
     findings: list[Finding] = []
     if not error:

@@ -11,12 +11,23 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from contract import ROW
 from proof import manifests
 from proof import simulated_nodes as machine_files
 from proof.api import MERGE, Api
 from proof.cache import WORKLOADS, ObjectCache, object_cache
-from proof.cluster import Budget, Cluster, Node, Pod, Workload, budget_of, from_cache, node_of, pod_of, workload_of
+from proof.cluster import (
+    Budget,
+    Cluster,
+    Node,
+    Pod,
+    Workload,
+    budget_of,
+    from_cache,
+    node_of,
+    pod_of,
+    row_of,
+    workload_of,
+)
 from proof.control_plane import ControlPlane, control_plane
 from proof.expected import ExpectedRow, ExpectedState
 from proof.objects import Object, at, number, text
@@ -98,7 +109,7 @@ class SimulatedCluster:
     def pods_of(self, rows: Collection[str]) -> list[Pod]:
         """Returns the pods of some rows without those whose deletion has begun."""
         with self.cache.lock:
-            found = [item for item in self.cache.all("pods") if at(item, "metadata", "annotations", ROW) in rows]
+            found = [item for item in self.cache.all("pods") if row_of(item) in rows]
         return [pod for pod in map(pod_of, found) if not pod.ending]
 
     def pods_made_by(self, workload: Workload) -> list[Pod]:

@@ -64,6 +64,22 @@ def full_size(architecture: str, computes: int = 3, controllers: int | None = No
     }
 
 
+def two_brokers(**first: Any) -> dict[str, Any]:
+    """Keys of a stack with two clusters of RabbitMQ beside its own: for Neutron's calls, and for notifications."""
+    events = {"mapping": {"notifications": "events-rabbitmq"}}
+    return {
+        "services": {
+            "neutron-rabbitmq": {"definition": "rabbitmq", **first},
+            "events-rabbitmq": {"definition": "rabbitmq"},
+        },
+        "projects": {
+            "neutron": {"mapping": {"rpc": "neutron-rabbitmq", "notifications": "events-rabbitmq"}},
+            "nova": events,
+            "cinder": events,
+        },
+    }
+
+
 _DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
 

@@ -78,9 +78,10 @@ def find(
     problems: list[Problem] = []
     # Services with the least choice come first: those on every node, then those with the fewest spare nodes.
     eligible = {service.name: [node for node in nodes if node.pool in service.pools] for service in services}
+    apart = {each.name: _apart_from(each, services) for each in services}
     order = sorted(services, key=lambda s: (not s.everywhere, len(eligible[s.name]) - s.instances))
     for service in order:
-        chosen = _choose(service, eligible[service.name], load)
+        chosen = _choose(service, eligible[service.name], load, apart[service.name])
         if len(chosen) < service.instances:
             problems.append(_too_few(service, eligible[service.name], chosen))
         for node in chosen:
@@ -93,11 +94,16 @@ def find(
     return tuple(assignment), problems
 
 
-def _choose(service: Demand, eligible: Sequence[Node], load: _Load) -> list[Node]:
+def _apart_from(service: Demand, services: Sequence[Demand]) -> set[str]:
+    """Returns the services that share no node with this one: anti-affinity holds for pods of both, whoever has it."""
+    return {*service.apart_from, *(other.name for other in services if service.name in other.apart_from)}
+
+
+def _choose(service: Demand, eligible: Sequence[Node], load: _Load, apart_from: set[str]) -> list[Node]:
     if service.everywhere:
         return list(eligible)
     chosen: list[Node] = []
-    left = [node for node in eligible if not load.services[node.name] & set(service.apart_from)]
+    left = [node for node in eligible if not load.services[node.name] & apart_from]
     while left and len(chosen) < service.instances:
         on_server = Counter(node.server for node in chosen)
         in_rack = Counter(node.rack for node in chosen)

@@ -7,14 +7,18 @@ workload on the same pools, so that a change of its image or configuration never
 as many instances as the row unless the stack file sets another count. A topology names some companions itself: they run
 where it places them.
 
+Further clusters of RabbitMQ that the stack file names run there too; unlike other companions, their instances vote.
+
 Other companions are agents: "smart agent that runs on every node in the OpenStack environment" (004, 5.3.15).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from blueprint.plan.layout import Layout, ServicePlan
+from blueprint.stackfile import brokers
 from blueprint.stackfile.settings import Override, Settings
 
 AGENTS = {
@@ -50,7 +54,29 @@ def companions(laid: Layout, settings: Settings) -> tuple[ServicePlan, ...]:
         if row := laid.companions.get(name, by_name.get(beside)):
             companion = _beside(row, name, settings.services.get(name, Override()))
             found.append(_on_every_node(companion, pools, len(laid.nodes)) if name in AGENTS else companion)
+    if row := by_name.get(brokers.DEFINITION):
+        found += _brokers(row, settings)
     return tuple(found)
+
+
+def _brokers(row: ServicePlan, settings: Settings) -> Iterator[ServicePlan]:
+    """Yields the further clusters of RabbitMQ: each is a quorum of its own.
+
+    Members of two clusters may share a node if the table lets their row share nodes.
+    """
+    others = [row.name]
+    for name, override in brokers.named(settings).items():
+        yield replace(
+            _beside(row, name, override),
+            instances=override.replicas or row.instances,
+            shareable=row.shareable,
+            load_balancer=row.load_balancer,
+            quorum=row.quorum,
+            apart_from=tuple(others) if row.dedicated_nodes and not row.shareable else (),
+            definition=row.name,
+            source=f"quorate:services.{name}, another {row.row} (docs/adr/0017-further-brokers.md)",
+        )
+        others.append(name)
 
 
 def _beside(service: ServicePlan, name: str, override: Override) -> ServicePlan:

@@ -13,6 +13,7 @@ from blueprint.architecture.model import Architecture, Row
 from blueprint.plan import pools
 from blueprint.plan.nodes import Node
 from blueprint.problems import Problem
+from blueprint.stackfile import brokers
 from blueprint.stackfile.inventory import Machine
 from blueprint.stackfile.settings import Override, Settings
 from contract import COMPUTE_POOL, MONITORING_POOL
@@ -38,6 +39,13 @@ class ServicePlan:
     source: str
     companion_of: str | None = None
     """For a companion, the service that it accompanies; `row` is then that service's row, which omits the companion."""
+    definition: str | None = None
+    """For a further cluster that the stack file names, the service that it is another cluster of."""
+
+    @property
+    def process(self) -> str:
+        """The process that an instance runs."""
+        return self.definition or self.name
 
     @property
     def pool(self) -> str:
@@ -104,8 +112,16 @@ def _instances(row: Row, settings: Settings) -> int:
 
 
 def _dedicated(settings: Settings, architecture: Architecture) -> dict[str, int]:
-    """Maps each owner to the nodes it needs: its row's dedicated nodes, or its replicas if the stack has more."""
-    return {row.service: max(row.dedicated_nodes, _instances(row, settings)) for row in architecture.owners}
+    """Maps each owner to the nodes it needs: its row's dedicated nodes, or its replicas if the stack has more.
+
+    Members of a further cluster need dedicated nodes of their own if the table does not let their row share nodes.
+    """
+    needed = {row.service: max(row.dedicated_nodes, _instances(row, settings)) for row in architecture.owners}
+    for row in architecture.owners:
+        if row.service == brokers.DEFINITION and not row.shareable:
+            own = _instances(row, settings)
+            needed[row.service] += sum(each.replicas or own for each in brokers.named(settings).values())
+    return needed
 
 
 def _service_plan(row: Row, settings: Settings, dedicated: Sequence[Node], sizes: Mapping[str, int]) -> ServicePlan:

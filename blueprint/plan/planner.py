@@ -7,7 +7,7 @@ renaming machines changes nothing but names. The plan decides all placement; com
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -22,7 +22,7 @@ from blueprint.plan.nodes import Node
 from blueprint.plan.sizing import Resources, light_problems, load_sizing, sizes_on
 from blueprint.plan.small_layout import is_small, small_layout
 from blueprint.problems import InvalidStackError, Problem
-from blueprint.stackfile import checks, cloud_content
+from blueprint.stackfile import brokers, checks, cloud_content
 from blueprint.stackfile.inventory import FEATURE, Machine, machines
 from blueprint.stackfile.settings import Settings
 from contract import COMPUTE_POOL, CONTROLLER_POOL, MASTER_POOL, STORAGE_POOL
@@ -116,6 +116,8 @@ def plan(settings: Settings) -> Plan:
     beside_rows = companions(laid, settings)
     running = (*_alive(laid.services), *beside_rows)
     problems += cloud_content.missing(settings.bootstrap, {each.name for each in running if each.instances})
+    problems += _without_row(settings, running)
+    sizes |= {process.name: sizes[process.process] for process in running if process.definition}
     sizes = sizes_on(sizes, {process.name: process.pools for process in running}, laid.nodes)
     # A quorum of the wrong size gives its pool the wrong size. Neighbours are checked once the size is valid.
     apart = [] if wrong_sizes else _apart_from_neighbours(settings, architecture, laid)
@@ -178,6 +180,8 @@ def _override_problems(settings: Settings, architecture: Architecture) -> list[P
     found: list[Problem] = []
     for name, override in settings.services.items():
         key = f"quorate:services.{name}"
+        if override.definition:
+            continue  # brokers.problems checks it
         if COMPANIONS.get(name) in rows:
             if name in AGENTS and override.replicas is not None:
                 found.append(Problem(f"{key}.replicas", "it runs once on every node; take replicas away"))
@@ -193,6 +197,15 @@ def _override_problems(settings: Settings, architecture: Architecture) -> list[P
                 )
             )
     return found
+
+
+def _without_row(settings: Settings, running: Sequence[ServicePlan]) -> Iterator[Problem]:
+    """Yields a problem for each further RabbitMQ of a stack that has no RabbitMQ."""
+    there = {process.name for process in running}
+    for name in brokers.named(settings):
+        if name not in there:
+            advice = "add it to the architecture or the topology, or take this out"
+            yield Problem(f"quorate:services.{name}", f"the stack has no {brokers.DEFINITION}; {advice}")
 
 
 def _unknown(name: str, rows: Mapping[str, Row]) -> str:

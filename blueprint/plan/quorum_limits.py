@@ -48,8 +48,9 @@ def problems(settings: Settings, architecture: Architecture, machines: Sequence[
     found: list[Problem] = []
     rows = {row.service for row in architecture.rows}
     for service, override in settings.services.items():
-        if service in LIMITS and service in rows and override.replicas is not None:
-            wrong = _wrong_size(override.replicas, LIMITS[service])
+        process = override.definition or service
+        if process in LIMITS and process in rows and override.replicas is not None:
+            wrong = _wrong_size(override.replicas, LIMITS[process])
             found += [Problem(f"quorate:services.{service}.replicas", wrong)] if wrong else []
     masters = [machine for machine in machines if MASTER_POOL in machine.roles]
     if not masters:

@@ -149,6 +149,10 @@ Options = Annotated[
 class Override(Strict):
     """What a stack says of one service, over the reference architecture and the service's defaults."""
 
+    definition: Annotated[
+        Literal["rabbitmq"] | None,
+        Field(description="makes a further RabbitMQ of this name, which quorate:projects.<project>.mapping refers to"),
+    ] = None
     replicas: Instances | None = None
     image: Annotated[Image | None, Field(description="a whole reference, best pinned by digest")] = None
     options: Options = {}
@@ -159,6 +163,10 @@ class ProjectOverride(Strict):
     """What a stack says of all services of one OpenStack project; what it says of one service overrides it."""
 
     options: Options = {}
+    mapping: Annotated[
+        dict[Literal["rpc", "notifications"], str],
+        Field(description="which RabbitMQ carries the project's calls and notifications; left out: rabbitmq"),
+    ] = {}
 
 
 class Images(Strict):

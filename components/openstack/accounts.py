@@ -12,11 +12,21 @@ from pathlib import Path
 
 from components.openstack.config.layers import Secret, TextFile
 from components.openstack.config.ports import MYSQL
-from components.openstack.config.wiring import DATABASES, REGION, Wiring
+from components.openstack.config.wiring import DATABASES, NOTIFICATIONS, REGION, Wiring
 from components.openstack.definition import File, JobDefinition
 
 _SCRIPTS = Path(__file__).parent / "scripts"
 ADMINISTRATOR = "admin"
+UNREAD: Mapping[str, object] = {
+    "name": "unread",
+    "pattern": f"^{NOTIFICATIONS}\\.",
+    "apply-to": "queues",
+    "definition": {"max-length-bytes": 256 * 1024 * 1024, "overflow": "drop-head"},
+}
+"""The limit of each queue of notifications, in bytes: the oldest messages go first. Quorate runs no program that reads
+them, and a queue that nobody reads would fill the members' disks, which blocks all publishers of the cluster
+(https://www.rabbitmq.com/docs/maxlength). Project figure: 5 levels of notifications take at most a quarter of a lab's
+volume."""
 
 
 @dataclass(frozen=True)
@@ -71,11 +81,28 @@ def databases(wiring: Wiring, user: str) -> JobDefinition:
     )
 
 
-def messaging(wiring: Wiring, user: str) -> JobDefinition:
-    """Returns the job that creates a project's vhost and its user, through RabbitMQ's management API."""
-    document = {"user": user, "vhost": user, "members": wiring.members("rabbitmq")}
+def messaging(wiring: Wiring, user: str) -> tuple[JobDefinition, JobDefinition]:
+    """Returns the jobs that create a project's accounts of RabbitMQ, through its management API.
+
+    One is for the project's own vhost, the other for the vhost of all projects' notifications.
+    """
+    rpc, events = wiring.broker(user, "rpc"), wiring.broker(user, "notifications")
+    own = {"user": user, "vhost": user, "members": wiring.members(rpc)}
+    shared = {
+        "user": f"{user}-notifications",
+        "vhost": NOTIFICATIONS,
+        "members": wiring.members(events),
+        "policy": UNREAD,
+    }
+    return (
+        _vhost(f"{user}-messaging", own, rpc, Secret(f"{user}/messaging")),
+        _vhost(f"{user}-notifications", shared, events, Secret(f"{user}/notifications")),
+    )
+
+
+def _vhost(name: str, document: Mapping[str, object], broker: str, password: Secret) -> JobDefinition:
     return JobDefinition(
-        name=f"{user}-messaging",
+        name=name,
         image="keystone",
         user="keystone",
         command="python3 /usr/local/bin/messaging_account.py /etc/quorate/account.json",
@@ -87,7 +114,7 @@ def messaging(wiring: Wiring, user: str) -> JobDefinition:
             File("messaging_account.py", "/usr/local/bin/messaging_account.py"),
             File("account.json", "/etc/quorate/account.json"),
         ),
-        secrets=(("ADMIN_PASSWORD", Secret("rabbitmq/admin")), ("PASSWORD", Secret(f"{user}/messaging"))),
+        secrets=(("ADMIN_PASSWORD", Secret(f"{broker}/admin")), ("PASSWORD", password)),
     )
 
 

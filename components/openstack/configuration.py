@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from blueprint.plan.planner import Plan
 from blueprint.stackfile.settings import Settings
 from components.openstack.config.layers import WrittenFile
@@ -28,8 +30,10 @@ def files(
 
 def of_service(plan: Plan, service: str) -> tuple[WrittenFile, ...]:
     """Returns the files of a service of the plan. Raises KeyError if no project has such a process."""
+    runs = next((each.process for each in plan.processes if each.name == service), service)
     for project in PROJECTS:
         for process in project.processes:
-            if process.name == service:
-                return files(project, process, service, wiring(plan, ENVIRONMENT), plan.settings)
+            if process.name == runs:
+                named = replace(process, name=service)
+                return files(project, named, service, wiring(plan, ENVIRONMENT), plan.settings)
     raise KeyError(service)

@@ -31,8 +31,8 @@ def root(environment: str) -> str:
 def directories(plan: Plan, node: Node) -> Iterator[DataDirectory]:
     """Yields the directories that a node needs."""
     for entry in plan.processes:
-        process = PROCESSES[entry.name]
+        process = PROCESSES[entry.process]
         if node.pool in entry.pools and process.claim:
-            yield DataDirectory(f"{root(ENVIRONMENT)}/{process.name}", process.uid)
+            yield DataDirectory(f"{root(ENVIRONMENT)}/{entry.name}", process.uid)
             if process.backups:
-                yield DataDirectory(f"{root(ENVIRONMENT)}/{process.name}-backup", process.uid)
+                yield DataDirectory(f"{root(ENVIRONMENT)}/{entry.name}-backup", process.uid)

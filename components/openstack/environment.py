@@ -82,11 +82,11 @@ def _beside(plan: Plan, project: ProjectDefinition) -> ServicePlan:
 def _placements(plan: Plan, project: ProjectDefinition) -> tuple[tuple[ProcessDefinition, ServicePlan], ...]:
     """Returns the project's processes that the plan contains, each with its entry.
 
-    A process with two workloads is returned twice, under the name of each workload.
+    A process with several workloads is returned once for each, under the workload's name.
     """
     return tuple(
         (replace(process, name=name), placement)
         for process in project.processes
         for name, placement in plan.workloads
-        if placement.name == process.name
+        if placement.process == process.name
     )

@@ -22,6 +22,7 @@ from ipaddress import IPv4Network, collapse_addresses
 import contract
 from blueprint.plan.planner import Plan
 from components.kubernetes_api import meta, networking
+from components.openstack.config.wiring import Wiring
 from components.openstack.definition import Client, Port, ProcessDefinition
 from components.openstack.projects import PROJECTS
 
@@ -44,15 +45,28 @@ def node_networks(plan: Plan) -> tuple[str, ...]:
     return tuple(map(str, collapse_addresses(networks)))
 
 
-def spec(process: ProcessDefinition, nodes: Sequence[str]) -> networking.NetworkPolicySpecArgs:
-    """Returns the policy of a process on the pod network. `nodes`: the networks of the nodes' addresses."""
+def needed_by(process: ProcessDefinition, wiring: Wiring) -> tuple[str, ...]:
+    """Returns the projects that need a process: those that need its project; of several RabbitMQ, their users."""
+    projects = NEEDED_BY[process.project]
+    if process.name not in wiring.brokers:
+        return projects
+    return tuple(
+        each for each in projects if process.name in (wiring.broker(each, "rpc"), wiring.broker(each, "notifications"))
+    )
+
+
+def spec(process: ProcessDefinition, nodes: Sequence[str], needing: Sequence[str]) -> networking.NetworkPolicySpecArgs:
+    """Returns the policy of a process on the pod network.
+
+    `nodes`: the networks of the nodes' addresses. `needing`: the projects that need the process.
+    """
     return networking.NetworkPolicySpecArgs(
         pod_selector=_pods(contract.NAME, [process.name]),
         policy_types=["Ingress"],
         ingress=[
             networking.NetworkPolicyIngressRuleArgs(
                 # A rule without peers admits every address.
-                from_=None if "everyone" in clients else list(_peers(process, clients, nodes)),
+                from_=None if "everyone" in clients else list(_peers(process, clients, nodes, needing)),
                 ports=[networking.NetworkPolicyPortArgs(port=port.number, protocol=port.protocol) for port in ports],
             )
             for clients, ports in _by_clients(process).items()
@@ -69,13 +83,13 @@ def _by_clients(process: ProcessDefinition) -> dict[tuple[Client, ...], list[Por
 
 
 def _peers(
-    process: ProcessDefinition, clients: Sequence[Client], nodes: Sequence[str]
+    process: ProcessDefinition, clients: Sequence[Client], nodes: Sequence[str], needing: Sequence[str]
 ) -> Iterator[networking.NetworkPolicyPeerArgs]:
     if "members" in clients:
         yield networking.NetworkPolicyPeerArgs(pod_selector=_pods(contract.NAME, [process.name]))
-    by_kind: dict[Client, tuple[str, ...]] = {
+    by_kind: dict[Client, Sequence[str]] = {
         "project": (process.project,),
-        "needs": NEEDED_BY[process.project],
+        "needs": needing,
         "monitoring": (MONITORING,),
     }
     if projects := [name for kind, names in by_kind.items() if kind in clients for name in names]:

@@ -107,7 +107,8 @@ def _service_account(name: str, args: ProcessArgs, opts: pulumi.ResourceOptions)
 
 
 def _network_policy(name: str, args: ProcessArgs, opts: pulumi.ResourceOptions) -> networking.NetworkPolicy:
-    spec = network_policies.spec(args.definition, args.scope.node_networks)
+    needing = network_policies.needed_by(args.definition, args.scope.wiring)
+    spec = network_policies.spec(args.definition, args.scope.node_networks, needing)
     return networking.NetworkPolicy(name, metadata=_metadata(args, args.definition.name), spec=spec, opts=opts)
 
 

@@ -33,7 +33,7 @@ PROCESSES: Mapping[str, tuple[str, ...]] = {
 }
 """The projects in the order of their start, and the processes that run."""
 LEFT_OUT = ("nova-compute/nova-libvirt",)
-JOBS = ("databases", "messaging", "db-sync", "cells", "bootstrap", "identity")
+JOBS = ("databases", "messaging", "notifications", "db-sync", "cells", "bootstrap", "identity")
 """Jobs of a project in their order, as far as it has them."""
 PORTS = {
     "keystone": 5000,

@@ -13,7 +13,7 @@ from proof.services.lab import Broken, Lab, Machine, place, require, until
 from proof.services.report import Proof
 
 CONFIGURATION, SECRETS = "/etc/rabbitmq/rabbitmq.conf", "/etc/rabbitmq/conf.d/secrets.conf"
-SERVICE, DOMAIN, PORT = "rabbitmq-members", "openstack.svc", 5672
+DOMAIN, PORT = "openstack.svc", 5672
 START = 300
 """Seconds that a start may take on a busy machine."""
 _LOAD = Path(__file__).with_name("rabbitmq_load.py")
@@ -24,18 +24,19 @@ class Cluster:
 
     def __init__(self, lab: Lab, container: Container, size: int = 3) -> None:
         self.lab = lab
+        self.name = container.workload
         self.members: dict[str, Machine] = {}
         self.password = _option(container.text(SECRETS), "default_pass")
         self.user = _option(container.text(CONFIGURATION), "default_user")
         self.sent = 0
         self._commands: dict[str, list[str]] = {}
         for number in range(size):
-            name = f"rabbitmq-{number}"
+            name = f"{self.name}-{number}"
             machine = self.members[name] = lab.add(name)
             self._commands[name] = place(machine, container)
-        self.client = lab.add("rabbitmq-client")
+        self.client = lab.add(f"{self.name}-client")
         self.client.write("/load.py", _LOAD.read_text(encoding="utf-8"))
-        lab.name_members(SERVICE, DOMAIN, list(self.members))
+        lab.name_members(f"{self.name}-members", DOMAIN, list(self.members))
 
     def start(self, *names: str) -> None:
         for name in names:
@@ -223,3 +224,23 @@ def prove(root: Path, container: Container, failures: Sequence[Failure]) -> list
             if not proof.holds:
                 break
         return proofs
+
+
+def prove_beside(root: Path, own: Container, further: Container) -> list[Proof]:
+    """Runs two clusters beside each other: one goes on without the other. Raises Unavailable."""
+    with Lab(root) as lab:
+        first, second = Cluster(lab, own), Cluster(lab, further)
+        notes = [*begin(first), *begin(second)]
+        (one, two, _), member = first.members, next(iter(second.members))
+        shared = set(first.running(one)) & set(second.running(member))
+        require(not shared, f"members of both clusters: {shared}")
+        require(first.password != second.password, "both clusters have one administrator's password")
+
+        def without_the_other(cluster: Cluster) -> list[str]:
+            first.kill(one, two)
+            return [f"confirmations went on after {cluster.more():.1f} s, without a majority of {first.name}"]
+
+        proof = trial(
+            f"RabbitMQ: two of three members of another cluster than {second.name} killed", second, without_the_other
+        )
+        return [replace(proof, notes=(*notes, *proof.notes))]

@@ -12,6 +12,7 @@ from pulumi.runtime import rpc
 
 from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
+from blueprint.stackfile.settings import Settings
 from components.cloud import Cloud, CloudArgs
 from components.target.render import Render
 from tests.recording import record
@@ -20,7 +21,12 @@ from tests.stacks import STACKS
 
 def documents(stack: str) -> list[dict[str, Any]]:
     """Every Kubernetes object of a stack."""
-    made = plan(load_file(STACKS[stack]))
+    return objects(load_file(STACKS[stack]), stack)
+
+
+def objects(settings: Settings, stack: str) -> list[dict[str, Any]]:
+    """Every Kubernetes object of a stack with these settings."""
+    made = plan(settings)
 
     def build() -> None:
         root = pulumi.Output.secret("the root secret of the tests")

@@ -8,12 +8,20 @@ from pathlib import Path
 import pytest
 
 from proof.services import rabbitmq as proof
-from proof.services.containers import Container
+from proof.services.containers import Container, read
 from tests.services.judge import judge
+from tests.services.stack import objects
+from tests.stacks import full_size, parsed, two_brokers
 
 
 def test_rabbitmq_keeps_what_it_confirmed(root: Path, containers: Mapping[str, Container]) -> None:
     judge(proof.prove(root, containers["rabbitmq/rabbitmq"], proof.QUICK))
+
+
+@pytest.mark.heavy
+def test_a_further_cluster_goes_on_without_the_first(root: Path) -> None:
+    containers = read(objects(parsed(full_size("100", **two_brokers())), "brokers"))
+    judge(proof.prove_beside(root, containers["rabbitmq/rabbitmq"], containers["neutron-rabbitmq/rabbitmq"]))
 
 
 @pytest.mark.heavy

@@ -173,7 +173,7 @@ def test_the_environment_holds_projects_and_these_their_processes(large: list[Re
         "environment": "openstack",
         "needs": ["keystone", "mariadb", "rabbitmq", "memcached", "ceph"],
         "processes": ["cinder-api", "cinder-scheduler", "cinder-volume", "cinder-backup"],
-        "jobs": ["cinder-databases", "cinder-messaging", "cinder-db-sync", "cinder-identity"],
+        "jobs": ["cinder-databases", "cinder-messaging", "cinder-notifications", "cinder-db-sync", "cinder-identity"],
     }
     parents = {each.name: each.parent for each in large if each.type in (contract.PROJECT, contract.PROCESS)}
     assert {parents[f"cloud-openstack-{name}"] for name in names} <= {"cloud-openstack"} | {

@@ -12,30 +12,42 @@ from typing import Any, cast
 import pytest
 
 from blueprint.plan.planner import Plan, plan
+from blueprint.stackfile import brokers
 from blueprint.stackfile.loader import load_file
 from components.openstack import network_policies
 from components.openstack.projects import PROCESSES
 from tests.recording import Recorded
-from tests.stacks import STACKS, full_size, parsed
+from tests.stacks import STACKS, full_size, parsed, two_brokers
 from tests.unit.test_components_cloud import cloud
 
 NAME, PROJECT = "app.kubernetes.io/name", "app.kubernetes.io/component"
 WORKLOADS = ("Deployment", "StatefulSet", "DaemonSet", "Job")
 HOST = re.compile(r"([a-z0-9-]+)\.openstack\.svc(?::(\d+)|\W{1,3}\s*port\W{1,3}(\d+))?")
 """A Service's name, and the port behind it, as `host:port` or as an option `port` that follows."""
+_OF_RABBITMQ: Mapping[str, tuple[int, ...]] = {
+    "rabbitmq": (4369, 25672),
+    "cinder-messaging": (15672,),
+    "cinder-notifications": (15672,),
+    "heat-messaging": (15672,),
+    "heat-notifications": (15672,),
+    "neutron-messaging": (15672,),
+    "neutron-notifications": (15672,),
+    "nova-messaging": (15672,),
+    "nova-notifications": (15672,),
+    "influxdb-grafana": (15692,),
+}
 ELSEWHERE: Mapping[tuple[str, str], tuple[int, ...]] = {
     ("mysqld", "mysqld-members"): (4444, 4567, 4568, 9200),
-    ("rabbitmq", "rabbitmq-members"): (4369, 25672),
-    ("cinder-messaging", "rabbitmq-members"): (15672,),
-    ("heat-messaging", "rabbitmq-members"): (15672,),
-    ("neutron-messaging", "rabbitmq-members"): (15672,),
-    ("nova-messaging", "rabbitmq-members"): (15672,),
     ("neutron-metadata-agent", "nova-api"): (8775,),
     ("elasticsearch-kibana", "elasticsearch-kibana-members"): (9300,),
     ("influxdb-grafana", "nagios-members"): (9093,),
     ("influxdb-grafana", "node-exporter-members"): (9100,),
-    ("influxdb-grafana", "rabbitmq-members"): (15692,),
     ("nagios", "nagios-members"): (9094,),
+    **{
+        (client.replace("rabbitmq", broker), f"{broker}-members"): ports
+        for broker in ("rabbitmq", "neutron-rabbitmq", "events-rabbitmq")
+        for client, ports in _OF_RABBITMQ.items()
+    },
 }
 """Ports of connections whose configuration gives only the host: a program's own default, or another option."""
 ASKS_FOR = {("influxdb-grafana", "mysqld"): "mysqld-exporter"}
@@ -170,6 +182,7 @@ NETWORKS = {
     "dev": lambda: Network(plan(load_file(STACKS["dev"]))),
     "one-server": lambda: Network(plan(load_file(STACKS["one-server"]))),
     "1000": lambda: Network(plan(parsed(full_size("1000", computes=4)))),
+    "further brokers": lambda: Network(plan(parsed(full_size("100", **two_brokers())))),
 }
 
 
@@ -226,7 +239,11 @@ def test_data_services_admit_nobody_else(network: Network) -> None:
     assert network.clients("proxysql", 6033) == _of_projects(
         network, "keystone", "glance", "placement", "neutron", "nova", "cinder", "heat"
     )
-    clients = _of_projects(network, "rabbitmq", "neutron", "nova", "cinder", "heat")
+    mapping = brokers.mapping(network.made.settings)
+    used = {
+        each: {mapping.get((each, use), "rabbitmq") for use in ("rpc", "notifications")} for each in brokers.PROJECTS
+    }
+    clients = _of_projects(network, "rabbitmq", *(each for each in used if "rabbitmq" in used[each]))
     assert network.clients("rabbitmq", 5672) == clients | nodes
     assert network.clients("rabbitmq", 15672) == clients
     assert network.clients("rabbitmq", 15692) == _of_projects(network, "prometheus")

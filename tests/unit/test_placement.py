@@ -13,11 +13,12 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from blueprint.architecture.loader import load_architecture
+from blueprint.plan.layout import ServicePlan
 from blueprint.plan.planner import Plan, plan
 from blueprint.plan.quorum_limits import majority
 from blueprint.problems import InvalidStackError
 from blueprint.stackfile.loader import load_file
-from tests.stacks import ROOT, SIZES, STACKS, full_size, parsed, server
+from tests.stacks import ROOT, SIZES, STACKS, full_size, parsed, server, two_brokers
 
 OWNERS = {
     "100": {"rabbitmq": 3, "mysqld": 3},
@@ -58,7 +59,14 @@ def stacks(draw: st.DrawFn) -> dict[str, Any]:
         servers.append(server("mon[1-7]", ["monitoring"], "10.20.2.1"))
     if computes:
         servers.append(server(f"cmp[1-{computes}]", ["compute"], "10.20.3.1"))
+    if draw(st.booleans()):
+        stack |= two_brokers(replicas=draw(st.sampled_from([3, 5])))
     return {**stack, "servers": servers}
+
+
+def placed(made: Plan) -> list[ServicePlan]:
+    """The rows, and the further clusters that the stack file names."""
+    return [*made.services, *(each for each in made.companions if each.definition)]
 
 
 def attempt(config: dict[str, Any]) -> Plan | None:
@@ -80,7 +88,7 @@ def test_losing_any_one_physical_host_loses_no_quorum(config: dict[str, Any]) ->
     members: dict[str, list[str]] = defaultdict(list)
     for assignment in result.assignment:
         members[assignment.service].append(assignment.server)
-    quorums = {service.name: members[service.name] for service in result.services if service.quorum}
+    quorums = {service.name: members[service.name] for service in placed(result) if service.quorum}
     if len(result.masters) > 1:
         quorums["etcd"] = [node.server for node in result.masters]
     for name, servers in quorums.items():
@@ -101,8 +109,8 @@ def test_the_witness_keeps_every_rule(config: dict[str, Any]) -> None:
         assert assignment.node not in at[assignment.service], f"two of {assignment.service} on {assignment.node}"
         assert assignment.server == node[assignment.node].server
         at[assignment.service].add(assignment.node)
-    for service in result.services:
-        row = result.architecture.row(service.name)
+    for service in placed(result):
+        row = result.architecture.row(service.process)
         assert len(at[service.name]) == service.instances, service.name
         assert {node[name].pool for name in at[service.name]} <= set(service.pools), service.name
         for other in service.apart_from:

@@ -10,10 +10,12 @@ import pytest
 from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
 from blueprint.stackfile.settings import Settings
-from proof.cluster import Cluster, Node
+from contract import COMPANION_OF, ROW
+from proof.cluster import Cluster, Node, row_of
 from proof.expected import expected_state, failures_tolerated
+from proof.objects import Object
 from proof.verify import verify
-from tests.stacks import ROOT, STACKS, full_size, parsed, server
+from tests.stacks import ROOT, STACKS, full_size, parsed, server, two_brokers
 
 TOPOLOGY = "tests/data/topologies/stack/three-nodes.yaml"
 
@@ -45,6 +47,9 @@ CASES: dict[str, Settings] = {
     "a topology": with_topology(3),
     "a topology with spare nodes": with_topology(12),
     "production": parsed(full_size("300")),
+    "further brokers on shared nodes": parsed(full_size("300", **two_brokers())),
+    "further brokers on nodes of their own": parsed(full_size("500", controllers=19, **two_brokers(replicas=5))),
+    "further brokers in a lab": lab(controllers(3), **two_brokers()),
 }
 
 
@@ -56,10 +61,11 @@ def nodes_of(settings: Settings) -> dict[str, Node]:
 @pytest.mark.parametrize("settings", CASES.values(), ids=list(CASES))
 def test_counts_and_nodes_are_those_of_the_plan(settings: Settings) -> None:
     made, state, nodes = plan(settings), expected_state(settings), nodes_of(settings)
-    services = {each.name: each for each in made.services if not each.replaced_by}
-    assert {row.row.service for row in state.rows} == services.keys()
+    further = {each.name: each for each in made.companions if each.definition}
+    services = {each.name: each for each in made.services if not each.replaced_by} | further
+    assert {row.service for row in state.rows} == services.keys()
     for row in state.rows:
-        service = services[row.row.service]
+        service = services[row.service]
         eligible = {each.name for each in made.nodes if each.pool in service.pools}
         assert {name for name, node in nodes.items() if row.may_use(node)} == eligible, row.name
         assert (len(eligible) if row.instances is None else row.instances) == service.instances, row.name
@@ -67,6 +73,18 @@ def test_counts_and_nodes_are_those_of_the_plan(settings: Settings) -> None:
     assert state.dedicated_total == sum(each.dedicated_to is not None for each in made.nodes)
     assert state.servers == {each.name: each.server for each in made.nodes}
     assert state.masters == len(made.masters)
+
+
+def made_by(kind: str, workload: str, **annotations: str) -> Object:
+    owner = {"kind": kind, "name": workload, "controller": True}
+    return {"metadata": {"name": f"{workload}-0", "annotations": annotations, "ownerReferences": [owner]}}
+
+
+def test_members_of_a_further_cluster_count_for_it_and_other_companions_for_nothing() -> None:
+    beside = {COMPANION_OF: "rabbitmq-server"}
+    assert row_of(made_by("StatefulSet", "neutron-rabbitmq", **beside)) == "neutron-rabbitmq"
+    assert row_of(made_by("StatefulSet", "rabbitmq", **{ROW: "rabbitmq-server"})) == "rabbitmq-server"
+    assert row_of(made_by("Job", "nova-messaging", **beside)) is None
 
 
 @pytest.mark.parametrize("name", ["one-server", "a topology with spare nodes", "two-servers"])

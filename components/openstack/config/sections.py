@@ -5,7 +5,7 @@ Option names are OpenStack's own. A source is a section of source 004 or a page 
 
 from __future__ import annotations
 
-from components.openstack.config.layers import Layer, Level, Secret, Section, Value
+from components.openstack.config.layers import Layer, Level, Repeated, Secret, Section, Value
 from components.openstack.config.wiring import REGION, Wiring
 
 _CACHE = "https://docs.openstack.org/oslo.cache/2026.1/configuration/index.html"
@@ -26,7 +26,10 @@ def database(wiring: Wiring, user: str, name: str | None = None, section: str = 
 
 
 def messaging(wiring: Wiring, user: str) -> Layer:
-    """Returns the connection to the project's own vhost. Queues survive the loss of a minority of the members."""
+    """Returns the connections to the project's own vhost and to that of notifications.
+
+    Queues survive the loss of a minority of the members, and notifications are durable (004, 5.3.12).
+    """
     rabbit: Section = {
         "rabbit_quorum_queue": True,
         "rabbit_transient_quorum_queue": True,
@@ -40,6 +43,11 @@ def messaging(wiring: Wiring, user: str) -> Layer:
     sections: dict[str, Section] = {
         "DEFAULT": {"transport_url": wiring.messaging(user)},
         "oslo_messaging_rabbit": rabbit,
+        # Without a driver, a project sends no notifications.
+        "oslo_messaging_notifications": {
+            "driver": Repeated(("messagingv2",)),
+            "transport_url": wiring.notifications(user),
+        },
     }
     return Layer(Level.PROJECT, _MESSAGING, sections)
 

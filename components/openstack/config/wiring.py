@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from blueprint.plan.planner import Plan
+from blueprint.stackfile import brokers
 from blueprint.stackfile.cloud_content import Bootstrap
 from blueprint.stackfile.settings import Ingress
 from components.openstack.config import domains
@@ -19,6 +21,11 @@ ENVIRONMENT = "openstack"
 """The name of a stack's only environment and of its namespace; the stack file cannot define others yet."""
 REGION = "RegionOne"
 """Keystone's own default for a cloud of one region."""
+
+NOTIFICATIONS = "notifications"
+"""The vhost of all projects' notifications, so that a program that reads them needs no access to a project's calls."""
+RABBITMQ = brokers.DEFINITION
+Use = Literal["rpc", "notifications"]
 
 DATABASES = {
     "keystone": ("keystone",),
@@ -51,6 +58,10 @@ class Wiring:
     """What a new cloud contains; None for nothing."""
     masters: Mapping[str, str]
     """Address of each Kubernetes master, by the node's name."""
+    brokers: tuple[str, ...]
+    """Every cluster of RabbitMQ, the stack's own first."""
+    mapping: Mapping[tuple[str, str], str]
+    """The cluster of RabbitMQ that a project uses, by project and use, where it is not the stack's own."""
 
     def host(self, process: str) -> str:
         """Returns the name of a process's Service."""
@@ -77,10 +88,22 @@ class Wiring:
         """Returns the SQLAlchemy URL of a database. Clients reach Galera through ProxySQL."""
         return Secret(f"{user}/database", f"mysql+pymysql://{user}:{{}}@{self.host('proxysql')}:{MYSQL}/{name}")
 
+    def broker(self, project: str, use: Use) -> str:
+        """Returns the name of the RabbitMQ that carries a project's calls or notifications."""
+        return self.mapping.get((project, use), RABBITMQ)
+
     def messaging(self, user: str) -> Secret:
-        """Returns the transport URL of a project's own vhost, with every member of RabbitMQ."""
-        members = ",".join(f"{user}:{{}}@{member}:{AMQP}" for member in self.members("rabbitmq"))
-        return Secret(f"{user}/messaging", f"rabbit://{members}/{user}")
+        """Returns the transport URL of a project's own vhost, with every member of its RabbitMQ."""
+        return self._transport(self.broker(user, "rpc"), user, f"{user}/messaging", user)
+
+    def notifications(self, user: str) -> Secret:
+        """Returns the transport URL of a project's notifications: an account of its own on their vhost."""
+        broker = self.broker(user, "notifications")
+        return self._transport(broker, f"{user}-notifications", f"{user}/notifications", NOTIFICATIONS)
+
+    def _transport(self, broker: str, account: str, secret: str, vhost: str) -> Secret:
+        members = ",".join(f"{account}:{{}}@{member}:{AMQP}" for member in self.members(broker))
+        return Secret(secret, f"rabbit://{members}/{vhost}")
 
     def caches(self) -> tuple[str, ...]:
         """Returns the addresses of all instances of memcached, one of which clients choose by the key."""
@@ -102,4 +125,6 @@ def wiring(plan: Plan, environment: str) -> Wiring:
         plan.settings.ingress,
         plan.settings.bootstrap,
         {master.name: master.address for master in plan.masters},
+        tuple(process.name for process in plan.processes if process.process == RABBITMQ),
+        brokers.mapping(plan.settings),
     )

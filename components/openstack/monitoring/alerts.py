@@ -61,9 +61,9 @@ def _losses(quorum: Quorum) -> Iterator[Rule]:
 
 
 def _own(quorum: Quorum) -> Iterator[Rule]:
-    if quorum.name == "galera":
+    if quorum.kind == "galera":
         yield from _galera(quorum)
-    if quorum.name == "rabbitmq":
+    if quorum.kind == "rabbitmq":
         yield from _rabbitmq(quorum)
 
 
@@ -86,17 +86,18 @@ def _galera(quorum: Quorum) -> Iterator[Rule]:
 
 
 def _rabbitmq(quorum: Quorum) -> Iterator[Rule]:
+    job = f'job="{quorum.name}"'
     # A member that has ended is unreachable too: a partition is when more are unreachable than have ended.
     yield _alert(
         "RabbitmqPartitioned",
-        f'max(rabbitmq_unreachable_cluster_peers_count{{job="rabbitmq"}}) > {quorum.size} - sum(up{{job="rabbitmq"}})',
+        f"max(rabbitmq_unreachable_cluster_peers_count{{{job}}}) > {quorum.size} - sum(up{{{job}}})",
         _AT_ONCE,
         quorum,
         "members run and do not reach each other",
     )
     yield _alert(
         "RabbitmqSeparateClusters",
-        'count(count by (rabbitmq_cluster_permanent_id) (rabbitmq_identity_info{job="rabbitmq"})) > 1',
+        f"count(count by (rabbitmq_cluster_permanent_id) (rabbitmq_identity_info{{{job}}})) > 1",
         _AT_ONCE,
         quorum,
         "the members form {{ $value }} clusters, expected one",
@@ -105,7 +106,7 @@ def _rabbitmq(quorum: Quorum) -> Iterator[Rule]:
     kinds = "memory_used_watermark|free_disk_space_watermark|file_descriptor_limit"
     yield _alert(
         "RabbitmqAlarm",
-        f'max by (member) ({{__name__=~"rabbitmq_alarms_({kinds})", job="rabbitmq"}}) == 1',
+        f'max by (member) ({{__name__=~"rabbitmq_alarms_({kinds})", {job}}}) == 1',
         _AT_ONCE,
         quorum,
         "{{ $labels.member }} has a resource alarm (memory, disk or file descriptors): publishers are blocked",

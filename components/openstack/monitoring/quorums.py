@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from blueprint.plan.quorum_limits import majority
 from components import metrics
@@ -17,8 +18,9 @@ from components.openstack.config.wiring import Wiring
 
 @dataclass(frozen=True)
 class Quorum:
-    """A quorum: its name, which is also the job's name, its members, and the query for the members that count."""
+    """A quorum: its kind, its name, which is also the job's name, its members, and the query for those that count."""
 
+    kind: Literal["galera", "rabbitmq", "etcd"]
     name: str
     targets: Mapping[str, str]
     """Host and port of each member's metrics, by the member's name."""
@@ -44,18 +46,17 @@ def quorums(wiring: Wiring) -> tuple[Quorum, ...]:
 def _quorums(wiring: Wiring) -> Iterator[Quorum]:
     if wiring.has("mysqld"):
         # 1 if the member is in the primary component. A member that receives a state transfer votes and counts.
-        yield Quorum(
-            "galera", _members(wiring, "mysqld", MYSQL), 'mysql_global_status_wsrep_cluster_status{job="galera"}'
-        )
-    if wiring.has("rabbitmq"):
-        targets = _members(wiring, "rabbitmq", RABBITMQ_METRICS)
+        targets = _members(wiring, "mysqld", MYSQL)
+        yield Quorum("galera", "galera", targets, 'mysql_global_status_wsrep_cluster_status{job="galera"}')
+    for broker in filter(wiring.has, wiring.brokers):
+        targets = _members(wiring, broker, RABBITMQ_METRICS)
         # A paused member does not answer. One that reaches too few others does not count even if it answers.
         tolerated = len(targets) - majority(len(targets))
-        unreachable = 'rabbitmq_unreachable_cluster_peers_count{job="rabbitmq"}'
-        yield Quorum("rabbitmq", targets, f"{unreachable} <= bool {tolerated}")
+        unreachable = f'rabbitmq_unreachable_cluster_peers_count{{job="{broker}"}}'
+        yield Quorum("rabbitmq", broker, targets, f"{unreachable} <= bool {tolerated}")
     if wiring.masters:
         targets = {name: f"{address}:{metrics.ETCD}" for name, address in wiring.masters.items()}
-        yield Quorum("etcd", targets, 'etcd_server_has_leader{job="etcd"}')
+        yield Quorum("etcd", "etcd", targets, 'etcd_server_has_leader{job="etcd"}')
 
 
 def _members(wiring: Wiring, process: str, port: int) -> dict[str, str]:

@@ -45,7 +45,7 @@ def _jobs(wiring: Wiring, process: str) -> Iterator[Job]:
     often = {"scrape_interval": "2m", "scrape_timeout": "1m"}
     yield {"job_name": "openstack", **often, "static_configs": [{"targets": [exporter]}]}
     for quorum in quorums(wiring):
-        yield _probed(quorum, wiring) if quorum.name == "galera" else _direct(quorum)
+        yield _probed(quorum, wiring) if quorum.kind == "galera" else _direct(quorum)
 
 
 def _by_dns(job: str, name: str, port: int) -> Job:

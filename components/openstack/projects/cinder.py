@@ -120,7 +120,7 @@ def _jobs(wiring: Wiring) -> tuple[JobDefinition, ...]:
     endpoint = accounts.Endpoint("block-storage", "cinder", "cinder-api", "/v3")
     return (
         accounts.databases(wiring, "cinder"),
-        accounts.messaging(wiring, "cinder"),
+        *accounts.messaging(wiring, "cinder"),
         accounts.manage("cinder", "cinder-api", "db-sync", "cinder-manage db sync", (CONFIGURATION,)),
         accounts.identity(wiring, "cinder", (endpoint,)),
     )

@@ -132,7 +132,7 @@ def _jobs(wiring: Wiring) -> tuple[JobDefinition, ...]:
     domain = accounts.Domain(_DOMAIN, _ADMINISTRATOR, _ADMINISTRATORS_PASSWORD, roles=(_STACK_USER, _STACK_OWNER))
     return (
         accounts.databases(wiring, "heat"),
-        accounts.messaging(wiring, "heat"),
+        *accounts.messaging(wiring, "heat"),
         accounts.manage("heat", "heat-engine", "db-sync", "heat-manage db_sync", (CONFIGURATION,)),
         accounts.identity(wiring, "heat", endpoints, domain=domain),
     )

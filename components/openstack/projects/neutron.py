@@ -271,7 +271,7 @@ def _jobs(wiring: Wiring) -> tuple[JobDefinition, ...]:
     upgrade = f"neutron-db-manage {WITH_CONFIGURATION} --config-dir /etc/neutron/neutron.conf.d upgrade heads"
     return (
         accounts.databases(wiring, "neutron"),
-        accounts.messaging(wiring, "neutron"),
+        *accounts.messaging(wiring, "neutron"),
         accounts.manage("neutron", "neutron-server", "db-sync", upgrade, (CONFIGURATION, ML2)),
         accounts.identity(wiring, "neutron", (endpoint,)),
     )

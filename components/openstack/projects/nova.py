@@ -241,7 +241,7 @@ def _jobs(wiring: Wiring) -> tuple[JobDefinition, ...]:
     )
     return (
         accounts.databases(wiring, "nova"),
-        accounts.messaging(wiring, "nova"),
+        *accounts.messaging(wiring, "nova"),
         cells,
         accounts.identity(wiring, "nova", (endpoint,)),
     )

@@ -1,5 +1,7 @@
 """RabbitMQ: messages, in quorum queues. Its tables say no load balancer: clients know every member.
 
+A stack file may define further clusters (docs/adr/0017-further-brokers.md); each has names and secrets of its own.
+
 Members find each other by a list of names: the plugin for Kubernetes makes ordinal 0 begin a cluster by itself when it
 has lost its data (https://www.rabbitmq.com/blog/2025/04/04/new-k8s-peer-discovery), and before 4.1 it needed an account
 of the Kubernetes API. With the list, an empty member looks for the others until it finds them, and
@@ -41,7 +43,7 @@ def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
         TextFile("rabbitmq-env.conf", ("USE_LONGNAME=true\n", f"NODENAME=rabbit@$(uname -n).{domain}\n")),
         TextFile("enabled_plugins", ("[rabbitmq_management,rabbitmq_prometheus].\n",)),
         TextFile(_START.name, (scripts.text("rabbitmq_start.sh"),)),
-        TextFile(_COOKIE.name, (Secret("rabbitmq/cookie"),)),
+        TextFile(_COOKIE.name, (Secret(f"{name}/cookie"),)),
     )
 
 
@@ -78,9 +80,7 @@ def _layers(wiring: Wiring, name: str) -> Iterator[Layer]:
     yield _layer("https://www.rabbitmq.com/docs/memory#absolute-limit", limit)
     # Log to the container's standard output.
     yield _layer("https://www.rabbitmq.com/docs/logging", {"log.console": True, "log.file": False})
-    yield _layer(
-        "components/openstack/accounts.py", {"default_user": "admin", "default_pass": Secret("rabbitmq/admin")}
-    )
+    yield _layer("components/openstack/accounts.py", {"default_user": "admin", "default_pass": Secret(f"{name}/admin")})
 
 
 def _layer(source: str, options: Mapping[str, str | int | bool | Secret]) -> Layer:

@@ -1,7 +1,7 @@
 """Makes a vhost of RabbitMQ and the user that owns it, or gives an existing user its present password.
 
-Runs in a Job, with the standard library alone. Argument: a JSON file with `user`, `vhost` and `members`. Environment:
-ADMIN_PASSWORD, of RabbitMQ's administrator, and PASSWORD, of the user.
+Runs in a Job, with the standard library alone. Argument: a JSON file with `user`, `vhost` and `members`, and a `policy`
+if the vhost's queues are limited. Environment: ADMIN_PASSWORD, of RabbitMQ's administrator, and PASSWORD, of the user.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ def main() -> None:
     send(member, f"vhosts/{vhost}", {"default_queue_type": "quorum"})
     send(member, f"users/{user}", {"password": os.environ["PASSWORD"], "tags": ""})
     send(member, f"permissions/{vhost}/{user}", {"configure": ".*", "write": ".*", "read": ".*"})
+    if policy := account.get("policy"):
+        send(member, f"policies/{vhost}/{policy['name']}", {key: policy[key] for key in policy if key != "name"})
     print(f"vhost {account['vhost']} belongs to user {account['user']}")
 
 

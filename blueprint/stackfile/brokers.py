@@ -1,0 +1,62 @@
+"""Further clusters of RabbitMQ that a stack file names, and the projects that use them.
+
+As Fuel-CCP's `services` key did: a name with the definition of its service, and a mapping of a project's calls (rpc)
+and notifications to such names. Whatever is not mapped uses the stack's own RabbitMQ.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from blueprint.openstack import options
+from blueprint.problems import Problem
+from blueprint.stackfile.settings import Override, Settings
+from suggestion import did_you_mean
+
+DEFINITION = "rabbitmq"
+PROJECTS = ("cinder", "heat", "neutron", "nova")
+"""The projects that send messages."""
+_NAME = re.compile(rf"[a-z]([-a-z0-9]{{0,30}}[a-z0-9])?-{DEFINITION}")
+"""No service and no job has a name with this ending, so that no object or label of a cluster is another's."""
+
+
+def named(settings: Settings) -> Mapping[str, Override]:
+    """Returns the further clusters of RabbitMQ by name."""
+    return {name: override for name, override in settings.services.items() if override.definition == DEFINITION}
+
+
+def mapping(settings: Settings) -> Mapping[tuple[str, str], str]:
+    """Returns the cluster that a project uses, by project and use (rpc or notifications), where the stack says so."""
+    return {
+        (project, use): name
+        for project, override in settings.projects.items()
+        for use, name in override.mapping.items()
+    }
+
+
+def problems(settings: Settings) -> Iterator[Problem]:
+    """Yields wrong names, mappings to nothing, and clusters that no project uses."""
+    known = (DEFINITION, *named(settings))
+    for (project, use), name in mapping(settings).items():
+        key = f"quorate:projects.{project}.mapping.{use}"
+        if project not in options.FILES:
+            continue  # checks.py reports the unknown project
+        if project not in PROJECTS:
+            advice = f"write mapping for one of: {', '.join(PROJECTS)}"
+            yield Problem(key, f"{project} sends no messages; take mapping out, or {advice}")
+        elif name not in known:
+            hint = did_you_mean(name, known)
+            advice = f"write one of: {', '.join(known)}; a further one needs quorate:services.{name}.definition"
+            yield Problem(key, f"there is no RabbitMQ '{name}'{hint}; {advice}")
+    used = set(mapping(settings).values())
+    for name in named(settings):
+        key = f"quorate:services.{name}"
+        if not _NAME.fullmatch(name):
+            advice = (
+                f"write up to 32 lower-case letters, digits and '-', then -{DEFINITION}, such as neutron-{DEFINITION}"
+            )
+            yield Problem(f"{key}.definition", f"{name} is not a name for a further RabbitMQ; {advice}")
+        elif name not in used:
+            advice = f"write quorate:projects.neutron.mapping: {{rpc: {name}}}, or take it out"
+            yield Problem(key, f"no project uses it; {advice}")
