@@ -96,12 +96,18 @@ def option_warnings(settings: Settings) -> Iterator[str]:
 
 
 def _given_options(settings: Settings) -> Iterator[tuple[str, str, Options]]:
-    """Yields key, project and options of each project and service in the stack file."""
+    """Yields key, project and options of each project and service in the stack file, those of single nodes included."""
     for name, override in settings.projects.items():
         if name in options.FILES:
             yield f"quorate:projects.{name}.options", name, override.options
     for name, override in settings.services.items():
         yield f"quorate:services.{name}.options", options.project_of(name), override.options
+    for pattern, values in settings.nodes.items():
+        for name, given in values.services.items():
+            # A service without options gets one message, from blueprint/plan/single_nodes.py.
+            if options.project_of(name) in options.FILES:
+                key = f"quorate:nodes.{pattern}.services.{name}.options"
+                yield key, options.project_of(name), given.options
 
 
 def _waivers(settings: Settings) -> Iterator[Problem]:

@@ -161,6 +161,18 @@ class ProjectOverride(Strict):
     options: Options = {}
 
 
+class NodeServiceOverride(Strict):
+    """What a stack says of one service on some nodes."""
+
+    options: Annotated[Options, Field(min_length=1)]
+
+
+class NodeOverride(Strict):
+    """What a stack says of the services on some nodes; it overrides what the stack says of them elsewhere."""
+
+    services: Annotated[dict[str, NodeServiceOverride], Field(min_length=1)]
+
+
 class Images(Strict):
     """Registry and digests of images. Tags of Kolla's public namespace move; production pins digests."""
 
@@ -260,6 +272,10 @@ class Settings(Strict):
     ssh: Ssh = Ssh()
     projects: dict[str, ProjectOverride] = {}
     services: dict[str, Override] = {}
+    nodes: Annotated[
+        dict[Names, NodeOverride],
+        Field(description="options of services on single nodes, by a pattern of the nodes' names"),
+    ] = {}
     images: Images = Images()
     bootstrap: Annotated[
         Bootstrap | None,

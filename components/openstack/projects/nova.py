@@ -7,7 +7,7 @@ outside of the pod's own group, so that the pod's limits do not touch them.
 
 from __future__ import annotations
 
-from components.openstack import accounts
+from components.openstack import accounts, node_values
 from components.openstack.config import sections
 from components.openstack.config.layers import ConfigFile, Layer, Level, Secret, Section, TextFile, WrittenFile
 from components.openstack.config.ports import AMQP, APIS
@@ -121,10 +121,11 @@ COMPUTE = ProcessDefinition(
             name="nova-compute",
             image="nova-compute",
             user="nova",
-            command="nova-compute",
+            command=node_values.start(f"nova-compute --config-file {CONFIGURATION.path}"),
             ready=port_check("nova-compute", AMQP),
             alive=runs("nova-compute"),
-            files=(CONFIGURATION,),
+            files=(CONFIGURATION, node_values.START),
+            node_values=True,
             host_paths=_SHARED_WITH_LIBVIRT,
             owns=("/var/lib/nova",),
             environment=(("LIBGUESTFS_BACKEND", "direct"),),
@@ -224,6 +225,7 @@ def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
         ConfigFile("nova.conf", "ini", tuple(layers), fragment="/etc/nova/nova.conf.d/secrets.conf"),
         uwsgi(wiring, "nova-api", "nova-api-uwsgi.ini", "nova.wsgi.osapi_compute", 8774),
         uwsgi(wiring, "nova-api", "nova-metadata-uwsgi.ini", "nova.wsgi.metadata", 8775),
+        node_values.SCRIPT,
         ConfigFile("libvirtd.conf", "flat", (Layer(Level.PROJECT, _MANUAL, {"": {"listen_tcp": 0, "listen_tls": 0}}),)),
     )
 

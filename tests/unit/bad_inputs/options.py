@@ -25,6 +25,11 @@ def section(file: str, name: str, said: str, **services: Any) -> Bad:
     return Bad(stack(services={service: {"options": {file: {name: {"debug": True}}}}}), f"{key}: {said}")
 
 
+def on_nodes(pattern: str, said: str, service: str = "nova-compute", name: str = "debug") -> Bad:
+    values = {"services": {service: {"options": {"nova.conf": {"DEFAULT": {name: True}}}}}}
+    return Bad(stack(nodes={pattern: values}), f"quorate:nodes.{pattern}{said}")
+
+
 UNKNOWN = "is not an option of section"
 CASES = {
     "an unknown option": option(f"{UNKNOWN} DEFAULT in nova.conf of OpenStack 2026.1 (did you mean", name="debgu"),
@@ -66,6 +71,22 @@ CASES = {
     "options of a service without a list": Bad(
         stack(services={"mysqld": {"options": {"my.cnf": {"mysqld": {"port": 1}}}}}),
         "quorate:services.mysqld.options.my.cnf: has no list of options; write the whole file",
+    ),
+    "values for a node that there is not": on_nodes("cmp[1-9]", ": 'cmp4' is not a node of this stack"),
+    "values for names that are no pattern": on_nodes("cmp[1-", ".[key]: "),
+    "values for a node without the service": on_nodes("master1", ".services.nova-compute: does not run on 'master1'"),
+    "values for a service that is not on each node": on_nodes(
+        "ctl01", ".services.nova-api: takes no values of single nodes", service="nova-api"
+    ),
+    "values for a service that there is not": on_nodes(
+        "cmp1", ".services.nova-compte: takes no values of single nodes", service="nova-compte"
+    ),
+    "an unknown option for a node": on_nodes(
+        "cmp1", f".services.nova-compute.options.nova.conf.DEFAULT.debgu: {UNKNOWN} DEFAULT", name="debgu"
+    ),
+    "no options for a node": Bad(
+        stack(nodes={"cmp1": {"services": {"nova-compute": {"options": {}}}}}),
+        "quorate:nodes.cmp1.services.nova-compute.options: ",
     ),
     "a section that is no mapping": Bad(
         stack(services={"nova-api": {"options": {"nova.conf": {"DEFAULT": "debug"}}}}),
