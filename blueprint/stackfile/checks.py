@@ -12,7 +12,7 @@ from blueprint import domain_template
 from blueprint.openstack import options
 from blueprint.problems import Problem
 from blueprint.releases import DISTRO_VERSIONS
-from blueprint.stackfile import cloud_content, ssh
+from blueprint.stackfile import cloud_content, secret_versions, ssh
 from blueprint.stackfile.settings import EXISTING, Options, Override, Settings
 from suggestion import did_you_mean
 from waiver_limits import refusals, today
@@ -35,6 +35,7 @@ def problems(settings: Settings) -> list[Problem]:
         *ssh.problems(settings),
         *(problem for name, override in settings.services.items() for problem in _service(name, override)),
         *_options(settings),
+        *secret_versions.problems(settings.secrets),
         *cloud_content.problems(settings.bootstrap),
         *_waivers(settings),
     ]

@@ -173,6 +173,16 @@ class NodeOverride(Strict):
     services: Annotated[dict[str, NodeServiceOverride], Field(min_length=1)]
 
 
+class SecretVersion(Strict):
+    """Which generation of a secret the services use."""
+
+    generation: Annotated[int, Field(ge=2, le=1000, description="counts from 1, which needs no entry")]
+    previous: Annotated[
+        Literal["kept", "removed"],
+        Field(description="whether the account of the generation before stays valid, while services are restarted"),
+    ] = "kept"
+
+
 class Images(Strict):
     """Registry and digests of images. Tags of Kolla's public namespace move; production pins digests."""
 
@@ -275,6 +285,10 @@ class Settings(Strict):
     nodes: Annotated[
         dict[Names, NodeOverride],
         Field(description="options of services on single nodes, by a pattern of the nodes' names"),
+    ] = {}
+    secrets: Annotated[
+        dict[str, SecretVersion],
+        Field(description="secrets that were replaced, by name, such as nova/database; no secret is written here"),
     ] = {}
     images: Images = Images()
     bootstrap: Annotated[

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from blueprint.plan.planner import Plan
 from blueprint.stackfile.cloud_content import Bootstrap
-from blueprint.stackfile.settings import Ingress
+from blueprint.stackfile.settings import Ingress, SecretVersion
 from components.openstack.config import domains
 from components.openstack.config.layers import Secret
 from components.openstack.config.ports import AMQP, APIS, MEMCACHED, MYSQL
@@ -51,6 +51,8 @@ class Wiring:
     """What a new cloud contains; None for nothing."""
     masters: Mapping[str, str]
     """Address of each Kubernetes master, by the node's name."""
+    secrets: Mapping[str, SecretVersion]
+    """Secrets that were replaced, by name."""
 
     def host(self, process: str) -> str:
         """Returns the name of a process's Service."""
@@ -75,12 +77,36 @@ class Wiring:
 
     def database(self, user: str, name: str) -> Secret:
         """Returns the SQLAlchemy URL of a database. Clients reach Galera through ProxySQL."""
-        return Secret(f"{user}/database", f"mysql+pymysql://{user}:{{}}@{self.host('proxysql')}:{MYSQL}/{name}")
+        account = self.account(user, "database")
+        return Secret(f"{user}/database", f"mysql+pymysql://{account}:{{}}@{self.host('proxysql')}:{MYSQL}/{name}")
 
     def messaging(self, user: str) -> Secret:
         """Returns the transport URL of a project's own vhost, with every member of RabbitMQ."""
-        members = ",".join(f"{user}:{{}}@{member}:{AMQP}" for member in self.members("rabbitmq"))
+        account = self.account(user, "messaging")
+        members = ",".join(f"{account}:{{}}@{member}:{AMQP}" for member in self.members("rabbitmq"))
         return Secret(f"{user}/messaging", f"rabbit://{members}/{user}")
+
+    def account(self, user: str, kind: str, generation: int | None = None) -> str:
+        """Returns the name of a project's account (database, messaging, identity) of the current or given generation.
+
+        Each generation has an account of its own, so that an earlier one stays valid while services are restarted.
+        """
+        generation = generation or self._generation(user, kind)
+        return user if generation == 1 else f"{user}_g{generation}"
+
+    def previous(self, user: str, kind: str) -> int | None:
+        """Returns the generation before the current one if its account is still valid."""
+        version = self.secrets.get(f"{user}/{kind}")
+        return version.generation - 1 if version and version.previous == "kept" else None
+
+    def removed(self, user: str, kind: str) -> tuple[str, ...]:
+        """Returns the names of the accounts of all generations that are no longer valid."""
+        oldest = self.previous(user, kind) or self._generation(user, kind)
+        return tuple(self.account(user, kind, generation) for generation in range(1, oldest))
+
+    def _generation(self, user: str, kind: str) -> int:
+        version = self.secrets.get(f"{user}/{kind}")
+        return version.generation if version else 1
 
     def caches(self) -> tuple[str, ...]:
         """Returns the addresses of all instances of memcached, one of which clients choose by the key."""
@@ -102,4 +128,5 @@ def wiring(plan: Plan, environment: str) -> Wiring:
         plan.settings.ingress,
         plan.settings.bootstrap,
         {master.name: master.address for master in plan.masters},
+        plan.settings.secrets,
     )

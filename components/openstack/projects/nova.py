@@ -159,13 +159,22 @@ of the database nor the key of the cached tokens is on a compute."""
 
 _CELLS = """\
 set -e
+cell0='{scheme}://{username}:{password}@{hostname}:{port}/nova_cell0'
 nova-manage api_db sync
-nova-manage cell_v2 map_cell0
+nova-manage cell_v2 map_cell0 --database_connection "$cell0"
+nova-manage cell_v2 update_cell --cell_uuid 00000000-0000-0000-0000-000000000000 --transport-url none:/// \\
+  --database_connection "$cell0"
 nova-manage db sync
-nova-manage cell_v2 list_cells | grep --quiet ' cell1 ' || nova-manage cell_v2 create_cell --name=cell1
+cell1=$(nova-manage cell_v2 list_cells | awk '$2 == "cell1" { print $4 }')
+if [ "$cell1" ]; then
+  nova-manage cell_v2 update_cell --cell_uuid "$cell1"
+else
+  nova-manage cell_v2 create_cell --name=cell1
+fi
 nova-manage db online_data_migrations
 """
-"""Reads the connections from nova.conf: as arguments, their passwords would be visible to every process of the node."""
+"""Nova stores the connections of its cells. cell1 gets those of nova.conf: as arguments, their passwords would be
+visible to every process of the node. cell0's is a template, which Nova fills in from nova.conf (its manual, Cells)."""
 
 
 def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
