@@ -18,9 +18,9 @@ from tests.recording import record
 from tests.stacks import STACKS
 
 
-def documents(stack: str) -> list[dict[str, Any]]:
-    """Every Kubernetes object of a stack."""
-    made = plan(load_file(STACKS[stack]))
+def documents(stack: str, **changed: Any) -> list[dict[str, Any]]:
+    """Every Kubernetes object of a stack, some of whose settings are changed."""
+    made = plan(load_file(STACKS[stack]).model_copy(update=changed))
 
     def build() -> None:
         root = pulumi.Output.secret("the root secret of the tests")

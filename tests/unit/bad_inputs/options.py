@@ -30,6 +30,10 @@ def on_nodes(pattern: str, said: str, service: str = "nova-compute", name: str =
     return Bad(stack(nodes={pattern: values}), f"quorate:nodes.{pattern}{said}")
 
 
+def secret(name: str, said: str, **version: Any) -> Bad:
+    return Bad(stack(secrets={name: {"generation": 2, **version}}), f"quorate:secrets.{name}{said}")
+
+
 UNKNOWN = "is not an option of section"
 CASES = {
     "an unknown option": option(f"{UNKNOWN} DEFAULT in nova.conf of OpenStack 2026.1 (did you mean", name="debgu"),
@@ -87,6 +91,17 @@ CASES = {
     "no options for a node": Bad(
         stack(nodes={"cmp1": {"services": {"nova-compute": {"options": {}}}}}),
         "quorate:nodes.cmp1.services.nova-compute.options: ",
+    ),
+    "a generation of a secret that there is not": secret(
+        "nova/databse", ": is not a secret (did you mean 'nova/database'?); write one of: cinder/database"
+    ),
+    "a generation of a secret that stays": secret(
+        "heat/identity", ": cannot be replaced while the services run: Keystone's trusts belong to the user"
+    ),
+    "the first generation of a secret": secret("nova/database", ".generation: 1 does not fit", generation=1),
+    "a generation before that is neither": secret("nova/database", ".previous: 'gone' is not known", previous="gone"),
+    "a key of which no generation stays": secret(
+        "nova/memcached", ".previous: is only for accounts", previous="removed"
     ),
     "a section that is no mapping": Bad(
         stack(services={"nova-api": {"options": {"nova.conf": {"DEFAULT": "debug"}}}}),
