@@ -77,7 +77,7 @@ CASES = {
         "quorate:services.mysqld.options.my.cnf: has no list of options; write the whole file",
     ),
     "values for a node that there is not": on_nodes("cmp[1-9]", ": 'cmp4' is not a node of this stack"),
-    "values for names that are no pattern": on_nodes("cmp[1-", ".[key]: "),
+    "values for names that are no pattern": on_nodes("cmp[1-", ": 'cmp[1-' has a bracket without"),
     "values for a node without the service": on_nodes("master1", ".services.nova-compute: does not run on 'master1'"),
     "values for a service that is not on each node": on_nodes(
         "ctl01", ".services.nova-api: takes no values of single nodes", service="nova-api"
