@@ -30,8 +30,7 @@ def texts(nodes: dict[str, Any], service: str = "nova-compute") -> dict[str, str
 
 @cache
 def objects(*, with_values: bool) -> dict[tuple[str, str], Recorded]:
-    more = {"nodes": {"cmp2": compute(debug=True)}} if with_values else {}
-    made = plan(parsed(full_size("100", **more)))
+    made = plan(parsed(full_size("100", nodes={"cmp2": compute(debug=True)} if with_values else {})))
 
     def build() -> None:
         Cloud("cloud", CloudArgs(made, "test", Render("test"), pulumi.Output.secret("root")))
