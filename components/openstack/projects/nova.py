@@ -165,7 +165,7 @@ nova-manage cell_v2 map_cell0 --database_connection "$cell0"
 nova-manage cell_v2 update_cell --cell_uuid 00000000-0000-0000-0000-000000000000 --transport-url none:/// \\
   --database_connection "$cell0"
 nova-manage db sync
-cell1=$(nova-manage cell_v2 list_cells | awk '$2 == "cell1" { print $4 }')
+cell1=$(nova-manage cell_v2 list_cells | grep ' cell1 ' | grep --only-matching '[0-9a-f-]\\{36\\}' || true)
 if [ "$cell1" ]; then
   nova-manage cell_v2 update_cell --cell_uuid "$cell1"
 else
