@@ -12,6 +12,7 @@ BACKUP ?=
 ifneq ($(origin NAME),command line)
 NAME :=
 endif
+NODE ?=
 
 # Recipes read these from their environment, exactly as they were given: neither make nor the shell expands them.
 override STACK := $(value STACK)
@@ -22,7 +23,8 @@ override KUBECONFIG := $(value KUBECONFIG)
 override SERVICE := $(value SERVICE)
 override NAME := $(value NAME)
 override BACKUP := $(value BACKUP)
-export STACK BASE CONFIRM ARCH KUBECONFIG SERVICE NAME BACKUP
+override NODE := $(value NODE)
+export STACK BASE CONFIRM ARCH KUBECONFIG SERVICE NAME BACKUP NODE
 
 # The first Python that is new enough; if there is none, python3 reports it.
 PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11 python; do \
@@ -69,8 +71,8 @@ review: setup ## Run what CI runs on a pull request: diff and audit of STACK (or
 plan: environment ## Show the placement plan of STACK (does not start Pulumi)
 	@$(QUORATE) plan --stack="$$STACK"
 
-config: environment ## Show the configuration of SERVICE, every option with its layer and source
-	@$(QUORATE) config --stack="$$STACK" --service="$$SERVICE"
+config: environment ## Show the configuration of SERVICE (on NODE), every option with its layer and source
+	@$(QUORATE) config --stack="$$STACK" --service="$$SERVICE" --node="$$NODE"
 
 domains: environment ## Show the names of the services of STACK outside of the cluster
 	@$(QUORATE) domains --stack="$$STACK"

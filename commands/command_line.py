@@ -125,11 +125,12 @@ def plan(stack: StackOption = "dev", as_json: JsonOption = False) -> int:
 def config(
     service: Annotated[str, typer.Option(help="A service of the plan, such as nova-api.")],
     stack: StackOption = "dev",
+    node: Annotated[str, typer.Option(help="A node, to include the values of that node.")] = "",
 ) -> int:
     """Show the configuration of a service: every option with its layer and source (does not start Pulumi)."""
     from commands import service_configuration
 
-    return service_configuration.show(_clone(), stack, service)
+    return service_configuration.show(_clone(), stack, service, node)
 
 
 @_command

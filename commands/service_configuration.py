@@ -18,11 +18,18 @@ _WIDTH = 60
 """Width of an option with its value, in columns; its source follows."""
 
 
-def show(root: Path, name: str, service: str) -> int:
-    """Prints the configuration files of a service. Raises UserError if the stack has no such service."""
+def show(root: Path, name: str, service: str, node: str) -> int:
+    """Prints the configuration files of a service, on one node if `node` is not empty.
+
+    Raises UserError if the stack has no such service, or if the service does not run on the node.
+    """
     made = plan(load_file(stack.load(root, name).file))
-    for file in _files(made, name, service):
-        print(f"# {file.name} of {service}")
+    files = _files(made, name, service)
+    if node:
+        _check_node(made, name, service, node)
+        files = tuple(configuration.on_node(file, made.settings, service, node) for file in files)
+    for file in files:
+        print(f"# {file.name} of {service}{f' on {node}' if node else ''}")
         for line in _lines(file):
             print(line)
         print()
@@ -36,6 +43,14 @@ def _files(made: Plan, name: str, service: str) -> tuple[WrittenFile, ...]:
             f"{service} is not a service of {name}{did_you_mean(service, known)}. Services: {', '.join(sorted(known))}"
         )
     return configuration.of_service(made, service)
+
+
+def _check_node(made: Plan, name: str, service: str, node: str) -> None:
+    pools = next(process.pools for process in made.processes if process.name == service)
+    known = [each.name for each in made.nodes if each.pool in pools]
+    if node not in known:
+        hint = did_you_mean(node, known)
+        raise UserError(f"{service} of {name} does not run on {node}{hint}. It may run on pools: {', '.join(pools)}")
 
 
 def _lines(file: WrittenFile) -> Iterator[str]:

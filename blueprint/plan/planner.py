@@ -14,7 +14,7 @@ from pathlib import Path
 
 from blueprint.architecture.loader import ArchitectureError, for_computes, load_architecture
 from blueprint.architecture.model import Architecture, Row
-from blueprint.plan import any_order, assignment, beside, quorum_limits
+from blueprint.plan import any_order, assignment, beside, quorum_limits, single_nodes
 from blueprint.plan.assignment import Assignment
 from blueprint.plan.companions import AGENTS, COMPANIONS, companions
 from blueprint.plan.layout import Layout, ServicePlan, by_architecture
@@ -115,6 +115,8 @@ def plan(settings: Settings) -> Plan:
     problems += laid.problems
     beside_rows = companions(laid, settings)
     running = (*_alive(laid.services), *beside_rows)
+    if not laid.problems:
+        problems += single_nodes.problems(settings, running, laid.nodes)
     problems += cloud_content.missing(settings.bootstrap, {each.name for each in running if each.instances})
     problems += _without_row(settings, running)
     sizes |= {process.name: sizes[process.process] for process in running if process.definition}

@@ -12,7 +12,7 @@ from blueprint import domain_template
 from blueprint.openstack import options
 from blueprint.problems import Problem
 from blueprint.releases import DISTRO_VERSIONS
-from blueprint.stackfile import brokers, cloud_content, ssh
+from blueprint.stackfile import brokers, cloud_content, secret_versions, ssh
 from blueprint.stackfile.settings import EXISTING, Options, Override, Settings
 from suggestion import did_you_mean
 from waiver_limits import refusals, today
@@ -36,6 +36,7 @@ def problems(settings: Settings) -> list[Problem]:
         *(problem for name, override in settings.services.items() for problem in _service(name, override)),
         *_options(settings),
         *brokers.problems(settings),
+        *secret_versions.problems(settings.secrets),
         *cloud_content.problems(settings.bootstrap),
         *_waivers(settings),
     ]
@@ -97,12 +98,18 @@ def option_warnings(settings: Settings) -> Iterator[str]:
 
 
 def _given_options(settings: Settings) -> Iterator[tuple[str, str, Options]]:
-    """Yields key, project and options of each project and service in the stack file."""
+    """Yields key, project and options of each project and service in the stack file, those of single nodes included."""
     for name, override in settings.projects.items():
         if name in options.FILES:
             yield f"quorate:projects.{name}.options", name, override.options
     for name, override in settings.services.items():
         yield f"quorate:services.{name}.options", options.project_of(name), override.options
+    for pattern, values in settings.nodes.items():
+        for name, given in values.services.items():
+            # A service without options gets one message, from blueprint/plan/single_nodes.py.
+            if options.project_of(name) in options.FILES:
+                key = f"quorate:nodes.{pattern}.services.{name}.options"
+                yield key, options.project_of(name), given.options
 
 
 def _waivers(settings: Settings) -> Iterator[Problem]:

@@ -169,6 +169,28 @@ class ProjectOverride(Strict):
     ] = {}
 
 
+class NodeServiceOverride(Strict):
+    """What a stack says of one service on some nodes."""
+
+    options: Annotated[Options, Field(min_length=1)]
+
+
+class NodeOverride(Strict):
+    """What a stack says of the services on some nodes; it overrides what the stack says of them elsewhere."""
+
+    services: Annotated[dict[str, NodeServiceOverride], Field(min_length=1)]
+
+
+class SecretVersion(Strict):
+    """Which generation of a secret the services use."""
+
+    generation: Annotated[int, Field(ge=2, le=1000, description="counts from 1, which needs no entry")]
+    previous: Annotated[
+        Literal["kept", "removed"],
+        Field(description="whether the account of the generation before stays valid, while services are restarted"),
+    ] = "kept"
+
+
 class Images(Strict):
     """Registry and digests of images. Tags of Kolla's public namespace move; production pins digests."""
 
@@ -268,6 +290,14 @@ class Settings(Strict):
     ssh: Ssh = Ssh()
     projects: dict[str, ProjectOverride] = {}
     services: dict[str, Override] = {}
+    nodes: Annotated[
+        dict[Names, NodeOverride],
+        Field(description="options of services on single nodes, by a pattern of the nodes' names"),
+    ] = {}
+    secrets: Annotated[
+        dict[str, SecretVersion],
+        Field(description="secrets that were replaced, by name, such as nova/database; no secret is written here"),
+    ] = {}
     images: Images = Images()
     bootstrap: Annotated[
         Bootstrap | None,

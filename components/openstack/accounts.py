@@ -1,6 +1,7 @@
 """Jobs that create a project's accounts: databases, a RabbitMQ vhost, a Keystone user with its endpoints.
 
-Each job is idempotent: it creates what is missing and sets every account's current password.
+Each job is idempotent: it creates what is missing and sets every account's current password. It leaves the account of
+the previous generation as it is, until the stack file says that it is no longer valid.
 """
 
 from __future__ import annotations
@@ -52,15 +53,18 @@ class Domain:
 
 
 def databases(wiring: Wiring, user: str) -> JobDefinition:
-    """Returns the job that creates a project's databases and the user that owns them."""
+    """Returns the job that creates a project's databases and the account of the current generation, and removes those
+    that are no longer valid."""
+    name = wiring.account(user, "database")
     statements = "".join(
-        f"CREATE DATABASE IF NOT EXISTS {name} CHARACTER SET utf8mb4;\n"
-        f"GRANT ALL PRIVILEGES ON {name}.* TO '{user}'@'%';\n"
-        for name in DATABASES[user]
+        f"CREATE DATABASE IF NOT EXISTS {database} CHARACTER SET utf8mb4;\n"
+        f"GRANT ALL PRIVILEGES ON {database}.* TO '{name}'@'%';\n"
+        for database in DATABASES[user]
     )
+    removed = "".join(f"DROP USER IF EXISTS '{old}'@'%';\n" for old in wiring.removed(user, "database"))
     account = Secret(
         f"{user}/database",
-        f"CREATE USER IF NOT EXISTS '{user}'@'%';\nALTER USER '{user}'@'%' IDENTIFIED BY '{{}}';\n",
+        f"CREATE USER IF NOT EXISTS '{name}'@'%';\nALTER USER '{name}'@'%' IDENTIFIED BY '{{}}';\n",
     )
     client = ("[client]\nuser = root\nhost = ", wiring.host("proxysql"), f"\nport = {MYSQL}\npassword = ")
     return JobDefinition(
@@ -70,7 +74,7 @@ def databases(wiring: Wiring, user: str) -> JobDefinition:
         command="bash /usr/local/bin/databases.sh",
         written=(
             TextFile("databases.sh", ("exec mariadb --defaults-file=/etc/mysql/client.cnf </etc/mysql/account.sql\n",)),
-            TextFile("account.sql", (account, statements)),
+            TextFile("account.sql", (account, statements, removed)),
             TextFile("client.cnf", (*client, Secret("mysqld/root"), "\n")),
         ),
         files=(
@@ -87,11 +91,17 @@ def messaging(wiring: Wiring, user: str) -> tuple[JobDefinition, JobDefinition]:
     One is for the project's own vhost, the other for the vhost of all projects' notifications.
     """
     rpc, events = wiring.broker(user, "rpc"), wiring.broker(user, "notifications")
-    own = {"user": user, "vhost": user, "members": wiring.members(rpc)}
+    own = {
+        "user": wiring.account(user, "messaging"),
+        "vhost": user,
+        "members": wiring.members(rpc),
+        "removed": wiring.removed(user, "messaging"),
+    }
     shared = {
-        "user": f"{user}-notifications",
+        "user": wiring.account(user, "notifications"),
         "vhost": NOTIFICATIONS,
         "members": wiring.members(events),
+        "removed": wiring.removed(user, "notifications"),
         "policy": UNREAD,
     }
     return (
@@ -129,7 +139,8 @@ def identity(
     document: Mapping[str, object] = {
         "url": wiring.url("keystone", "/v3"),
         "region": REGION,
-        "user": user,
+        "user": wiring.account(user, "identity"),
+        "removed": wiring.removed(user, "identity"),
         "roles": roles,
         "services": [
             {

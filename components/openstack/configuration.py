@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from blueprint.plan.planner import Plan
 from blueprint.stackfile.settings import Settings
-from components.openstack.config.layers import WrittenFile
-from components.openstack.config.overrides import with_options
+from components.openstack.config.layers import ConfigFile, WrittenFile
+from components.openstack.config.overrides import node_layers, with_options
 from components.openstack.config.wiring import ENVIRONMENT, Wiring, wiring
 from components.openstack.definition import ProcessDefinition, ProjectDefinition
 from components.openstack.projects import PROJECTS
@@ -26,6 +26,11 @@ def files(
         for file in project.configure(around, process.name)
         if file.name in wanted
     )
+
+
+def on_node(file: WrittenFile, settings: Settings, service: str, node: str) -> WrittenFile:
+    """Returns a file of a service as its process on a node reads it, with the node's own values."""
+    return file.with_layers(*node_layers(file.name, settings, service, node)) if isinstance(file, ConfigFile) else file
 
 
 def of_service(plan: Plan, service: str) -> tuple[WrittenFile, ...]:

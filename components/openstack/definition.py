@@ -111,6 +111,8 @@ class Container:
     environment: tuple[tuple[str, str], ...] = ()
     node_address: tuple[str, ...] = ()
     """Environment variables set to the node's address. oslo.config reads OS_<SECTION>__<OPTION>."""
+    node_values: bool = False
+    """Whether the stack file may set options for single nodes. The command then begins with node_values.start()."""
     privileged: bool = False
     kolla: bool = True
     """Whether the image uses Kolla's start script and config.json; False for Ceph's own image."""

@@ -48,7 +48,8 @@ class Environment(Component[EnvironmentArgs]):
 
     def build(self, name: str, args: EnvironmentArgs) -> None:
         foundation = storage.foundation(name, args.name, self.child())
-        keyring = Keyring(args.name, args.root_secret)
+        replaced = args.plan.settings.secrets
+        keyring = Keyring(args.name, args.root_secret, {name: each.generation for name, each in replaced.items()})
         around = wiring(args.plan, args.name)
         nodes = network_policies.node_networks(args.plan)
         scope = Scope(args.name, around, keyring, nodes, foundation, args.target.secrets)

@@ -24,6 +24,7 @@ from components.openstack.config.layers import Reveal
 from components.openstack.config.overrides import with_options
 from components.openstack.definition import ActionDefinition, ClaimMount, JobDefinition, ProjectDefinition
 from components.openstack.scope import Scope
+from components.openstack.secrets import placeholder
 
 ATTEMPTS = 6
 """Kubernetes' own default; it waits 10, 20, 40, … seconds between two attempts."""
@@ -123,7 +124,7 @@ def _secret_name(args: JobArgs) -> str:
 
 
 def _secret_names(args: JobArgs) -> frozenset[str]:
-    return args.files.secret_names() | {secret.name for _, secret in args.definition.secrets}
+    return args.files.secret_names() | {secret.key for _, secret in args.definition.secrets}
 
 
 def _secret_data(args: JobArgs, reveal: Reveal) -> dict[str, str]:
@@ -134,9 +135,9 @@ def _secret_data(args: JobArgs, reveal: Reveal) -> dict[str, str]:
 
 
 def _digest(args: JobArgs, data: dict[str, str]) -> str:
-    """Returns a digest of the job: image, files, variables, and the generations of its secrets."""
+    """Returns a digest of the job: image, files, variables, and the generations of its secrets, but no secret."""
     generations = {name: args.scope.keyring.generation(name) for name in sorted(_secret_names(args))}
-    content = [_image(args), data, args.definition.environment, generations]
+    content = [_image(args), data, _secret_data(args, placeholder), args.definition.environment, generations]
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:10]
 
 

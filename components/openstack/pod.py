@@ -17,12 +17,13 @@ from blueprint.plan.planner import ServicePlan
 from blueprint.plan.sizing import Resources
 from blueprint.stackfile.settings import Settings
 from components.kubernetes_api import core, meta
-from components.openstack import affinity, data, images, kolla, labels, storage
+from components.openstack import affinity, data, images, kolla, labels, node_values, storage
 from components.openstack.definition import Container, Exec, HostPath, Http, Probe, ProcessDefinition
 from components.openstack.scope import Scope
 
 PERIOD = 10
 """Seconds between two probes, Kubernetes' default."""
+_NODES = "node-values"
 
 
 @dataclass(frozen=True)
@@ -115,6 +116,8 @@ class Pod:
             mounts.append(core.VolumeMountArgs(name=_files(container), mount_path=path, read_only=True))
         if self._copied(container, kolla.SECRETS):
             mounts.append(core.VolumeMountArgs(name=_secrets(container), mount_path=kolla.SECRETS, read_only=True))
+        if container.node_values:
+            mounts.append(core.VolumeMountArgs(name=_NODES, mount_path=node_values.DIRECTORY, read_only=True))
         if container.data:
             mounts.append(core.VolumeMountArgs(name=storage.CLAIM, mount_path=container.data))
         return mounts or None
@@ -137,6 +140,11 @@ class Pod:
             for container in self.process.containers
             if self._copied(container, kolla.SECRETS)
         ]
+        if any(container.node_values for container in self.process.containers):
+            # Optional and whole: the template is the same with and without values, so that they change no other pod.
+            name = node_values.config_map(self.process.name)
+            source = core.ConfigMapVolumeSourceArgs(name=name, optional=True)
+            volumes.append(core.VolumeArgs(name=_NODES, config_map=source))
         return volumes or None
 
     def _copied(self, container: Container, directory: str) -> list[core.KeyToPathArgs]:
@@ -203,6 +211,7 @@ def _environment(container: Container) -> list[core.EnvVarArgs]:
         return [
             *(core.EnvVarArgs(name=name, value=value) for name, value in fixed),
             *(_field(name, "status.hostIP") for name in container.node_address),
+            *([_field(node_values.VARIABLE, "spec.nodeName")] if container.node_values else []),
         ]
     fields = {"POD_NAME": "metadata.name", "POD_IP": "status.podIP", "NODE_NAME": "spec.nodeName"}
     return [_field(name, path) for name, path in fields.items()]

@@ -15,7 +15,7 @@ from blueprint.plan.sizing import Resources
 from blueprint.stackfile.settings import Settings
 from components.component import Component, Facts, plain
 from components.kubernetes_api import apps, core, meta, networking, policy
-from components.openstack import kolla, labels, network_policies, storage
+from components.openstack import kolla, labels, network_policies, node_values, storage
 from components.openstack.config.layers import WrittenFile
 from components.openstack.definition import ProcessDefinition
 from components.openstack.pod import Pod
@@ -85,6 +85,9 @@ class Process(Component[ProcessArgs]):
             before.append(_config_map(name, args, data, opts))
         if args.files.secret_names():
             before.append(_secret(name, args, opts))
+        if values := _node_values(args):
+            metadata = _metadata(args, node_values.config_map(args.definition.name))
+            before.append(core.ConfigMap(f"{name}-nodes", metadata=metadata, data=values, opts=opts))
         before += _services(name, args, opts)
         before += _volumes(name, args, opts)
         if not args.placement.everywhere:
@@ -126,6 +129,13 @@ def _secret(name: str, args: ProcessArgs, opts: pulumi.ResourceOptions) -> core.
     metadata = _metadata(args, f"{args.definition.name}-secrets")
     written = args.scope.keyring.written(args.files.secret)
     return core.Secret(f"{name}-secrets", metadata=metadata, string_data=written, opts=args.scope.for_secrets(opts))
+
+
+def _node_values(args: ProcessArgs) -> dict[str, str]:
+    if not any(container.node_values for container in args.definition.containers):
+        return {}
+    nodes = (node.name for node in args.nodes)
+    return node_values.texts(args.written, args.settings, args.placement.name, nodes)
 
 
 def _services(name: str, args: ProcessArgs, opts: pulumi.ResourceOptions) -> list[core.Service]:

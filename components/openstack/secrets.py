@@ -31,18 +31,19 @@ class Keyring:
     generations: Mapping[str, int] = field(default_factory=dict[str, int])
     """Generation of each secret by name, increased when the secret is replaced; by default 1."""
 
-    def generation(self, name: str) -> int:
+    def generation(self, key: str) -> int:
         """Returns the generation of a secret. An annotation of pods contains it, so that a change restarts them."""
-        return self.generations.get(name, 1)
+        name, _, generation = key.partition(":")
+        return int(generation) if generation else self.generations.get(name, 1)
 
     def written(self, write: Callable[[Reveal], dict[str, str]]) -> pulumi.Output[dict[str, str]]:
         """Returns the result of `write`, called with a function that reveals secrets, as a Pulumi secret."""
         if self.root is None:
             return pulumi.Output.secret(write(placeholder))
-        return pulumi.Output.secret(self.root).apply(lambda root: write(lambda name: self._derived(root, name)))
+        return pulumi.Output.secret(self.root).apply(lambda root: write(lambda key: self._derived(root, key)))
 
-    def _derived(self, root: str, name: str) -> str:
-        return derive(root, self.environment, name, self.generation(name))
+    def _derived(self, root: str, key: str) -> str:
+        return derive(root, self.environment, key.partition(":")[0], self.generation(key))
 
 
 def derive(root: str, environment: str, name: str, generation: int) -> str:

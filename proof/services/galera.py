@@ -23,6 +23,7 @@ MOST = 5
 """Members that the lab has names for."""
 START = 240
 """Seconds that a start may take on a busy machine."""
+_SYNCED = "SET SESSION wsrep_sync_wait = 1;"
 _LOAD = Path(__file__).with_name("galera_load.py")
 _SQL = """\
 CREATE DATABASE bank;
@@ -41,7 +42,7 @@ class Cluster:
         self.lab, self.container = lab, container
         self.members: dict[str, Machine] = {}
         self.restarts = 0
-        self.password = secrets.token_urlsafe(12)
+        self.user, self.password, self.database = "client", secrets.token_urlsafe(12), "bank"
         self.environment: dict[str, str] = {}
         self._commands: dict[str, list[str]] = {}
         for number in range(size):
@@ -125,7 +126,9 @@ class Load:
         """Begins to write to the members that there are now."""
         settings = {
             "members": [machine.address for machine in self.cluster.members.values()],
+            "user": self.cluster.user,
             "password": self.cluster.password,
+            "database": self.cluster.database,
             "accounts": ACCOUNTS,
             "first": len(self.said),
         }
@@ -165,14 +168,15 @@ def contradictions(cluster: Cluster, said: Mapping[int, str]) -> tuple[int, list
     sums: set[str] = set()
     contents: set[frozenset[int]] = set()
     for name in cluster.members:
-        rows = cluster.sql(name, "SET SESSION wsrep_sync_wait = 1; SELECT number FROM bank.transfer")
+        rows = cluster.sql(name, f"{_SYNCED} SELECT number FROM {cluster.database}.transfer")  # noqa: S608
         numbers = frozenset(int(row) for row in rows.split())
         contents.add(numbers)
         lost |= {number for number, answer in said.items() if answer == "ok"} - numbers
         rejected = {number for number, answer in said.items() if answer == "no"} & numbers
         if rejected:
             wrong.append(f"{name} has {len(rejected)} transfers that were rejected")
-        sums.add(cluster.sql(name, "SET SESSION wsrep_sync_wait = 1; SELECT SUM(balance) FROM bank.account").strip())
+        balance = f"{_SYNCED} SELECT SUM(balance) FROM {cluster.database}.account"  # noqa: S608
+        sums.add(cluster.sql(name, balance).strip())
     if len(contents) != 1:
         wrong.append("the members have different transfers")
     if sums != {"0"}:

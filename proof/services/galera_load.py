@@ -43,7 +43,8 @@ def client(settings: Any, numbers: Any, first: int) -> None:
         try:
             if connection is None:
                 connection = pymysql.connect(
-                    host=members[choice % len(members)], user="client", password=settings["password"], database="bank",
+                    host=members[choice % len(members)], user=settings["user"], password=settings["password"],
+                    database=settings["database"],
                     connect_timeout=2, read_timeout=10, write_timeout=10,
                 )  # fmt: skip
                 connection.autocommit(False)

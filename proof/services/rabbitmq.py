@@ -28,6 +28,7 @@ class Cluster:
         self.members: dict[str, Machine] = {}
         self.password = _option(container.text(SECRETS), "default_pass")
         self.user = _option(container.text(CONFIGURATION), "default_user")
+        self.vhost = "/"
         self.sent = 0
         self._commands: dict[str, list[str]] = {}
         for number in range(size):
@@ -77,7 +78,8 @@ class Cluster:
     def load(self) -> None:
         """Begins to publish."""
         members = [machine.address for machine in self.members.values()]
-        settings = {"members": members, "user": self.user, "password": self.password, "first": self.sent}
+        account = {"user": self.user, "password": self.password, "vhost": self.vhost}
+        settings = {"members": members, **account, "first": self.sent}
         self.client.write("/etc/load.json", json.dumps(settings))
         self.client.log.write_text("")
         self.client.start(["python3", "/load.py"], "root")

@@ -30,6 +30,7 @@ def connect(settings: Any, choice: int) -> Any:
     return pika.BlockingConnection(
         pika.ConnectionParameters(
             host=members[choice % len(members)],
+            virtual_host=settings["vhost"],
             credentials=pika.PlainCredentials(settings["user"], settings["password"]),
             heartbeat=6,
             socket_timeout=3,

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+import yaml
 
 from commands import service_configuration
 from components.openstack.config.formats import public_text
@@ -11,8 +14,8 @@ from tests.fakes import ROOT
 from toolchain.progress import UserError
 
 
-def shown(service: str, capsys: pytest.CaptureFixture[str]) -> str:
-    assert service_configuration.show(ROOT, "dev", service) == 0
+def shown(service: str, capsys: pytest.CaptureFixture[str], node: str = "") -> str:
+    assert service_configuration.show(ROOT, "dev", service, node) == 0
     return capsys.readouterr().out
 
 
@@ -43,4 +46,20 @@ def test_what_is_shown_is_what_is_written(capsys: pytest.CaptureFixture[str]) ->
 
 def test_an_unknown_service_is_an_error_with_a_suggestion() -> None:
     with pytest.raises(UserError, match=r"nova-conducter is not a service of dev \(did you mean 'nova-conductor'\?\)"):
-        service_configuration.show(ROOT, "dev", "nova-conducter")
+        service_configuration.show(ROOT, "dev", "nova-conducter", node="")
+
+
+def test_a_node_shows_its_own_values(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    document = yaml.safe_load((ROOT / "Pulumi.dev.yaml").read_text(encoding="utf-8"))
+    options = {"nova.conf": {"DEFAULT": {"reserved_host_cpus": 4}}}
+    document["config"]["quorate:nodes"] = {"virt2": {"services": {"nova-compute": {"options": options}}}}
+    (tmp_path / "Pulumi.own.yaml").write_text(yaml.safe_dump(document), encoding="utf-8")
+    line = "reserved_host_cpus = 4 # node: quorate:nodes.virt2.services.nova-compute.options"
+    for node, expected in (("virt2", 1), ("virt1", 0), ("", 0)):
+        service_configuration.show(tmp_path, "own", "nova-compute", node)
+        assert [" ".join(each.split()) for each in capsys.readouterr().out.splitlines()].count(line) == expected
+
+
+def test_a_node_on_which_the_service_does_not_run_is_an_error() -> None:
+    with pytest.raises(UserError, match=r"nova-compute of dev does not run on virt9 \(did you mean 'virt"):
+        service_configuration.show(ROOT, "dev", "nova-compute", node="virt9")

@@ -19,9 +19,9 @@ from tests.recording import record
 from tests.stacks import STACKS
 
 
-def documents(stack: str) -> list[dict[str, Any]]:
-    """Every Kubernetes object of a stack."""
-    return objects(load_file(STACKS[stack]), stack)
+def documents(stack: str, **changed: Any) -> list[dict[str, Any]]:
+    """Every Kubernetes object of a stack, some of whose settings are changed."""
+    return objects(load_file(STACKS[stack]).model_copy(update=changed), stack)
 
 
 def objects(settings: Settings, stack: str) -> list[dict[str, Any]]:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from blueprint.openstack.options import FILES, Option, listed
+from components.openstack import node_values
 from proof.services.containers import Container, read
 from tests.services.stack import documents
 from toolchain.openstack_programs import NEWEST, ensure
@@ -99,6 +100,25 @@ def test_no_option_is_unknown_or_deprecated(project: str, python: Path, containe
     reported = validated(python, files)
     wrong = {each["name"]: found for each in files if (found := unlisted(reported[each["name"]], each["lists"]))}
     assert not wrong
+
+
+def test_the_values_of_a_node_override_all_other_files(python: Path, tmp_path: Path) -> None:
+    """The release's oslo.config reads the files in the order of nova-compute's command, the node's file last."""
+    for name, text in (("nova.conf", "debug = false\nhost = a"), ("cmp1.conf", "debug = true")):
+        (tmp_path / name).write_text(f"[DEFAULT]\n{text}\n", encoding="utf-8")
+    program = (
+        "import sys; from oslo_config import cfg; conf = cfg.ConfigOpts();"
+        "conf.register_opts([cfg.BoolOpt('debug'), cfg.StrOpt('host')]);"
+        "conf(sys.argv[1:], project='nova', prog='nova-compute'); print(conf.debug, conf.host)"
+    )
+    script = tmp_path / "start.sh"
+    (text,) = node_values.SCRIPT.parts
+    script.write_text(str(text).replace(node_values.DIRECTORY, str(tmp_path)), encoding="utf-8")
+    command = ["sh", script, python, "-c", program, "--config-file", tmp_path / "nova.conf"]
+    for node, expected in (("cmp1", "True a\n"), ("cmp2", "False a\n")):
+        variables = {node_values.VARIABLE: node}
+        done = subprocess.run(command, env=variables, capture_output=True, text=True, check=True)
+        assert done.stdout == expected
 
 
 def test_a_wrong_option_is_found(python: Path) -> None:

@@ -217,7 +217,9 @@ def test_every_kolla_container_has_its_config_json() -> None:
         "openvswitch-vswitchd.config.json",
         "openvswitch-db-server.config.json",
     }
-    assert json.loads(found["config.json"])["command"].startswith("neutron-openvswitch-agent --config-file")
+    assert json.loads(found["config.json"])["command"].startswith(
+        "sh /usr/local/bin/node-values.sh neutron-openvswitch-agent --config-file"
+    )
 
 
 def test_a_given_file_goes_where_its_processes_look_for_it() -> None:

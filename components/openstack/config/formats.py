@@ -40,11 +40,11 @@ def secret_text(file: WrittenFile, reveal: Reveal) -> str | None:
 
 
 def secret_names(file: WrittenFile) -> frozenset[str]:
-    """Returns the names of the file's secrets."""
+    """Returns the keys of the file's secrets."""
     if isinstance(file, TextFile):
-        return frozenset(part.name for part in file.parts if isinstance(part, Secret))
+        return frozenset(part.key for part in file.parts if isinstance(part, Secret))
     settings = (setting for options in file.document().values() for setting in options.values())
-    return frozenset(secret.name for setting in settings for secret in _secrets(setting.value))
+    return frozenset(secret.key for setting in settings for secret in _secrets(setting.value))
 
 
 def value_text(option: str, value: Value) -> str:

@@ -12,7 +12,7 @@ from enum import IntEnum
 from typing import Literal
 
 Reveal = Callable[[str], str]
-"""Returns the secret with the given name."""
+"""Returns the secret with the given key: its name, or name and generation."""
 
 
 @dataclass(frozen=True)
@@ -23,12 +23,19 @@ class Secret:
     """Project and purpose, such as keystone/database."""
     text: str = "{}"
     """The value as text; {} is replaced by the secret."""
+    generation: int | None = None
+    """The generation before the current one, where an account of it is still valid; None: the current one."""
     length: int | None = None
     """Characters of the secret that are used, for a program that requires an exact number; None: all 44."""
 
+    @property
+    def key(self) -> str:
+        """The name, and the generation if it is not the current one, such as nova/database:1."""
+        return self.name if self.generation is None else f"{self.name}:{self.generation}"
+
     def revealed(self, reveal: Reveal) -> str:
         """Returns the text with the secret."""
-        return self.text.replace("{}", reveal(self.name)[: self.length])
+        return self.text.replace("{}", reveal(self.key)[: self.length])
 
 
 Scalar = str | int | float | bool | Secret

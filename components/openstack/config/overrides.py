@@ -1,11 +1,13 @@
-"""Options of the stack file: a layer for a project, and a layer for a single service, which overrides it."""
+"""Options of the stack file: a layer for a project, for a service, and for a service on single nodes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 
 from blueprint.openstack import options
-from blueprint.stackfile.settings import Settings
+from blueprint.patterns import expand
+from blueprint.stackfile.settings import Options, Settings
 from components.openstack.config.layers import ConfigFile, Layer, Level, Repeated, Section, Value, WrittenFile
 
 
@@ -23,10 +25,27 @@ def _layers(file: str, settings: Settings, project: str, service: str | None) ->
     )
     for source, holder in holders:
         if holder and file in holder.options:
-            known = options.listed(settings.release, file)
-            given = holder.options[file]
-            sections = {name: _section(given[name], known.get(name, {})) for name in given}
-            yield Layer(Level.STACK, source, sections)
+            yield _layer(Level.STACK, source, settings.release, file, holder.options)
+
+
+def node_layers(file: str, settings: Settings, service: str, node: str) -> Iterator[Layer]:
+    """Yields a service's layers of a file on one node. Patterns apply in lexicographic order (004, 1.3)."""
+    for pattern, values in sorted(settings.nodes.items()):
+        override = values.services.get(service)
+        if override and file in override.options and node in _names(pattern):
+            source = f"quorate:nodes.{pattern}.services.{service}.options"
+            yield _layer(Level.NODE, source, settings.release, file, override.options)
+
+
+@cache
+def _names(pattern: str) -> frozenset[str]:
+    return frozenset(expand(pattern))
+
+
+def _layer(level: Level, source: str, release: str, file: str, given: Options) -> Layer:
+    known = options.listed(release, file)
+    sections = {name: _section(given[file][name], known.get(name, {})) for name in given[file]}
+    return Layer(level, source, sections)
 
 
 def _section(given: Mapping[str, options.Value], known: Mapping[str, options.Option]) -> Section:

@@ -57,7 +57,7 @@ def service_user(wiring: Wiring, user: str) -> dict[str, Value]:
     return {
         "auth_type": "password",
         "auth_url": wiring.url("keystone", "/v3"),
-        "username": user,
+        "username": wiring.account(user, "identity"),
         "password": Secret(f"{user}/identity"),
         "user_domain_name": "Default",
         "project_name": "service",

@@ -12,7 +12,7 @@ from typing import Literal
 from blueprint.plan.planner import Plan
 from blueprint.stackfile import brokers
 from blueprint.stackfile.cloud_content import Bootstrap
-from blueprint.stackfile.settings import Ingress
+from blueprint.stackfile.settings import Ingress, SecretVersion
 from components.openstack.config import domains
 from components.openstack.config.layers import Secret
 from components.openstack.config.ports import AMQP, APIS, MEMCACHED, MYSQL
@@ -62,6 +62,8 @@ class Wiring:
     """Every cluster of RabbitMQ, the stack's own first."""
     mapping: Mapping[tuple[str, str], str]
     """The cluster of RabbitMQ that a project uses, by project and use, where it is not the stack's own."""
+    secrets: Mapping[str, SecretVersion]
+    """Secrets that were replaced, by name."""
 
     def host(self, process: str) -> str:
         """Returns the name of a process's Service."""
@@ -86,7 +88,8 @@ class Wiring:
 
     def database(self, user: str, name: str) -> Secret:
         """Returns the SQLAlchemy URL of a database. Clients reach Galera through ProxySQL."""
-        return Secret(f"{user}/database", f"mysql+pymysql://{user}:{{}}@{self.host('proxysql')}:{MYSQL}/{name}")
+        account = self.account(user, "database")
+        return Secret(f"{user}/database", f"mysql+pymysql://{account}:{{}}@{self.host('proxysql')}:{MYSQL}/{name}")
 
     def broker(self, project: str, use: Use) -> str:
         """Returns the name of the RabbitMQ that carries a project's calls or notifications."""
@@ -94,16 +97,39 @@ class Wiring:
 
     def messaging(self, user: str) -> Secret:
         """Returns the transport URL of a project's own vhost, with every member of its RabbitMQ."""
-        return self._transport(self.broker(user, "rpc"), user, f"{user}/messaging", user)
+        return self._transport(self.broker(user, "rpc"), user, "messaging", user)
 
     def notifications(self, user: str) -> Secret:
         """Returns the transport URL of a project's notifications: an account of its own on their vhost."""
-        broker = self.broker(user, "notifications")
-        return self._transport(broker, f"{user}-notifications", f"{user}/notifications", NOTIFICATIONS)
+        return self._transport(self.broker(user, "notifications"), user, "notifications", NOTIFICATIONS)
 
-    def _transport(self, broker: str, account: str, secret: str, vhost: str) -> Secret:
+    def _transport(self, broker: str, user: str, kind: str, vhost: str) -> Secret:
+        account = self.account(user, kind)
         members = ",".join(f"{account}:{{}}@{member}:{AMQP}" for member in self.members(broker))
-        return Secret(secret, f"rabbit://{members}/{vhost}")
+        return Secret(f"{user}/{kind}", f"rabbit://{members}/{vhost}")
+
+    def account(self, user: str, kind: str, generation: int | None = None) -> str:
+        """Returns the name of a project's account (database, messaging, notifications, identity) of the current or given generation.
+
+        Each generation has an account of its own, so that an earlier one stays valid while services are restarted.
+        """
+        generation = generation or self._generation(user, kind)
+        name = f"{user}-notifications" if kind == "notifications" else user
+        return name if generation == 1 else f"{name}_g{generation}"
+
+    def previous(self, user: str, kind: str) -> int | None:
+        """Returns the generation before the current one if its account is still valid."""
+        version = self.secrets.get(f"{user}/{kind}")
+        return version.generation - 1 if version and version.previous == "kept" else None
+
+    def removed(self, user: str, kind: str) -> tuple[str, ...]:
+        """Returns the names of the accounts of all generations that are no longer valid."""
+        oldest = self.previous(user, kind) or self._generation(user, kind)
+        return tuple(self.account(user, kind, generation) for generation in range(1, oldest))
+
+    def _generation(self, user: str, kind: str) -> int:
+        version = self.secrets.get(f"{user}/{kind}")
+        return version.generation if version else 1
 
     def caches(self) -> tuple[str, ...]:
         """Returns the addresses of all instances of memcached, one of which clients choose by the key."""
@@ -127,4 +153,5 @@ def wiring(plan: Plan, environment: str) -> Wiring:
         {master.name: master.address for master in plan.masters},
         tuple(process.name for process in plan.processes if process.process == RABBITMQ),
         brokers.mapping(plan.settings),
+        plan.settings.secrets,
     )

@@ -6,7 +6,7 @@ L2 agent brings Open vSwitch itself along; other agents reach its database over 
 
 from __future__ import annotations
 
-from components.openstack import accounts
+from components.openstack import accounts, node_values
 from components.openstack.config import sections
 from components.openstack.config.layers import ConfigFile, Layer, Level, Secret, Section, WrittenFile
 from components.openstack.config.ports import AMQP, MYSQL
@@ -122,11 +122,18 @@ L2_AGENT = ProcessDefinition(
             name="neutron-openvswitch-agent",
             image="neutron-openvswitch-agent",
             user="neutron",
-            command=f"neutron-openvswitch-agent {WITH_CONFIGURATION} "
-            "--config-file /etc/neutron/plugins/ml2/openvswitch_agent.ini",
+            command=node_values.start(
+                f"neutron-openvswitch-agent {WITH_CONFIGURATION} "
+                "--config-file /etc/neutron/plugins/ml2/openvswitch_agent.ini"
+            ),
             ready=port_check("neutron-openvswitch-agent", AMQP),
             alive=runs("neutron-openvswitch-agent"),
-            files=(CONFIGURATION, File("openvswitch_agent.ini", "/etc/neutron/plugins/ml2/openvswitch_agent.ini")),
+            files=(
+                CONFIGURATION,
+                File("openvswitch_agent.ini", "/etc/neutron/plugins/ml2/openvswitch_agent.ini"),
+                node_values.START,
+            ),
+            node_values=True,
             host_paths=(OPENVSWITCH, MODULES),
             node_address=("OS_OVS__LOCAL_IP",),
             privileged=True,

@@ -7,7 +7,7 @@ outside of the pod's own group, so that the pod's limits do not touch them.
 
 from __future__ import annotations
 
-from components.openstack import accounts
+from components.openstack import accounts, node_values
 from components.openstack.config import sections
 from components.openstack.config.layers import ConfigFile, Layer, Level, Secret, Section, TextFile, WrittenFile
 from components.openstack.config.ports import AMQP, APIS
@@ -122,10 +122,11 @@ COMPUTE = ProcessDefinition(
             name="nova-compute",
             image="nova-compute",
             user="nova",
-            command="nova-compute",
+            command=node_values.start(f"nova-compute --config-file {CONFIGURATION.path}"),
             ready=port_check("nova-compute", AMQP),
             alive=runs("nova-compute"),
-            files=(CONFIGURATION,),
+            files=(CONFIGURATION, node_values.START),
+            node_values=True,
             host_paths=_SHARED_WITH_LIBVIRT,
             owns=("/var/lib/nova",),
             environment=(("LIBGUESTFS_BACKEND", "direct"),),
@@ -159,13 +160,22 @@ of the database nor the key of the cached tokens is on a compute."""
 
 _CELLS = """\
 set -e
+cell0='{scheme}://{username}:{password}@{hostname}:{port}/nova_cell0'
 nova-manage api_db sync
-nova-manage cell_v2 map_cell0
+nova-manage cell_v2 map_cell0 --database_connection "$cell0"
+nova-manage cell_v2 update_cell --cell_uuid 00000000-0000-0000-0000-000000000000 --transport-url none:/// \\
+  --database_connection "$cell0"
 nova-manage db sync
-nova-manage cell_v2 list_cells | grep --quiet ' cell1 ' || nova-manage cell_v2 create_cell --name=cell1
+cell1=$(nova-manage cell_v2 list_cells | grep ' cell1 ' | grep --only-matching '[0-9a-f-]\\{36\\}' || true)
+if [ "$cell1" ]; then
+  nova-manage cell_v2 update_cell --cell_uuid "$cell1"
+else
+  nova-manage cell_v2 create_cell --name=cell1
+fi
 nova-manage db online_data_migrations
 """
-"""Reads the connections from nova.conf: as arguments, their passwords would be visible to every process of the node."""
+"""Nova stores the connections of its cells. cell1 gets those of nova.conf: as arguments, their passwords would be
+visible to every process of the node. cell0's is a template, which Nova fills in from nova.conf (its manual, Cells)."""
 
 
 def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
@@ -225,6 +235,7 @@ def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
         ConfigFile("nova.conf", "ini", tuple(layers), fragment="/etc/nova/nova.conf.d/secrets.conf"),
         uwsgi(wiring, "nova-api", "nova-api-uwsgi.ini", "nova.wsgi.osapi_compute", 8774),
         uwsgi(wiring, "nova-api", "nova-metadata-uwsgi.ini", "nova.wsgi.metadata", 8775),
+        node_values.SCRIPT,
         ConfigFile("libvirtd.conf", "flat", (Layer(Level.PROJECT, _MANUAL, {"": {"listen_tcp": 0, "listen_tls": 0}}),)),
     )
 

@@ -7,6 +7,7 @@ reads one file, so scripts/proxysql_start.sh joins the two. Form and names: libc
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from components.openstack import scripts
 from components.openstack.config.layers import Secret, TextFile
@@ -68,12 +69,15 @@ def _accounts(wiring: Wiring) -> Iterator[str | Secret]:
     yield "  monitor_local_dns_cache_refresh_interval=2000\n  monitor_local_dns_cache_ttl=5000\n"
     yield Secret(MONITOR.name, '  monitor_username="monitor"\n  monitor_password="{}"\n}\n')
     yield "mysql_users =\n(\n"
-    yield _user("root", "mysqld/root")
+    yield _user("root", Secret("mysqld/root"))
     for user in DATABASES:
         yield ",\n"
-        yield _user(user, f"{user}/database")
+        yield _user(wiring.account(user, "database"), Secret(f"{user}/database"))
+        if previous := wiring.previous(user, "database"):
+            yield ",\n"
+            yield _user(wiring.account(user, "database", previous), Secret(f"{user}/database", generation=previous))
     yield "\n)\n"
 
 
-def _user(name: str, secret: str) -> Secret:
-    return Secret(secret, f'  {{ username="{name}", password="{{}}", default_hostgroup={_WRITERS} }}')
+def _user(name: str, password: Secret) -> Secret:
+    return replace(password, text=f'  {{ username="{name}", password="{{}}", default_hostgroup={_WRITERS} }}')

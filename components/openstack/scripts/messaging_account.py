@@ -1,7 +1,8 @@
 """Makes a vhost of RabbitMQ and the user that owns it, or gives an existing user its present password.
 
-Runs in a Job, with the standard library alone. Argument: a JSON file with `user`, `vhost` and `members`, and a `policy`
-if the vhost's queues are limited. Environment: ADMIN_PASSWORD, of RabbitMQ's administrator, and PASSWORD, of the user.
+Runs in a Job, with the standard library alone. Argument: a JSON file with `user`, `vhost`, `members` and the
+`removed` users, and a `policy` if the vhost's queues are limited. Environment: ADMIN_PASSWORD, of RabbitMQ's
+administrator, and PASSWORD, of the user.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import base64
 import json
 import os
 import sys
+import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Sequence
@@ -30,6 +32,8 @@ def main() -> None:
     send(member, f"permissions/{vhost}/{user}", {"configure": ".*", "write": ".*", "read": ".*"})
     if policy := account.get("policy"):
         send(member, f"policies/{vhost}/{policy['name']}", {key: policy[key] for key in policy if key != "name"})
+    for name in account["removed"]:
+        remove(member, f"users/{urllib.parse.quote(name, safe='')}")
     print(f"vhost {account['vhost']} belongs to user {account['user']}")
 
 
@@ -48,11 +52,24 @@ def first_that_answers(members: Sequence[str]) -> str:
 
 def send(member: str, path: str, document: dict[str, Any] | None = None) -> None:
     """Reads, or writes a document. Raises OSError if the member does not answer or refuses."""
+    body = None if document is None else json.dumps(document).encode()
+    _request(member, path, "PUT" if body else "GET", body)
+
+
+def remove(member: str, path: str) -> None:
+    """Removes an object, if there is one. Raises OSError as `send`."""
+    try:
+        _request(member, path, "DELETE")
+    except urllib.error.HTTPError as refusal:
+        if refusal.code != 404:
+            raise
+
+
+def _request(member: str, path: str, method: str, body: bytes | None = None) -> None:
     credentials = base64.b64encode(f"admin:{os.environ['ADMIN_PASSWORD']}".encode()).decode()
     headers = {"Authorization": f"Basic {credentials}", "Content-Type": "application/json"}
-    body = None if document is None else json.dumps(document).encode()
     url = f"http://{member}:{MANAGEMENT}/api/{path}"
-    request = urllib.request.Request(url, body, headers, method="PUT" if body else "GET")
+    request = urllib.request.Request(url, body, headers, method=method)
     with urllib.request.urlopen(request, timeout=TIMEOUT) as answer:
         answer.read()
 

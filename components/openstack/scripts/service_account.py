@@ -1,9 +1,9 @@
 """Makes the user of an OpenStack service with its roles, and the service's endpoints in Keystone's catalog.
 
 Runs in a Job, with the standard library alone, so that any image with Python can run it. Argument: a JSON file with
-`url`, `region`, `user`, `roles` and `services`, and `domain` for a service with a domain of its own. Environment:
-OS_USERNAME and OS_PASSWORD, of Keystone's administrator; PASSWORD, of the user; DOMAIN_PASSWORD, of the domain's
-administrator. What exists is changed to what is asked for, and the job may run again.
+`url`, `region`, `user`, `roles`, `services` and the `removed` users, and `domain` for a service with its own domain.
+Environment: OS_USERNAME and OS_PASSWORD, of Keystone's administrator; PASSWORD, of the user; DOMAIN_PASSWORD, of the
+domain's administrator. What exists is changed to what is asked for, and the job may run again.
 """
 
 from __future__ import annotations
@@ -59,6 +59,11 @@ class Keystone:
             self.send("PATCH", f"users/{user}", {"user": {"password": password}})
         return user
 
+    def remove_user(self, name: str) -> None:
+        """Removes a user, if there is one."""
+        for existing in self.read(f"users?{urllib.parse.urlencode({'name': name, 'domain_id': DOMAIN})}")["users"]:
+            self.send("DELETE", f"users/{existing['id']}")
+
     def ensure_domain(self, wanted: dict[str, Any], password: str) -> None:
         """Makes a domain, its administrator, and the roles of its users."""
         domain = self.ensure("domains", {"name": wanted["name"]})
@@ -99,6 +104,8 @@ def main() -> None:
         for interface in INTERFACES:
             where = {"service_id": known, "interface": interface, "region_id": account["region"]}
             keystone.ensure("endpoints", where, {"url": service[interface]})
+    for name in account["removed"]:
+        keystone.remove_user(name)
     if "domain" in account:
         keystone.ensure_domain(account["domain"], os.environ["DOMAIN_PASSWORD"])
     print(f"user {account['user']} and {len(account['services'])} services are in Keystone")

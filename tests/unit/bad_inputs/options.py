@@ -25,6 +25,15 @@ def section(file: str, name: str, said: str, **services: Any) -> Bad:
     return Bad(stack(services={service: {"options": {file: {name: {"debug": True}}}}}), f"{key}: {said}")
 
 
+def on_nodes(pattern: str, said: str, service: str = "nova-compute", name: str = "debug") -> Bad:
+    values = {"services": {service: {"options": {"nova.conf": {"DEFAULT": {name: True}}}}}}
+    return Bad(stack(nodes={pattern: values}), f"quorate:nodes.{pattern}{said}")
+
+
+def secret(name: str, said: str, **version: Any) -> Bad:
+    return Bad(stack(secrets={name: {"generation": 2, **version}}), f"quorate:secrets.{name}{said}")
+
+
 UNKNOWN = "is not an option of section"
 CASES = {
     "an unknown option": option(f"{UNKNOWN} DEFAULT in nova.conf of OpenStack 2026.1 (did you mean", name="debgu"),
@@ -66,6 +75,33 @@ CASES = {
     "options of a service without a list": Bad(
         stack(services={"mysqld": {"options": {"my.cnf": {"mysqld": {"port": 1}}}}}),
         "quorate:services.mysqld.options.my.cnf: has no list of options; write the whole file",
+    ),
+    "values for a node that there is not": on_nodes("cmp[1-9]", ": 'cmp4' is not a node of this stack"),
+    "values for names that are no pattern": on_nodes("cmp[1-", ": 'cmp[1-' has a bracket without"),
+    "values for a node without the service": on_nodes("master1", ".services.nova-compute: does not run on 'master1'"),
+    "values for a service that is not on each node": on_nodes(
+        "ctl01", ".services.nova-api: takes no values of single nodes", service="nova-api"
+    ),
+    "values for a service that there is not": on_nodes(
+        "cmp1", ".services.nova-compte: takes no values of single nodes", service="nova-compte"
+    ),
+    "an unknown option for a node": on_nodes(
+        "cmp1", f".services.nova-compute.options.nova.conf.DEFAULT.debgu: {UNKNOWN} DEFAULT", name="debgu"
+    ),
+    "no options for a node": Bad(
+        stack(nodes={"cmp1": {"services": {"nova-compute": {"options": {}}}}}),
+        "quorate:nodes.cmp1.services.nova-compute.options: ",
+    ),
+    "a generation of a secret that there is not": secret(
+        "nova/databse", ": is not a secret (did you mean 'nova/database'?); write one of: cinder/database"
+    ),
+    "a generation of a secret that stays": secret(
+        "heat/identity", ": cannot be replaced while the services run: Keystone's trusts belong to the user"
+    ),
+    "the first generation of a secret": secret("nova/database", ".generation: 1 does not fit", generation=1),
+    "a generation before that is neither": secret("nova/database", ".previous: 'gone' is not known", previous="gone"),
+    "a key of which no generation stays": secret(
+        "nova/memcached", ".previous: is only for accounts", previous="removed"
     ),
     "a section that is no mapping": Bad(
         stack(services={"nova-api": {"options": {"nova.conf": {"DEFAULT": "debug"}}}}),

@@ -1,0 +1,50 @@
+"""Values for single nodes: whether the nodes exist, and whether the services run on each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from blueprint.openstack.options import FILES, project_of
+from blueprint.patterns import expand
+from blueprint.plan.layout import ServicePlan
+from blueprint.plan.nodes import Node
+from blueprint.problems import Problem, quoted
+from blueprint.stackfile.checks import CONFIG_LIMIT
+from blueprint.stackfile.settings import Settings
+from suggestion import did_you_mean
+
+
+def problems(settings: Settings, running: Sequence[ServicePlan], nodes: Sequence[Node]) -> Iterator[Problem]:
+    """Yields what is wrong with `quorate:nodes`, apart from the options themselves (blueprint/stackfile/checks.py)."""
+    known = {node.name: node for node in nodes}
+    services = {each.name: each for each in running if each.everywhere and project_of(each.name) in FILES}
+    sizes = dict.fromkeys(services, 0)
+    for pattern, values in settings.nodes.items():
+        names = expand(pattern)
+        key = f"quorate:nodes.{pattern}"
+        if unknown := [name for name in names if name not in known]:
+            hint = did_you_mean(unknown[0], known)
+            yield Problem(key, f"{quoted(unknown[0])} is not a node of this stack{hint}; write names of its nodes")
+            continue
+        for name, override in values.services.items():
+            if name not in services:
+                yield Problem(f"{key}.services.{name}", _refusal(name, services))
+            elif elsewhere := [each for each in names if known[each].pool not in services[name].pools]:
+                pools = ", ".join(services[name].pools)
+                message = f"does not run on {quoted(elsewhere[0])}; write nodes of the pools it runs on: {pools}"
+                yield Problem(f"{key}.services.{name}", message)
+            else:
+                # YAML and the file differ by a few characters per option; the limit needs no exact figure.
+                sizes[name] += len(names) * len(str(override.options))
+    for name, size in sizes.items():
+        if size > CONFIG_LIMIT:
+            advice = f"write {CONFIG_LIMIT} or less, and what all nodes share under quorate:services.{name}.options"
+            yield Problem("quorate:nodes", f"the values of {name} have {size} bytes on all nodes together; {advice}")
+
+
+def _refusal(name: str, services: dict[str, ServicePlan]) -> str:
+    known = ", ".join(sorted(services))
+    return (
+        f"takes no values of single nodes, which only services with options on every node of their pools do"
+        f"{did_you_mean(name, services)}; write one of: {known}"
+    )

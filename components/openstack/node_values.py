@@ -1,0 +1,48 @@
+"""Configuration values of single nodes, for processes that run on every node of their pools.
+
+A ConfigMap holds one file for each node with values. Pods mount all of it, and the start command reads the file of the
+pod's node. The pod template does not depend on the values: a value for one node changes no pod of another node.
+Imports no Pulumi.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from blueprint.stackfile.settings import Settings
+from components.openstack import scripts
+from components.openstack.config.formats import public_text
+from components.openstack.config.layers import ConfigFile, TextFile, WrittenFile
+from components.openstack.config.overrides import node_layers
+from components.openstack.definition import File
+
+DIRECTORY = "/var/lib/quorate/node-values"
+"""Where a container mounts the files of all nodes; scripts/node_values.sh has the same path."""
+START = File("node-values.sh", "/usr/local/bin/node-values.sh")
+SCRIPT = TextFile(START.name, (scripts.text("node_values.sh"),))
+VARIABLE = "NODE_NAME"
+
+
+def config_map(workload: str) -> str:
+    """Returns the name of a workload's ConfigMap. It exists only if a node has values."""
+    return f"{workload}-nodes"
+
+
+def start(command: str) -> str:
+    """Returns the command that starts a program with its node's values. It must name its own files explicitly:
+    oslo.config reads its default files only without `--config-file`."""
+    return f"sh {START.path} {command}"
+
+
+def texts(files: Iterable[WrittenFile], settings: Settings, service: str, nodes: Iterable[str]) -> dict[str, str]:
+    """Returns the content of the ConfigMap: a file for each of the nodes that has values for the service.
+
+    A process reads all its files as one configuration, so one file holds the node's values of all of them.
+    """
+    names = [file.name for file in files if isinstance(file, ConfigFile)]
+    found: dict[str, str] = {}
+    for node in nodes:
+        layers = tuple(layer for name in names for layer in node_layers(name, settings, service, node))
+        if layers:
+            found[f"{node}.conf"] = public_text(ConfigFile(f"{node}.conf", "ini", layers)) or ""
+    return dict(sorted(found.items()))
