@@ -109,9 +109,10 @@ class Wiring:
         return Secret(f"{user}/{kind}", f"rabbit://{members}/{vhost}")
 
     def account(self, user: str, kind: str, generation: int | None = None) -> str:
-        """Returns the name of a project's account (database, messaging, notifications, identity) of the current or given generation.
+        """Returns the name of a project's account of the current or given generation.
 
-        Each generation has an account of its own, so that an earlier one stays valid while services are restarted.
+        `kind`: database, messaging, notifications or identity. Each generation has an account of its own,
+        so that an earlier one stays valid while services are restarted.
         """
         generation = generation or self._generation(user, kind)
         name = f"{user}-notifications" if kind == "notifications" else user
