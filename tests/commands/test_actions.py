@@ -11,7 +11,7 @@ import pytest
 import contract
 from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
-from blueprint.stackfile.settings import ExistingCluster
+from blueprint.stackfile.settings import ExistingCluster, Settings
 from commands import actions, live_cluster
 from commands.live_cluster import LiveCluster
 from proof.api import Api, ApiError, Reply
@@ -79,13 +79,21 @@ class Cluster:
 def live(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     cluster = ExistingCluster(context="cloud-1")
     settings = SETTINGS.model_copy(update={"target": "live", "machines": "existing", "cluster": cluster})
-    monkeypatch.setattr(actions, "load_file", lambda _file: settings)  # pyright: ignore[reportUnknownLambdaType]
+
+    def load(_file: Path) -> Settings:
+        return settings
+
+    monkeypatch.setattr(actions, "load_file", load)
     return monkeypatch
 
 
 def do(live: pytest.MonkeyPatch, cluster: Cluster, name: str, backup: str = "") -> int:
     connected = LiveCluster(cast("Api", cluster), SETTINGS, "cloud-1", ())
-    live.setattr(live_cluster, "connect", lambda _file: connected)  # pyright: ignore[reportUnknownLambdaType]
+
+    def connect(_file: Path) -> LiveCluster:
+        return connected
+
+    live.setattr(live_cluster, "connect", connect)
     return actions.run(ROOT, "dev", name, backup)
 
 

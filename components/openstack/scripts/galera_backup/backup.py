@@ -32,11 +32,12 @@ def take(settings: Settings) -> Path:
     run("mariadb-backup", "--no-defaults", "--prepare", f"--target-dir={data}")
     position = checked(data)
     name = time.strftime("%Y-%m-%dT%H-%M-%SZ", time.gmtime(began))
-    said = {"position": position, "bytes": size(data), "seconds": round(time.time() - began, 1)}
+    written, seconds = size(data), round(time.time() - began, 1)
+    said = {"position": position, "bytes": written, "seconds": seconds}
     (unfinished / "backup.json").write_text(json.dumps(said) + "\n", encoding="utf-8")
     run("sync", "--file-system", str(BACKUPS))
     kept = unfinished.rename(BACKUPS / name)
-    say(f"{name} is complete and can be opened: {said['bytes'] >> 20} MiB at {position}, {said['seconds']:.0f} s")
+    say(f"{name} is complete and can be opened: {written >> 20} MiB at {position}, {seconds:.0f} s")
     for old in complete()[: -settings.keep]:
         shutil.rmtree(old)
         say(f"removed {old.name}: {settings.keep} are kept")
