@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from blueprint.plan import assignment
 from blueprint.plan.planner import Plan, plan
 from blueprint.stackfile import brokers
 from components.openstack import configuration
@@ -162,3 +164,12 @@ def test_every_broker_is_a_quorum_that_is_watched(shared: Plan) -> None:
     state = quorum_state(shared)["quorums"]
     assert state[NEUTRON]["members"] == 3
     assert state[NEUTRON]["nodes"]["ctl01"]["data"] == [f"/var/lib/quorate/openstack/{NEUTRON}"]
+
+
+def test_the_assignment_keeps_clusters_apart_whichever_is_placed_first() -> None:
+    """Only the later one declares anti-affinity; here it comes first, and leaves the earlier one two of nine nodes."""
+    made = plan(parsed(full_size("500", controllers=17, **two_brokers())))
+    both = [each for each in made.processes if each.name in ("rabbitmq", NEUTRON)]
+    crowded = [replace(each, instances=7) if each.name == NEUTRON else each for each in both]
+    _, problems = assignment.find(crowded, made.nodes, made.sizes)
+    assert [each.key for each in problems] == ["quorate:services.rabbitmq.replicas"]
