@@ -65,6 +65,8 @@ def test_what_breaks_is_reported_beside_what_held_before(tmp_path: Path) -> None
 class Members:
     """Members that hold given transfers, and a sum of money."""
 
+    database = "bank"
+
     def __init__(self, held: dict[str, set[int]], total: int = 0) -> None:
         self.members = dict.fromkeys(held)
         self._held, self._total = held, total
