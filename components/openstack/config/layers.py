@@ -25,10 +25,12 @@ class Secret:
     """The value as text; {} is replaced by the secret."""
     length: int | None = None
     """Characters of the secret that are used, for a program that requires an exact number; None: all 44."""
+    encode: Callable[[str], str] = str
+    """Gives the secret the form that a program requires."""
 
     def revealed(self, reveal: Reveal) -> str:
         """Returns the text with the secret."""
-        return self.text.replace("{}", reveal(self.name)[: self.length])
+        return self.text.replace("{}", self.encode(reveal(self.name))[: self.length])
 
 
 Scalar = str | int | float | bool | Secret

@@ -5,7 +5,7 @@ Processes are addressed by the names of their Services, so that rescheduling a p
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from blueprint.plan.planner import Plan
@@ -51,6 +51,8 @@ class Wiring:
     """What a new cloud contains; None for nothing."""
     masters: Mapping[str, str]
     """Address of each Kubernetes master, by the node's name."""
+    monitors: tuple[str, ...] = ()
+    """Addresses of the nodes that may run Ceph's monitors; empty in a stack without Ceph."""
 
     def host(self, process: str) -> str:
         """Returns the name of a process's Service."""
@@ -102,4 +104,10 @@ def wiring(plan: Plan, environment: str) -> Wiring:
         plan.settings.ingress,
         plan.settings.bootstrap,
         {master.name: master.address for master in plan.masters},
+        tuple(_monitors(plan)),
     )
+
+
+def _monitors(plan: Plan) -> Iterator[str]:
+    pools = {pool for entry in plan.processes if entry.name == "ceph-mon" for pool in entry.pools}
+    yield from (node.address for node in plan.nodes if node.pool in pools)
