@@ -54,7 +54,7 @@ class Cluster:
         self.lab, self._containers = lab, containers
         self.monitors = {name: lab.add(name) for name in MONITORS}
         self.storage = {name: lab.add(name) for name in STORAGE}
-        self.client = lab.add("ceph-client")
+        self.client, self.gateway = lab.add("ceph-client"), lab.add("radosgw")
         lab.name_members("ceph-mon-members", DOMAIN, MONITORS)
         self.written = 0
         for machine in self.monitors.values():
@@ -64,6 +64,7 @@ class Cluster:
             self._place(machine, "ceph-osd/ceph-osd", "/osd.sh")
             machine.write("/usr/local/sbin/ceph-volume", _NO_DISKS_OF_LVM, mode="0755")
         self._place(self.client, "glance-api/glance-api")
+        self._place(self.gateway, "radosgw/radosgw", "/radosgw.sh")
 
     def _place(self, machine: Machine, name: str, script: str = "") -> Container:
         """Writes a container's files, with the lab's addresses."""
@@ -174,16 +175,21 @@ def begin(cluster: Cluster) -> list[str]:
         machine.run(["bash", "-ec", _PREPARE % uuid.uuid4()], seconds=START)
     cluster.start(*STORAGE)
     active = until("OSDs active", lambda: all(map(cluster.active, STORAGE)), START, 1)
-    for job in ("glance-storage", "cinder-storage", "nova-storage") * 2:
+    for job in ("glance-storage", "cinder-storage", "nova-storage", "radosgw-storage") * 2:
         cluster.run_job(job)
     until("a manager is active", lambda: json.loads(cluster.ceph("mgr", "stat"))["available"], START, 2)
     foreign = ["timeout", "60", "rados", "--id", "glance", "--pool", "volumes", "put", "a", "/etc/ceph/ceph.conf"]
     require(not _succeeds(cluster.client, foreign), "Glance's account writes into Cinder's pool")
     cluster.client.run(["rbd", "--id", "glance", "create", "--size", "8M", "images/proof"], seconds=START)
+    cluster.gateway.start(["bash", "-e", "/radosgw.sh"], "root")
+    gateway = until(
+        "the gateway is healthy", lambda: cluster.gateway.get(7480, "/swift/healthcheck")[0] == 200, START, 1
+    )
     pools = cluster.ceph("osd", "pool", "ls").split()
     return [
         f"three monitors were in quorum after {quorum:.0f} s, three OSDs active after {active:.0f} s",
         f"pools after the jobs had run twice: {', '.join(pools)}; Glance's account cannot write into Cinder's",
+        f"the gateway was healthy after {gateway:.0f} s",
     ]
 
 

@@ -50,7 +50,7 @@ class Container:
 
 
 def read(documents: Iterable[Mapping[str, Any]]) -> dict[str, Container]:
-    """Every container that Kolla or a shell starts, by workload/container. Raises KeyError if one mounts what is not rendered."""
+    """Every container of Kolla or of a shell, by workload/container. Raises KeyError if a mounted object is missing."""
     known = list(documents)
     holders = [each for each in known if each["kind"] in ("ConfigMap", "Secret")]
     contents = {(each["kind"], each["metadata"]["name"]): _texts(each) for each in holders}
