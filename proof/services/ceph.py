@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from proof.services.containers import Container
-from proof.services.lab import Lab, Machine, require, until
+from proof.services.lab import Broken, Lab, Machine, require, until
 from proof.services.report import Proof
 
 DOMAIN = "openstack.svc"
@@ -82,7 +82,10 @@ class Cluster:
     def run_job(self, name: str) -> None:
         """Runs a rendered job on a machine of its own."""
         machine = self.lab.machines.get(name) or self.lab.add(name)
-        machine.run(self._place(machine, f"{name}/{name}").command.split(), seconds=START)
+        try:
+            machine.run(self._place(machine, f"{name}/{name}").command.split(), seconds=START)
+        except subprocess.CalledProcessError as error:
+            raise Broken(f"job {name} exited with {error.returncode}: {error.stdout}{error.stderr}") from None
 
     def start(self, *names: str) -> None:
         for name in names:
@@ -257,7 +260,7 @@ def trial(name: str, cluster: Cluster, failure: Failure) -> Proof:
         cluster.more()
         notes = failure(cluster)
         cluster.more()
-    except TimeoutError as error:
+    except (TimeoutError, Broken) as error:
         problem = str(error)
     said = cluster.end_load()
     acknowledged = [number for number, answer in said.items() if answer == "ok"]

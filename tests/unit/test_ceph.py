@@ -93,6 +93,15 @@ def test_a_client_has_the_key_that_its_job_gives_the_account() -> None:
             assert f"{account}\n{key}\n    caps mon" in made[job]
 
 
+def test_a_job_reads_its_own_ceph_conf() -> None:
+    """A file of the project with the same name would replace it, and the gateway's names another keyring."""
+    plain = public_text(ceph_client.configuration(WIRING))
+    for project in PROJECTS:
+        for job in project.jobs(WIRING):
+            files = (*job.written, *project.configure(WIRING, job.name))
+            assert {public_text(file) for file in files if file.name == "ceph.conf"} <= {plain}, job.name
+
+
 def test_an_account_writes_into_its_own_pool_only() -> None:
     rights = cephx.block_devices("vms", reads=("images",))
     assert rights["osd"] == "profile rbd pool=vms, profile rbd-read-only pool=images"

@@ -50,8 +50,8 @@ RADOSGW = ProcessDefinition(
 )
 
 
-def _configure(wiring: Wiring, _name: str) -> tuple[WrittenFile, ...]:
-    if not wiring.monitors:
+def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
+    if name != RADOSGW.name or not wiring.monitors:
         return ()
     gateway: Section = {
         "rgw_frontends": f"beast port={_PORT}",
