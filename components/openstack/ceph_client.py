@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from components.openstack.config import cephx
 from components.openstack.config.layers import ConfigFile, Layer, Level, Section, WrittenFile
 from components.openstack.config.wiring import Wiring
@@ -15,21 +13,19 @@ ADMINISTRATOR = cephx.entry("client.admin", mon="allow *", mgr="allow *", osd="a
 _MANUAL = "https://docs.ceph.com/en/squid/rados/configuration"
 
 
-def configuration(wiring: Wiring, sections: Mapping[str, Section] | None = None) -> ConfigFile:
+def configuration(wiring: Wiring, *layers: Layer) -> ConfigFile:
     """Returns ceph.conf. It lists every node that may run a monitor, so that the file stays when a monitor moves."""
-    monitors: Section = {"mon_host": wiring.monitors}
-    layers = [Layer(Level.PROJECT, f"{_MANUAL}/common/#monitors", {"global": monitors})]
-    if sections:
-        layers.append(Layer(Level.PROJECT, f"{_MANUAL}/ceph-conf/", sections))
-    return ConfigFile(CONFIGURATION.name, "ini", tuple(layers))
+    monitors = Layer(Level.PROJECT, f"{_MANUAL}/common/#monitors", {"global": {"mon_host": wiring.monitors}})
+    return ConfigFile(CONFIGURATION.name, "ini", (monitors, *layers))
 
 
-def daemon_sections() -> dict[str, Section]:
+def daemons() -> Layer:
     """Returns what containers of Ceph's own image need: logs on standard error, and keys from their Secret object."""
-    return {
+    sections: dict[str, Section] = {
         "global": {"log_to_file": False, "log_to_stderr": True, "err_to_stderr": True},
         "client": {"keyring": "/var/lib/kolla/secrets/$name.keyring"},
     }
+    return Layer(Level.PROJECT, f"{_MANUAL}/ceph-conf/", sections)
 
 
 def keyring(entity: str) -> File:

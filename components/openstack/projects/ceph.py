@@ -7,10 +7,12 @@ runs one daemon for every prepared disk of its node.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from components.openstack import ceph_client, scripts
 from components.openstack.ceph_client import ADMINISTRATOR, CONFIGURATION
 from components.openstack.config import cephx
-from components.openstack.config.layers import Secret, Section, TextFile, WrittenFile
+from components.openstack.config.layers import Layer, Level, Secret, TextFile, WrittenFile
 from components.openstack.config.wiring import Wiring
 from components.openstack.definition import (
     Claim,
@@ -43,14 +45,7 @@ def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
     if not wiring.monitors:
         return ()
     copies = max(1, min(COPIES, wiring.instances.get(OSD.name, COPIES)))
-    monitors: Section = {
-        "mon_cluster_log_to_file": False,
-        # Only clients older than 2021 need it, and it lets them take over another client's identity.
-        "auth_allow_insecure_global_id_reclaim": False,
-        "osd_pool_default_size": copies,
-        "mon_allow_pool_size_one": copies == 1,
-    }
-    written = ceph_client.configuration(wiring, ceph_client.daemon_sections() | {"mon": monitors})
+    written = ceph_client.configuration(wiring, ceph_client.daemons(), *_layers(copies))
     if name == OSD.name:
         return (written, TextFile("client.bootstrap-osd.keyring", (_BOOTSTRAP_OSD,)))
     first = wiring.members(MON.name)[:FIRST_MEMBERS]
@@ -63,6 +58,19 @@ def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
         # The accounts of a new cluster; jobs of the projects make the others.
         TextFile("mon.keyring", (_MONITORS, ADMINISTRATOR, _BOOTSTRAP_OSD)),
     )
+
+
+def _layers(copies: int) -> Iterator[Layer]:
+    yield _layer("rados/configuration/mon-config-ref", mon_cluster_log_to_file=False)
+    # Only clients older than 2021 need it, and it lets them take over another client's identity.
+    yield _layer("security/CVE-2021-20288", auth_allow_insecure_global_id_reclaim=False)
+    yield _layer(
+        "rados/configuration/pool-pg-config-ref", osd_pool_default_size=copies, mon_allow_pool_size_one=copies == 1
+    )
+
+
+def _layer(page: str, **options: bool | int) -> Layer:
+    return Layer(Level.PROJECT, f"https://docs.ceph.com/en/squid/{page}/", {"mon": options})
 
 
 _IN_QUORUM = r"""ceph daemon "mon.$POD_NAME" mon_status | grep -qE '"state": "(leader|peon)"'"""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from components.openstack import accounts, ceph_client
 from components.openstack.config import cephx
-from components.openstack.config.layers import Secret, Section, TextFile, WrittenFile
+from components.openstack.config.layers import Layer, Level, Secret, Section, TextFile, WrittenFile
 from components.openstack.config.ports import APIS
 from components.openstack.config.wiring import Wiring
 from components.openstack.definition import (
@@ -21,6 +21,7 @@ from components.openstack.definition import (
 )
 from components.openstack.projects import ceph
 
+_MANUAL = "https://docs.ceph.com/en/squid/radosgw/keystone/"
 _ENTITY = "client.radosgw"
 _KEYRING = f"{_ENTITY}.keyring"
 _RIGHTS = cephx.entry(_ENTITY, mon="allow rw", osd="allow rwx")
@@ -64,10 +65,9 @@ def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
         "rgw_keystone_accepted_roles": "member, admin",
         "rgw_keystone_implicit_tenants": True,
         "rgw_swift_account_in_url": True,
-        "rgw_swift_versioning_enabled": True,
     }
     return (
-        ceph_client.configuration(wiring, ceph_client.daemon_sections() | {_ENTITY: gateway}),
+        ceph_client.configuration(wiring, ceph_client.daemons(), Layer(Level.PROJECT, _MANUAL, {_ENTITY: gateway})),
         TextFile(_KEYRING, (cephx.entry(_ENTITY),)),
         TextFile(_PASSWORD, (Secret("radosgw/identity"),)),
     )
