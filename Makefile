@@ -97,7 +97,7 @@ cluster: setup
 prove: setup ## Prove STACK, or ARCH=100|300|500|1000|all, on a real API server and scheduler
 	@$(QUORATE) prove --stack="$$STACK" --arch="$$ARCH"
 
-services: setup ## Start Galera, RabbitMQ and OpenStack as STACK renders them, break them, report what was lost
+services: setup ## Start Galera, RabbitMQ, Ceph and OpenStack as STACK renders them, break them, report what was lost
 	@$(QUORATE) services --stack="$$STACK"
 
 action: setup ## List the actions of STACK, or run NAME=<action> in its cluster (BACKUP=<name>: the one to restore)

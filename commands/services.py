@@ -23,12 +23,13 @@ def prove_services(root: Path, name: str) -> int:
     with interrupted_by_termination():
         release = openstack_programs.ensure(openstack_programs.NEWEST, reporter)
         programs = Programs(debian_root.ensure(reporter), release)
+        ceph_root = debian_root.ensure(reporter, debian_root.CEPH)
         reporter.begin(f"Rendering {name} with Pulumi in a temporary state")
         with rendered(root, name) as tree:
             found = containers.read(read_manifests(tree))
         reporter.end()
         directory = root / "build" / "services"
-        holds = run.run(run.trials(programs, found), directory, say=lambda text: print(text, flush=True))
+        holds = run.run(run.trials(programs, ceph_root, found), directory, say=lambda text: print(text, flush=True))
     verdict = "hold" if holds else "do not all hold"
     print(f"The proofs of {name} {verdict}: {(directory / 'report.md').relative_to(root)}", flush=True)
     return 0 if holds else 1

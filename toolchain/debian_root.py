@@ -1,4 +1,5 @@
-"""Creates a Debian root file system with the database, the message queue and Prometheus, for trials with real programs.
+"""Creates Debian root file systems for trials with real programs: one with the database, the message queue and
+Prometheus, and one with Ceph.
 
 mmdebstrap creates it from the machine's Debian mirror in the user's cache, once for all clones. This requires root and
 apt; elsewhere the trials are skipped. Deploying a stack does not use it.
@@ -13,6 +14,7 @@ import platform
 import shutil
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 from toolchain import checksums
@@ -23,39 +25,56 @@ from toolchain.system_errors import explain
 
 SUITE = "trixie"
 """Debian 13, the base of Kolla's images for 2026.1."""
-PACKAGES = (
-    "galera-4",
-    "iproute2",
-    "mariadb-backup",
-    "mariadb-client",
-    "mariadb-server",
-    "memcached",
-    "procps",
-    "prometheus",
-    "prometheus-alertmanager",
-    "prometheus-mysqld-exporter",
-    "python3",
-    "python3-pika",
-    "python3-pymysql",
-    "rabbitmq-server",
-    "socat",
+
+
+@dataclass(frozen=True)
+class Root:
+    """What a root contains."""
+
+    packages: tuple[str, ...]
+    programs: tuple[str, ...]
+    """Files with recorded checksums, relative to the root."""
+
+
+SERVICES = Root(
+    packages=(
+        "galera-4",
+        "iproute2",
+        "mariadb-backup",
+        "mariadb-client",
+        "mariadb-server",
+        "memcached",
+        "procps",
+        "prometheus",
+        "prometheus-alertmanager",
+        "prometheus-mysqld-exporter",
+        "python3",
+        "python3-pika",
+        "python3-pymysql",
+        "rabbitmq-server",
+        "socat",
+    ),
+    programs=(
+        "usr/sbin/mariadbd",
+        "usr/bin/mariadb",
+        "usr/bin/mariadb-backup",
+        "usr/bin/wsrep_sst_mariabackup",
+        "usr/lib/galera/libgalera_smm.so",
+        "usr/sbin/rabbitmq-server",
+        "usr/bin/memcached",
+        "usr/bin/prometheus",
+        "usr/bin/promtool",
+        "usr/bin/prometheus-alertmanager",
+        "usr/bin/amtool",
+        "usr/bin/prometheus-mysqld-exporter",
+        "usr/bin/python3",
+    ),
 )
-PROGRAMS = (
-    "usr/sbin/mariadbd",
-    "usr/bin/mariadb",
-    "usr/bin/mariadb-backup",
-    "usr/bin/wsrep_sst_mariabackup",
-    "usr/lib/galera/libgalera_smm.so",
-    "usr/sbin/rabbitmq-server",
-    "usr/bin/memcached",
-    "usr/bin/prometheus",
-    "usr/bin/promtool",
-    "usr/bin/prometheus-alertmanager",
-    "usr/bin/amtool",
-    "usr/bin/prometheus-mysqld-exporter",
-    "usr/bin/python3",
+CEPH = Root(
+    packages=("ceph-common", "ceph-mgr", "ceph-mon", "ceph-osd", "iproute2", "procps", "python3", "radosgw"),
+    programs=("usr/bin/ceph", "usr/bin/ceph-mgr", "usr/bin/ceph-mon", "usr/bin/ceph-osd", "usr/bin/radosgw"),
 )
-"""Files with recorded checksums, relative to the root."""
+"""A root of its own, because it is large and only `make services` needs it."""
 _OPTIONS = (
     "--variant=apt",
     '--aptopt=Apt::Install-Recommends "false"',
@@ -67,10 +86,10 @@ _LIMIT = 1800
 """Timeout of apt-get in seconds."""
 
 
-def ensure(reporter: Reporter) -> Path:
+def ensure(reporter: Reporter, wanted: Root = SERVICES) -> Path:
     """Returns the root; creates it if the cache does not have it. Raises UserError if it cannot be created."""
     cache = cache_directory(os.environ)
-    home = cache / f"debian-{digest()}"
+    home = cache / f"debian-{digest(wanted)}"
     if checksums.exist(home) and not checksums.damaged(home):
         return home / "root"
     if os.geteuid() != 0 or not shutil.which("apt-get"):
@@ -79,26 +98,26 @@ def ensure(reporter: Reporter) -> Path:
         if checksums.exist(home) and (damaged := checksums.damaged(home)):
             reporter.say(f"Damaged files in {home}: {', '.join(damaged)}. Making it again.")
         if not checksums.exist(home) or checksums.damaged(home):
-            _make(home, reporter)
+            _make(home, wanted, reporter)
     return home / "root"
 
 
-def digest() -> str:
+def digest(wanted: Root = SERVICES) -> str:
     """Returns the digest that names a root; clones with the same digest share the root."""
-    facts = [SUITE, platform.machine(), *PACKAGES, *_OPTIONS]
+    facts = [SUITE, platform.machine(), *wanted.packages, *_OPTIONS]
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
 
 
-def _make(home: Path, reporter: Reporter) -> None:
+def _make(home: Path, wanted: Root, reporter: Reporter) -> None:
     try:
         if not shutil.which("mmdebstrap"):
             _install_mmdebstrap(reporter)
-        reporter.begin(f"Making a Debian root with {len(PACKAGES)} packages", "two to five minutes, once")
+        reporter.begin(f"Making a Debian root with {len(wanted.packages)} packages", "two to five minutes, once")
         with Unfinished(home) as partial:
             root = partial / "root"
-            command = ["mmdebstrap", *_OPTIONS, f"--include={','.join(PACKAGES)}", SUITE, root, mirror()]
+            command = ["mmdebstrap", *_OPTIONS, f"--include={','.join(wanted.packages)}", SUITE, root, mirror()]
             run(command, on_line=lambda line: reporter.tick(line[:80]))
-            checksums.write(partial, [root / name for name in PROGRAMS])
+            checksums.write(partial, [root / name for name in wanted.programs])
             finish(partial, home)
         reporter.end()
     except ProgramError as failure:

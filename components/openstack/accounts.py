@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from components.openstack import ceph_client
 from components.openstack.config.layers import Secret, TextFile
 from components.openstack.config.ports import MYSQL
 from components.openstack.config.wiring import DATABASES, NOTIFICATIONS, REGION, Wiring
@@ -28,6 +29,7 @@ UNREAD: Mapping[str, object] = {
 them, and a queue that nobody reads would fill the members' disks, which blocks all publishers of the cluster
 (https://www.rabbitmq.com/docs/maxlength). Project figure: 5 levels of notifications take at most a quarter of a lab's
 volume."""
+_CEPH_ADMINISTRATOR = ceph_client.keyring("client.admin")
 
 
 @dataclass(frozen=True)
@@ -173,6 +175,34 @@ def identity(
         environment=(("OS_USERNAME", ADMINISTRATOR),),
         secrets=tuple(secrets),
     )
+
+
+def storage(
+    wiring: Wiring, project: str, entries: Sequence[Secret], pools: Sequence[str] = ()
+) -> tuple[JobDefinition, ...]:
+    """Returns the job that makes a project's accounts in Ceph and its pools; none in a stack without Ceph."""
+    if not wiring.monitors:
+        return ()
+    job = JobDefinition(
+        name=f"{project}-storage",
+        # Kolla's images of Cinder have Ceph's command line.
+        image="cinder-volume",
+        user="cinder",
+        command=" ".join(["sh", "/usr/local/bin/ceph_account.sh", *pools]),
+        written=(
+            ceph_client.configuration(wiring),
+            TextFile(_CEPH_ADMINISTRATOR.name, (ceph_client.ADMINISTRATOR,)),
+            TextFile("ceph_account.sh", (_script("ceph_account.sh"),)),
+            TextFile("account.keyring", tuple(entries)),
+        ),
+        files=(
+            ceph_client.CONFIGURATION,
+            _CEPH_ADMINISTRATOR,
+            File("ceph_account.sh", "/usr/local/bin/ceph_account.sh"),
+            File("account.keyring", "/etc/ceph/account.keyring"),
+        ),
+    )
+    return (job,)
 
 
 def manage(project: str, image: str, name: str, command: str, files: Sequence[File]) -> JobDefinition:

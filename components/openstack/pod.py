@@ -112,7 +112,7 @@ class Pod:
         mounts = [_host_mount(path) for path in container.host_paths]
         if self.config_map:
             # Without Kolla's start script, files are not copied but mounted where the program reads them.
-            path = kolla.DIRECTORY if container.kolla else f"/etc/{self.process.project}"
+            path = kolla.DIRECTORY if container.kolla else f"/etc/{container.image}"
             mounts.append(core.VolumeMountArgs(name=_files(container), mount_path=path, read_only=True))
         if self._copied(container, kolla.SECRETS):
             mounts.append(core.VolumeMountArgs(name=_secrets(container), mount_path=kolla.SECRETS, read_only=True))

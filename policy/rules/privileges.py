@@ -23,6 +23,8 @@ NEEDED: Mapping[str, frozenset[str]] = {
     "neutron-l3-agent": _AGENT,
     "neutron-dhcp-agent": _AGENT,
     "neutron-metadata-agent": _AGENT,
+    # A monitor is known by its address, which a pod network does not keep (docs/adr/0019-ceph.md).
+    "ceph-mon": frozenset({NETWORK}),
     # 004, 5.3.14: an OSD is its disks.
     "ceph-osd": _AGENT,
     # 004, 5.3.15: agents on every node read its network's counters, the disk of its data, and its containers' output.

@@ -1,5 +1,7 @@
 """Containers of rendered Kubernetes objects as Kolla's start script prepares them: files, command and variables.
 
+A container without Kolla's start script is a shell script; its files are where they are mounted.
+
 Knows Kubernetes and Kolla's contract, and nothing of Quorate's components: it takes any list of objects.
 """
 
@@ -7,11 +9,12 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 _WORKLOADS = ("Deployment", "StatefulSet", "DaemonSet", "Job", "CronJob")
+_SHELL = ["bash", "-ec"]
 _CONFIG = "/var/lib/kolla/config_files/config.json"
 
 
@@ -26,18 +29,20 @@ class File:
 
 @dataclass(frozen=True)
 class Container:
-    """A container after Kolla's start script has copied its files."""
+    """A container after Kolla's start script, if it has one, has copied its files."""
 
     workload: str
     name: str
     command: str
-    """What the start script runs."""
+    """What the start script runs, or a shell script."""
     files: Mapping[str, File]
     """By path."""
     directories: Mapping[str, str]
     """Directories that a user must own, and that user."""
     variables: Mapping[str, str]
     """Its environment; one that only a node knows has that field's name, such as status.hostIP, as its value."""
+    ready: Sequence[str] = ()
+    """The command of its readiness probe, if that is one."""
 
     def text(self, path: str) -> str:
         """The text of one of its files."""
@@ -45,7 +50,7 @@ class Container:
 
 
 def read(documents: Iterable[Mapping[str, Any]]) -> dict[str, Container]:
-    """Every container that Kolla starts, by workload/container. Raises KeyError if one mounts what is not rendered."""
+    """Every container of Kolla or of a shell, by workload/container. Raises KeyError if a mounted object is missing."""
     known = list(documents)
     holders = [each for each in known if each["kind"] in ("ConfigMap", "Secret")]
     contents = {(each["kind"], each["metadata"]["name"]): _texts(each) for each in holders}
@@ -66,17 +71,24 @@ def _containers(workload: Mapping[str, Any], contents: Mapping[tuple[str, str], 
     volumes = {volume["name"]: _volume(volume, contents) for volume in pod.get("volumes", ())}
     for container in pod["containers"]:
         seen = _mounted(container, volumes)
+        name = workload["metadata"]["labels"].get("app.kubernetes.io/name", workload["metadata"]["name"])
+        variables = dict(_variable(each, contents) for each in container.get("env", ()))
+        ready = container.get("readinessProbe", {}).get("exec", {}).get("command", ())
         if _CONFIG not in seen:
+            if container.get("command") == _SHELL:
+                files = {path: File(text, "root", "0644") for path, text in seen.items()}
+                yield Container(name, container["name"], container["args"][0], files, {}, variables, ready)
             continue
         instructions = json.loads(seen[_CONFIG])
         entries = instructions["config_files"]
         yield Container(
-            workload=workload["metadata"]["labels"].get("app.kubernetes.io/name", workload["metadata"]["name"]),
+            workload=name,
             name=container["name"],
             command=instructions["command"],
             files={each["dest"]: File(seen[each["source"]], each["owner"], each["perm"]) for each in entries},
             directories={each["path"]: each["owner"].partition(":")[0] for each in instructions.get("permissions", ())},
-            variables=dict(_variable(each, contents) for each in container.get("env", ())),
+            variables=variables,
+            ready=ready,
         )
 
 

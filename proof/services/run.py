@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from proof.services import galera, galera_backup, openstack_trials, rabbitmq, report
+from proof.services import ceph, galera, galera_backup, openstack_trials, rabbitmq, report
 from proof.services.containers import Container
 from proof.services.lab import Broken, Unavailable
 from proof.services.openstack_trials import Programs
@@ -17,13 +17,14 @@ Trials = Mapping[str, Callable[[], Iterable[Proof]]]
 """What proves each service, by its name."""
 
 
-def trials(programs: Programs, containers: Mapping[str, Container]) -> Trials:
+def trials(programs: Programs, ceph_root: Path, containers: Mapping[str, Container]) -> Trials:
     """All proofs with the rendered containers of a stack."""
     database, queue = containers["mysqld/mariadb"], containers["rabbitmq/rabbitmq"]
     return {
         "Galera": lambda: galera.prove(programs.root, database, (*galera.QUICK, *galera.HEAVY)),
         "Galera's backup": lambda: galera_backup.prove(programs.root, containers),
         "RabbitMQ": lambda: rabbitmq.prove(programs.root, queue, (*rabbitmq.QUICK, *rabbitmq.HEAVY)),
+        "Ceph": lambda: ceph.prove(ceph_root, containers),
         "OpenStack": lambda: openstack_trials.prove(programs, containers),
     }
 

@@ -17,9 +17,19 @@ from toolchain.progress import Reporter, UserError
 @pytest.fixture(scope="session")
 def root() -> Path:
     """A Debian root; the tests are skipped where a lab is not possible."""
+    return _made(debian_root.SERVICES)
+
+
+@pytest.fixture(scope="session")
+def ceph_root() -> Path:
+    """A Debian root with Ceph."""
+    return _made(debian_root.CEPH)
+
+
+def _made(wanted: debian_root.Root) -> Path:
     try:
         lab.check()
-        return debian_root.ensure(Reporter())
+        return debian_root.ensure(Reporter(), wanted)
     except (lab.Unavailable, UserError) as reason:
         pytest.skip(str(reason))
 

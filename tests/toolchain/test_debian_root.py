@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -30,7 +31,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], 
     log.touch()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("LOG", str(log))
-    monkeypatch.setenv("FILES", " ".join(debian_root.PROGRAMS))
+    monkeypatch.setenv("FILES", " ".join(debian_root.SERVICES.programs))
     monkeypatch.setattr(debian_root.os, "geteuid", lambda: 0)
 
     def set_up(body: str) -> Path:
@@ -80,7 +81,7 @@ def test_without_root_it_is_not_tried(machine: Callable[[str], Path], monkeypatc
     assert log.read_text() == ""
 
 
-def test_other_packages_make_another_root(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = debian_root.digest()
-    monkeypatch.setattr(debian_root, "PACKAGES", (*debian_root.PACKAGES, "haproxy"))
-    assert debian_root.digest() != before
+def test_other_packages_make_another_root() -> None:
+    services = debian_root.SERVICES
+    more = replace(services, packages=(*services.packages, "haproxy"))
+    assert len({debian_root.digest(services), debian_root.digest(more), debian_root.digest(debian_root.CEPH)}) == 3

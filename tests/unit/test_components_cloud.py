@@ -173,7 +173,14 @@ def test_the_environment_holds_projects_and_these_their_processes(large: list[Re
         "environment": "openstack",
         "needs": ["keystone", "mariadb", "rabbitmq", "memcached", "ceph"],
         "processes": ["cinder-api", "cinder-scheduler", "cinder-volume", "cinder-backup"],
-        "jobs": ["cinder-databases", "cinder-messaging", "cinder-notifications", "cinder-db-sync", "cinder-identity"],
+        "jobs": [
+            "cinder-storage",
+            "cinder-databases",
+            "cinder-messaging",
+            "cinder-notifications",
+            "cinder-db-sync",
+            "cinder-identity",
+        ],
     }
     parents = {each.name: each.parent for each in large if each.type in (contract.PROJECT, contract.PROCESS)}
     assert {parents[f"cloud-openstack-{name}"] for name in names} <= {"cloud-openstack"} | {
@@ -304,11 +311,11 @@ def test_given_files_stand_where_their_processes_look() -> None:
     given = {"glance-api": {"config": {"glance-api.conf": "a"}}, "ceph-mon": {"config": {"ceph.conf": "b"}}}
     resources = {(each.kind, each.name): each.inputs for each in cloud(plan(parsed(full_size("100", services=given))))}
     assert resources["ConfigMap", "cloud-openstack-glance-api-kolla"]["data"]["glance-api.conf"] == "a"
-    assert resources["ConfigMap", "cloud-openstack-ceph-mon-config"]["data"] == {"ceph.conf": "b"}
+    assert resources["ConfigMap", "cloud-openstack-ceph-mon-config"]["data"]["ceph.conf"] == "b"
     assert files(resources["Deployment", "cloud-openstack-glance-api"]) == {
-        "/var/lib/kolla/config_files": {"config.json", "glance-api.conf", "glance-api-uwsgi.ini"},
+        "/var/lib/kolla/config_files": {"config.json", "glance-api.conf", "glance-api-uwsgi.ini", "ceph.conf"},
     }
-    assert files(resources["StatefulSet", "cloud-openstack-ceph-mon"]) == {"/etc/ceph": {"ceph.conf"}}
+    assert files(resources["StatefulSet", "cloud-openstack-ceph-mon"]) == {"/etc/ceph": {"ceph.conf", "monitors"}}
 
 
 def files(workload: dict[str, Any]) -> dict[str, set[str]]:

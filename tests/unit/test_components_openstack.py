@@ -31,7 +31,7 @@ WIRING = wiring(plan(SETTINGS), "openstack")
 STATEFUL = {"rabbitmq", "mysqld", "ceph-mon", "influxdb-grafana", "elasticsearch-kibana", "lma-aggregator"}
 ON_THE_HOSTS_NETWORK = {
     "nova-compute", "neutron-l2-agent", "neutron-l3-agent", "neutron-dhcp-agent", "neutron-metadata-agent", "ceph-osd",
-    "node-exporter",
+    "node-exporter", "ceph-mon",
 }  # fmt: skip
 CONTAINERS = [(process, container) for process in PROCESSES.values() for container in process.containers]
 
@@ -100,13 +100,13 @@ def test_a_companion_that_the_table_names_is_not_in_the_pods_of_its_row(companio
     assert len(own.containers) == 1
 
 
-def test_only_agents_are_on_the_hosts_network() -> None:
+def test_only_agents_and_monitors_are_on_the_hosts_network() -> None:
     assert {process.name for process in PROCESSES.values() if process.host_network} == ON_THE_HOSTS_NETWORK
 
 
 def test_only_what_is_on_the_hosts_network_is_privileged() -> None:
     privileged = {process.name for process, container in CONTAINERS if container.privileged}
-    assert privileged == ON_THE_HOSTS_NETWORK - {"node-exporter"}
+    assert privileged == ON_THE_HOSTS_NETWORK - {"node-exporter", "ceph-mon"}
 
 
 def test_no_two_pods_of_one_node_want_the_same_port_of_the_host() -> None:
@@ -296,8 +296,8 @@ def test_services_own_their_data_and_logs() -> None:
 
 
 def test_ceph_has_no_kolla_configuration() -> None:
-    assert config_map(PROCESSES["ceph-mon"], {}) == {}
-    assert config_map(PROCESSES["ceph-mon"], {"ceph.conf": "[global]\n"}) == {"ceph.conf": "[global]\n"}
+    assert config_map(PROCESSES["ceph-mon"], {}).keys() == {"ceph.conf", "monitors"}
+    assert config_map(PROCESSES["ceph-mon"], {"ceph.conf": "[global]\n"})["ceph.conf"] == "[global]\n"
 
 
 @settings(deadline=None)

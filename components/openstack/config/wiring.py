@@ -5,7 +5,7 @@ Processes are addressed by the names of their Services, so that rescheduling a p
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -64,6 +64,8 @@ class Wiring:
     """The cluster of RabbitMQ that a project uses, by project and use, where it is not the stack's own."""
     secrets: Mapping[str, SecretVersion]
     """Secrets that were replaced, by name."""
+    monitors: tuple[str, ...]
+    """Addresses of the nodes that may run Ceph's monitors; empty in a stack without Ceph."""
 
     def host(self, process: str) -> str:
         """Returns the name of a process's Service."""
@@ -155,4 +157,10 @@ def wiring(plan: Plan, environment: str) -> Wiring:
         tuple(process.name for process in plan.processes if process.process == RABBITMQ),
         brokers.mapping(plan.settings),
         plan.settings.secrets,
+        tuple(_monitors(plan)),
     )
+
+
+def _monitors(plan: Plan) -> Iterator[str]:
+    pools = {pool for entry in plan.processes if entry.name == "ceph-mon" for pool in entry.pools}
+    yield from (node.address for node in plan.nodes if node.pool in pools)

@@ -21,6 +21,7 @@ from components.openstack.projects import (
     placement,
     prometheus,
     rabbitmq,
+    radosgw,
 )
 
 PROJECTS: tuple[ProjectDefinition, ...] = (
@@ -35,6 +36,7 @@ PROJECTS: tuple[ProjectDefinition, ...] = (
     nova.PROJECT,
     bootstrap.PROJECT,
     cinder.PROJECT,
+    radosgw.PROJECT,
     heat.PROJECT,
     horizon.PROJECT,
     opensearch.PROJECT,

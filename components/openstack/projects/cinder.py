@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from components.openstack import accounts
-from components.openstack.config import sections
+from components.openstack import accounts, ceph_client
+from components.openstack.config import cephx, sections
 from components.openstack.config.layers import ConfigFile, Layer, Level, WrittenFile
 from components.openstack.config.ports import AMQP
 from components.openstack.config.uwsgi import uwsgi
@@ -59,10 +59,13 @@ def _worker(service: str, extra: tuple[File, ...] = ()) -> ProcessDefinition:
     return ProcessDefinition(name=service, project="cinder", kind="Deployment", uid=UID, containers=(process,))
 
 
+_BACKUP_ENTITY = "client.cinder-backup"
 SCHEDULER = _worker("cinder-scheduler")
-_CEPH = (File("ceph.conf", "/etc/ceph/ceph.conf"),)
+_VOLUMES, _BACKUPS = "volumes", "backups"
+_CEPH = (ceph_client.CONFIGURATION, ceph_client.keyring(cephx.CINDER))
 VOLUME = _worker("cinder-volume", extra=_CEPH)
-BACKUP = _worker("cinder-backup", extra=_CEPH)
+# A backup reads the volume with Cinder's account and writes the copy with its own.
+BACKUP = _worker("cinder-backup", extra=(*_CEPH, ceph_client.keyring(_BACKUP_ENTITY)))
 
 _RBD = "https://docs.openstack.org/cinder/2026.1/configuration/block-storage/drivers/ceph-rbd-volume-driver.html"
 
@@ -78,7 +81,7 @@ def _configure(wiring: Wiring, _name: str) -> tuple[WrittenFile, ...]:
                 "backup_driver": "cinder.backup.drivers.ceph.CephBackupDriver",
                 "backup_ceph_conf": "/etc/ceph/ceph.conf",
                 "backup_ceph_user": "cinder-backup",
-                "backup_ceph_pool": "backups",
+                "backup_ceph_pool": _BACKUPS,
                 # Any instance may restore or delete a backup, not only the instance that made it.
                 "backup_use_same_host": False,
             },
@@ -87,8 +90,9 @@ def _configure(wiring: Wiring, _name: str) -> tuple[WrittenFile, ...]:
                 "volume_backend_name": "ceph",
                 # A common host name lets any instance manage a volume, not only the instance that created it.
                 "backend_host": "ceph",
-                "rbd_pool": "volumes",
+                "rbd_pool": _VOLUMES,
                 "rbd_user": "cinder",
+                "rbd_secret_uuid": cephx.libvirt_secret(cephx.CINDER),
                 "rbd_ceph_conf": "/etc/ceph/ceph.conf",
                 "rbd_flatten_volume_from_snapshot": False,
                 "rbd_max_clone_depth": 5,
@@ -113,12 +117,18 @@ def _configure(wiring: Wiring, _name: str) -> tuple[WrittenFile, ...]:
             fragment="/etc/cinder/cinder.conf.d/secrets.conf",
         ),
         uwsgi(wiring, "cinder-api", "cinder-api-uwsgi.ini", "cinder.wsgi.api", 8776),
+        *ceph_client.files(wiring, cephx.CINDER, _BACKUP_ENTITY),
     )
 
 
 def _jobs(wiring: Wiring) -> tuple[JobDefinition, ...]:
     endpoint = accounts.Endpoint("block-storage", "cinder", "cinder-api", "/v3")
+    rights = (
+        cephx.entry(cephx.CINDER, **cephx.block_devices(_VOLUMES, reads=("images",))),
+        cephx.entry(_BACKUP_ENTITY, **cephx.block_devices(_BACKUPS)),
+    )
     return (
+        *accounts.storage(wiring, "cinder", rights, (_VOLUMES, _BACKUPS)),
         accounts.databases(wiring, "cinder"),
         *accounts.messaging(wiring, "cinder"),
         accounts.manage("cinder", "cinder-api", "db-sync", "cinder-manage db sync", (CONFIGURATION,)),

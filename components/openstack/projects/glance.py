@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from components.openstack import accounts
-from components.openstack.config import sections
+from components.openstack import accounts, ceph_client
+from components.openstack.config import cephx, sections
 from components.openstack.config.layers import ConfigFile, Layer, Level, WrittenFile
 from components.openstack.config.uwsgi import uwsgi
 from components.openstack.config.wiring import Wiring
@@ -19,6 +19,8 @@ from components.openstack.definition import (
 )
 
 _CONFIGURATION = File("glance-api.conf", "/etc/glance/glance-api.conf")
+_ENTITY = "client.glance"
+_POOL = "images"
 _STORES = "https://docs.openstack.org/glance/2026.1/admin/multistores.html"
 
 API = ProcessDefinition(
@@ -39,7 +41,8 @@ API = ProcessDefinition(
             files=(
                 _CONFIGURATION,
                 File("glance-api-uwsgi.ini", "/etc/glance/glance-api-uwsgi.ini"),
-                File("ceph.conf", "/etc/ceph/ceph.conf"),
+                ceph_client.CONFIGURATION,
+                ceph_client.keyring(_ENTITY),
             ),
         ),
     ),
@@ -53,7 +56,7 @@ def _configure(wiring: Wiring, _name: str) -> tuple[WrittenFile, ...]:
         {
             "DEFAULT": {"enabled_backends": ("ceph:rbd",)},
             "glance_store": {"default_backend": "ceph"},
-            "ceph": {"rbd_store_pool": "images", "rbd_store_user": "glance"},
+            "ceph": {"rbd_store_pool": _POOL, "rbd_store_user": "glance"},
             "paste_deploy": {"flavor": "keystone"},
         },
     )
@@ -72,12 +75,15 @@ def _configure(wiring: Wiring, _name: str) -> tuple[WrittenFile, ...]:
             fragment="/etc/glance/glance.conf.d/secrets.conf",
         ),
         uwsgi(wiring, "glance-api", "glance-api-uwsgi.ini", "glance.wsgi.api", 9292),
+        *ceph_client.files(wiring, _ENTITY),
     )
 
 
 def _jobs(wiring: Wiring) -> tuple[JobDefinition, ...]:
     endpoint = accounts.Endpoint("image", "glance", "glance-api")
+    rights = cephx.entry(_ENTITY, **cephx.block_devices(_POOL))
     return (
+        *accounts.storage(wiring, "glance", (rights,), (_POOL,)),
         accounts.databases(wiring, "glance"),
         accounts.manage("glance", "glance-api", "db-sync", "glance-manage db_sync", (_CONFIGURATION,)),
         accounts.identity(wiring, "glance", (endpoint,)),

@@ -7,8 +7,8 @@ outside of the pod's own group, so that the pod's limits do not touch them.
 
 from __future__ import annotations
 
-from components.openstack import accounts, node_values
-from components.openstack.config import sections
+from components.openstack import accounts, ceph_client, node_values
+from components.openstack.config import cephx, sections
 from components.openstack.config.layers import ConfigFile, Layer, Level, Secret, Section, TextFile, WrittenFile
 from components.openstack.config.ports import AMQP, APIS
 from components.openstack.config.uwsgi import uwsgi
@@ -32,6 +32,10 @@ from components.openstack.definition import (
 UID = 42436
 CONFIGURATION = File("nova.conf", "/etc/nova/nova.conf")
 _CONSOLE_PAGE = "/vnc_lite.html"
+_ENTITY = "client.nova"
+_POOL = "vms"
+_DISKS = (_ENTITY, cephx.CINDER)
+"""Accounts of Ceph with which libvirt opens disks: those of servers, and volumes."""
 
 API = ProcessDefinition(
     name="nova-api",
@@ -125,7 +129,7 @@ COMPUTE = ProcessDefinition(
             command=node_values.start(f"nova-compute --config-file {CONFIGURATION.path}"),
             ready=port_check("nova-compute", AMQP),
             alive=runs("nova-compute"),
-            files=(CONFIGURATION, node_values.START),
+            files=(CONFIGURATION, node_values.START, ceph_client.CONFIGURATION, ceph_client.keyring(_ENTITY)),
             node_values=True,
             host_paths=_SHARED_WITH_LIBVIRT,
             owns=("/var/lib/nova",),
@@ -142,7 +146,16 @@ COMPUTE = ProcessDefinition(
             ports=(Port("libvirt", 16509),),
             ready=Exec(("virsh", "version", "--daemon")),
             alive=Exec(("virsh", "version", "--daemon")),
-            files=(File("libvirtd.conf", "/etc/libvirt/libvirtd.conf"), File("qemu.conf", "/etc/libvirt/qemu.conf")),
+            files=(
+                File("libvirtd.conf", "/etc/libvirt/libvirtd.conf"),
+                File("qemu.conf", "/etc/libvirt/qemu.conf"),
+                ceph_client.CONFIGURATION,
+                *(
+                    File(f"{entity}{suffix}", f"/etc/libvirt/secrets/{cephx.libvirt_secret(entity)}{suffix}")
+                    for entity in _DISKS
+                    for suffix in (".xml", ".base64")
+                ),
+            ),
             host_paths=(
                 *_SHARED_WITH_LIBVIRT,
                 HostPath(name="cgroup", path="/sys/fs/cgroup"),
@@ -157,6 +170,15 @@ _MANUAL = "https://docs.openstack.org/nova/2026.1/configuration/config.html"
 _ON_COMPUTES = frozenset({"nova-compute"})
 """Processes on computes. They access the database through the conductor, and validate no tokens: neither the password
 of the database nor the key of the cached tokens is on a compute."""
+
+_RBD: Section = {
+    "images_type": "rbd",
+    "images_rbd_pool": _POOL,
+    "images_rbd_ceph_conf": ceph_client.CONFIGURATION.path,
+    "rbd_user": _ENTITY.removeprefix("client."),
+    "rbd_secret_uuid": cephx.libvirt_secret(_ENTITY),
+}
+"""Disks of servers are block devices of Ceph, so that a server outlives its compute."""
 
 _CELLS = """\
 set -e
@@ -224,6 +246,8 @@ def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
     ]
     if name in _ON_COMPUTES:
         layers.append(guests)
+        if wiring.monitors:
+            layers.append(Layer(Level.PROJECT, "004, 5.3.17; " + _MANUAL, {"libvirt": _RBD}))
     else:
         databases = [
             sections.database(wiring, "nova", "nova"),
@@ -237,6 +261,8 @@ def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
         uwsgi(wiring, "nova-api", "nova-metadata-uwsgi.ini", "nova.wsgi.metadata", 8775),
         node_values.SCRIPT,
         ConfigFile("libvirtd.conf", "flat", (Layer(Level.PROJECT, _MANUAL, {"": {"listen_tcp": 0, "listen_tls": 0}}),)),
+        *ceph_client.files(wiring, _ENTITY),
+        *(file for entity in _DISKS if wiring.monitors for file in cephx.libvirt_files(entity)),
     )
 
 
@@ -250,7 +276,9 @@ def _jobs(wiring: Wiring) -> tuple[JobDefinition, ...]:
         written=(TextFile("cells.sh", (_CELLS,)),),
         files=(CONFIGURATION, File("cells.sh", "/usr/local/bin/cells.sh")),
     )
+    rights = cephx.entry(_ENTITY, **cephx.block_devices(_POOL, reads=("images",)))
     return (
+        *accounts.storage(wiring, "nova", (rights,), (_POOL,)),
         accounts.databases(wiring, "nova"),
         *accounts.messaging(wiring, "nova"),
         cells,

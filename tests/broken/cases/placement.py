@@ -114,8 +114,8 @@ CASES = [
     ),
     Broken(
         "object gateways away from the monitors",
-        (("Deployment", "cloud-openstack-ceph-radosgw", moved_to("keystone")),),
-        {"radosgw-beside-monitors": {"cloud-openstack-ceph-radosgw"}},
+        (("Deployment", "cloud-openstack-radosgw", moved_to("keystone")),),
+        {"radosgw-beside-monitors": {"cloud-openstack-radosgw"}},
     ),
     Broken(
         "clients past ProxySQL",

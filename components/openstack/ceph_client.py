@@ -1,0 +1,41 @@
+"""What every program that uses Ceph reads: ceph.conf with the monitors' addresses, and the key of its account."""
+
+from __future__ import annotations
+
+from components.openstack.config import cephx
+from components.openstack.config.layers import ConfigFile, Layer, Level, Section, WrittenFile
+from components.openstack.config.wiring import Wiring
+from components.openstack.definition import File
+
+CONFIGURATION = File("ceph.conf", "/etc/ceph/ceph.conf")
+ADMINISTRATOR = cephx.entry("client.admin", mon="allow *", mgr="allow *", osd="allow *", mds="allow *")
+
+_MANUAL = "https://docs.ceph.com/en/squid/rados/configuration"
+
+
+def configuration(wiring: Wiring, *layers: Layer) -> ConfigFile:
+    """Returns ceph.conf. It lists every node that may run a monitor, so that the file stays when a monitor moves."""
+    monitors = Layer(Level.PROJECT, f"{_MANUAL}/common/#monitors", {"global": {"mon_host": wiring.monitors}})
+    return ConfigFile(CONFIGURATION.name, "ini", (monitors, *layers))
+
+
+def daemons() -> Layer:
+    """Returns what containers of Ceph's own image need: logs on standard error, and keys from their Secret object."""
+    sections: dict[str, Section] = {
+        "global": {"log_to_file": False, "log_to_stderr": True, "err_to_stderr": True},
+        "client": {"keyring": "/var/lib/kolla/secrets/$name.keyring"},
+    }
+    return Layer(Level.PROJECT, f"{_MANUAL}/ceph-conf/", sections)
+
+
+def keyring(entity: str) -> File:
+    """Returns where a client in one of Kolla's images finds its key."""
+    name = f"ceph.{entity}.keyring"
+    return File(name, f"/etc/ceph/{name}")
+
+
+def files(wiring: Wiring, *entities: str) -> tuple[WrittenFile, ...]:
+    """Returns a client's files, with the keys of these accounts. There are none in a stack without Ceph."""
+    if not wiring.monitors:
+        return ()
+    return (configuration(wiring), *(cephx.keyring(entity) for entity in entities))
