@@ -24,6 +24,7 @@ CACHE_KEYS = frozenset(f"{user}/memcached" for user in ("glance", "placement", "
 _BINDING = "Keystone's trusts belong to the user, and a second user could not use them"
 _BOOTSTRAP = "it is one account that jobs and monitoring share, and it has one password at a time"
 _DATA = "it encrypts data that is stored, which would have to be encrypted again"
+_CEPH = "Ceph reads it when the cluster is made"
 _TOKENS = "tokens that it signed would become invalid"
 FIXED = {
     "heat/identity": _BINDING,
@@ -42,6 +43,20 @@ FIXED = {
     "rabbitmq/cookie": "members with different cookies do not connect to each other",
     "neutron/metadata": "Nova and Neutron would reject each other's requests until both were restarted",
     "horizon/session": "every user would be logged out",
+    **dict.fromkeys(("ceph/fsid", "ceph/mon.", "ceph/client.admin", "ceph/client.bootstrap-osd"), _CEPH),
+    **dict.fromkeys(
+        (
+            "ceph/mgr",
+            "ceph/client.cinder",
+            "ceph/client.cinder-backup",
+            "ceph/client.glance",
+            "ceph/client.nova",
+            "ceph/client.radosgw",
+        ),
+        "an account of Ceph has one key at a time",
+    ),
+    "radosgw/identity": "it is not tested",
+    "mysqld/backup": _BOOTSTRAP,
     "grafana/admin": "it is not tested",
     "grafana/secret-key": "it is not tested",
 }

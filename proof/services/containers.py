@@ -96,10 +96,10 @@ def _volume(volume: Mapping[str, Any], contents: Mapping[tuple[str, str], dict[s
     """The files of a volume by name; none of a volume that is neither a ConfigMap nor a Secret."""
     for kind, key, name in (("ConfigMap", "configMap", "name"), ("Secret", "secret", "secretName")):
         if key in volume:
-            optional = {} if volume[key].get("optional") else None
-            texts = contents.get((kind, volume[key][name]), optional)
-            if texts is None:
-                raise KeyError(volume[key][name])
+            source = (kind, volume[key][name])
+            if volume[key].get("optional") and source not in contents:
+                return {}
+            texts = contents[source]
             items = volume[key].get("items")
             return {item["path"]: texts[item["key"]] for item in items} if items else texts
     return {}

@@ -79,7 +79,7 @@ def messaging(root: Path, container: Container, jobs: Sequence[Container]) -> Pr
         cluster.start(*cluster.members)
         cluster.wait_ready(*cluster.members)
         worker = lab.add("job")
-        lab.name_members(rabbitmq.SERVICE, rabbitmq.DOMAIN, list(cluster.members))
+        lab.name_members(f"{cluster.name}-members", rabbitmq.DOMAIN, list(cluster.members))
         started, notes, said, problem = time.monotonic(), list[str](), dict[int, str](), ""
         run_job(worker, jobs[0])
         cluster.vhost = "nova"

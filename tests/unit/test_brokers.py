@@ -91,7 +91,13 @@ def test_notifications_are_durable_on_a_vhost_and_an_account_of_their_own(servic
     assert "[oslo_messaging_notifications]\ndriver = messagingv2\n" in public
     assert "rabbit_quorum_queue = true" in public
     job = jobs(made, project)[own]
-    assert account(job) | {"members": []} == {"user": own, "vhost": "notifications", "members": [], "policy": UNREAD}
+    assert account(job) | {"members": []} == {
+        "user": own,
+        "vhost": "notifications",
+        "members": [],
+        "policy": UNREAD,
+        "removed": [],
+    }
     assert dict(job.secrets)["PASSWORD"].name == f"{project}/notifications"
 
 

@@ -43,6 +43,10 @@ class Programs:
         return subprocess.CompletedProcess(command, 0, said, errors)
 
 
+def no_pause(_seconds: float) -> None:
+    """Stands in for time.sleep."""
+
+
 @pytest.fixture
 def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Programs:
     found = Programs()
@@ -54,7 +58,7 @@ def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Programs:
         monkeypatch.setattr(module, "DATA", tmp_path / "data", raising=False)
         monkeypatch.setattr(module, "BACKUPS", tmp_path / "backups", raising=False)
     monkeypatch.setattr(backup, "PATIENCE", 0)
-    monkeypatch.setattr(backup.time, "sleep", lambda _seconds: None)  # pyright: ignore[reportUnknownLambdaType]
+    monkeypatch.setattr(backup.time, "sleep", no_pause)
     return found
 
 
@@ -120,7 +124,11 @@ def test_a_restoration_replaces_the_data_and_marks_it(monkeypatch: pytest.Monkey
 def test_a_cluster_that_may_be_alive_is_not_restored(monkeypatch: pytest.MonkeyPatch) -> None:
     backup.take(SETTINGS)
     (restore.DATA / "ibdata1").write_text("alive")
-    monkeypatch.setattr(socket, "getaddrinfo", lambda *_words: [(0, 0, 0, "", ("10.0.0.1", 0))])
+
+    def answer(*_arguments: object) -> list[object]:
+        return [(0, 0, 0, "", ("10.0.0.1", 0))]
+
+    monkeypatch.setattr(socket, "getaddrinfo", answer)
     with pytest.raises(Refused, match=r"is alive: mysqld-members has 10\.0\.0\.1"):
         restore.restore(SETTINGS)
 

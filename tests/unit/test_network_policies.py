@@ -87,7 +87,7 @@ class Pods:
     def sources(self) -> set[str]:
         """The ConfigMaps and Secrets that the pods read."""
         volumes: list[dict[str, Any]] = self.spec.get("volumes", [])
-        maps = {volume["configMap"]["name"] for volume in volumes if "configMap" in volume}
+        maps = {volume["configMap"]["name"] for volume in volumes if _is_made(volume)}
         return maps | {volume["secret"]["secretName"] for volume in volumes if "secret" in volume}
 
     def number(self, port: str | float) -> int:
@@ -162,6 +162,11 @@ def _strings(value: Any) -> Iterator[str]:
             yield from _strings(each)
     elif isinstance(value, dict):
         yield from _strings(list(cast("dict[str, Any]", value).values()))
+
+
+def _is_made(volume: Mapping[str, Any]) -> bool:
+    """Whether a volume is a ConfigMap that exists in every stack; one with values for single nodes may not."""
+    return "configMap" in volume and not volume["configMap"].get("optional")
 
 
 def _named(resource: Recorded, name: str) -> bool:

@@ -13,6 +13,7 @@ import pytest
 from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
 from components.cloud import Cloud, CloudArgs
+from components.openstack.config import cephx
 from components.openstack.config.formats import public_text, secret_names, secret_text
 from components.openstack.config.layers import ConfigFile, Layer, Level, Secret, TextFile
 from components.openstack.secrets import derive
@@ -94,8 +95,14 @@ def secret_values(dev: list[Recorded]) -> set[str]:
         .get("quorate.io/secret-generations", "")
         .split(",")
     }
-    # Heat's key has the first 32 characters.
-    return {derive(ROOT, "openstack", name, 1)[:32] for name in names if name}
+    return {_written(name, derive(ROOT, "openstack", name, 1)) for name in names if name}
+
+
+def _written(name: str, secret: str) -> str:
+    """The form in which an object has a secret: Ceph's is a key of its own, Heat's the first 32 characters."""
+    if name == "ceph/fsid":
+        return cephx.fsid(secret)
+    return cephx.key(secret) if name.startswith("ceph/") else secret[:32]
 
 
 def test_secrets_are_in_secret_objects_and_nowhere_else(dev: list[Recorded]) -> None:
