@@ -47,6 +47,14 @@ IOSchedulingPriority=0
 WantedBy=multi-user.target
 """
 
+_STARTED = """\
+systemctl is-enabled --quiet etcd.service
+case $(systemctl is-active etcd.service) in
+active | activating) ;;
+*) exit 1 ;;
+esac"""
+"""Until a majority of the members runs, etcd stays `activating`: it notifies systemd when it can serve."""
+
 BACKUP = "/var/lib/etcd-backup"
 TRIES = 20
 """Seconds to wait for a majority to elect a leader. Project figure: etcd's election timeout is 1 s."""
@@ -114,7 +122,7 @@ def parts(master: Node, masters: Sequence[Node]) -> Parts:
             Step(
                 name="start-etcd",
                 does="Starts this machine's member, without waiting for the others.",
-                check="systemctl is-enabled --quiet etcd.service\nsystemctl is-active --quiet etcd.service",
+                check=_STARTED,
                 apply="systemctl enable --quiet etcd.service\nsystemctl start --no-block etcd.service",
                 after=("create-etcd-user", "await-etcd-certificates"),
             ),
