@@ -308,6 +308,15 @@ def closed(namespace: str = "openstack") -> Given:
     return Given("kubernetes:networking.k8s.io/v1:NetworkPolicy", "closed", props)
 
 
+def scheduled(command: object = "mariadb-backup --backup", namespace: str = "openstack", **spec: object) -> Given:
+    """A CronJob that backs up the database."""
+    pod = {"containers": [{"name": "save", "image": "mariadb:11.4", "command": ["sh", "-c", command]}]}
+    job = {"activeDeadlineSeconds": 3600, "template": {"spec": pod}}
+    fields = {"schedule": "@daily", "concurrencyPolicy": "Forbid", "jobTemplate": {"spec": job}, **spec}
+    metadata = {"name": "backup", "namespace": namespace}
+    return Given("kubernetes:batch/v1:CronJob", "backup", {"metadata": metadata, "spec": fields})
+
+
 def requesting(given: Given, cpu: object, memory: object) -> Given:
     """The same workload, whose pods request so much."""
     container = {"name": "main", "image": "registry/app:1", "resources": {"requests": {"cpu": cpu, "memory": memory}}}
@@ -362,7 +371,7 @@ def whole_stack(architecture: str = "100", profile: str = "production") -> list[
     """A whole cloud that breaks no rule, made from the reference architecture's own table."""
     norm = load_architecture(architecture)
     given = [stack(), cloud(architecture, profile), master_tier(), etcd(), *masters()]
-    given += [machine_pool("compute", 5), machine_pool("storage", 3), closed()]
+    given += [machine_pool("compute", 5), machine_pool("storage", 3), closed(), scheduled()]
     for row in norm.owners:
         given += machines(row.service, row.dedicated_nodes)
     stateful = ("rabbitmq", "mysqld", "ceph-mon", "influxdb-grafana", "elasticsearch-kibana")

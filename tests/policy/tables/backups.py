@@ -4,17 +4,9 @@ from __future__ import annotations
 
 from policy.rules.backups import backup_ends, database_is_backed_up
 from tests.policy.cases import case
-from tests.policy.world import UNKNOWN, Given, cloud, config_map, quorum
+from tests.policy.world import UNKNOWN, cloud, config_map, quorum, scheduled
 
 DATABASE = quorum("mysqld", "mysqld-server")
-
-
-def scheduled(command: object = "mariadb-backup --backup", namespace: str = "openstack", **spec: object) -> Given:
-    pod = {"containers": [{"name": "save", "image": "mariadb:11.4", "command": ["sh", "-c", command]}]}
-    job = {"activeDeadlineSeconds": 3600, "template": {"spec": pod}}
-    fields = {"schedule": "@daily", "concurrencyPolicy": "Forbid", "jobTemplate": {"spec": job}, **spec}
-    metadata = {"name": "backup", "namespace": namespace}
-    return Given("kubernetes:batch/v1:CronJob", "backup", {"metadata": metadata, "spec": fields})
 
 
 BY_FILE = scheduled("python3 /run/save.py").but(
