@@ -82,7 +82,7 @@ def run(root: Path, stack_name: str, wanted: str, backup: str = "") -> int:
 def of_plan(planned: Plan) -> Iterator[Action]:
     """Yields the actions of a plan: those of each project, then its Jobs in their order."""
     around = wiring(planned, ENVIRONMENT)
-    placed = {PROCESSES[entry.name].project for entry in planned.processes}
+    placed = {PROCESSES[entry.process].project for entry in planned.processes}
     for project in PROJECTS:
         if project.processes and project.name not in placed:
             continue

@@ -15,7 +15,7 @@ from blueprint.stackfile.settings import ExistingCluster, Settings
 from commands import actions, live_cluster
 from commands.live_cluster import LiveCluster
 from proof.api import Api, ApiError, Reply
-from tests.stacks import ROOT, STACKS, full_size, parsed
+from tests.stacks import ROOT, STACKS, full_size, parsed, two_brokers
 from toolchain.progress import UserError
 
 SETTINGS = parsed(full_size("100"))
@@ -113,6 +113,11 @@ def test_every_action_is_listed_with_a_line(capsys: pytest.CaptureFixture[str]) 
 def test_names_are_unique(stack: str) -> None:
     found = [each.name for each in actions.of_plan(plan(load_file(STACKS[stack])))]
     assert len(found) == len(set(found))
+
+
+def test_a_stack_with_further_brokers_has_the_same_actions() -> None:
+    found = {each.name for each in actions.of_plan(plan(parsed(full_size("100") | two_brokers())))}
+    assert found == {each.name for each in actions.of_plan(plan(parsed(full_size("100"))))}
 
 
 def test_an_unknown_action_is_refused_with_a_suggestion() -> None:
