@@ -210,13 +210,21 @@ def test_data_has_a_volume_on_every_node_that_may_hold_it(plan: Plan, manifests:
         for node in plan.nodes
         if node.pool in each.pools
     }
-    assert found.keys() == homes.keys()
+    backups = {
+        name.replace("openstack-mysqld-", "openstack-mysqld-backup-"): ("mysqld-backup", node)
+        for name, (service, node) in homes.items()
+        if service == "mysqld"
+    }
+    assert found.keys() == homes.keys() | backups.keys()
     for name, spec in found.items():
-        service, node = homes[name]
+        service, node = (homes | backups)[name]
         (term,) = spec["nodeAffinity"]["required"]["nodeSelectorTerms"]
         assert term["matchExpressions"] == [{"key": "kubernetes.io/hostname", "operator": "In", "values": [node]}]
         assert spec["local"] == {"path": f"/var/lib/quorate/openstack/{service}"}
-        (claim,) = workload(manifests, service)["spec"]["volumeClaimTemplates"]
+        if name in backups:
+            claim = manifests["PersistentVolumeClaim", service]
+        else:
+            (claim,) = workload(manifests, service)["spec"]["volumeClaimTemplates"]
         assert claim["spec"]["storageClassName"] == spec["storageClassName"] == "openstack-local"
         assert claim["spec"]["resources"]["requests"] == spec["capacity"]
         assert claim["spec"]["selector"] == {"matchLabels": {"app.kubernetes.io/name": service}}
