@@ -22,7 +22,7 @@ from components.openstack.config.wiring import ENVIRONMENT, wiring
 from components.openstack.definition import Requirement
 from components.openstack.projects import PROCESSES, PROJECTS
 from proof.api import ApiError, Unreachable
-from proof.objects import Object, listed, mapping, name, number, text
+from proof.objects import Object, holds, listed, mapping, name, number, text
 from suggestion import did_you_mean
 from toolchain.progress import UserError, duration
 
@@ -136,9 +136,7 @@ def pods(cluster: LiveCluster, process: str) -> list[Object]:
 
 def is_ready(pod: Object) -> bool:
     """Whether a pod is ready and not about to end."""
-    conditions = listed(pod, "status", "conditions")
-    ready = any(each.get("type") == "Ready" and each.get("status") == "True" for each in conditions)
-    return ready and not text(pod, "metadata", "deletionTimestamp")
+    return holds(pod, "Ready") and not text(pod, "metadata", "deletionTimestamp")
 
 
 def template(cluster: LiveCluster, action: Action) -> Object:
@@ -192,11 +190,10 @@ def awaited(cluster: LiveCluster, job: str, pause: float = 2) -> int:
     started = time.monotonic()
     while True:
         found = cluster.api.ask("GET", f"{_BATCH}/jobs/{job}")
-        ended = {each.get("type") for each in listed(found, "status", "conditions") if each.get("status") == "True"}
-        if "Complete" in ended:
+        if holds(found, "Complete"):
             print(f"Job {ENVIRONMENT}/{job} is complete ({duration(time.monotonic() - started)}).")
             return 0
-        if "Failed" in ended:
+        if holds(found, "Failed"):
             print(live_check.failed_job(cluster, found), flush=True)
             return 1
         time.sleep(pause)

@@ -14,7 +14,7 @@ from decimal import Decimal
 import contract
 from blueprint.plan.nodes import Capacity, Node
 from kubernetes_quantity import parse
-from proof.objects import Object, at, listed, name, text, texts
+from proof.objects import Object, at, holds, listed, name, text, texts
 
 OWN_LABELS = (contract.SERVER, contract.RACK, contract.POOL, contract.COMPUTE_NODE, contract.CONTROL_PLANE_NODE)
 """Labels that only Quorate's plan gives: one that the plan does not have is removed. The zone may be a cloud's own."""
@@ -82,7 +82,7 @@ def differences(plan: Sequence[Node], nodes: Sequence[Object]) -> list[Differenc
 def notes(plan: Sequence[Node], nodes: Sequence[Object]) -> list[str]:
     """Returns what does not stop an `up`: nodes that are not ready, and nodes without a part in the plan."""
     names = {node.name for node in plan}
-    silent = [name(each) for each in nodes if name(each) in names and not _is_ready(each)]
+    silent = [name(each) for each in nodes if name(each) in names and not holds(each, "Ready")]
     others = [name(each) for each in nodes if name(each) not in names and not any(_undeclared(each))]
     found: list[str] = []
     if silent:
@@ -161,10 +161,6 @@ def patch(change: Change, item: Object) -> Object:
     added = [{"key": key, "value": value, "effect": effect} for key, value, effect in change.taints]
     metadata = {"labels": dict(change.labels), "resourceVersion": at(item, "metadata", "resourceVersion")}
     return {"metadata": metadata, "spec": {"taints": left + added}}
-
-
-def _is_ready(item: Object) -> bool:
-    return any(each["type"] == "Ready" and each["status"] == "True" for each in listed(item, "status", "conditions"))
 
 
 def _taints(item: Object) -> list[Taint]:

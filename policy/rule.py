@@ -83,6 +83,8 @@ class Problem:
 
 ENFORCEMENT: Mapping[str, Enforcement] = {PRODUCTION: Enforcement.MANDATORY, LAB: Enforcement.ADVISORY}
 """The default enforcement level of a rule, by the stack's profile."""
+ADVISORY: Mapping[str, Enforcement] = {PRODUCTION: Enforcement.ADVISORY, LAB: Enforcement.ADVISORY}
+"""The levels of a rule that stops no update."""
 NO_ARCHITECTURE = "the stack names no reference architecture"
 """Why a rule that compares with an architecture does not apply."""
 EXISTING_MACHINES = (

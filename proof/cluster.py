@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from contract import COMPANION_OF, DEDICATED, POOL, ROW, SERVER
 from proof.api import Api
 from proof.cache import PATHS, WORKLOADS, ObjectCache
-from proof.objects import Object, at, listed, mapping, name, number, text, texts, words
+from proof.objects import Object, at, holds, listed, mapping, name, number, text, texts, words
 
 CONTROL_PLANE = "node-role.kubernetes.io/control-plane"
 SYSTEM_NAMESPACES = ("kube-system", "calico-system", "calico-apiserver", "tigera-operator", "kube-node-lease")
@@ -169,7 +169,7 @@ def node_of(item: Object) -> Node:
         name=name(item),
         labels=texts(item, "metadata", "labels"),
         taints=tuple((taint["key"], text(taint, "value"), taint["effect"]) for taint in taints),
-        ready=_condition(item, "Ready").get("status") == "True",
+        ready=holds(item, "Ready"),
         addresses=tuple(each["address"] for each in addresses if each["type"] == "InternalIP"),
     )
 
@@ -190,7 +190,7 @@ def pod_of(item: Object) -> Pod:
         kind=kind,
         workload=workload,
         node=node,
-        ready=_condition(item, "Ready").get("status") == "True",
+        ready=holds(item, "Ready"),
         refusal=str(scheduled.get("message", "")) if refused and not node else None,
         ending="deletionTimestamp" in item["metadata"],
         uid=text(item, "metadata", "uid"),

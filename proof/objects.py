@@ -53,6 +53,12 @@ def number(item: Object, *keys: str, default: int = 0) -> int:
     return default if found is None else int(found)
 
 
+def holds(item: Object, condition: str) -> bool:
+    """Whether the status of one of the object's conditions, such as Ready, is True."""
+    conditions = listed(item, "status", "conditions")
+    return any(each.get("type") == condition and each.get("status") == "True" for each in conditions)
+
+
 def name(item: Object) -> str:
     """Returns the object's name."""
     return str(item["metadata"]["name"])

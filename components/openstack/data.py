@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from blueprint.plan.nodes import Node
 from blueprint.plan.planner import Plan
@@ -31,8 +31,8 @@ def root(environment: str) -> str:
 def directories(plan: Plan, node: Node) -> Iterator[DataDirectory]:
     """Yields the directories that a node needs."""
     for entry in plan.processes:
-        process = PROCESSES[entry.process]
+        process = replace(PROCESSES[entry.process], name=entry.name)
         if node.pool in entry.pools and process.claim:
-            yield DataDirectory(f"{root(ENVIRONMENT)}/{entry.name}", process.uid)
+            yield DataDirectory(f"{root(ENVIRONMENT)}/{process.name}", process.uid)
             if process.backups:
-                yield DataDirectory(f"{root(ENVIRONMENT)}/{entry.name}-backup", process.uid)
+                yield DataDirectory(f"{root(ENVIRONMENT)}/{process.backup_claim_name}", process.uid)

@@ -161,9 +161,14 @@ class ProcessDefinition:
     host_ipc: bool = False
     claim: Claim | None = None
     backups: Claim | None = None
-    """A volume for backups of its data, with a claim named <process>-backup, on a node that runs a member."""
+    """A volume for backups of its data, on a node that runs a member."""
     grace: int = 30
     """Termination grace period in seconds."""
+
+    @property
+    def backup_claim_name(self) -> str:
+        """The name of the claim for backups, and of its volumes."""
+        return f"{self.name}-backup"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -165,18 +165,17 @@ def _services(name: str, args: ProcessArgs, opts: pulumi.ResourceOptions) -> lis
 def _volumes(name: str, args: ProcessArgs, opts: pulumi.ResourceOptions) -> list[pulumi.Resource]:
     process, environment = args.definition, args.scope.environment
     found: list[pulumi.Resource] = []
-    if process.claim:
-        capacity = storage.size(process.claim, args.settings.profile)
-        for node in args.nodes:
-            volume = storage.volume(environment, process, capacity, node)
-            found.append(core.PersistentVolume(f"{name}-{node.name}", volume, opts=opts))
+    for resource, volume, claim in (
+        (name, process.name, process.claim),
+        (f"{name}-backup", process.backup_claim_name, process.backups),
+    ):
+        if claim:
+            capacity = storage.size(claim, args.settings.profile)
+            specs = {node.name: storage.volume(environment, process, volume, capacity, node) for node in args.nodes}
+            found += [core.PersistentVolume(f"{resource}-{node}", spec, opts=opts) for node, spec in specs.items()]
     if process.backups:
-        capacity, backup = storage.size(process.backups, args.settings.profile), storage.backup_name(process.name)
-        for node in args.nodes:
-            volume = storage.volume(environment, process, capacity, node, backup)
-            found.append(core.PersistentVolume(f"{name}-backup-{node.name}", volume, opts=opts))
-        claim = storage.backup_claim(environment, process, capacity)
-        found.append(core.PersistentVolumeClaim(f"{name}-backup", claim, opts=opts))
+        backups = storage.backup_claim(environment, process, storage.size(process.backups, args.settings.profile))
+        found.append(core.PersistentVolumeClaim(f"{name}-backup", backups, opts=opts))
     return found
 
 

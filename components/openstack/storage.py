@@ -101,14 +101,9 @@ def _claim_spec(environment: str, volumes: str, capacity: str) -> core.Persisten
     )
 
 
-def backup_name(process: str) -> str:
-    """Returns the name of the claim for backups of a process's data."""
-    return f"{process}-backup"
-
-
 def backup_claim(environment: str, process: ProcessDefinition, capacity: str) -> core.PersistentVolumeClaimInitArgs:
     """Returns the claim for backups of a process's data."""
-    name = backup_name(process.name)
+    name = process.backup_claim_name
     return core.PersistentVolumeClaimInitArgs(
         metadata=meta.ObjectMetaArgs(name=name, namespace=environment, labels=labels.named(name, process.project)),
         spec=_claim_spec(environment, name, capacity),
@@ -116,10 +111,9 @@ def backup_claim(environment: str, process: ProcessDefinition, capacity: str) ->
 
 
 def volume(
-    environment: str, process: ProcessDefinition, capacity: str, node: Node, name: str = ""
+    environment: str, process: ProcessDefinition, name: str, capacity: str, node: Node
 ) -> core.PersistentVolumeInitArgs:
-    """Returns a volume of the process on one node. `name` is the process's own, unless it is another volume's."""
-    name = name or process.name
+    """Returns a volume of the process on one node. `name`: the process's own, or that of its claim for backups."""
     on_node = core.NodeSelectorRequirementArgs(key=HOSTNAME, operator="In", values=[node.name])
     return core.PersistentVolumeInitArgs(
         metadata=meta.ObjectMetaArgs(

@@ -1,4 +1,4 @@
-"""Scheduled backups of the database."""
+"""Scheduled backups of the database. Advisory, since a program outside of the stack may make backups unseen."""
 
 from __future__ import annotations
 
@@ -9,15 +9,12 @@ from policy.facts.kubernetes.configuration import written
 from policy.facts.kubernetes.workload import Workload
 from policy.facts.programs import Quorum
 from policy.facts.quorums import Group, groups
-from policy.facts.stack import LAB, PRODUCTION, Facts
-from policy.findings import Enforcement, Severity
-from policy.rule import Problem, Source, rule
+from policy.facts.stack import PRODUCTION, Facts
+from policy.findings import Severity
+from policy.rule import ADVISORY, Problem, Source, rule
 
 _TOOLS = re.compile(r"\b(maria-?db-?backup|xtrabackup|maria-?db-dump|mysqldump|mydumper)\b")
 """Programs that write a copy of a database, in commands and in files that a pod mounts."""
-
-_NOTED = {PRODUCTION: Enforcement.ADVISORY, LAB: Enforcement.ADVISORY}
-"""Advisory: a program outside of the stack may make backups, which no rule can see."""
 
 
 def _schedules(facts: Facts) -> tuple[Workload, ...]:
@@ -49,7 +46,7 @@ def _is_ours(facts: Facts, group: Group) -> bool:
     subjects=groups,
     applies=_is_ours,
     not_applicable_reason="the stack has no cloud in production with a Galera of its own",
-    enforcement=_NOTED,
+    enforcement=ADVISORY,
     since="0.6.0",
 )
 def database_is_backed_up(facts: Facts, group: Group) -> Iterator[Problem]:
@@ -69,7 +66,7 @@ def database_is_backed_up(facts: Facts, group: Group) -> Iterator[Problem]:
     remediation="Set jobTemplate.spec.activeDeadlineSeconds, and concurrencyPolicy: Forbid or Replace.",
     subjects=_schedules,
     not_applicable_reason="no CronJob of the stack backs up a database",
-    enforcement=_NOTED,
+    enforcement=ADVISORY,
     since="0.6.0",
 )
 def backup_ends(_facts: Facts, job: Workload) -> Iterator[Problem]:

@@ -15,9 +15,9 @@ from policy.facts.kubernetes.quantity import Resources
 from policy.facts.kubernetes.workload import Workload
 from policy.facts.placement_counts import counts
 from policy.facts.resource import Resource
-from policy.facts.stack import LAB, PRODUCTION, Facts
-from policy.findings import Enforcement, Severity
-from policy.rule import Problem, Source, rule
+from policy.facts.stack import Facts
+from policy.findings import Severity
+from policy.rule import ADVISORY, Problem, Source, rule
 from policy.wording import join_names, pluralize
 
 
@@ -230,7 +230,7 @@ def _at_once(facts: Facts, workloads: Sequence[Workload]) -> Resources:
     remediation="Give the nodes more cores and memory, lower requests, or let fewer services run there.",
     subjects=_shared_nodes,
     not_applicable_reason="no workload runs on nodes of known size",
-    enforcement={PRODUCTION: Enforcement.ADVISORY, LAB: Enforcement.ADVISORY},
+    enforcement=ADVISORY,
     since="0.2.0",
 )
 def room_in_any_order(facts: Facts, shared: SharedNodes) -> Iterator[Problem]:
@@ -276,7 +276,7 @@ def _unsure(facts: Facts, workload: Workload) -> bool:
     not_applicable_reason="the stack has no Cloud component",
     needs_architecture=True,
     parameters={"computes": "nodes with quorate.io/pool=compute or openstack-compute-node=enabled"},
-    enforcement={PRODUCTION: Enforcement.ADVISORY, LAB: Enforcement.ADVISORY},
+    enforcement=ADVISORY,
     since="0.2.0",
 )
 def architecture_fits_computes(facts: Facts, _cloud: Cloud) -> Iterator[Problem]:

@@ -8,9 +8,9 @@ from contract import RACK, SERVER
 from policy.facts.kubernetes.workload import Workload
 from policy.facts.placement_counts import counts
 from policy.facts.quorums import Group, groups, is_member, is_quorum, majority
-from policy.facts.stack import LAB, PRODUCTION, Facts
-from policy.findings import Enforcement, Severity
-from policy.rule import Problem, Source, rule
+from policy.facts.stack import Facts
+from policy.findings import Severity
+from policy.rule import ADVISORY, Problem, Source, rule
 from policy.wording import join_names
 
 _NOWHERE = "(no label)"
@@ -141,7 +141,7 @@ def _in_racks(facts: Facts, group: Group) -> bool:
     applies=_in_racks,
     not_applicable_reason="no quorum on nodes whose racks are known, or all nodes in one rack",
     parameters={"domain": RACK, "racks": "2 or more in the stack"},
-    enforcement={PRODUCTION: Enforcement.ADVISORY, LAB: Enforcement.ADVISORY},
+    enforcement=ADVISORY,
     since="0.2.0",
 )
 def quorum_survives_rack(facts: Facts, group: Group) -> Iterator[Problem]:

@@ -8,9 +8,9 @@ from functools import lru_cache
 from image_reference import parse
 from policy.facts.components import Cloud
 from policy.facts.pods import POD_TYPES, Pods, pods
-from policy.facts.stack import LAB, PRODUCTION, Facts
-from policy.findings import Enforcement, Severity
-from policy.rule import Problem, Source, rule
+from policy.facts.stack import PRODUCTION, Facts
+from policy.findings import Severity
+from policy.rule import ADVISORY, Problem, Source, rule
 from policy.wording import join_names
 
 PUBLIC = ("quay.io/openstack.kolla/",)
@@ -103,7 +103,7 @@ def _images(facts: Facts) -> frozenset[str]:
     applies=_pinned_in_part,
     not_applicable_reason="the stack is a lab, is not rendered, or pins no image",
     # Advisory: images are pinned one after another, and images-pinned is mandatory before anything is pulled.
-    enforcement={PRODUCTION: Enforcement.ADVISORY, LAB: Enforcement.ADVISORY},
+    enforcement=ADVISORY,
     since="0.4.0",
 )
 def rendered_images_pinned(facts: Facts, _cloud: Cloud) -> Iterator[Problem]:
@@ -132,7 +132,7 @@ def _using(facts: Facts) -> Iterator[Cloud | Pods]:
     not_applicable_reason="the stack is a lab, or has neither a Cloud nor pods",
     parameters={"namespaces": ", ".join(PUBLIC)},
     # Advisory: images pinned by digest may come from any registry, and a digest must not be guessed to pass a rule.
-    enforcement={PRODUCTION: Enforcement.ADVISORY, LAB: Enforcement.ADVISORY},
+    enforcement=ADVISORY,
     since="0.2.0",
 )
 def public_images_flagged(facts: Facts, user: Cloud | Pods) -> Iterator[Problem]:

@@ -10,9 +10,9 @@ from policy.facts.kubernetes.configuration import read_by, sections
 from policy.facts.kubernetes.workload import Workload
 from policy.facts.properties import Malformed
 from policy.facts.quorums import Group, is_member, is_quorum, pod_groups
-from policy.facts.stack import LAB, PRODUCTION, Facts
-from policy.findings import Enforcement, Severity
-from policy.rule import Problem, Source, rule
+from policy.facts.stack import Facts
+from policy.findings import Severity
+from policy.rule import ADVISORY, Problem, Source, rule
 from policy.wording import join_names, pluralize
 
 _TABLES = (
@@ -75,7 +75,7 @@ def _counted_quorum(facts: Facts, group: Group) -> bool:
     applies=_counted_quorum,
     not_applicable_reason="no quorum of the stack has a row in its reference architecture",
     needs_architecture=True,
-    enforcement={PRODUCTION: Enforcement.ADVISORY, LAB: Enforcement.ADVISORY},
+    enforcement=ADVISORY,
     since="0.4.0",
 )
 def quorum_larger_than_row(facts: Facts, group: Group) -> Iterator[Problem]:

@@ -1,4 +1,7 @@
-"""Waivers: known rule, limits, approval, valid date, current failure. None of these rules can be waived."""
+"""Waivers: known rule, limits, approval, valid date, current failure. None of these rules can be waived.
+
+An expired or unused waiver does not block an update; a failure that is no longer waived does.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +9,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from policy.facts.resource import Resource
-from policy.facts.stack import LAB, PRODUCTION, Facts
+from policy.facts.stack import Facts
 from policy.facts.stack_waivers import KEY
-from policy.findings import Enforcement, Severity, Waiver
-from policy.rule import Problem, Source, rule
+from policy.findings import Severity, Waiver
+from policy.rule import ADVISORY, Problem, Source, rule
 from suggestion import did_you_mean
 from waiver_limits import LEAST_LITERAL, LONGEST_TERM
-
-ADVISORY = {PRODUCTION: Enforcement.ADVISORY, LAB: Enforcement.ADVISORY}
-"""An expired or unused waiver does not block an update; a failure that is no longer waived does."""
 
 _NONE = "the stack file has no waiver"
 _PROJECT = Source("project", "Waivers", 1)

@@ -12,12 +12,11 @@ import subprocess
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from proof.services.containers import Container
 from proof.services.lab import Broken, Lab, Machine, require, until
-from proof.services.report import Proof
+from proof.services.report import Proof, in_turn
 
 DOMAIN = "openstack.svc"
 MONITORS = tuple(f"ceph-mon-{number}" for number in range(3))
@@ -273,12 +272,5 @@ def prove(root: Path, containers: Mapping[str, Container], failures: Sequence[Fa
     """Runs failures one after the other on one cluster, until one is not survived. Raises Unavailable."""
     with Lab(root) as lab:
         cluster = Cluster(lab, containers)
-        notes = tuple(begin(cluster))
-        proofs: list[Proof] = []
-        for failure in failures:
-            proof = trial(f"Ceph: {(failure.__doc__ or '').strip().rstrip('.')}", cluster, failure)
-            proofs.append(replace(proof, notes=(*notes, *proof.notes)))
-            notes = ()
-            if not proof.holds:
-                break
-        return proofs
+        notes = begin(cluster)
+        return in_turn("Ceph", failures, lambda name, failure: trial(name, cluster, failure), notes)

@@ -10,12 +10,11 @@ import json
 import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from proof.services.containers import Container
 from proof.services.lab import Broken, Lab, Machine, place, require, until
-from proof.services.report import Proof
+from proof.services.report import Proof, in_turn
 
 ACCOUNTS = 20
 SERVICE, DOMAIN, PORT = "mysqld-members", "openstack.svc", 9200
@@ -345,12 +344,5 @@ def prove(root: Path, container: Container, failures: Sequence[Failure]) -> list
     with Lab(root) as lab:
         cluster = Cluster(lab, container)
         load = Load(cluster)
-        notes = tuple(begin(cluster))
-        proofs: list[Proof] = []
-        for failure in failures:
-            proof = trial(f"Galera: {(failure.__doc__ or '').strip().rstrip('.')}", cluster, load, failure)
-            proofs.append(replace(proof, notes=(*notes, *proof.notes)))
-            notes = ()
-            if not proof.holds:
-                break
-        return proofs
+        notes = begin(cluster)
+        return in_turn("Galera", failures, lambda name, failure: trial(name, cluster, load, failure), notes)

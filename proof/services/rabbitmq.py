@@ -10,7 +10,7 @@ from pathlib import Path
 
 from proof.services.containers import Container
 from proof.services.lab import Broken, Lab, Machine, place, require, until
-from proof.services.report import Proof
+from proof.services.report import Proof, in_turn
 
 CONFIGURATION, SECRETS = "/etc/rabbitmq/rabbitmq.conf", "/etc/rabbitmq/conf.d/secrets.conf"
 DOMAIN, PORT = "openstack.svc", 5672
@@ -217,15 +217,8 @@ def prove(root: Path, container: Container, failures: Sequence[Failure]) -> list
     """Runs failures one after the other on one cluster, until one is not survived. Raises Unavailable."""
     with Lab(root) as lab:
         cluster = Cluster(lab, container)
-        notes = tuple(begin(cluster))
-        proofs: list[Proof] = []
-        for failure in failures:
-            proof = trial(f"RabbitMQ: {(failure.__doc__ or '').strip().rstrip('.')}", cluster, failure)
-            proofs.append(replace(proof, notes=(*notes, *proof.notes)))
-            notes = ()
-            if not proof.holds:
-                break
-        return proofs
+        notes = begin(cluster)
+        return in_turn("RabbitMQ", failures, lambda name, failure: trial(name, cluster, failure), notes)
 
 
 def prove_beside(root: Path, own: Container, further: Container) -> list[Proof]:

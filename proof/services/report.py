@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import TypeVar
+
+F = TypeVar("F", bound=Callable[..., object])
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,20 @@ class Proof:
     def holds(self) -> bool:
         """A proof without any acknowledged write shows nothing."""
         return not self.failure and not self.lost and self.acknowledged > 0
+
+
+def in_turn(service: str, failures: Sequence[F], trial: Callable[[str, F], Proof], notes: Sequence[str]) -> list[Proof]:
+    """Tries failures one after the other, until one is not survived. A failure's docstring names its proof.
+
+    `notes`: what was seen before the first failure, which go with its proof.
+    """
+    proofs: list[Proof] = []
+    for failure in failures:
+        proof = trial(f"{service}: {(failure.__doc__ or '').strip().rstrip('.')}", failure)
+        proofs.append(proof if proofs else replace(proof, notes=(*notes, *proof.notes)))
+        if not proof.holds:
+            break
+    return proofs
 
 
 def document(proofs: Sequence[Proof], skipped: Sequence[str] = ()) -> dict[str, object]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import cast
 
@@ -13,7 +13,7 @@ import pytest
 from proof.services import run as services
 from proof.services.galera import Cluster, contradictions
 from proof.services.lab import Broken, Unavailable
-from proof.services.report import Proof, document
+from proof.services.report import Proof, document, in_turn
 
 GOOD = Proof("Galera: kill -9 of one member", 40, 38, 0, 12.5)
 
@@ -96,3 +96,21 @@ def test_the_checker_finds_lost_rejected_and_different_transfers(
     found, texts = contradictions(cast("Cluster", Members(held, total)), SAID)
     assert found == lost
     assert ("; ".join(texts).startswith(wrong)) if wrong else not texts
+
+
+def test_failures_are_tried_in_turn_until_one_is_not_survived() -> None:
+    def first() -> None:
+        """One is killed."""
+
+    def second() -> None:
+        """All are killed."""
+
+    tried: list[str] = []
+
+    def trial(name: str, failure: Callable[[], None]) -> Proof:
+        tried.append(name)
+        return Proof(name, 9, 9, lost=1 if failure is second else 0, seconds=1, notes=(f"after {name}",))
+
+    found = in_turn("Ceph", (first, second, first), trial, ["began"])
+    assert tried == ["Ceph: One is killed", "Ceph: All are killed"]
+    assert [each.notes for each in found] == [("began", f"after {tried[0]}"), (f"after {tried[1]}",)]

@@ -133,7 +133,7 @@ def _actions(wiring: Wiring) -> tuple[ActionDefinition, ...]:
     name, _, domain = member.partition(".")
     document = {"member": member, "domain": domain, "members": len(members), "keep": KEPT}
     data = ClaimMount(name="data", claim=f"data-{name}", path="/var/lib/mysql")
-    backups = ClaimMount(name="backups", claim=f"{MYSQLD.name}-backup", path="/var/lib/mysql-backup")
+    backups = ClaimMount(name="backups", claim=MYSQLD.backup_claim_name, path="/var/lib/mysql-backup")
     account = ("[client]\nuser = backup\npassword = ", Secret(_BACKUP_ACCOUNT), "\n")
     settings = TextFile("backup.json", (json.dumps(document) + "\n",))
     return (
