@@ -1,4 +1,7 @@
-"""Scheduled backups of the database. Advisory, since a program outside of the stack may make backups unseen."""
+"""Scheduled backups of the database.
+
+The rules are advisory: a program outside of the stack may make backups, which no rule can see.
+"""
 
 from __future__ import annotations
 
