@@ -37,10 +37,10 @@ ACTIVE = . .venv/bin/activate &&
 
 .DEFAULT_GOAL := help
 .PHONY: help setup environment cluster browser up refresh preview audit diff review plan config pin destroy test e2e \
-	prove services action snapshot verify domains lint format bench clean
+	prove services cloud cloud-status cloud-down action snapshot verify domains lint format bench clean
 
 help: ## Show this list
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@echo "  STACK=dev by default: a stack is Pulumi.<stack>.yaml or examples/<stack>.yaml."
 	@echo "  More commands and options: .venv/bin/quorate --help"
 
@@ -99,6 +99,15 @@ prove: setup ## Prove STACK, or ARCH=100|300|500|1000|all, on a real API server 
 
 services: setup ## Start Galera, RabbitMQ, Ceph and OpenStack as STACK renders them, break them, report what was lost
 	@$(QUORATE) services --stack="$$STACK"
+
+cloud: setup ## Start the machines of STACK on this host with real kubelets (root, Linux)
+	@$(QUORATE) cloud --stack="$$STACK"
+
+cloud-status: setup ## Show which machine of `make cloud` runs on which server
+	@$(QUORATE) cloud-status --stack="$$STACK"
+
+cloud-down: setup ## Remove all machines of `make cloud` from this host
+	@$(QUORATE) cloud-down
 
 action: setup ## List the actions of STACK, or run NAME=<action> in its cluster (BACKUP=<name>: the one to restore)
 	@$(QUORATE) action --stack="$$STACK" --name="$$NAME" --backup="$$BACKUP"

@@ -64,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _command(function: Callable[P, int]) -> Callable[P, None]:
     """Registers a function as a command; its return value is the exit code. Prints errors without a traceback."""
 
-    @app.command(function.__name__)
+    @app.command(function.__name__.replace("_", "-"))
     @functools.wraps(function)
     def run(*values: P.args, **named: P.kwargs) -> None:
         try:
@@ -268,6 +268,31 @@ def snapshot(stack: StackOption = "dev") -> int:
     from commands import snapshot as snapshots
 
     return snapshots.collect(_clone(), stack)
+
+
+@_command
+def cloud(stack: StackOption = "dev") -> int:
+    """Start the machines of a stack on this host with real kubelets (root, Linux)."""
+    from commands import machine_lab
+
+    return machine_lab.start(_clone(), stack)
+
+
+@_command
+def cloud_status(stack: StackOption = "dev") -> int:
+    """Show which machine of `cloud` runs on which server, and the members of etcd."""
+    from commands import machine_lab
+
+    return machine_lab.status(_clone(), stack)
+
+
+@_command
+def cloud_down() -> int:
+    """Remove all machines of `cloud` from this host, with their data."""
+    from commands import machine_lab
+
+    _clone()
+    return machine_lab.stop()
 
 
 @_command

@@ -1,6 +1,7 @@
-"""Builds the programs of a Kubernetes control plane from Go modules and stores them in the user's cache.
+"""Builds Kubernetes' programs from Go modules and stores them in the user's cache.
 
-Only the proof uses these programs; deploying a stack does not. Clones with the same versions share one build.
+Only the proof and the machine lab use these programs; deploying a stack does not. Clones with the same versions share
+one build.
 """
 
 from __future__ import annotations
@@ -33,15 +34,35 @@ class Program:
     module: str
     package: str
     version_of: str
-    """The Go module whose version is the program's version."""
+    """The Go module whose version is the program's version; empty for a program of this clone."""
     variable: str = ""
     version_argument: str = "--version"
 
 
-def _kubernetes(name: str) -> Program:
+def _kubernetes(name: str, module: str = "kubernetes") -> Program:
     variable = "k8s.io/component-base/version.gitVersion"
-    argument = "version" if name == "kubeadm" else "--version"
-    return Program(name, "kubernetes", f"k8s.io/kubernetes/cmd/{name}", "k8s.io/kubernetes", variable, argument)
+    argument = "version" if name in ("kubeadm", "kubectl") else "--version"
+    return Program(name, module, f"k8s.io/kubernetes/cmd/{name}", "k8s.io/kubernetes", variable, argument)
+
+
+def _own(name: str) -> Program:
+    """A program whose main package is in this clone."""
+    return Program(name, name, ".", "github.com/coredns/coredns" if name == "coredns" else "")
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """Programs that are built together."""
+
+    name: str
+    what: str
+    """What is built and how long it takes, for the person who waits."""
+    programs: tuple[Program, ...]
+
+    @property
+    def modules(self) -> tuple[str, ...]:
+        """The module directories, sorted."""
+        return tuple(sorted({program.module for program in self.programs}))
 
 
 PROGRAMS = (
@@ -49,53 +70,68 @@ PROGRAMS = (
     *(_kubernetes(name) for name in ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubeadm")),
     Program("kwok", "kwok", "sigs.k8s.io/kwok/cmd/kwok", "sigs.k8s.io/kwok", "sigs.k8s.io/kwok/pkg/consts.Version"),
 )
+CONTROL_PLANE = Bundle(
+    "cluster", "a Kubernetes control plane, once for all clones: 5 to 8 minutes on two cores", PROGRAMS
+)
+NODE = Bundle(
+    "node",
+    "the programs of Kubernetes nodes, once for all clones: 3 to 8 minutes on two cores",
+    (
+        *(_kubernetes(name, "node") for name in ("kubelet", "kube-proxy", "kubectl")),
+        Program("etcdctl", "etcd", "go.etcd.io/etcd/etcdctl/v3", "go.etcd.io/etcd/etcdctl/v3"),
+        _own("coredns"),
+        _own("pause"),
+    ),
+)
+"""What machines of the lab need besides the control plane."""
 
 
-def ensure(reporter: Reporter) -> Path:
-    """Returns the directory of the programs; builds them if the cache does not have them."""
+def ensure(reporter: Reporter, bundle: Bundle = CONTROL_PLANE) -> Path:
+    """Returns the directory of a bundle's programs; builds them if the cache does not have them."""
     cache = cache_directory(os.environ)
-    with alone(
-        cache / "cluster", reporter
-    ):  # a lock of its own, so that a set-up of the engine does not wait for this build
-        go = ensure_go(cache, GO_LOCK, VENV, _needed_go(), reporter)
-        home = cache / f"cluster-{digest(go)}"
+    # A lock of its own, so that a set-up of the engine does not wait for this build.
+    with alone(cache / bundle.name, reporter):
+        go = ensure_go(cache, GO_LOCK, VENV, _needed_go(bundle), reporter)
+        home = cache / f"{bundle.name}-{digest(go, bundle)}"
         if not checksums.exist(home):
-            _record_earlier_build(home)
+            _record_earlier_build(home, bundle)
         if not checksums.exist(home):
-            reporter.say("Building a Kubernetes control plane, once for all clones: 5 to 8 minutes on two cores.")
-            _build_all(home, {program.name for program in PROGRAMS}, go, reporter)
+            reporter.say(f"Building {bundle.what}.")
+            _build_all(home, bundle, {program.name for program in bundle.programs}, go, reporter)
         elif damaged := checksums.damaged(home):
             reporter.say(f"Damaged programs in {home}: {', '.join(damaged)}. Building them again.")
-            _build_all(home, set(damaged), go, reporter)
+            _build_all(home, bundle, set(damaged), go, reporter)
     return home
 
 
 def kubernetes_version() -> str:
-    """Returns the version of Kubernetes that the proof runs."""
+    """Returns the version of Kubernetes that the proof and the machine lab run."""
     return pinned(PROGRAMS[1])
 
 
 def pinned(program: Program) -> str:
-    """Returns the version that the program's go.mod pins."""
+    """Returns the version that the program's go.mod pins; empty for a program of this clone."""
+    if not program.version_of:
+        return ""
     text = (MODULES / program.module / "go.mod").read_text(encoding="utf-8")
-    found = re.search(rf"^\s*{re.escape(program.version_of)} (v\S+)", text, re.MULTILINE)
+    found = re.search(rf"^(?:require)?\s*{re.escape(program.version_of)} (v\S+)", text, re.MULTILINE)
     if not found:
         raise UserError(f"toolchain/cluster/{program.module}/go.mod does not require {program.version_of}.")
     return found[1]
 
 
-def digest(go: Go) -> str:
+def digest(go: Go, bundle: Bundle = CONTROL_PLANE) -> str:
     """Returns the digest that names a build; clones with the same digest share the programs."""
     made_from = hashlib.sha256()
-    for path in sorted(MODULES.glob("*/go.*")):
+    for path in (path for module in bundle.modules for path in sorted((MODULES / module).iterdir())):
         made_from.update(f"{path.parent.name}/{path.name}\0".encode() + path.read_bytes() + b"\0")
-    facts = [go.name, go.system, [[each.name, each.package, *_flags(each)] for each in PROGRAMS]]
+    facts = [go.name, go.system, [[each.name, each.package, *_flags(each)] for each in bundle.programs]]
     made_from.update(json.dumps(facts).encode())
     return made_from.hexdigest()[:16]
 
 
-def _needed_go() -> tuple[int, ...]:
-    texts = [path.read_text(encoding="utf-8") for path in MODULES.glob("*/go.mod")]
+def _needed_go(bundle: Bundle) -> tuple[int, ...]:
+    texts = [(MODULES / module / "go.mod").read_text(encoding="utf-8") for module in bundle.modules]
     return max(version_of(re.findall(r"^go (\S+)", text, re.MULTILINE)[0]) for text in texts)
 
 
@@ -104,31 +140,31 @@ def _flags(program: Program) -> list[str]:
     return ["-trimpath", "-buildvcs=false", f"-ldflags=-s -w{version}"]
 
 
-def _record_earlier_build(home: Path) -> None:
+def _record_earlier_build(home: Path, bundle: Bundle) -> None:
     """Records checksums for programs that an earlier version of Quorate built without them, if all programs run."""
     try:
-        for program in PROGRAMS:
+        for program in bundle.programs:
             run([home / program.name, program.version_argument], timeout=120)
     except ProgramError:
         return
-    checksums.write(home, [home / program.name for program in PROGRAMS])
+    checksums.write(home, [home / program.name for program in bundle.programs])
 
 
-def _build_all(home: Path, missing: set[str], go: Go, reporter: Reporter) -> None:
+def _build_all(home: Path, bundle: Bundle, missing: set[str], go: Go, reporter: Reporter) -> None:
     """Builds the missing programs and copies the others from `home`."""
     with Unfinished(home) as partial:
-        for number, program in enumerate(PROGRAMS, start=1):
+        for number, program in enumerate(bundle.programs, start=1):
             output = partial / program.name
             if program.name in missing:
-                _build(program, go, output, f"{number} of {len(PROGRAMS)}", reporter)
+                _build(program, go, output, f"{number} of {len(bundle.programs)}", reporter)
             else:
                 shutil.copy2(home / program.name, output)
-        checksums.write(partial, [partial / program.name for program in PROGRAMS])
+        checksums.write(partial, [partial / program.name for program in bundle.programs])
         finish(partial, home)
 
 
 def _build(program: Program, go: Go, output: Path, place: str, reporter: Reporter) -> None:
-    what = f"{program.name} {pinned(program)}"
+    what = f"{program.name} {pinned(program)}".strip()
     reporter.begin(f"Building {what} ({place}) from Go modules")
     packages = 0
 

@@ -1,5 +1,5 @@
-"""Creates Debian root file systems for trials with real programs: one with the database, the message queue and
-Prometheus, and one with Ceph.
+"""Creates Debian root file systems for trials with real programs: the database, the message queue and Prometheus; Ceph;
+a machine of the lab; and the programs of the lab's nginx and kube-proxy images.
 
 mmdebstrap creates it from the machine's Debian mirror in the user's cache, once for all clones. This requires root and
 apt; elsewhere the trials are skipped. Deploying a stack does not use it.
@@ -34,6 +34,7 @@ class Root:
     packages: tuple[str, ...]
     programs: tuple[str, ...]
     """Files with recorded checksums, relative to the root."""
+    suite: str = SUITE
 
 
 SERVICES = Root(
@@ -75,6 +76,42 @@ CEPH = Root(
     programs=("usr/bin/ceph", "usr/bin/ceph-mgr", "usr/bin/ceph-mon", "usr/bin/ceph-osd", "usr/bin/radosgw"),
 )
 """A root of its own, because it is large and only `make services` needs it."""
+MACHINE = Root(
+    packages=(
+        "ca-certificates",
+        "conntrack",
+        "containerd",
+        "containernetworking-plugins",
+        "curl",
+        "dbus",
+        "ebtables",
+        "ethtool",
+        "iproute2",
+        "iptables",
+        "iputils-ping",
+        "kmod",
+        "mount",
+        "nftables",
+        "openssh-server",
+        "procps",
+        "python3",
+        "runc",
+        "socat",
+        "sudo",
+        "systemd",
+        "systemd-container",
+        "systemd-sysv",
+        "xz-utils",
+    ),
+    programs=("usr/bin/containerd", "usr/bin/systemd-nspawn", "usr/lib/systemd/systemd", "usr/sbin/runc"),
+    suite="bookworm",
+)
+"""A machine of the lab. Debian 12: newer releases of systemd refuse to boot where the kernel offers cgroup v1 only."""
+NETWORK_IMAGES = Root(
+    packages=("conntrack", "iptables", "kmod", "libnginx-mod-stream", "nftables", "nginx-light"),
+    programs=("usr/sbin/nginx", "usr/sbin/nft"),
+)
+"""The programs of the lab's images for nginx and kube-proxy."""
 _OPTIONS = (
     "--variant=apt",
     '--aptopt=Apt::Install-Recommends "false"',
@@ -104,7 +141,7 @@ def ensure(reporter: Reporter, wanted: Root = SERVICES) -> Path:
 
 def digest(wanted: Root = SERVICES) -> str:
     """Returns the digest that names a root; clones with the same digest share the root."""
-    facts = [SUITE, platform.machine(), *wanted.packages, *_OPTIONS]
+    facts = [wanted.suite, platform.machine(), *wanted.packages, *_OPTIONS]
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
 
 
@@ -115,7 +152,7 @@ def _make(home: Path, wanted: Root, reporter: Reporter) -> None:
         reporter.begin(f"Making a Debian root with {len(wanted.packages)} packages", "two to five minutes, once")
         with Unfinished(home) as partial:
             root = partial / "root"
-            command = ["mmdebstrap", *_OPTIONS, f"--include={','.join(wanted.packages)}", SUITE, root, mirror()]
+            command = ["mmdebstrap", *_OPTIONS, f"--include={','.join(wanted.packages)}", wanted.suite, root, mirror()]
             run(command, on_line=lambda line: reporter.tick(line[:80]))
             checksums.write(partial, [root / name for name in wanted.programs])
             finish(partial, home)

@@ -1,0 +1,194 @@
+"""Brings a lab up, phase by phase. What exists already stays, so that the next run continues an interrupted one."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import time
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import yaml
+
+from cloud import cgroups, cluster, control_images, image_store, network, node_files, nspawn, oci
+from cloud.lab import DIRECTORY, Lab, Machine
+from proof.objects import Object, holds, listed, name
+from toolchain import cluster_programs, debian_root
+from toolchain.progress import Reporter, UserError, run
+
+CONTEXT = "quorate-lab"
+READY = 300.0
+"""Seconds until all nodes must be Ready."""
+_RECORD = DIRECTORY / "lab.json"
+
+
+@dataclass(frozen=True)
+class Software:
+    """Directories of what the machines run, all from the user's cache."""
+
+    control: Path
+    """Programs of the control plane."""
+    node: Path
+    """Programs of a node."""
+    machine: Path
+    """Debian root of the machines."""
+    network: Path
+    """Debian root with nginx and nftables, for two images."""
+    archives: Sequence[Path]
+    """Further OCI archives to import on every machine."""
+
+
+@dataclass
+class Phases:
+    """The time of each phase in seconds."""
+
+    reporter: Reporter
+    seconds: dict[str, float] = field(default_factory=dict[str, float])
+
+    @contextmanager
+    def phase(self, what: str) -> Generator[Callable[[str], None]]:
+        """Reports a phase and its duration; yields a function that tells what is waited for."""
+        started = time.monotonic()
+        self.reporter.begin(what)
+        yield self.reporter.tick
+        self.reporter.end()
+        self.seconds[what] = round(time.monotonic() - started, 1)
+
+
+def bring_up(lab: Lab, archives: Sequence[Path], reporter: Reporter) -> dict[str, float]:
+    """Starts the machines and their Kubernetes; returns the seconds of each phase.
+
+    `archives`: further OCI archives to import on every machine. Raises UserError if something fails.
+    """
+    _require_same_stack(lab)
+    software = Software(
+        control=cluster_programs.ensure(reporter),
+        node=cluster_programs.ensure(reporter, cluster_programs.NODE),
+        machine=debian_root.ensure(reporter, debian_root.MACHINE),
+        network=debian_root.ensure(reporter, debian_root.NETWORK_IMAGES),
+        archives=archives,
+    )
+    phases = Phases(reporter)
+    with phases.phase("Preparing images"):
+        store = _images(lab, software)
+    with phases.phase(f"Starting {len(lab.machines)} machines") as say:
+        _start(lab, software, store, say)
+    with phases.phase("Making the masters by their rendered apply") as say:
+        cluster.create_masters(lab, say)
+    with phases.phase(f"Joining {len(lab.workers)} machines by their rendered apply") as say:
+        cluster.join_workers(lab, say)
+    with phases.phase("Waiting for nodes") as say:
+        await_nodes(lab, say)
+    return phases.seconds
+
+
+def take_down() -> None:
+    """Stops all machines and removes every process, mount, namespace, cgroup and file of the lab."""
+    for directory in sorted((DIRECTORY / "machines").glob("*")):
+        nspawn.cut_power(directory)
+    network.remove()
+    if left := cgroups.remove():
+        raise UserError(f"These cgroups still contain processes: {', '.join(map(str, left))}. Run this again.")
+    for path in DIRECTORY.glob("*"):
+        if path.is_dir():
+            shutil.rmtree(path)
+        elif path.name != "lock":
+            path.unlink()
+
+
+def recorded_stack() -> str | None:
+    """Returns the stack of this host's lab; None if there is none."""
+    return str(json.loads(_RECORD.read_text(encoding="utf-8"))["stack"]) if _RECORD.is_file() else None
+
+
+def _require_same_stack(lab: Lab) -> None:
+    """Raises UserError if a lab of another stack, or of other machines, is on this host."""
+    facts = {"stack": lab.stack, "machines": {each.name: str(each.address) for each in lab.machines}}
+    if _RECORD.is_file() and (found := json.loads(_RECORD.read_text(encoding="utf-8"))) != facts:
+        raise UserError(
+            f"A lab of stack {found['stack']} with {len(found['machines'])} machines is on this host; "
+            "`make cloud-down` removes it."
+        )
+    DIRECTORY.mkdir(parents=True, exist_ok=True)
+    _RECORD.write_text(json.dumps(facts), encoding="utf-8")
+
+
+def _images(lab: Lab, software: Software) -> Path:
+    """Returns a containerd store with all images; makes it if this host does not have it."""
+    nginx = _proxy_image(lab)
+    paths = (software.control, software.node, software.machine, software.network, *software.archives)
+    digest = hashlib.sha256(json.dumps([*map(str, paths), nginx]).encode()).hexdigest()[:16]
+    store = DIRECTORY / f"store-{digest}"
+    if not store.is_dir():
+        work = DIRECTORY / "archives"
+        work.mkdir(exist_ok=True)
+        images = control_images.images(software.control, software.node, software.network, nginx)
+        oci.write(work / "control.tar", images)
+        for archive in software.archives:
+            run(["ln", "-f", archive, work / archive.name])
+        names = ["control.tar", *(archive.name for archive in software.archives)]
+        image_store.create(store, software.machine, [work / name for name in names])
+        shutil.rmtree(work)
+    return store
+
+
+def _proxy_image(lab: Lab) -> str:
+    """Returns the image of the rendered proxy to the API servers."""
+    manifest = lab.workers[0].tree / "root/etc/kubernetes/manifests/api-proxy.yaml"
+    return str(yaml.safe_load(manifest.read_text(encoding="utf-8"))["spec"]["containers"][0]["image"])
+
+
+def _start(lab: Lab, software: Software, store: Path, say: Callable[[str], None]) -> None:
+    network.create(lab)
+    pause = control_images.names(software.control)["pause"]
+    for machine in lab.machines:
+        if not nspawn.is_running(machine):
+            _install(lab, machine, store, pause)
+            nspawn.start(machine, software.machine, {"control": software.control, "node": software.node})
+            say(f"{machine.name} starts")
+    for machine in lab.machines:
+        nspawn.await_boot(machine)
+        cluster.deliver(machine)
+        say(f"{machine.name} runs")
+
+
+def _install(lab: Lab, machine: Machine, store: Path, pause: str) -> None:
+    """Makes a machine's disk before its first start. A machine that was stopped keeps its own."""
+    if machine.directory.is_dir():
+        return
+    nspawn.prepare(machine)
+    node_files.write(lab, machine, pause)
+    image_store.copy(store, machine.directory / "containerd")
+
+
+def await_nodes(lab: Lab, say: Callable[[str], None]) -> None:
+    """Waits until every machine is a Ready node. Raises UserError with those that are not."""
+    end = time.monotonic() + READY
+    waiting = [machine.name for machine in lab.machines]
+    while time.monotonic() < end:
+        waiting = not_ready(lab, nodes(lab))
+        if not waiting:
+            return
+        say(f"not ready: {', '.join(waiting)}")
+        time.sleep(2)
+    raise UserError(f"These nodes are not Ready after {READY:.0f} s: {', '.join(waiting)}")
+
+
+def nodes(lab: Lab) -> list[Object]:
+    """Returns the nodes as a running master reports them; none if no master answers."""
+    for master in lab.masters:
+        if nspawn.is_running(master):
+            words = ["kubectl", "--kubeconfig", cluster.ADMIN, "get", "nodes", "--output=json", "--request-timeout=10s"]
+            done = nspawn.run_in(master, words)
+            if done.returncode == 0:
+                return listed(json.loads(done.stdout), "items")
+    return []
+
+
+def not_ready(lab: Lab, found: Sequence[Object]) -> list[str]:
+    """Returns the machines that are not Ready nodes."""
+    ready = {name(node) for node in found if holds(node, "Ready")}
+    return [machine.name for machine in lab.machines if machine.name not in ready]

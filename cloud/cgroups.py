@@ -1,0 +1,63 @@
+"""A cgroup for each machine in every hierarchy of cgroup v1, so that machines do not share kubelet's `/kubepods`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path("/sys/fs/cgroup")
+PREFIX = "quorate-"
+NEEDED = ("cpu", "cpuset", "memory", "pids", "devices", "freezer", "name=systemd")
+"""Hierarchies that a machine's systemd, containerd and kubelet use."""
+
+
+def hierarchies() -> dict[str, Path]:
+    """Returns the directory of this process's cgroup in each hierarchy of cgroup v1, by the controllers' names."""
+    found: dict[str, Path] = {}
+    for line in Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines():
+        _, controllers, path = line.split(":", 2)
+        # A process of a machine may be asking: its own cgroup is not where another machine's belongs.
+        base = path.split(f"/{PREFIX}")[0]
+        if controllers:
+            found[controllers] = ROOT / controllers.removeprefix("name=") / base.lstrip("/")
+    return found
+
+
+def missing() -> list[str]:
+    """Returns the hierarchies that the lab needs and this host does not offer."""
+    offered = {name for controllers in hierarchies() for name in controllers.split(",")}
+    return [name for name in NEEDED if name not in offered]
+
+
+def create(machine: str) -> list[Path]:
+    """Creates a machine's cgroups and returns their directories."""
+    return [_create(directory, machine) for directory in hierarchies().values()]
+
+
+def _create(parent: Path, machine: str) -> Path:
+    directory = parent / f"{PREFIX}{machine}"
+    directory.mkdir(exist_ok=True)
+    for name in ("cpuset.cpus", "cpuset.mems"):  # a new cpuset is empty, and no process may enter it
+        if (directory / name).exists():
+            (directory / name).write_text((parent / name).read_text(encoding="utf-8"), encoding="utf-8")
+    return directory
+
+
+def remove() -> list[Path]:
+    """Removes the cgroups of all machines; returns those that still contain processes."""
+    return [directory for directory in _all() if not _remove(directory)]
+
+
+def _all() -> Iterator[Path]:
+    for parent in hierarchies().values():
+        yield from parent.glob(f"{PREFIX}*")
+
+
+def _remove(directory: Path) -> bool:
+    inner = sorted((path for path in directory.rglob("*") if path.is_dir()), reverse=True)
+    for path in (*inner, directory):
+        try:
+            path.rmdir()
+        except OSError:
+            return False
+    return True

@@ -1,0 +1,111 @@
+"""The machines of a stack as containers of this machine: names, servers, addresses and directories.
+
+A virtual machine belongs to its server: a server that loses power takes its virtual machines along.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from ipaddress import IPv4Address, IPv4Network
+from pathlib import Path
+
+from blueprint.plan.nodes import Capacity
+from blueprint.plan.planner import Plan
+from toolchain.progress import UserError
+
+DIRECTORY = Path("/var/lib/quorate-lab")
+"""One lab for each host: its namespaces and cgroups have names of their own on the whole host."""
+POD_PREFIX = 24
+"""Prefix of a machine's share of the pods' network: 254 pods; kubelet starts 110."""
+MOST_MACHINES = 40
+"""Project figure: 15 machines need about 10 GiB with everything on; each machine adds a systemd and a kubelet."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A physical server or a virtual machine of the stack."""
+
+    name: str
+    server: str
+    """The physical server that carries it; its own name for a physical server."""
+    address: IPv4Address
+    pods: IPv4Network
+    capacity: Capacity
+    """Cores and memory of the stack file, which kubelet reports in place of the host's."""
+    is_master: bool
+    directory: Path
+    """Root file system and volumes."""
+    tree: Path
+    """The rendered directory of the machine, with `apply`."""
+    secrets: Path
+    """The rendered secret files of the machine; they may not exist."""
+
+
+@dataclass(frozen=True)
+class Lab:
+    """A stack's machines and their networks."""
+
+    stack: str
+    machines: tuple[Machine, ...]
+    management: IPv4Network
+    gateway: IPv4Address
+    """Address of the switch, and the machines' default route."""
+
+    @cached_property
+    def servers(self) -> dict[str, tuple[Machine, ...]]:
+        """The machines of each physical server, by its name."""
+        found: dict[str, list[Machine]] = {}
+        for machine in self.machines:
+            found.setdefault(machine.server, []).append(machine)
+        return {server: tuple(machines) for server, machines in found.items()}
+
+    @cached_property
+    def masters(self) -> tuple[Machine, ...]:
+        """The Kubernetes masters, in the plan's order: the first initialises the cluster."""
+        return tuple(machine for machine in self.machines if machine.is_master)
+
+    @cached_property
+    def workers(self) -> tuple[Machine, ...]:
+        """All machines that are not masters."""
+        return tuple(machine for machine in self.machines if not machine.is_master)
+
+    def machine(self, name: str) -> Machine:
+        """Returns a machine by name. Raises UserError if there is none."""
+        for machine in self.machines:
+            if machine.name == name:
+                return machine
+        raise UserError(f"The lab has no machine {name}; it has {', '.join(each.name for each in self.machines)}.")
+
+
+def lab_of(stack: str, plan: Plan, tree: Path) -> Lab:
+    """Returns the lab of a plan, whose rendered tree is `tree`. Raises UserError if it cannot be a lab."""
+    if len(plan.nodes) > MOST_MACHINES:
+        raise UserError(
+            f"{stack} has {len(plan.nodes)} machines; `make cloud` starts at most {MOST_MACHINES} on one host. "
+            "Use a smaller stack, such as STACK=dev."
+        )
+    management = plan.settings.networks.management
+    if management is None:
+        raise UserError(f"{stack} has no quorate:networks.management; `make cloud` needs the network of its machines.")
+    used = {IPv4Address(node.address) for node in plan.nodes}
+    gateway = next((address for address in management.hosts() if address not in used), None)
+    if gateway is None:
+        raise UserError(f"{management} has no address left for the lab's switch; use a larger network.")
+    shares = plan.settings.networks.pods.subnets(new_prefix=POD_PREFIX)
+    masters = {node.name for node in plan.masters}
+    machines = tuple(
+        Machine(
+            name=node.name,
+            server=node.server,
+            address=IPv4Address(node.address),
+            pods=share,
+            capacity=Capacity(node.machine.cpu, node.machine.memory),
+            is_master=node.name in masters,
+            directory=DIRECTORY / "machines" / node.name,
+            tree=tree / "machines" / node.name,
+            secrets=tree / "secrets" / "machines" / node.name,
+        )
+        for node, share in zip(plan.nodes, shares, strict=False)
+    )
+    return Lab(stack, machines, management, gateway)

@@ -1,0 +1,101 @@
+"""The lab's network: a switch, a bridge for each server behind it, and a network namespace for each machine.
+
+The host's own network stays as it is: the switch is in a namespace too. Pods reach each other by static routes, in
+place of Calico.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterable, Sequence
+
+from cloud.lab import Lab, Machine
+from toolchain.progress import run
+
+PREFIX = "quorate-"
+SWITCH = f"{PREFIX}switch"
+_BRIDGE = "br0"
+_UPLINK = "uplink"
+"""A server's cable to the switch, inside of the server's namespace."""
+
+
+def namespace(machine: Machine) -> str:
+    """Returns the name of a machine's network namespace."""
+    return f"{PREFIX}{machine.name}"
+
+
+def create(lab: Lab) -> None:
+    """Creates namespaces, bridges, cables, addresses and routes. What exists already stays."""
+    existing = _namespaces()
+    if SWITCH not in existing:
+        _add(SWITCH, [f"addr add {lab.gateway}/{lab.management.prefixlen} dev {_BRIDGE}"])
+    for number, (server, machines) in enumerate(lab.servers.items(), start=1):
+        if _of_server(server) not in existing:
+            _add(_of_server(server), [])
+            cable = f"server{number}"
+            _ip(SWITCH, [f"link add {cable} type veth peer name {_UPLINK} netns {_of_server(server)}"])
+            _ip(SWITCH, [f"link set {cable} master {_BRIDGE} up"])
+            _ip(_of_server(server), [f"link set {_UPLINK} master {_BRIDGE} up"])
+        for port, machine in enumerate(machines, start=1):
+            if namespace(machine) not in existing:
+                _add_machine(lab, machine, port)
+    _ip(SWITCH, [f"route replace {each.pods} via {each.address}" for each in lab.machines])
+
+
+def remove() -> None:
+    """Removes the lab's namespaces, with everything in them."""
+    for name in _namespaces():
+        run(["ip", "netns", "delete", name])
+
+
+def set_power(server: str, *, on: bool) -> None:
+    """Connects a server's cable, or pulls it."""
+    _ip(_of_server(server), [f"link set {_UPLINK} {'up' if on else 'down'}"])
+
+
+def in_switch(command: Sequence[str]) -> list[str]:
+    """Returns the command line that runs a command where all machines are reachable."""
+    return ["ip", "netns", "exec", SWITCH, *command]
+
+
+def _of_server(server: str) -> str:
+    return f"{PREFIX}server-{server}"
+
+
+def _add(name: str, lines: Iterable[str]) -> None:
+    """Adds a namespace with a bridge."""
+    run(["ip", "netns", "add", name])
+    _ip(name, ["link set lo up", f"link add {_BRIDGE} type bridge", f"link set {_BRIDGE} up", *lines])
+    run(["ip", "netns", "exec", name, "sysctl", "-qw", "net.ipv4.ip_forward=1"])
+
+
+def _add_machine(lab: Lab, machine: Machine, port: int) -> None:
+    name, bridge = namespace(machine), _of_server(machine.server)
+    run(["ip", "netns", "add", name])
+    _ip(bridge, [f"link add port{port} type veth peer name eth0 netns {name}"])
+    _ip(bridge, [f"link set port{port} master {_BRIDGE} up"])
+    routes = [f"route add {each.pods} via {each.address}" for each in lab.machines if each != machine]
+    _ip(
+        name,
+        [
+            "link set lo up",
+            f"addr add {machine.address}/{lab.management.prefixlen} dev eth0",
+            "link set eth0 up",
+            f"route add default via {lab.gateway}",
+            *routes,
+        ],
+    )
+    run(["ip", "netns", "exec", name, "sysctl", "-qw", "net.ipv4.ip_forward=1"])
+
+
+def _ip(name: str, lines: Sequence[str]) -> None:
+    """Runs commands of `ip` in a namespace, all in one process."""
+    command = ["ip", "-n", name, "-batch", "-"]
+    done = subprocess.run(command, input="\n".join(lines), capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise OSError(f"ip in namespace {name} failed: {done.stderr.strip()}")
+
+
+def _namespaces() -> set[str]:
+    done = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True, check=True)
+    return {line.split()[0] for line in done.stdout.splitlines() if line.startswith(PREFIX)}

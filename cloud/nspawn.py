@@ -1,0 +1,195 @@
+"""Starts, enters and stops machines: systemd-nspawn containers with an init of their own."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from cloud import cgroups, network
+from cloud.lab import Machine
+from toolchain.progress import UserError
+
+START = Path(__file__).parent / "start_machine.sh"
+BOOT = 120.0
+"""Seconds that a machine may take until systemd runs its units."""
+ENDING = 60.0
+"""Seconds until a killed machine must be gone."""
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+_PARTS = ("upper", "work", "root", "containerd", "kubelet", "data", "logs")
+
+
+def prepare(machine: Machine) -> None:
+    """Creates the directories of a machine."""
+    for part in _PARTS:
+        (machine.directory / part).mkdir(parents=True, exist_ok=True)
+
+
+def start(machine: Machine, root: Path, programs: Mapping[str, Path]) -> None:
+    """Starts a machine on the Debian root `root`, with directories of programs by their name below /opt/quorate."""
+    if is_running(machine):
+        return
+    groups = cgroups.create(machine.name)
+    binds = [f"{name}={directory}" for name, directory in programs.items()]
+    words = [machine.name, machine.directory, root, network.namespace(machine), *binds, "--", *groups]
+    with (machine.directory / "console.log").open("ab") as console:
+        child = subprocess.Popen(
+            ["unshare", "--mount", "--propagation", "private", "sh", START, *map(str, words)],
+            stdin=subprocess.DEVNULL,
+            stdout=console,
+            stderr=console,
+            start_new_session=True,
+        )
+    (machine.directory / "pid").write_text(f"{child.pid}\n", encoding="utf-8")
+
+
+def await_boot(machine: Machine) -> None:
+    """Waits until systemd has started the machine's units. Raises UserError if it ends or takes too long."""
+    end = time.monotonic() + BOOT
+    while time.monotonic() < end:
+        if is_running(machine):
+            done = _enter(machine, ["systemctl", "is-system-running"], {}, 20, None)
+            if done.stdout.strip() in ("running", "degraded"):
+                return
+        elif _supervisor(machine.directory) is None:
+            raise UserError(f"{machine.name} did not start: {console(machine)}")
+        time.sleep(0.5)
+    raise UserError(f"{machine.name} has not started within {BOOT:.0f} s: {console(machine)}")
+
+
+def console(machine: Machine) -> str:
+    """Returns the last lines of a machine's console."""
+    path = machine.directory / "console.log"
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines() if path.exists() else []
+    return " | ".join(lines[-5:]) or "its console is empty"
+
+
+def is_running(machine: Machine) -> bool:
+    """Whether the machine's init runs."""
+    return leader(machine) is not None
+
+
+def leader(machine: Machine) -> int | None:
+    """Returns the process ID of a machine's init on the host; None if it does not run."""
+    return _leader(machine.directory)
+
+
+def _leader(directory: Path) -> int | None:
+    supervisor = _supervisor(directory)
+    if supervisor is None:
+        return None
+    parents, inits = _processes()
+    for pid in inits:
+        ancestor = parents.get(pid, 0)
+        while ancestor > 1:
+            if ancestor == supervisor:
+                return pid
+            ancestor = parents.get(ancestor, 0)
+    return None
+
+
+def run_in(
+    machine: Machine,
+    command: Sequence[str],
+    *,
+    environment: Mapping[str, str] | None = None,
+    timeout: float = 120,
+    stdin: str | None = None,
+) -> subprocess.CompletedProcess[str]:
+    """Runs a command in a machine and returns its result. Raises UserError if the machine does not run."""
+    return _enter(machine, command, environment or {}, timeout, stdin)
+
+
+def push(machine: Machine, source: Path, target: str) -> None:
+    """Replaces a directory of a running machine by a copy of a directory of the host."""
+    pid = leader(machine)
+    if pid is None:
+        raise UserError(f"{machine.name} does not run.")
+    script = 'rm -rf "$1" && mkdir -p "$1" && tar -x --no-same-owner -C "$1"'
+    with subprocess.Popen(["tar", "-C", source, "-c", "."], stdout=subprocess.PIPE) as archive:
+        done = subprocess.run(
+            [*_entry(pid), "--", "env", "-i", f"PATH={PATH}", "sh", "-c", script, "sh", target],
+            stdin=archive.stdout,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+    if done.returncode or archive.returncode:
+        raise UserError(f"{source} could not be copied to {machine.name}: {done.stderr.strip()}")
+
+
+def cut_power(directory: Path) -> None:
+    """Kills a machine's init; the kernel kills every process of the machine with it. `directory`: the machine's."""
+    for pid in (_leader(directory), _supervisor(directory)):
+        if pid is not None:
+            _kill(pid)
+    end = time.monotonic() + ENDING
+    while _supervisor(directory) is not None:
+        if time.monotonic() > end:
+            raise UserError(f"{directory.name} has not ended within {ENDING:.0f} s.")
+        time.sleep(0.1)
+
+
+def _kill(pid: int) -> None:
+    """Kills a process, if it still exists."""
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return
+
+
+def _enter(
+    machine: Machine, command: Sequence[str], environment: Mapping[str, str], timeout: float, stdin: str | None
+) -> subprocess.CompletedProcess[str]:
+    pid = leader(machine)
+    if pid is None:
+        raise UserError(f"{machine.name} does not run.")
+    variables = {"PATH": PATH, "HOME": "/root", "TERM": "dumb", **environment}
+    words = [f"{name}={value}" for name, value in variables.items()]
+    return subprocess.run(
+        [*_entry(pid), "--", "env", "-i", *words, *command],
+        input=stdin,
+        stdin=subprocess.DEVNULL if stdin is None else None,
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
+    )
+
+
+def _entry(pid: int) -> list[str]:
+    return ["nsenter", "-t", str(pid), "-m", "-u", "-i", "-n", "-p", "-C", "--root", "--wd"]
+
+
+def _supervisor(directory: Path) -> int | None:
+    """Returns the process ID of the machine's systemd-nspawn; None if it has ended."""
+    try:
+        pid = int((directory / "pid").read_text(encoding="utf-8"))
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
+    except (OSError, ValueError):
+        return None
+    return pid if str(directory).encode() in b" ".join(words) and state != "Z" else None
+
+
+def _processes() -> tuple[dict[int, int], list[int]]:
+    """Returns the parent of every process of the host, and the processes that are the first of a PID namespace."""
+    parents: dict[int, int] = {}
+    inits: list[int] = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            text = (entry / "status").read_text(encoding="utf-8")
+        except OSError:
+            continue
+        fields = dict(line.split(":", 1) for line in text.splitlines() if ":" in line)
+        parents[int(entry.name)] = int(fields["PPid"])
+        spaces = fields.get("NSpid", "").split()
+        if len(spaces) == 2 and spaces[1] == "1":
+            inits.append(int(entry.name))
+    return parents, inits

@@ -1,0 +1,68 @@
+"""`quorate cloud`, `cloud-status`, `cloud-down`: a stack's machines on this host, set up by their rendered `apply`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from blueprint.plan.planner import plan
+from blueprint.stackfile.loader import load_file
+from cloud import bring_up, cluster, host, nspawn
+from cloud.lab import Lab, lab_of
+from commands import build_directory, stack
+from commands.operation import interrupted_by_termination
+from commands.temporary_rendering import rendered
+from files import atomic
+from toolchain.progress import Reporter, UserError, duration
+
+
+def start(root: Path, name: str) -> int:
+    """Brings the machines of a stack up and writes build/<stack>/cloud/kubeconfig."""
+    reporter = Reporter()
+    planned = plan(load_file(stack.find(root, name)))
+    host.check(lab_of(name, planned, root))
+    with interrupted_by_termination(), host.alone():
+        reporter.begin(f"Rendering {name} with Pulumi in a temporary state")
+        with rendered(root, name) as tree:
+            reporter.end()
+            lab = lab_of(name, planned, tree)
+            seconds = bring_up.bring_up(lab, [], reporter)
+        path = build_directory.of_stack(root, name) / "cloud" / "kubeconfig"
+        path.unlink(missing_ok=True)
+        atomic.create(path, cluster.kubeconfig(lab, bring_up.CONTEXT), 0o600)
+    print()
+    for what, took in seconds.items():
+        print(f"{duration(took):>14}  {what}")
+    print(f"\nAll {len(lab.machines)} machines of {name} are Ready nodes. Kubeconfig: {path.relative_to(root)}")
+    print(f"Next: `make cloud-status STACK={name}`, or `make cloud-down`, which removes everything.")
+    return 0
+
+
+def status(root: Path, name: str) -> int:
+    """Prints which machine runs on which server, and the members of etcd. Returns 1 if something is missing."""
+    lab = _existing(root, name)
+    ready = {each.name for each in lab.machines} - set(bring_up.not_ready(lab, bring_up.nodes(lab)))
+    for server, machines in lab.servers.items():
+        print(server)
+        for machine in machines:
+            state = "Ready" if machine.name in ready else "runs" if nspawn.is_running(machine) else "stopped"
+            print(f"  {machine.name:<14} {machine.address!s:<15} {state}")
+    healthy = cluster.healthy_members(lab)
+    print(f"etcd: {len(healthy)} of {len(lab.masters)} members healthy")
+    return 0 if len(ready) == len(lab.machines) and len(healthy) == len(lab.masters) else 1
+
+
+def stop() -> int:
+    """Removes the lab of this host, whatever its stack is."""
+    with host.alone():
+        bring_up.take_down()
+    print("The lab is removed: no process, mount, network namespace, cgroup or file is left.")
+    return 0
+
+
+def _existing(root: Path, name: str) -> Lab:
+    found = bring_up.recorded_stack()
+    if found is None:
+        raise UserError(f"No lab is on this host. `make cloud STACK={name}` starts one.")
+    if found != name:
+        raise UserError(f"The lab on this host is of stack {found}, not {name}.")
+    return lab_of(name, plan(load_file(stack.find(root, name))), root)

@@ -1,0 +1,3 @@
+module quorate.io/toolchain/cluster/pause
+
+go 1.26
