@@ -13,7 +13,7 @@ from pathlib import Path
 
 import yaml
 
-from cloud import cgroups, cluster, control_images, image_store, network, node_files, nspawn, oci
+from cloud import cgroups, cluster, control_images, host, image_store, network, node_files, nspawn, oci
 from cloud.lab import DIRECTORY, Lab, Machine
 from proof.objects import Object, holds, listed, name
 from toolchain import cluster_programs, debian_root
@@ -90,6 +90,7 @@ def take_down() -> None:
     for directory in sorted((DIRECTORY / "machines").glob("*")):
         nspawn.cut_power(directory)
     network.remove()
+    host.restore_limits()
     if left := cgroups.remove():
         raise UserError(f"These cgroups still contain processes: {', '.join(map(str, left))}. Run this again.")
     for path in DIRECTORY.glob("*"):
@@ -142,6 +143,7 @@ def _proxy_image(lab: Lab) -> str:
 
 
 def _start(lab: Lab, software: Software, store: Path, say: Callable[[str], None]) -> None:
+    host.raise_limits()
     network.create(lab)
     pause = control_images.names(software.control)["pause"]
     for machine in lab.machines:

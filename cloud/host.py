@@ -16,6 +16,9 @@ from toolchain.progress import UserError
 
 PROGRAMS = ("ip", "mount", "nsenter", "sysctl", "tar", "unshare")
 GIB = 1024**3
+LIMITS = {"fs.inotify.max_user_instances": 8192, "fs.inotify.max_user_watches": 1048576}
+"""Kernel limits for all machines together: systemd, containerd and kubelet watch files. The default of 128 instances is
+enough for three machines. Project figures."""
 BASE_MEMORY = 1.0
 MASTER_MEMORY = 0.8
 MACHINE_MEMORY = 0.15
@@ -79,3 +82,25 @@ def alone() -> Generator[None]:
         except BlockingIOError:
             raise UserError("Another run of `make cloud` or `make cloud-down` is in progress on this host.") from None
         yield
+
+
+def raise_limits() -> None:
+    """Raises the host's limits that all machines share; `restore_limits` sets the old values again."""
+    for name, needed in LIMITS.items():
+        path, kept = _sysctl(name), DIRECTORY / f"{name}.before"
+        found = path.read_text(encoding="utf-8").strip()
+        if int(found) < needed:
+            kept.write_text(found, encoding="utf-8")
+            path.write_text(str(needed), encoding="utf-8")
+
+
+def restore_limits() -> None:
+    """Sets the host's limits to their values before `raise_limits`."""
+    for name in LIMITS:
+        kept = DIRECTORY / f"{name}.before"
+        if kept.exists():
+            _sysctl(name).write_text(kept.read_text(encoding="utf-8"), encoding="utf-8")
+
+
+def _sysctl(name: str) -> Path:
+    return Path("/proc/sys") / name.replace(".", "/")

@@ -66,7 +66,8 @@ WantedBy=multi-user.target
 """
 _CONTAINER = """\
 # Makes cgroups writable, which systemd-nspawn mounts read-only. Shows the cores and memory of the stack file, and
-# sysctls that kubelet wants and a container cannot change, as set.
+# sysctls that kubelet wants and a container cannot change, as set. The cores have no topology: kubelet would write
+# their numbers into cpusets, and the host has fewer.
 for hierarchy in cpu cpuacct cpuset memory devices freezer blkio pids; do
   mount -o remount,bind,rw "/sys/fs/cgroup/$hierarchy" || true
 done
@@ -79,9 +80,7 @@ mount --bind /run/quorate-meminfo /proc/meminfo
 mkdir -p /run/quorate-cpu /run/quorate-node
 cpu=0
 while [ "$cpu" -lt "$(cat "$lab/cores")" ]; do
-  mkdir -p "/run/quorate-cpu/cpu$cpu/topology"
-  echo "$cpu" >"/run/quorate-cpu/cpu$cpu/topology/core_id"
-  echo 0 >"/run/quorate-cpu/cpu$cpu/topology/physical_package_id"
+  mkdir -p "/run/quorate-cpu/cpu$cpu"
   cpu=$((cpu + 1))
 done
 mount --bind /run/quorate-cpu /sys/devices/system/cpu
@@ -91,10 +90,10 @@ mount --make-rshared /
 _KUBEADM = f"""\
 #!/bin/sh
 # kubeadm refuses hosts with cgroup v1 and kernels whose configuration it cannot read.
-set -eu
-command=$1
-shift
-exec {PROGRAMS}/control/kubeadm "$command" "$@" --ignore-preflight-errors=SystemVerification
+case ${{1-}} in
+init | join) exec {PROGRAMS}/control/kubeadm "$@" --ignore-preflight-errors=SystemVerification ;;
+*) exec {PROGRAMS}/control/kubeadm "$@" ;;
+esac
 """
 _KUBELET_PATCH = """\
 apiVersion: kubelet.config.k8s.io/v1beta1

@@ -32,7 +32,9 @@ _SPREAD = Step(
 nodes=$({_KUBECTL} -n kube-system get pods -l k8s-app=kube-dns \\
   -o jsonpath='{{range .items[*]}}{{.spec.nodeName}}{{"\\n"}}{{end}}' | sort -u | wc -l)
 [ "$nodes" -gt 1 ]""",
+    # The pods must not start before the other masters are Ready: all of them would be on the first master again.
     apply=f"""\
+{_KUBECTL} wait node -l node-role.kubernetes.io/control-plane --for=condition=Ready --timeout=180s
 {_KUBECTL} -n kube-system rollout restart deployment coredns
 {_KUBECTL} -n kube-system rollout status deployment coredns --timeout=180s""",
     after=("join",),
