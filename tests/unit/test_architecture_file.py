@@ -1,4 +1,6 @@
-"""A user's own architecture file works like ours; a faulty one is refused with every fault, its row and the fix."""
+"""A user's own architecture file works like a built-in one; a faulty one is refused with every fault, its row and the
+fix.
+"""
 
 from __future__ import annotations
 

@@ -257,7 +257,7 @@ CASES: dict[str, tuple[dict[str, Any], str, str]] = {
     "a service that is not built yet": (
         full_size("100", services={"ironic-api": {"replicas": 3}}),
         "quorate:services.ironic-api",
-        "is not built yet; remove it: nothing stands in for Ironic",
+        "is not built yet; remove it: Ironic has no substitute",
     ),
     "a service that upstream retired": (
         full_size("100", services={"murano-api": {"replicas": 3}}),
@@ -267,7 +267,7 @@ CASES: dict[str, tuple[dict[str, Any], str, str]] = {
     "a retired service": (
         full_size("100", services={"glance-registry": {"replicas": 3}}),
         "quorate:services.glance-registry",
-        "is retired; glance-api",
+        "is retired; write glance-api",
     ),
     "a pattern that matches nothing": (
         with_server(server("x[9-1]", ["compute"], "10.20.9.9")),

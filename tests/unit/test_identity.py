@@ -1,4 +1,4 @@
-"""What a machine is called decides what it is: removing or adding one changes no other."""
+"""A machine's name determines its address, rack and pool: removing or adding one changes no other."""
 
 from __future__ import annotations
 

@@ -118,7 +118,7 @@ def test_what_ccp_took_in_silence_is_refused(tmp_path: Path, text: str, said: st
 def test_roles_stand_in_one_place_only() -> None:
     config = stack(BUILT)
     config["servers"][1]["roles"] = ["controller"]
-    with pytest.raises(InvalidStackError, match=r"quorate:servers \(node1\).roles: the topology gives all"):
+    with pytest.raises(InvalidStackError, match=r"quorate:servers \(node1\).roles: a topology gives all"):
         plan(parsed(config))
 
 
