@@ -56,7 +56,7 @@ def _target(settings: Settings) -> Iterator[Problem]:
         yield Problem("quorate:cluster", "names a running cluster; write machines: existing too, or remove it")
     if settings.template and existing:
         yield Problem(
-            "quorate:template", "defines virtual machines that Quorate makes; remove it with machines: existing"
+            "quorate:template", "defines virtual machines that Quorate makes; with machines: existing, remove it"
         )
 
 

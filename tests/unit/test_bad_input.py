@@ -341,7 +341,7 @@ CASES: dict[str, tuple[dict[str, Any], str, str]] = {
     "a template for machines that exist": (
         full_size("100", machines="existing", template="nowhere.xml"),
         "quorate:template",
-        "defines virtual machines that Quorate makes; remove it with machines: existing",
+        "defines virtual machines that Quorate makes; with machines: existing, remove it",
     ),
     "a context without a name": (
         full_size("100", machines="existing", cluster={"context": ""}),
