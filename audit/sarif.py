@@ -81,7 +81,7 @@ def _results(audit: Audit, file: StackFile) -> Iterator[dict[str, Any]]:
             "level": _LEVEL[finding.severity],
             "message": {"text": f"{finding.wording}. {finding.remediation}"},
             "locations": [_location(audit, finding, file)],
-            # A rule may find several things wrong with one resource.
+            # A rule may report several problems of one resource.
             "partialFingerprints": {"quorateRuleAndResource/v1": f"{mark}:{seen[mark]}"},
             **({"suppressions": [_suppression(finding)]} if finding.verdict is Verdict.WAIVED else {}),
             "properties": {"verdict": finding.verdict, "enforcement": finding.enforcement},

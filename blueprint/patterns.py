@@ -1,4 +1,4 @@
-"""Names that stand for many: `cmp[0001-1000]`, `ctl[01-03,07]`, `r[1-2]s[1-4]`.
+"""Patterns, each of several names: `cmp[0001-1000]`, `ctl[01-03,07]`, `r[1-2]s[1-4]`.
 
 Numbers keep the width as written (`[001-100]` gives 001, 002, …). Several brackets give every combination, the last
 bracket varying fastest. Server names have at most one bracket: its number determines address and rack.

@@ -247,9 +247,9 @@ _WORDINGS: Mapping[Kind, _Wording] = {
     Kind.NODE_MARKED: _Wording(
         Phase.MARK,
         "marks {machines}: {detail}",
-        "Set the marks before what relies on them moves:",
+        "Set these labels and taints before pods that rely on them move:",
         takes_down=False,
-        risk="A NoExecute taint ends pods at once; any other mark only steers new ones.",
+        risk="A NoExecute taint evicts pods at once. Labels and other taints affect only new pods.",
     ),
 }
 

@@ -194,7 +194,7 @@ def _volumes(urns: Iterable[str], before: Side, after: Side) -> Iterator[Change]
             {"adds": Phase.ADD, "removes": Phase.REMOVE}.get(verb, Phase.ROLL),
             says,
             tuple(those),
-            steps=("Take the member out first: a volume is deleted and recreated.",) if detail else (),
+            steps=("Remove the member from its quorum first: the volume is deleted and recreated.",) if detail else (),
             risk="" if harmless else "The data stays on the old volumes and is no longer used.",
             level=Level.PLAIN if harmless else Level.RISKY,
         )
@@ -212,7 +212,7 @@ def _disk(urn: str, before: Side, after: Side) -> Iterator[Change]:
         Phase.REMOVE if is_gone else Phase.ROLL,
         f"{'removes' if is_gone else 'replaces'} the disk of a virtual machine: {resource.name}",
         (urn,),
-        steps=("Drain the machine and take its members out of their quorums.", "Replace it and join again."),
+        steps=("Drain the machine and remove its members from their quorums.", "Replace it and join again."),
         risk="The data on the disk is lost.",
         level=Level.RISKY,
     )

@@ -192,7 +192,7 @@ def trees_by_machine(urns: Iterable[str]) -> dict[str, str]:
 
 
 def pool_nodes(props: Mapping[str, Any]) -> Mapping[str, Mapping[str, str]]:
-    """The values of each machine in a pool, by node; empty for a machine outside a pool."""
+    """The values of each machine of a pool, by node; empty if the properties are those of a single machine."""
     return _parsed(str(props.get("nodes") or "[]"))
 
 

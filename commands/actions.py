@@ -1,4 +1,4 @@
-"""`quorate action`: lists what can be done with a stack's services by name, and does it in the stack's cluster.
+"""`quorate action`: lists the actions of a stack's services, and runs one in the stack's cluster.
 
 An action is either a CronJob of the stack (a backup, a restoration), or one of the Jobs that `up` runs: each of them
 may run again. The cluster's own object is the template of the Job that is created.
@@ -34,14 +34,14 @@ _ELSEWHERE = {
     "backup-db": "it is mysqld-backup here, for all databases",
     "tempest": "`quorate services` runs Tempest's smoke tests",
 }
-"""Actions of Fuel-CCP that are something else here."""
+"""Actions of Fuel-CCP that Quorate provides in another form, each with the reason."""
 _BATCH = f"/apis/batch/v1/namespaces/{ENVIRONMENT}"
 _PODS = f"/api/v1/namespaces/{ENVIRONMENT}/pods"
 
 
 @dataclass(frozen=True)
 class Action:
-    """What can be done by name."""
+    """An action of a stack's services."""
 
     name: str
     kind: Literal["cronjob", "job"]

@@ -1,7 +1,7 @@
 """The running cluster of a stack with the target `live`, found by the context that the stack file names.
 
-The kubeconfig is found as kubectl finds it. The current context is never used, so that no command changes the cluster
-that somebody used last.
+The kubeconfig is found as kubectl finds it. The current context is never used, so that no command changes a cluster
+that the user selected for something else.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ def connect(file: Path) -> LiveCluster:
 def require_same(cluster: LiveCluster, deployment: dict[str, Any], *, missing_is_fine: bool) -> None:
     """Raises UserError if the state describes the objects of another cluster.
 
-    A context is only a name, which may stand for another cluster on another machine. The namespace's UID, which the
-    state contains, identifies the cluster. `missing_is_fine`: a cluster without the namespace is accepted, so that a
-    refresh can remove from the state what somebody deleted.
+    A context is only a name, which may mean another cluster on another machine. The namespace's UID, which the state
+    contains, identifies the cluster. `missing_is_fine`: a cluster without the namespace is accepted, so that a refresh
+    can remove deleted objects from the state.
     """
     resources: list[dict[str, Any]] = deployment.get("deployment", {}).get("resources") or []
     for uid, named in (

@@ -30,7 +30,7 @@ Taint = tuple[str, str, str]
 
 @dataclass(frozen=True)
 class Change:
-    """What must change on a node, so that it is as the plan has it."""
+    """The change that makes a node agree with the plan."""
 
     node: str
     labels: Mapping[str, str | None]
@@ -70,7 +70,7 @@ def differences(plan: Sequence[Node], nodes: Sequence[Object]) -> list[Differenc
     for node in plan:
         item = there.pop(node.name, None)
         if item is None:
-            advice = "add it to the cluster, or take it out of the stack file"
+            advice = "add it to the cluster, or remove it from the stack file"
             found.append(Difference(f"node {node.name} is not in the cluster; {advice}"))
         else:
             found += _of_node(node, item)
@@ -80,7 +80,7 @@ def differences(plan: Sequence[Node], nodes: Sequence[Object]) -> list[Differenc
 
 
 def notes(plan: Sequence[Node], nodes: Sequence[Object]) -> list[str]:
-    """Returns what does not stop an `up`: nodes that are not ready, and nodes without a part in the plan."""
+    """Returns notes, which do not stop an `up`: nodes that are not ready, and nodes that the plan does not have."""
     names = {node.name for node in plan}
     silent = [name(each) for each in nodes if name(each) in names and not holds(each, "Ready")]
     others = [name(each) for each in nodes if name(each) not in names and not any(_undeclared(each))]
@@ -143,7 +143,7 @@ def _sizes(node: Node, item: Object) -> Iterator[Difference]:
 
 
 def _undeclared(item: Object) -> Iterator[Difference]:
-    """Yields what makes a node part of the cloud or of the master tier although the stack file does not have it."""
+    """Yields nodes outside the stack file whose labels or role make them part of the cloud or of its masters."""
     labels = texts(item, "metadata", "labels")
     own = {key: None for key in OWN_LABELS if key in labels}
     if own:

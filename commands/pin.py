@@ -66,8 +66,8 @@ def pin(file: Path) -> list[Pin]:
 def report(file: Path, pins: Sequence[Pin]) -> list[str]:
     """Returns the lines that `make pin` prints."""
     if not pins:
-        return [f"{file}: nothing to write; every node that a service owns has its pool beside it."]
-    return [f"{file}: wrote the pool of {len(pins)} entries; nothing moves by it.", *(f"  {each}" for each in pins)]
+        return [f"{file}: nothing to write; every dedicated node already has its pool."]
+    return [f"{file}: wrote the pool of {len(pins)} entries; no node moves.", *(f"  {each}" for each in pins)]
 
 
 def _edits(result: Plan, text: str) -> tuple[list[tuple[int, int, str]], list[Pin]]:

@@ -1,7 +1,7 @@
-"""`quorate snapshot`: collects what is needed to find a fault into one archive, without secrets (source 004, 4.6).
+"""`quorate snapshot`: collects the data for an analysis of a fault into one archive, without secrets (source 004, 4.6).
 
-Of a live stack: the states of its objects, events, the last lines of all logs, versions. Of a rendered one: its tree.
-Secret objects are never asked for, and the directory secrets/ is never read.
+For a live stack: the states of its objects, events, the last lines of all logs, versions. For a rendered one: its tree.
+Secret objects are never requested, and the directory secrets/ is never read.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def collect(root: Path, stack_name: str) -> int:
     document = yaml.safe_dump(stack.without_secrets(stack.read_document(found.file)), sort_keys=False)
     count = write(path, stamp, began, [("stack.yaml", document), *entries])
     print(f"{count} files, without secrets: {path.relative_to(root)}")
-    print("Look through it before you give it away: it has names, addresses and what services logged.")
+    print("Review the archive before you share it: it contains names, addresses and the logs of services.")
     return 0
 
 
@@ -115,7 +115,7 @@ def _ask(cluster: LiveCluster, path: str, errors: list[str]) -> Object:
 
 
 def _shown(item: Object) -> Object:
-    """Returns an object without its history of edits, in which a Secret of kubectl's could be repeated."""
+    """Returns an object without its history of edits, which could contain the text of a Secret that kubectl applied."""
     metadata = {key: value for key, value in item["metadata"].items() if key != "managedFields"}
     if annotations := cast("dict[str, Any] | None", metadata.get("annotations")):
         metadata["annotations"] = {key: value for key, value in annotations.items() if key != _ANNOTATION}

@@ -37,7 +37,7 @@ class KubernetesObject(pulumi.CustomResource):
 
 
 class ApiGroup:
-    """Stands for one of the SDK's modules: `<Kind>(…)` registers an object, `<Type>Args(…)` returns a document."""
+    """Replaces one of the SDK's modules: `<Kind>(…)` registers an object, `<Type>Args(…)` returns a document."""
 
     def __init__(self, group: str) -> None:
         self._group = group

@@ -18,7 +18,7 @@ LOCK = "owner.lock"
 
 @contextmanager
 def scratch() -> Generator[Path]:
-    """Creates a temporary directory for the context, and removes leftover ones first."""
+    """Removes the directories of killed proofs, then yields a temporary directory for the time of the context."""
     sweep()
     with tempfile.TemporaryDirectory(prefix=PREFIX, ignore_cleanup_errors=True) as name:
         directory = Path(name)

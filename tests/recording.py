@@ -1,7 +1,7 @@
 """Components under the SDK's mocks: every resource that they register, with what it was sent.
 
-The SDK's mock monitor drops registered outputs, which stack policies judge; this one keeps them. What the engine makes
-of it all is tests/engine's matter.
+The SDK's mock monitor drops registered outputs, which stack policies evaluate; this one keeps them. What the engine
+makes of it all is tests/engine's matter.
 """
 
 from __future__ import annotations

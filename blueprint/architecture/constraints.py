@@ -99,7 +99,7 @@ def _retired(file: str, architecture: Architecture) -> Iterator[Problem]:
 def _unique(file: str, what: str, names: Sequence[str]) -> Iterator[Problem]:
     for name, count in Counter(names).items():
         if count > 1:
-            yield Problem(f"{file}, {what} {name}", f"stands {count} times; write each {what} once")
+            yield Problem(f"{file}, {what} {name}", f"is listed {count} times; write each {what} once")
 
 
 def _own(row: Row) -> Iterator[str]:
@@ -156,7 +156,7 @@ def _pools(row: Row, by_service: Mapping[str, Row]) -> Iterator[str]:
             if not owner.admits_guest(row):
                 admitted = ", ".join(owner.admits) or "no other service"
                 yield (
-                    f"runs on {pool}, whose nodes admit {admitted} while it is {row.footprint}; take {pool} out of its "
+                    f"runs on {pool}, whose nodes admit {admitted} while it is {row.footprint}; remove {pool} from its "
                     f"runs_on, or write {row.service} into admits of row {owner.row}"
                 )
 
@@ -199,4 +199,4 @@ def _apart(file: str, rows: Sequence[Row]) -> Iterator[Problem]:
             common = [pool for pool in one.runs_on if pool in other.runs_on]
             if common:
                 wrong = f"must be apart from {other.row}, and both run on {', '.join(common)}"
-                yield Problem(f"{file}, row {one.row}", f"{wrong}; take it out of runs_on of one of them")
+                yield Problem(f"{file}, row {one.row}", f"{wrong}; remove it from runs_on of one of them")

@@ -43,7 +43,7 @@ class ServerModel(Facts):
 
 
 class Quantity(Facts):
-    """How many nodes of one use the lab had, and what they had together."""
+    """The number of the lab's nodes with one use, and the sum of their resources."""
 
     nodes: Count
     cores: Count
@@ -67,20 +67,20 @@ class NetworkClass(Facts):
 
 
 class MonitoringServer(Facts):
-    """What the text asks of a monitoring server, and how many servers it would add."""
+    """What the text requires of a monitoring server, and how many servers it would add."""
 
     cores: Count
     memory: Count
     iops: tuple[Count, Count]
     """From, to."""
     production_iops: Count
-    """At least so many for sizeable production."""
+    """The minimum for sizeable production."""
     extra_nodes: Count
     source: Source
 
 
 class Hardware(Facts):
-    """Everything source 004 says of one lab's hardware."""
+    """What source 004 states about the hardware of one lab."""
 
     servers: Annotated[tuple[ServerModel, ...], Field(min_length=1)]
     compute: Quantity

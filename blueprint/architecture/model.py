@@ -18,7 +18,7 @@ class Row(Facts):
     """One line of the placement table, with what the text adds to it."""
 
     row: Text
-    """The name as it stands in the table."""
+    """The name as written in the table."""
     service: Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]*$")]
     instances: Count | None
     """None: one on every node of its pools."""
@@ -47,9 +47,9 @@ class Row(Facts):
     everywhere: bool = False
     """One on every node of its pools."""
     replaced_by: Text | None = None
-    """What took its place; the row then has no workload."""
+    """The service that replaced it; the row then has no workload."""
     today: Text | None = None
-    """What runs in this row now, where that is not what source 004 names."""
+    """What runs in this row now, if it differs from what source 004 names."""
     in_table: bool = True
     """False: a service that source 004's table does not have."""
     table_instances: int | None

@@ -54,8 +54,7 @@ def _problem(node: Node, crowd: Sequence[Demand], sizes: Mapping[str, Resources]
     has = node.allocatable
     return Problem(
         f"quorate:servers ({node.name})",
-        f"pool {node.pool}: all that may run on one node would request {cpu / 1000:g} cores and {memory / 1024:.1f} "
-        f"GiB with the system's share, it has {has.cpu} cores and {has.memory} GiB for pods; the scheduler takes "
-        f"pods in an order of its own and may leave out an instance of {', '.join(concerned)}; give the pool's nodes "
-        "more",
+        f"pool {node.pool}: the pods that may share one node request {cpu / 1000:g} cores and {memory / 1024:.1f} GiB "
+        f"with the system's share, and the node has {has.cpu} cores and {has.memory} GiB; in some scheduling orders an "
+        f"instance of {', '.join(concerned)} stays Pending; use larger nodes",
     )

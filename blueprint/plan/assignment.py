@@ -95,7 +95,7 @@ def find(
 
 
 def _apart_from(service: Demand, services: Sequence[Demand]) -> set[str]:
-    """Returns the services that share no node with this one: anti-affinity holds for pods of both, whoever has it."""
+    """Returns the services that share no node with this one: an anti-affinity of either one keeps both apart."""
     return {*service.apart_from, *(other.name for other in services if service.name in other.apart_from)}
 
 

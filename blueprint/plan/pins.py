@@ -40,7 +40,7 @@ def _problem(machine: Machine, pool: str, owners: Mapping[str, Row]) -> str | No
     known = sorted(owners)
     common = [role for role in (CONTROLLER_POOL, MONITORING_POOL) if role in machine.roles]
     if not common:
-        return f"only nodes of role {CONTROLLER_POOL} or {MONITORING_POOL} have a choice of pools; take pool away"
+        return f"only nodes of role {CONTROLLER_POOL} or {MONITORING_POOL} have a choice of pools; remove pool"
     if pool in common:
         return None
     if pool not in owners:
@@ -50,7 +50,7 @@ def _problem(machine: Machine, pool: str, owners: Mapping[str, Row]) -> str | No
         )
     if not may_own(owners[pool], machine):
         admitted = ", ".join(service for service in known if may_own(owners[service], machine))
-        advice = f"write {admitted}" if admitted else "take pool away"
+        advice = f"write {admitted}" if admitted else "remove pool"
         return f"{owners[pool].row} takes no node of role {', '.join(machine.roles)}; {advice}"
     return None
 
@@ -60,7 +60,7 @@ def _count_problems(row: Row, pinned: Sequence[Machine], wanted: int) -> Iterato
     if len(pinned) > wanted:
         yield Problem(
             f"quorate:servers.{KEY}",
-            f"{row.row} has {wanted} nodes, pool {row.service} is written beside {len(pinned)} ({names}); take it away "
+            f"{row.row} has {wanted} nodes, pool {row.service} is written beside {len(pinned)} ({names}); remove it "
             f"from {len(pinned) - wanted}, or write quorate:services.{row.service}.replicas: {len(pinned)}",
         )
     servers: dict[str, list[str]] = defaultdict(list)

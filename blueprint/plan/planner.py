@@ -186,16 +186,16 @@ def _override_problems(settings: Settings, architecture: Architecture) -> list[P
             continue  # brokers.problems checks it
         if COMPANIONS.get(name) in rows:
             if name in AGENTS and override.replicas is not None:
-                found.append(Problem(f"{key}.replicas", "it runs once on every node; take replicas away"))
+                found.append(Problem(f"{key}.replicas", "it runs once on every node; remove replicas"))
             continue
         if name not in rows:
             found.append(Problem(key, _unknown(name, rows)))
         elif rows[name].replaced_by:
-            found.append(Problem(key, f"is retired; {rows[name].replaced_by} does its work, write that instead"))
+            found.append(Problem(key, f"is retired; write {rows[name].replaced_by}, which replaces it"))
         elif rows[name].everywhere and override.replicas is not None:
             found.append(
                 Problem(
-                    f"{key}.replicas", "it runs once on every node of its pools; take replicas away, add nodes instead"
+                    f"{key}.replicas", "it runs once on every node of its pools; remove replicas and add nodes instead"
                 )
             )
     return found
@@ -206,7 +206,7 @@ def _without_row(settings: Settings, running: Sequence[ServicePlan]) -> Iterator
     there = {process.name for process in running}
     for name in brokers.named(settings):
         if name not in there:
-            advice = "add it to the architecture or the topology, or take this out"
+            advice = "add it to the architecture or the topology, or remove this"
             yield Problem(f"quorate:services.{name}", f"the stack has no {brokers.DEFINITION}; {advice}")
 
 

@@ -211,7 +211,7 @@ def _kept_away(row: Row, wanted: int, there: int, kept: Sequence[Machine]) -> Pr
     missing = wanted - there
     return Problem(
         "quorate:servers",
-        f"{row.row} needs {wanted} nodes, {there} are free or written for it; {len(kept)} are kept for pool "
+        f"{row.row} needs {wanted} nodes, {there} are free or written for it; {len(kept)} are reserved for pool "
         f"{kept[0].pin} ({', '.join(machine.name for machine in kept)}): write pool {row.service} beside {missing} of "
         f"them, or add {missing} with role controller",
     )

@@ -1,4 +1,4 @@
-"""Values for single nodes: whether the nodes exist, and whether the services run on each of them."""
+"""Checks `quorate:nodes`, the values for single nodes: the nodes must exist, and the services must run on them."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ def _problems(inventory: Sequence[Machine]) -> Iterator[Problem]:
         if machine.pin:
             yield Problem(
                 f"quorate:servers ({machine.name}).pool",
-                "a stack without dedicated nodes has no pools to choose from; take pool away, or add controllers",
+                "a stack without dedicated nodes has no pools to choose from; remove pool, or add controllers",
             )
 
 

@@ -47,7 +47,7 @@ def by_topology(settings: Settings, inventory: Sequence[Machine], architecture: 
     nodes = tuple(_node(machine, inventory, hosts) for machine in inventory if _is_used(machine, hosts))
     services = tuple(_services(settings, architecture, rows, hosts, nodes))
     warnings = list(topology_services.warnings(placement))
-    warnings += [f"topology: {m.name} carries no service" for m in inventory if _is_node(m) and not _is_used(m, hosts)]
+    warnings += [f"topology: {m.name} runs no service" for m in inventory if _is_node(m) and not _is_used(m, hosts)]
     companions = dict(_companions(settings, architecture, beside, hosts, nodes))
     return Layout(nodes, services, tuple(problems), tuple(warnings), companions)
 
@@ -63,7 +63,7 @@ def _is_used(machine: Machine, hosts: Mapping[str, Sequence[str]]) -> bool:
 
 def _mixed_roles(inventory: Sequence[Machine]) -> list[Problem]:
     return [
-        Problem(f"quorate:servers ({machine.name}).roles", f"the topology gives all but master; take {role} away")
+        Problem(f"quorate:servers ({machine.name}).roles", f"a topology gives all roles except master; remove {role}")
         for machine in inventory
         for role in machine.roles
         if role not in (MASTER_POOL, "virt")

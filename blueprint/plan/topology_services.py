@@ -22,9 +22,9 @@ def refusal(name: str) -> str | None:
     """Returns why a stack cannot have a service that Fuel-CCP had; None for any other name."""
     definition = catalogue().services.get(name)
     if definition and definition.not_built:
-        return f"is not built yet; take it out: {definition.not_built}"
+        return f"is not built yet; remove it: {definition.not_built}"
     if definition and definition.use_instead:
-        return f"is retired upstream; take it out and use {definition.use_instead}"
+        return f"is retired upstream; remove it and use {definition.use_instead}"
     return None
 
 
@@ -36,10 +36,10 @@ def problems(topology: Topology, placement: Placement, architecture: Architectur
         definition = catalogue().services[placed.definition]
         said = name if name == placed.definition else f"{name} ({placed.definition})"
         if definition.not_built:
-            text = f"{said} is not built yet; take it out of the topology: {definition.not_built}"
+            text = f"{said} is not built yet; remove it from the topology: {definition.not_built}"
             yield Problem(_key(topology, name), text)
         elif definition.architecture and definition.architecture not in known:
-            text = f"architecture {architecture.name} has no row for {said}; add one, or take {name} out"
+            text = f"architecture {architecture.name} has no row for {said}; add one, or remove {name}"
             yield Problem(_key(topology, name), text)
         elif definition.companion and (row := COMPANIONS[placed.definition]) not in known:
             text = f"architecture {architecture.name} has no row for {row}, which {said} accompanies; add one, or take"

@@ -44,7 +44,7 @@ def problems(settings: Settings) -> Iterator[Problem]:
             continue  # checks.py reports the unknown project
         if project not in PROJECTS:
             advice = f"write mapping for one of: {', '.join(PROJECTS)}"
-            yield Problem(key, f"{project} sends no messages; take mapping out, or {advice}")
+            yield Problem(key, f"{project} sends no messages; remove mapping, or {advice}")
         elif name not in known:
             hint = did_you_mean(name, known)
             advice = f"write one of: {', '.join(known)}; a further one needs quorate:services.{name}.definition"
@@ -58,5 +58,5 @@ def problems(settings: Settings) -> Iterator[Problem]:
             )
             yield Problem(f"{key}.definition", f"{name} is not a name for a further RabbitMQ; {advice}")
         elif name not in used:
-            advice = f"write quorate:projects.neutron.mapping: {{rpc: {name}}}, or take it out"
+            advice = f"write quorate:projects.neutron.mapping: {{rpc: {name}}}, or remove it"
             yield Problem(key, f"no project uses it; {advice}")

@@ -53,10 +53,10 @@ def _target(settings: Settings) -> Iterator[Problem]:
     if settings.target == "live" and existing and settings.cluster is None:
         yield Problem("quorate:cluster", "is missing; write the kubeconfig's context, such as {context: cloud-1}")
     if settings.cluster and not existing:
-        yield Problem("quorate:cluster", "names a running cluster; write machines: existing too, or take it out")
+        yield Problem("quorate:cluster", "names a running cluster; write machines: existing too, or remove it")
     if settings.template and existing:
         yield Problem(
-            "quorate:template", "defines virtual machines that Quorate makes; take it out with machines: existing"
+            "quorate:template", "defines virtual machines that Quorate makes; with machines: existing, remove it"
         )
 
 

@@ -249,7 +249,7 @@ def _server_problems(server: Server, key: str, settings: Settings) -> Iterator[P
     if not server.roles and settings.topology is None:
         yield Problem(f"{key}.roles", "is empty; write at least one role, or name a topology that gives the roles")
     if settings.topology and (server.pool or any(vm.pool for vm in server.vms)):
-        yield Problem(f"{key}.pool", "the topology gives the pools; take pool away")
+        yield Problem(f"{key}.pool", "the topology gives the pools; remove pool")
     yield from _role_problems(server.roles, f"{key}.roles", settings)
     virt = "virt" in server.roles
     if server.vms and not virt:
@@ -273,7 +273,7 @@ def is_mixed(roles: Sequence[str]) -> bool:
 def _role_problems(roles: Sequence[str], key: str, settings: Settings) -> Iterator[Problem]:
     doubled = [role for role, count in Counter(roles).items() if count > 1]
     if doubled:
-        yield Problem(key, f"'{doubled[0]}' stands there twice; write it once")
+        yield Problem(key, f"'{doubled[0]}' is listed twice; write it once")
     others = sorted(set(roles) - {"virt", "compute"})
     if "virt" in roles and others:
         yield Problem(
@@ -312,11 +312,11 @@ def _sum_problems(server: Server, key: str) -> Iterator[Problem]:
         yield Problem(
             f"{key}.vms",
             f"take {total} GiB together, the server has {server.memory} and keeps {HOST_RESERVE} for itself; "
-            f"take {total - most} GiB away or write a larger server",
+            f"remove {total - most} GiB or write a larger server",
         )
     ids = [number for number, count in Counter(vm.id for vm in server.vms).items() if count > 1]
     if ids:
-        yield Problem(f"{key}.vms", f"id {ids[0]} stands there twice; number them apart")
+        yield Problem(f"{key}.vms", f"id {ids[0]} is used twice; give each its own id")
 
 
 def _doubles(named: dict[str, list[str]], addressed: dict[str, list[str]]) -> Iterator[Problem]:

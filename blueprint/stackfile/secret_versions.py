@@ -16,9 +16,9 @@ def problems(versions: Mapping[str, SecretVersion]) -> Iterator[Problem]:
     for name, version in versions.items():
         key = f"quorate:secrets.{name}"
         if name in FIXED:
-            yield Problem(key, f"cannot be replaced while the services run: {FIXED[name]}; take it out")
+            yield Problem(key, f"cannot be replaced while the services run: {FIXED[name]}; remove it")
         elif name not in known:
             hint = did_you_mean(name, [*known, *FIXED])
             yield Problem(key, f"is not a secret{hint}; write one of: {', '.join(known)}")
         elif name in CACHE_KEYS and version.previous == "removed":
-            yield Problem(f"{key}.previous", "is only for accounts, and this is a key; take it out")
+            yield Problem(f"{key}.previous", "is only for accounts, and this is a key; remove it")

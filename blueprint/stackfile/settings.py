@@ -134,9 +134,9 @@ class Server(Strict):
     memory: Annotated[Gib, Field(description="GiB")]
     disks: tuple[Disk, ...] = ()
     rack: Annotated[
-        Racks | None, Field(description="a pattern such as r[1-3] deals its racks out by number, in turn")
+        Racks | None, Field(description="a pattern such as r[1-3] assigns its racks in turn, by number")
     ] = None
-    hypervisor: Annotated[Hypervisor, Field(description="what carries the virtual machines (source 002)")] = "kvm"
+    hypervisor: Annotated[Hypervisor, Field(description="the hypervisor of the virtual machines (source 002)")] = "kvm"
     vms: tuple[VirtualMachine, ...] = ()
 
 
@@ -147,7 +147,7 @@ Options = Annotated[
 
 
 class Override(Strict):
-    """What a stack says of one service, over the reference architecture and the service's defaults."""
+    """Settings of one service, which override the reference architecture and the service's defaults."""
 
     definition: Annotated[
         Literal["rabbitmq"] | None,
@@ -160,7 +160,7 @@ class Override(Strict):
 
 
 class ProjectOverride(Strict):
-    """What a stack says of all services of one OpenStack project; what it says of one service overrides it."""
+    """Settings of all services of one OpenStack project, which the settings of a single service override."""
 
     options: Options = {}
     mapping: Annotated[
@@ -170,13 +170,13 @@ class ProjectOverride(Strict):
 
 
 class NodeServiceOverride(Strict):
-    """What a stack says of one service on some nodes."""
+    """Settings of one service on some nodes."""
 
     options: Annotated[Options, Field(min_length=1)]
 
 
 class NodeOverride(Strict):
-    """What a stack says of the services on some nodes; it overrides what the stack says of them elsewhere."""
+    """Settings of the services on some nodes, which override all other settings of these services."""
 
     services: Annotated[dict[str, NodeServiceOverride], Field(min_length=1)]
 
@@ -240,7 +240,7 @@ class JumpHost(Strict):
 class Ssh(Strict):
     """How machines are reached. Keys come from the SSH agent or a Pulumi secret, never from the stack file."""
 
-    user: Annotated[User, Field(description="who logs in on every machine; root, or a user with sudo")] = "root"
+    user: Annotated[User, Field(description="the user that logs in to machines; root, or a user with sudo")] = "root"
     port: Port = 22
     jump_host: JumpHost | None = None
 
@@ -259,7 +259,7 @@ class ExistingCluster(Strict):
 
 
 class Settings(Strict):
-    """Everything a stack may say."""
+    """All settings of a stack."""
 
     profile: Literal["lab", "production"]
     architecture: Annotated[

@@ -104,7 +104,7 @@ class _Reader:
             return {}
         if resolved in including:
             way = " -> ".join(file.name for file in (*including[including.index(resolved) :], resolved))
-            self._error("include-cycle", at, f"includes itself: {way}; take one of these !include lines out")
+            self._error("include-cycle", at, f"includes itself: {way}; remove one of these !include lines")
             return {}
         if resolved in self.done:
             self.size += self.sizes[resolved]
@@ -214,7 +214,7 @@ class _Walk:
     def add_twin(self, entry: yaml_reader.Entry) -> None:
         """Reports a duplicate key: an error if the key affects placement, else a warning."""
         place = f"{self.path}, again at line {entry.line}"
-        message = f"stands twice ({place}) and only the last one is read; write it once"
+        message = f"is written twice ({place}), and only the last one is read; write it once"
         if entry.path.partition(".")[0] in _PLACING:
             self.errors.append(("duplicate-key", entry.path, message))
         else:

@@ -93,14 +93,14 @@ def _placed(topology: Topology, service: str, hosts: dict[str, list[tuple[str, s
 def _judge_keys(topology: Topology, matches: dict[str, tuple[str, ...]]) -> Iterator[Finding]:
     for key, matched in matches.items():
         if not matched:
-            message = f"'{key}' matches no node; write a pattern that matches the names of your nodes, or take it out"
+            message = f"'{key}' matches no node; write a pattern that matches the names of your nodes, or remove it"
             yield Finding("pattern-matches-nothing", "error", f"nodes.{key}", message)
         partly = [node for node in matched if not topology.nodes[key].pattern.fullmatch(node)]
         if partly:
             whole = f"({key})" if "|" in key else key
             message = (
-                f"'{key}' is matched from the beginning of a name only and so takes {_listed(partly)} too; "
-                f"write '{whole}$' if it shall not, '{whole}.*' if it shall"
+                f"'{key}' is matched from the beginning of a name only, and so also matches {_listed(partly)}; "
+                f"write '{whole}$' to exclude such names, '{whole}.*' to include them"
             )
             yield Finding("matched-by-prefix", "warning", f"nodes.{key}", message)
 
@@ -112,11 +112,11 @@ def _judge_roles(topology: Topology) -> Iterator[Finding]:
         for role in dict.fromkeys(entry.roles):
             if topology.roles and role not in topology.roles:
                 hint = did_you_mean(role, topology.roles)
-                message = f"role '{role}' is not defined{hint}; write roles.{role} with its services, or take it out"
+                message = f"role '{role}' is not defined{hint}; write roles.{role} with its services, or remove it"
                 yield Finding("undefined-role", "error", f"nodes.{key}.roles", message)
     for role in topology.roles:
         if topology.nodes and role not in used:
-            message = f"no node has the role '{role}', so it places nothing; give it to nodes, or take it out"
+            message = f"no node has the role '{role}', so it places nothing; give it to nodes, or remove it"
             yield Finding("unused-role", "warning", f"roles.{role}", message)
 
 
@@ -130,10 +130,10 @@ def _judge_doubles(sources: _Sources) -> Iterator[Finding]:
         for found, doubled in ways.items():
             keys, roles = sorted({key for key, _ in found}), sorted({role for _, role in found})
             if len(roles) > 1:
-                message = f"roles {', '.join(roles)} all bring {service} to {_listed(doubled)}; name it in one of them"
+                message = f"roles {', '.join(roles)} all place {service} on {_listed(doubled)}; name it in one of them"
                 yield Finding("node-counted-twice", "error", f"roles.{roles[0]}", message)
             else:
-                what = f"role {roles[0]} brings a service to {_listed(doubled)} more than once"
+                what = f"role {roles[0]} places a service on {_listed(doubled)} more than once"
                 message = f"{what}; write the role under one key, and each service in it once"
                 yield Finding("role-given-twice", "warning", f"nodes.{keys[0]}.roles", message)
 
@@ -146,10 +146,10 @@ def _judge_replicas(topology: Topology, services: dict[str, ServicePlacement], s
             standing_in = [name for name in services if topology.definition_of(name) == service]
             hint = f" (replicas are counted by name: did you mean {', '.join(standing_in)}?)" if standing_in else ""
             hint = hint or did_you_mean(service, sources)
-            message = f"no role of any node names {service}{hint}; name it in a role that nodes have, or take this out"
+            message = f"no role of any node names {service}{hint}; name it in a role that nodes have, or remove this"
             yield Finding("replicas-of-unplaced", "error", key, message)
         elif placed and placed.kind == "DaemonSet":
-            message = f"{service} runs once on each of its nodes, {len(placed.hosts)} here; take this line out"
+            message = f"{service} runs once on each of its nodes, {len(placed.hosts)} here; remove this line"
             yield Finding("replicas-of-daemonset", "error", key, message)
         elif placed and count > len(placed.hosts):
             nodes = f"{len(placed.hosts)} ({_listed(placed.hosts)})" if placed.hosts else "none"

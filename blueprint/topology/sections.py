@@ -179,7 +179,7 @@ class _Sections:
 
     def _check_keys(self, entry: Section, key: str, known: tuple[str, ...]) -> None:
         for extra in [str(part) for part in entry if part not in known]:
-            advice = f"here stand {', '.join(known)}"
+            advice = f"write one of: {', '.join(known)}"
             self._warn("unknown-key", f"{key}.{extra}", f"is not read{did_you_mean(extra, known)}; {advice}")
 
     def _check_overrides(self, configs: Section, known: Mapping[object, object], key: str) -> None:
@@ -188,7 +188,7 @@ class _Sections:
             below, above = as_section(known.get(name)), as_section(value)
             if name not in known:
                 hint = did_you_mean(str(name), [str(each) for each in known])
-                advice = "write it under the file's own configs first, or take it out"
+                advice = "write it under the file's own configs first, or remove it"
                 wrong = f"is a new key{hint} and a node's configs only override"
                 self._error("new-config-key", f"{key}.{name}", f"{wrong}; {advice}")
             elif below is not None and above is not None:
@@ -204,7 +204,7 @@ class _Sections:
             if close:
                 self._error("unknown-key", text, f"is not a section of a CCP file; write {close}")
             else:
-                self._warn("unknown-key", text, "is not a section of a CCP file and is not read; take it out")
+                self._warn("unknown-key", text, "is not a section of a CCP file and is not read; remove it")
 
     def _is_name(self, name: object, key: str) -> TypeGuard[str]:
         if isinstance(name, str) and name:

@@ -92,10 +92,10 @@ def _judge_retired(topology: Topology, known: Catalogue) -> Iterator[Finding]:
     for key, name in named:
         definition = known.services.get(name)
         if definition and definition.use_instead:
-            message = f"{name} is retired upstream and has no place here; take it out and use {definition.use_instead}"
+            message = f"{name} is retired upstream and cannot be placed; remove it and use {definition.use_instead}"
             yield Finding("retired-service", "error", key, message)
         elif definition and definition.replaced_by:
-            message = f"{name} gives way to {definition.replaced_by}; its nodes and count are kept, or take it out"
+            message = f"{name} is replaced by {definition.replaced_by}, which gets its nodes and count; or remove it"
             yield Finding("replaced-service", "warning", key, message)
 
 
@@ -126,7 +126,7 @@ def _judge_dependencies(topology: Topology, services: _Services, known: Catalogu
             message = f"{need} is placed nowhere and {who}; name it in a role that nodes have"
             yield Finding("unplaced-dependency", "warning", f"roles.{need}", message)
         elif stand_in:
-            message = f"{need} is not mapped; {stand_in} is placed and taken for it: write service_def: {stand_in}"
+            message = f"{need} is not mapped; {stand_in} is placed and used in its place: write service_def: {stand_in}"
             yield Finding("implied-dependency", "warning", f"services.{need}", message)
         elif behind:
             message = f"{need} is not defined and {who}; write service_def: {behind[0]} here, and name it in a role"
@@ -161,7 +161,7 @@ def _judge_quorum(name: str, placed: ServicePlacement, known: Catalogue) -> Iter
         message = f"{what} has two members, and losing either one loses the quorum; write 3 and give it 3 nodes"
         yield Finding("no-quorum", "error", key, message)
     elif members % 2 == 0:
-        message = f"{what} has {members} members and bears {losses} lost, as {members - 1} would; write an odd number"
+        message = f"{what} has {members} members and tolerates {losses} lost, as {members - 1} do; write an odd number"
         yield Finding("even-members", "warning", key, message)
     if members > 1 and len(placed.hosts) == 1:
         message = f"all {members} members of {what} are on {placed.hosts[0]}; give its role to {members} nodes"

@@ -59,7 +59,7 @@ def _image(digests: Mapping[str, str]) -> str:
 
 
 def _pod(digest: str, image: str) -> dict[str, object]:
-    """Returns the static pod. Its annotation changes with the masters, since kubelet restarts only for the manifest."""
+    """Returns the static pod. An annotation changes with the masters: kubelet restarts only a changed manifest."""
     return {
         "apiVersion": "v1",
         "kind": "Pod",

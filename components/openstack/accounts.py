@@ -25,8 +25,8 @@ UNREAD: Mapping[str, object] = {
     "apply-to": "queues",
     "definition": {"max-length-bytes": 256 * 1024 * 1024, "overflow": "drop-head"},
 }
-"""The limit of each queue of notifications, in bytes: the oldest messages go first. Quorate runs no program that reads
-them, and a queue that nobody reads would fill the members' disks, which blocks all publishers of the cluster
+"""The limit of each queue of notifications, in bytes: the oldest messages are dropped first. Quorate runs no program
+that reads them, and an unread queue would fill the members' disks, which blocks all publishers of the cluster
 (https://www.rabbitmq.com/docs/maxlength). Project figure: 5 levels of notifications take at most a quarter of a lab's
 volume."""
 _CEPH_ADMINISTRATOR = ceph_client.keyring("client.admin")

@@ -199,7 +199,7 @@ Requirement = Literal["whole", "stopped", "nothing"]
 
 @dataclass(frozen=True, kw_only=True)
 class ActionDefinition:
-    """Work that runs on a schedule, or when it is asked for. A CronJob holds it, suspended if it has no schedule."""
+    """Work that runs on a schedule or on request. A CronJob holds it, suspended if it has no schedule."""
 
     job: JobDefinition
     purpose: str

@@ -79,7 +79,7 @@ def action(name: str, definition: ActionDefinition, args: JobArgs, opts: pulumi.
         schedule=definition.schedule or NEVER,
         suspend=definition.schedule is None,
         time_zone="Etc/UTC",
-        # A run that is late or takes long must not meet the next one.
+        # A late or long run must not overlap with the next one.
         concurrency_policy="Forbid",
         starting_deadline_seconds=LATEST,
         job_template=batch.JobTemplateSpecArgs(metadata=meta.ObjectMetaArgs(labels=_labels(args)), spec=job),

@@ -3,7 +3,7 @@
 A policy for each process on the pod network, named after it. It admits the clients that the process's ports list
 (definition.py), on those ports, and nothing else. A process without ports accepts no connections.
 
-- Egress is not limited. Each connection within the environment is judged once, where it arrives. Limits on egress would
+- Egress is not limited. Each connection within the environment is checked once, at the receiver. Limits on egress would
   have to list DNS, the API server, image sources and every network of a user's own, and would protect no member.
 - Pods on the host's network (computes, agents, OSDs) have no policy: Kubernetes does not apply policies to them. As
   clients they have their node's address, so `nodes` admits the management network. A pod selector never matches them.

@@ -141,7 +141,8 @@ class Pod:
             if self._copied(container, kolla.SECRETS)
         ]
         if any(container.node_values for container in self.process.containers):
-            # Optional and whole: the template is the same with and without values, so that they change no other pod.
+            # Optional, and with all files: the template is the same with and without values, so that values change no
+            # other pod.
             name = node_values.config_map(self.process.name)
             source = core.ConfigMapVolumeSourceArgs(name=name, optional=True)
             volumes.append(core.VolumeArgs(name=_NODES, config_map=source))

@@ -36,7 +36,8 @@ _KEPT = tuple(
 )
 """Types of objects that `destroy` leaves in the cluster: the members' data, and what their claims depend on."""
 _ANNOTATIONS = {
-    # The provider would wait until a Service's pods are ready, while the update that makes them ready waits for it.
+    # The provider would wait until a Service's pods are ready. Their workloads depend on the Service, so an update that
+    # repairs its pods would never start.
     _TYPE.format("core/v1:Service"): {"pulumi.com/skipAwait": "true"},
     # The claim for backups is bound when the first backup runs.
     _TYPE.format("core/v1:PersistentVolumeClaim"): {"pulumi.com/skipAwait": "true"},

@@ -23,7 +23,7 @@ from policy.findings import Enforcement, Finding, Verdict
 from policy.rule import AnyRule, evaluate
 
 NAME = "quorate"
-DESCRIPTION = "Placement and quorum rules of the reference architectures, judged by the resources alone"
+DESCRIPTION = "Placement and quorum rules of the reference architectures, evaluated on the resources alone"
 PAGE = "docs/rules.md"
 
 

@@ -29,8 +29,8 @@ def _rivals(facts: Facts, workload: Workload) -> tuple[str, ...]:
     id="services-apart",
     title="Keystone and Horizon run on distinct nodes",
     severity=Severity.MEDIUM,
-    rationale="Horizon can generate significant load, and one Apache server must not wrap both: keystone answers for "
-    "every request of every service.",
+    rationale="Horizon can generate significant load, and one Apache server must not serve both, because requests to "
+    "every service depend on Keystone.",
     sources=(
         Source("004", "5.4.6", 13),
         Source("004", "5.4.11", 7),

@@ -61,10 +61,10 @@ def database_is_backed_up(facts: Facts, group: Group) -> Iterator[Problem]:
 
 @rule(
     id="backup-ends",
-    title="A scheduled backup of the database ends, and never meets the next one",
+    title="Scheduled backups of the database have a deadline and do not overlap",
     severity=Severity.MEDIUM,
-    rationale="A backup takes its member out of service for a time. Without a deadline, one that hangs keeps all later "
-    "ones from running; if runs may overlap, they take the load of several from the members at once.",
+    rationale="A backup takes its member out of service for a time. Without a deadline, a backup that hangs blocks all "
+    "later ones. Backups that overlap put the load of several on the members at once.",
     sources=(Source("project", "Backups", 3),),
     remediation="Set jobTemplate.spec.activeDeadlineSeconds, and concurrencyPolicy: Forbid or Replace.",
     subjects=_schedules,

@@ -224,8 +224,8 @@ def _at_once(facts: Facts, workloads: Sequence[Workload]) -> Resources:
     id="room-in-any-order",
     title="Every instance fits in any scheduling order after the loss of any one host",
     severity=Severity.MEDIUM,
-    rationale="The scheduler takes pods in an order of its own and moves none afterwards. A service is sure of its "
-    "place only on nodes that hold everything which may run there at once.",
+    rationale="The scheduler takes pods in an order of its own and moves none afterwards. An instance is certain to "
+    "find a node only if its nodes have room for everything that may run there at once.",
     sources=(Source("project", "Capacity", 4),),
     remediation="Give the nodes more cores and memory, lower requests, or let fewer services run there.",
     subjects=_shared_nodes,

@@ -1,4 +1,4 @@
-"""A closed world: what no rule reads is named."""
+"""Resources that no rule reads."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from policy.findings import Severity
 from policy.rule import Problem, Source, rule
 from policy.wording import join_names
 
-NO_COMMAND = "no command or machine of the stack stops, restarts, drains or upgrades what a quorum's member stands on"
+NO_COMMAND = "no command or machine of the stack stops, restarts, drains or upgrades what a quorum member runs on"
 
 
 def _subjects(facts: Facts) -> tuple[Command | Machine, ...]:

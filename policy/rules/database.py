@@ -49,8 +49,8 @@ def _replicates_otherwise(facts: Facts, workload: Workload) -> bool:
     title="Galera forms one cluster and serves only with a majority",
     severity=Severity.CRITICAL,
     rationale="With `gcomm://` a member starts a cluster of its own. With pc.ignore_sb or pc.ignore_quorum both sides "
-    "of a partition accept writes, and the data of one side is lost. A member whose weight is half of all weights "
-    "takes the majority along when it fails.",
+    "of a partition accept writes, and the data of one side is lost. If a member with half of all weights fails, the "
+    "majority is lost.",
     sources=(Source("project", "Database", 2),),
     remediation="Write wsrep_on = ON and wsrep_cluster_address = gcomm://<names of members> into a .cnf file of a "
     "ConfigMap that the members mount (quorate:services.mysqld.config), and remove pc.ignore_sb, pc.ignore_quorum, "

@@ -133,8 +133,9 @@ def _in_racks(facts: Facts, group: Group) -> bool:
     id="quorum-survives-rack",
     title="Every quorum keeps its majority when any one rack fails",
     severity=Severity.MEDIUM,
-    rationale="A rack shares its switches and its power. The reference architectures have nine and thirty-five "
-    "racks, so that members of a quorum can run in different racks. Of two racks, one has half of the members or more.",
+    rationale="A rack shares its switches and its power. The reference architectures have nine and thirty-five racks, "
+    "so that members of a quorum can run in different racks. With only two racks, one of them has half of the members "
+    "or more.",
     sources=(Source("project", "Failure domains", 4),),
     remediation="Give the quorum nodes in three or more racks, or keep its members apart over quorate.io/rack.",
     subjects=groups,

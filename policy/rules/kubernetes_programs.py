@@ -105,7 +105,7 @@ def _is_dns(image: str) -> bool:
     "applied over kubeadm's own).",
     subjects=_dns,
     applies=lambda facts, _dns: facts.profile == PRODUCTION or large(facts),
-    not_applicable_reason="the stack is a small lab, or says nothing of its DNS",
+    not_applicable_reason="the stack is a small lab, or does not contain its DNS",
     parameters={"least": LEAST_DNS, f"from {LARGE} nodes": LEAST_DNS_OF_LARGE},
     since="0.2.0",
 )

@@ -98,7 +98,7 @@ def virt_host_is_protected(_facts: Facts, carrier: VirtHost | Domain) -> Iterato
     title="Virtual machines of one tier run on distinct hypervisors",
     severity=Severity.CRITICAL,
     rationale="Three libvirt domains of one provider are on one physical host and fail together. Without nodes in the "
-    "stack no label tells so.",
+    "stack, no label shows this.",
     sources=(Source("000", "Problem description", 3),),
     remediation="Give each domain a provider with the uri of another hypervisor, or describe the nodes and their "
     "physical hosts (quorate.io/server).",

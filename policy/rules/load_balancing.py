@@ -131,7 +131,7 @@ class Ingress:
     title="Every host of an Ingress is served with TLS",
     severity=Severity.HIGH,
     rationale="Requests from outside the cluster carry passwords and tokens of the cloud's users. Over plain HTTP, "
-    "everybody on the way can read and use them.",
+    "everyone on the network path can read and use them.",
     sources=(Source("004", "1.6.2", 5),),
     remediation="List the host under `tls` of the Ingress, with the name of a Secret that has its certificate.",
     subjects=lambda facts: [Ingress(each) for each in facts.resources if each.type == _INGRESS],

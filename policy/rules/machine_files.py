@@ -1,4 +1,4 @@
-"""What a machine gets: its files must be there, and must say what the machine's own properties say."""
+"""Files of machines: they exist and agree with the machine's properties."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _is_node(_facts: Facts, machine: Machine) -> bool:
     title="Every machine has the files that make it a node, a master or an etcd member",
     severity=Severity.CRITICAL,
     rationale="A machine without kubeadm's and kubelet's configuration does not join the cluster, and a member without "
-    "etcd's unit does not start. Rules on the contents of a file have nothing to read if the file is gone.",
+    "etcd's unit does not start. Rules on the contents of a file cannot evaluate a missing file.",
     sources=(
         Source("project", "Machines", 1),
         Source("004", "5.5.9", 4),
@@ -63,8 +63,8 @@ def _is_described(_facts: Facts, machine: Machine) -> bool:
     id="machine-facts-match-files",
     title="Labels, taints, name, address and role of a machine agree with its files",
     severity=Severity.CRITICAL,
-    rationale="kubelet registers the node with the labels and taints of the files. Rules on placement would evaluate "
-    "another cluster if the machine's properties said something else.",
+    rationale="kubelet registers the node with the labels and taints of the files. If the machine's properties differ, "
+    "rules on placement evaluate another cluster than the one that starts.",
     sources=(Source("project", "Machines", 2),),
     remediation="Write the same labels, taints, name and address in the machine's properties, in kubeadm's "
     "nodeRegistration and in kubelet's configuration; of a host that commands configure, in its Node object.",

@@ -1,4 +1,4 @@
-"""Networks and numbers of a quorum: policies that separate or expose members, autoscalers that change their number."""
+"""NetworkPolicies that separate or expose quorum members, and autoscalers that change their number."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def _has_limited_ports(facts: Facts, group: Group) -> bool:
     since="0.5.0",
 )
 def quorum_closed_to_cluster(facts: Facts, group: Group) -> Iterator[Problem]:
-    """Accepts all pods of one namespace, and any client on other ports. A stack without policies is not judged."""
+    """Accepts all pods of one namespace, and any client on other ports. A stack without policies is not evaluated."""
     ports = PEER_PORTS[group.kind] if group.kind else ()
     for workload in group.workloads:
         for policy in _limiting(facts, workload, "Ingress"):
@@ -126,8 +126,8 @@ def _scales_members(facts: Facts, autoscaler: Autoscaler) -> bool:
     id="autoscaler-keeps-members",
     title="No autoscaler changes the number of members of a quorum",
     severity=Severity.HIGH,
-    rationale="A quorum that grows or shrinks with its load passes through even sizes, and loses members that nobody "
-    "has removed from its member list. Rules on sizes count the autoscaler's fewest pods.",
+    rationale="A quorum that grows or shrinks with its load passes through even sizes, and loses members that are "
+    "still in its member list. Rules on sizes count the autoscaler's minimum.",
     sources=(Source("project", "Quorums", 13),),
     remediation="Remove the autoscaler, or set its minimum and maximum to the number of members.",
     subjects=lambda facts: facts.autoscalers,

@@ -1,4 +1,4 @@
-"""Nodes whose place in a quorum is written down, and not chosen again at each change."""
+"""Nodes of quorums with a written pool."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def _applies(facts: Facts, workload: Workload) -> bool:
     id="quorum-nodes-pinned",
     title="Nodes of a quorum's pool have their pool written in the stack file",
     severity=Severity.MEDIUM,
-    rationale="Where the planner chooses a pool, it chooses again at each change: a server that comes or goes can move "
-    "another one to a different quorum, which then loses a member and waits for a new one.",
+    rationale="The planner chooses unwritten pools again at each change. A server that is added or removed can then "
+    "move another server to a different quorum: one quorum loses a member and waits for a new one.",
     sources=(Source("project", "Identity", 1),),
     remediation="Run make pin for the stack and commit the stack file: it writes the pools that the plan chose, and "
     "moves nothing.",
     subjects=lambda facts: facts.workloads,
     applies=_applies,
-    not_applicable_reason="the stack is a lab, or no machine for a quorum's members says how it got its pool",
+    not_applicable_reason="the stack is a lab, or no machine for a quorum's members states how its pool was set",
     since="0.3.0",
 )
 def quorum_nodes_pinned(facts: Facts, workload: Workload) -> Iterator[Problem]:

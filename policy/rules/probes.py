@@ -31,9 +31,9 @@ def _probed(*kinds: str) -> Callable[[Facts, Pods], bool]:
     id="liveness-asks-the-member",
     title="Liveness and startup probes of quorum members check the member itself",
     severity=Severity.CRITICAL,
-    rationale="A member without a majority waits for the others. If its liveness probe asks the cluster, kubelet "
-    "restarts every member that is left of a minority, again and again, and none of them is there when the others "
-    "return. If its startup probe does, the first members of a cluster that starts again never start.",
+    rationale="A member without a majority waits for the others. If its liveness probe checks the cluster, kubelet "
+    "restarts every remaining member of a minority again and again, and none of them is up when the others return. If "
+    "its startup probe checks the cluster, the first members never start after a full stop.",
     sources=(Source("project", "Quorums", 15),),
     remediation="Check the process in these probes (a TCP connection, `rabbitmq-diagnostics ping`, `SELECT 1`, "
     "GET /livez of etcd), and the cluster in the readiness probe.",

@@ -181,7 +181,7 @@ def _other(facts: Facts, group: Group) -> bool:
     title="Every other quorum has an odd number of members, at least 3",
     severity=Severity.HIGH,
     rationale="ZooKeeper, Consul, Vault, MongoDB, OVN databases, Sentinel and most programs that keep data in several "
-    "members decide by majority. Two members survive no failure; a fourth survives no more than three do.",
+    "members decide by majority. Two members survive no failure; four survive no more failures than three.",
     sources=(Source("project", "Quorums", 11),),
     remediation="Set its replicas to an odd number from 3. If its instances do not vote, waive the rule with the "
     "reason.",

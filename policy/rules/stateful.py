@@ -23,8 +23,8 @@ def _can_move(facts: Facts, workload: Workload) -> bool:
     id="stateful-keeps-data",
     title="Each quorum member has persistent storage of its own",
     severity=Severity.CRITICAL,
-    rationale="A member that restarts without data must copy everything from the other members. If all members "
-    "restart at once, the data is lost. Members that share one claim share its fate, and its files.",
+    rationale="A member that restarts without data must copy everything from the other members. If all members restart "
+    "at once, the data is lost. Members that share one claim share its files, and all fail with it.",
     sources=(
         Source("004", "5.3.5", 47),
         Source("004", "5.3.13", 14),

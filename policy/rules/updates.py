@@ -127,8 +127,8 @@ def one_server_at_a_time(_facts: Facts, update: Update) -> Iterator[Problem]:
     id="one-member-at-a-time",
     title="An update removes at most one member from a quorum",
     severity=Severity.CRITICAL,
-    rationale="A member that is removed takes its copy of the data along. Its replacement must have joined and caught "
-    "up before the next member is removed.",
+    rationale="When a member is removed, its copy of the data is lost. Its replacement must have joined and caught up "
+    "before the next member is removed.",
     sources=(
         VALIDATION,
         Source("004", "5.5.10", 15),

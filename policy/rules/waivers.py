@@ -50,7 +50,7 @@ def _names_rule(facts: Facts, written: Written) -> bool:
     id="waiver-names-rule",
     title="Every waiver names a rule that can be waived",
     severity=Severity.MEDIUM,
-    rationale="A waiver for an unknown rule has no effect, and its author expects one. The rules about waivers "
+    rationale="A waiver for an unknown rule has no effect, although its author expects one. The rules about waivers "
     "cannot be waived.",
     sources=(_WHY, _PROJECT),
     remediation="Use a rule id from docs/rules.md, or remove the waiver from quorate:waivers.",

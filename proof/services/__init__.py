@@ -1,1 +1,1 @@
-"""Real programs with the rendered configuration, failures of theirs, and a check of every acknowledged write."""
+"""Runs real programs with the rendered configuration, makes them fail, and checks every acknowledged write."""

@@ -1,4 +1,4 @@
-"""Ceph's monitors and OSDs with the rendered pods, under load, through failures: is an acknowledged object ever lost?
+"""Makes Ceph's monitors and OSDs, run as rendered, fail under load, and checks that no acknowledged object is lost.
 
 Disks are files here, which the proof prepares as `ceph-volume lvm prepare` prepares a disk: with the rendered key of
 client.bootstrap-osd. The nodes' addresses in ceph.conf are replaced by those of the lab's machines.

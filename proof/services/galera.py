@@ -1,4 +1,4 @@
-"""Galera's members with the rendered pod, under write load, through failures: is an acknowledged write ever lost?
+"""Makes Galera's members, run as rendered, fail under write load, and checks that no acknowledged write is lost.
 
 The load moves money between accounts and appends numbers, in the manner of Jepsen's bank and append tests. After each
 failure every member must hold every acknowledged number, no number that was rejected, and the same sum of money.
@@ -114,7 +114,7 @@ class Cluster:
 
 
 class Load:
-    """Transfers that the client makes, and what it was told about each."""
+    """Transfers that the client makes, with the outcome of each."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
@@ -152,7 +152,7 @@ class Load:
         return first
 
     def stop(self) -> dict[int, str]:
-        """Ends the run, and returns what was said of each of its transfers."""
+        """Ends the run, and returns the outcome of each of its transfers."""
         self.cluster.client.stop(30)
         lines = [line.split() for line in self.cluster.client.log.read_text().splitlines()]
         run = {int(words[0]): words[1] for words in lines if len(words) == 2 and words[0].isdecimal()}
@@ -234,7 +234,7 @@ def one_killed(cluster: Cluster, load: Load) -> list[str]:
 
 
 def minority(cluster: Cluster, load: Load) -> list[str]:
-    """One of three is cut off: it refuses writes, the others go on."""
+    """One of three is cut off: it refuses writes, the others continue."""
     cluster.lab.isolate("mysqld-2")
     refused = until("the minority refuses writes", lambda: cluster.refuses_writes("mysqld-2"), 60)
     until("the minority is not ready", lambda: cluster.state("mysqld-2")[0] != 200, 20)
@@ -279,7 +279,7 @@ def power_cut(cluster: Cluster, load: Load) -> list[str]:
 
 
 def donor_killed(cluster: Cluster, load: Load) -> list[str]:
-    """A member that lost its disk asks for everything, and the donor is killed while it sends."""
+    """A member that lost its disk requests a full state transfer, and the donor is killed while it sends."""
     rows = ",".join(["(RANDOM_BYTES(1024))"] * 1000)
     for _ in range(15):
         cluster.sql("mysqld-0", f"INSERT INTO bank.filling (text) VALUES {rows}")  # noqa: S608

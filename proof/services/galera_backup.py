@@ -1,4 +1,4 @@
-"""The rendered jobs that back up and restore Galera: is everything there that was acknowledged before the backup?
+"""Runs the rendered jobs that back up and restore Galera, and checks every write acknowledged before the backup.
 
 The pods of these jobs mount the data of one member. Here they run in that member's machine, which has the same files.
 """

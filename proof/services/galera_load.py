@@ -3,7 +3,7 @@
 """Writes to Galera until it is asked to end: transfers between accounts, each with a row of its own.
 
 Runs inside of the lab with Debian's PyMySQL. Prints one line for each transaction: its number and whether it was
-acknowledged (`ok`), rejected (`no`) or broke off at a moment that tells nothing (`unknown`).
+acknowledged (`ok`), rejected (`no`) or broke off with an unknown outcome (`unknown`).
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ class Unavailable(Exception):
 
 
 class Broken(Exception):
-    """What a real service did that it must not do."""
+    """A real service behaved as it must not."""
 
 
 def require(condition: bool, otherwise: str) -> None:
@@ -120,7 +120,7 @@ class Machine:
     def start(self, command: Sequence[str], user: str, environment: Mapping[str, str] | None = None) -> None:
         """Starts the machine's program, as process 1 of its own process namespace."""
         assigned = [f"{name}={value}" for name, value in (environment or {}).items()]
-        # Process 1 stays root: a process that changes its user would forget to end with its parent.
+        # Process 1 stays root: a change of user clears the setting that ends a process with its parent.
         init = f"""mount -t proc proc {self._root}/proc
             "$@" & program=$!
             trap 'kill -TERM $program' TERM
@@ -205,7 +205,7 @@ class Machine:
 
 
 class Lab:
-    """Machines that see each other. Ends them all when it is left."""
+    """Machines on one network. They end when the context ends."""
 
     def __init__(self, root: Path) -> None:
         check()

@@ -165,7 +165,7 @@ def print_numbers(cloud: Any) -> None:
 
 
 def end(_number: int, _frame: object) -> None:
-    """Ends the writing after the write that is under way."""
+    """Ends the writing after the current write."""
     stop.set()
 
 

@@ -1,4 +1,4 @@
-"""RabbitMQ's members with the rendered pod, under load, through failures: is a confirmed message ever lost?"""
+"""Makes RabbitMQ's members, run as rendered, fail under load, and checks that no confirmed message is lost."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def trial(name: str, cluster: Cluster, failure: Failure) -> Proof:
 
 
 def begin(cluster: Cluster) -> list[str]:
-    """Starts a new cluster: all members are in one, and queues are quorum queues without being asked."""
+    """Starts a new cluster: all members are in one, and queues are quorum queues by default."""
     cluster.start(*cluster.members)
     seconds = cluster.wait_ready(*cluster.members)
     first = next(iter(cluster.members))
@@ -167,7 +167,7 @@ def one_killed(cluster: Cluster) -> list[str]:
 
 
 def minority(cluster: Cluster) -> list[str]:
-    """One of three is cut off: it pauses, the others go on."""
+    """One of three is cut off: it pauses, the others continue."""
     cluster.lab.isolate("rabbitmq-2")
     paused = until("the minority pauses", lambda: not cluster.ready("rabbitmq-2"), 120, 1)
     silence = cluster.more()
@@ -222,7 +222,7 @@ def prove(root: Path, container: Container, failures: Sequence[Failure]) -> list
 
 
 def prove_beside(root: Path, own: Container, further: Container) -> list[Proof]:
-    """Runs two clusters beside each other: one goes on without the other. Raises Unavailable."""
+    """Runs two clusters beside each other: one continues without the other. Raises Unavailable."""
     with Lab(root) as lab:
         first, second = Cluster(lab, own), Cluster(lab, further)
         notes = [*begin(first), *begin(second)]

@@ -29,7 +29,7 @@ class Proof:
 
     @property
     def holds(self) -> bool:
-        """A proof without any acknowledged write shows nothing."""
+        """Whether the failure was survived without loss, with at least one acknowledged write."""
         return not self.failure and not self.lost and self.acknowledged > 0
 
 

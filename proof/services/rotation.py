@@ -1,4 +1,4 @@
-"""Accounts are replaced under load: does the old one work until the new one is in use, and never again afterwards?
+"""Replaces accounts under load: the old account must work until the new one is in use, and never afterwards.
 
 Runs the jobs of three renderings of one stack: generation 1; generation 2 with generation 1 kept; generation 2 alone.
 """

@@ -1,4 +1,4 @@
-"""Every attack is stopped by the rule that it names; what is not stopped is listed, and stays listed only while so."""
+"""Every attack is stopped by the rule that it names. The list of attacks that are not stopped is exact."""
 
 from __future__ import annotations
 

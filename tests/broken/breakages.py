@@ -1,6 +1,6 @@
-"""Breaks a stack in one way, behind the backs of planner and components.
+"""Breaks a stack in one way, after planner and components have finished.
 
-Imported by a copy of the program (QUORATE_BREAK names the case), so that what is judged is the real program's
+Imported by a copy of the program (QUORATE_BREAK names the case), so that the rules evaluate the real program's
 resources.
 """
 

@@ -1,8 +1,7 @@
 """A production stack broken in one way is caught by the real engine, which names the rule and the resource.
 
 The whole program runs; only the inputs of some resources are changed on their way to the engine, or hand-written
-objects are added (breakages.py).
-Each case stands with what it must be caught by in cases/.
+objects are added (breakages.py). cases/ lists the cases, each with the rules that must catch it.
 """
 
 from __future__ import annotations

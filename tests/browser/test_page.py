@@ -1,4 +1,4 @@
-"""What a reader does with the page: looks, clicks, types, prints; with a mouse, a keyboard or a screen reader."""
+"""The page as a reader uses it: by mouse, keyboard or screen reader, on screen and printed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each type of change: which change, on which resources, when, and how grave."""
+"""Each type of change: its kind, its resources, its phase and its level."""
 
 from __future__ import annotations
 
@@ -433,7 +433,7 @@ def test_every_type_has_a_case() -> None:
 
 
 def test_grown_before_moved_before_drained() -> None:
-    """A pool is exchanged: machines come, join and take the service before the old ones go."""
+    """The machines of a pool are replaced: new ones join and run the service before the old ones are removed."""
     new = [machine(f"fresh-{number}", "fresh") for number in (1, 2, 3)]
     after = [*without(replaced(CLOUD, quorum(pools=["fresh"])), *(f"rabbitmq-{n}" for n in (1, 2, 3))), *new]
     meant = {"fresh-1 fresh-2 fresh-3", "rabbitmq", "rabbitmq-1 rabbitmq-2 rabbitmq-3"}
@@ -456,7 +456,7 @@ def test_a_quorum_that_cannot_be_counted_is_no_safe_change() -> None:
 
 
 def test_the_server_of_a_node_is_read_from_its_label() -> None:
-    """A label that is told as a move is not told as a mark as well."""
+    """A label that is reported as a move is not also reported as a mark."""
     found = compared(VIRTUAL, replaced(VIRTUAL, vm("mysqld-1", "mysqld", "virt9")))
     assert not [each for each in found if each.kind is Kind.NODE_MARKED]
     assert SERVER not in " ".join(each.says for each in found)

@@ -36,7 +36,7 @@ def without_anti_affinity(item: Object) -> None:
 
 
 def without_tolerations(item: Object) -> None:
-    """Its pods put up with no taint."""
+    """Its pods tolerate no taint."""
     del pod_spec(item)["tolerations"]
 
 
@@ -46,6 +46,6 @@ def with_surge(item: Object) -> None:
 
 
 def with_budget_of_nothing(item: Object) -> None:
-    """Every pod may go at once."""
+    """Every pod may be evicted at once."""
     item["spec"].pop("maxUnavailable", None)
     item["spec"]["minAvailable"] = 0

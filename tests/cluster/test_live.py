@@ -175,7 +175,7 @@ def _taint(pool: str) -> dict[str, str]:
 
 
 def test_a_failed_job_is_shown_and_the_next_up_goes_on(live: Live, capfd: pytest.CaptureFixture[str]) -> None:
-    """The node's labels, which the test above took away, are set by this `up`: labelNodes is true."""
+    """This `up` sets the node's labels, which the test above removed: labelNodes is true."""
     live.edit(cluster={"context": CONTEXT, "labelNodes": True}, images={"digests": {"keystone": BROKEN}})
     threading.Thread(target=_end_first_job, args=[live.api], daemon=True).start()
     assert deployment.up(live.root, STACK) == 1

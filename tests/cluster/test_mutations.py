@@ -28,7 +28,7 @@ def of_pool(subject: Subject, pool: str) -> list[str]:
 
 
 def test_two_virtual_machines_of_one_server(small: Subject, start_cluster: StartCluster) -> None:
-    """With its rules in force the third member of Galera finds no place; nothing is put beside a twin."""
+    """Under its scheduling rules the third member of Galera stays Pending; no two members share a server."""
     first, second, _ = of_pool(small, "mysqld")
 
     def onto_one_host(machine: Machine) -> Machine:
@@ -78,7 +78,7 @@ def test_a_toleration_removed(small: Subject, start_cluster: StartCluster) -> No
 
 
 def test_a_mislabelled_node(small: Subject, start_cluster: StartCluster) -> None:
-    """A node of Galera's pool that says it is RabbitMQ's: its taint tells otherwise, and a member has no place."""
+    """A node of Galera's pool has RabbitMQ's label and Galera's taint, so a member of Galera stays Pending."""
     first = of_pool(small, "mysqld")[0]
 
     def mislabel(machine: Machine) -> Machine:

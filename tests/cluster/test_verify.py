@@ -1,4 +1,4 @@
-"""A living cluster that has drifted: members where the scheduler never put them, nodes without labels."""
+"""A running cluster that has drifted: members on nodes that the scheduler did not choose, nodes without labels."""
 
 from __future__ import annotations
 

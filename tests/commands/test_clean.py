@@ -1,4 +1,4 @@
-"""What `make clean` takes away, and what it must not."""
+"""What `make clean` removes, and what it must keep."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands behind `make`, with an engine that only pretends: what they refuse, run, say and leave."""
+"""The commands behind `make`, with a fake engine: what they refuse, run, print and leave behind."""
 
 from __future__ import annotations
 
@@ -512,7 +512,7 @@ def from_the_terminal(process: subprocess.Popen[str]) -> None:
 
 
 def from_a_supervisor(process: subprocess.Popen[str]) -> None:
-    """A cancelled job in continuous integration: the command alone is told."""
+    """A cancelled job in continuous integration: only the command gets the signal."""
     process.terminate()
 
 
@@ -520,7 +520,7 @@ def from_a_supervisor(process: subprocess.Popen[str]) -> None:
 def test_an_interrupt_waits_for_the_engine_and_says_how_to_go_on(
     world: World, interrupt: Callable[[subprocess.Popen[str]], None]
 ) -> None:
-    """The engine is told once, ends in its own time, and nothing is left of the run."""
+    """The engine is interrupted once, completes its shutdown, and nothing is left of the run."""
     ready = world.root / "ready"
     world.engine(
         [], f"trap 'sleep 1; echo engine ended in order; exit 1' INT; touch {ready}; while :; do sleep 0.1; done"

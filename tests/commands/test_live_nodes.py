@@ -143,7 +143,7 @@ def test_missing_and_undeclared_nodes_and_masters() -> None:
     there.append({"metadata": {"name": "bystander", "labels": {}}})
     said = {each.message for each in differences(PLAN, there)}
     assert said == {
-        "node storage3 is not in the cluster; add it to the cluster, or take it out of the stack file",
+        "node storage3 is not in the cluster; add it to the cluster, or remove it from the stack file",
         f"node guest has labels {POOL} and is not in the stack file",
         "node boss is a master and not in the stack file; add it there with role master",
     }

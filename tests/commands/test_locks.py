@@ -1,4 +1,4 @@
-"""Which locks are taken off a stack, and which never."""
+"""Which locks are removed from a stack, and which never."""
 
 from __future__ import annotations
 

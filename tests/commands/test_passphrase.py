@@ -1,4 +1,4 @@
-"""Who needs a passphrase for what: the whole table, and that a refusal comes before anything is written."""
+"""Which command needs a passphrase for which stack, and that a refusal comes before anything is written."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def test_only_pools_are_written_and_the_plan_stays(file: Path, tmp_path: Path) -
 
 
 def _without_pools(text: str) -> list[str]:
-    """A file's lines with neither `pool` nor what stands below it."""
+    """A file's lines without `pool` and the lines below it."""
     lines: list[str] = []
     inside: int | None = None
     for line in text.splitlines():
@@ -62,11 +62,11 @@ def test_it_says_what_it_wrote(tmp_path: Path) -> None:
     copy = Path(shutil.copy(IDENTITY / "removed.yaml", tmp_path))
     pins = pin(copy)
     assert report(Path("Pulumi.x.yaml"), pins) == [
-        "Pulumi.x.yaml: wrote the pool of 1 entries; nothing moves by it.",
+        "Pulumi.x.yaml: wrote the pool of 1 entries; no node moves.",
         "  ctl[01-02,04-11]: rabbitmq ctl[01-02,10], mysqld ctl[04-06], keystone ctl[07-09]",
     ]
     assert report(Path("Pulumi.x.yaml"), []) == [
-        "Pulumi.x.yaml: nothing to write; every node that a service owns has its pool beside it."
+        "Pulumi.x.yaml: nothing to write; every dedicated node already has its pool."
     ]
 
 

@@ -1,4 +1,4 @@
-"""The review of several stacks, with previews that only pretend: what is written, for whom, and the exit code."""
+"""The review of several stacks, with fake previews: the files that it writes, and the exit code."""
 
 from __future__ import annotations
 

@@ -149,7 +149,7 @@ def with_root_secret(text: str) -> str:
 
 
 def open_project(directory: Path, stack: str, engine: dict[str, str], source: Path) -> Project:
-    """A project of the program as it stands here, with a copy of a stack file: the engine writes into it."""
+    """A project of this clone's program, with a copy of a stack file: the engine writes into it."""
     (directory / "state").mkdir(parents=True)
     for name in SOURCES:
         (directory / name).symlink_to(ROOT / name)
@@ -169,7 +169,7 @@ def project(tmp_path: Path, engine: dict[str, str]) -> Projects:
 
 @pytest.fixture(scope="session")
 def rendered(tmp_path_factory: pytest.TempPathFactory, engine: dict[str, str]) -> Projects:
-    """Projects that are up, for tests that only look: each stack is built once."""
+    """Deployed projects for tests that change nothing: each stack is built once."""
     opened: dict[str, Project] = {}
 
     def get(stack: str) -> Project:
@@ -184,7 +184,7 @@ def rendered(tmp_path_factory: pytest.TempPathFactory, engine: dict[str, str]) -
 
 @pytest.fixture
 def standing(tmp_path: Path, rendered: Projects) -> Projects:
-    """The same for tests that go on from there: a copy, trees and state."""
+    """Copies of deployed projects, with trees and state, for tests that change them."""
 
     def get(stack: str) -> Project:
         first, directory = rendered(stack), tmp_path / stack

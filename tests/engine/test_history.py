@@ -1,4 +1,4 @@
-"""A change of a stack that stands, judged by the policies against what the stack's own last deployment left."""
+"""A change of a deployed stack, which the policies compare with the record of its last deployment."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def named(project: Project, pattern: str, **changes: Any) -> dict[str, Any]:
 
 
 def test_what_is_left_behind_is_what_the_policies_see(rendered: Projects) -> None:
-    """The program says who the members are by its plan, the rule finds them by the resources: both find the same."""
+    """The program records the members of its plan, the rule reads them from the resources: both are the same."""
     for stack in STACKS:
         project = rendered(stack)
         facts = Facts(
@@ -87,7 +87,7 @@ def test_two_masters_may_not(standing: Projects) -> None:
 
 
 def test_an_update_that_fails_leaves_what_stood(standing: Projects) -> None:
-    """Else the next change would be compared with members that never came to be."""
+    """Otherwise the next change would be compared with members that were never created."""
     ra100 = standing("ra100")
     stack = "urn:pulumi:ra100::quorate::pulumi:pulumi:Stack::quorate-ra100"
     before = ra100.state()[stack]["outputs"]["standing"]

@@ -1,4 +1,4 @@
-"""A case of a rule: resources, and the names of those that fail, pass or cannot be judged. Names, not numbers."""
+"""A case of a rule: resources, and the names of those that fail, pass or cannot be evaluated."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ KINDS = (Verdict.PASS, Verdict.FAIL, Verdict.NOT_APPLICABLE, Verdict.NOT_EVALUAT
 
 @dataclass(frozen=True)
 class Case:
-    """What a rule must say of some resources."""
+    """The verdicts that a rule must have on some resources."""
 
     rule: AnyRule
     about: str

@@ -65,7 +65,7 @@ def test_the_profile_decides(given: list[Given], profile: str | None, level: str
 
 
 def test_the_norm_is_read_while_the_program_runs() -> None:
-    """Importing it takes a tenth of a second that everybody would wait for at the end."""
+    """Importing it takes a tenth of a second, which would otherwise be spent at the end of every preview."""
     code = f"""
 import sys, threading
 from tests.policy.test_analyzer import *

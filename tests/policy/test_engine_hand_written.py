@@ -1,4 +1,4 @@
-"""A stack that somebody wrote by hand is judged by what its resources are, on the real engine."""
+"""A hand-written stack is evaluated by its resources, on the real engine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the Kubernetes provider renders in a preview is judged by its objects; what it does not render is named."""
+"""Objects that the Kubernetes provider renders in a preview are evaluated; others are named."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""However a rule fails to answer, it has not passed; and every other subject is judged all the same."""
+"""A rule that cannot be evaluated has not passed, whatever the reason; all other subjects are still evaluated."""
 
 from __future__ import annotations
 

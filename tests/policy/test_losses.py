@@ -43,7 +43,7 @@ def of(*given: Given | Sequence[Given]) -> Placement:
 
 
 def loss(server: str, found: Placement) -> dict[str, tuple[int, int, bool, bool]]:
-    """Instances lost and left, whether it stands, and whether others could carry all; by workload."""
+    """By workload: instances lost and left, whether enough are left, and whether other nodes fit all."""
     names = [each.name for each in found.placed]
     said = losses.of_servers(found)[server]
     return {names[each.placed]: (each.lost, each.left, each.stands, each.elsewhere) for each in said}

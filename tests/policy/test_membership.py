@@ -1,4 +1,4 @@
-"""Who leaves a quorum, by the pure function that rules and changes share."""
+"""Which members leave a quorum, by the pure function that rules and changes share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clusters of operators are judged by what their operator creates, and the custom resource is named."""
+"""Clusters of operators are evaluated as the objects that the operator creates; findings name the custom resource."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The audit's documents, from event logs that are whole and from those that are not."""
+"""The audit's documents, from complete and from incomplete event logs."""
 
 from __future__ import annotations
 

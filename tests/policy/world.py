@@ -1,4 +1,4 @@
-"""Resources to judge: short builders for what a stack holds, each right by itself, so that a case shows what is wrong.
+"""Short builders for the resources of a stack. Each resource breaks no rule, so that a case shows what is wrong.
 
 A `Given` is a resource as a program would make it. `facts` reads it the way the analyzer does, `sdk_args` wraps it in
 the policy SDK's own proxies, and tests/policy/engine runs it through the real engine.
@@ -136,7 +136,7 @@ def masters(count: int = 3, **each: Any) -> list[Given]:
 
 
 def with_files(given: Given) -> Given:
-    """The same machine with the files that its properties stand for.
+    """The same machine with the files that belong to its properties.
 
     A master's also run etcd and copy its data; any other's run a proxy to the API servers.
     """

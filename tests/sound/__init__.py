@@ -1,1 +1,1 @@
-"""Sound stacks of hand-written resources, judged by every rule: none may report anything."""
+"""Valid stacks of hand-written resources, evaluated by every rule: none may report anything."""

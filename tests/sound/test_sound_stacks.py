@@ -1,4 +1,4 @@
-"""A sound stack passes every rule, with no more than the notes that stand with it."""
+"""A valid stack passes every rule, with only the advisory findings that its case lists."""
 
 from __future__ import annotations
 

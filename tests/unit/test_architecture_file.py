@@ -1,4 +1,6 @@
-"""A user's own architecture file works like ours; a faulty one is refused with every fault, its row and the fix."""
+"""A user's own architecture file works like a built-in one; a faulty one is refused with every fault, its row and the
+fix.
+"""
 
 from __future__ import annotations
 
@@ -126,19 +128,19 @@ FAULTS: dict[str, tuple[Callable[[Data], object], str, str]] = {
     "row twice": (
         lambda d: row(d, "nova-api").update(row="keystone-all"),
         "row keystone-all",
-        "stands 2 times; write each row once",
+        "is listed 2 times; write each row once",
     ),
     "service twice": (
         lambda d: row(d, "nova-scheduler").update(service="nova-api"),
         "service nova-api",
-        "stands 2 times; write each service once",
+        "is listed 2 times; write each service once",
     ),
     "heavy guest of a light host": (
         lambda d: row(d, "nova-api").update(runs_on=["rabbitmq"]),
         "row nova-api",
         (
             "runs on rabbitmq, whose nodes admit light, neutron-l2-agent while it is heavy; "
-            "take rabbitmq out of its runs_on, or write nova-api into admits of row rabbitmq-server"
+            "remove rabbitmq from its runs_on, or write nova-api into admits of row rabbitmq-server"
         ),
     ),
     "guest of a storage node": (
@@ -146,7 +148,7 @@ FAULTS: dict[str, tuple[Callable[[Data], object], str, str]] = {
         "row Nagios",
         (
             "runs on storage, whose nodes admit no other service while it is light; "
-            "take storage out of its runs_on, or write nagios into admits of row ceph-osd"
+            "remove storage from its runs_on, or write nagios into admits of row ceph-osd"
         ),
     ),
     "unknown pool": (
@@ -173,7 +175,7 @@ FAULTS: dict[str, tuple[Callable[[Data], object], str, str]] = {
     "apart on one pool": (
         lambda d: row(d, "horizon").update(runs_on=["rabbitmq", "mysqld"], footprint="light"),
         "row keystone-all",
-        "must be apart from horizon/apache2, and both run on rabbitmq; take it out of runs_on of one of them",
+        "must be apart from horizon/apache2, and both run on rabbitmq; remove it from runs_on of one of them",
     ),
     "beside no service": (
         lambda d: row(d, "nova-compute").update(beside=["l2-agent"]),

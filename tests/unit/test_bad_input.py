@@ -257,17 +257,17 @@ CASES: dict[str, tuple[dict[str, Any], str, str]] = {
     "a service that is not built yet": (
         full_size("100", services={"ironic-api": {"replicas": 3}}),
         "quorate:services.ironic-api",
-        "is not built yet; take it out: nothing stands in for Ironic",
+        "is not built yet; remove it: Ironic has no substitute",
     ),
     "a service that upstream retired": (
         full_size("100", services={"murano-api": {"replicas": 3}}),
         "quorate:services.murano-api",
-        "is retired upstream; take it out and use images with cloud-init",
+        "is retired upstream; remove it and use images with cloud-init",
     ),
     "a retired service": (
         full_size("100", services={"glance-registry": {"replicas": 3}}),
         "quorate:services.glance-registry",
-        "is retired; glance-api",
+        "is retired; write glance-api",
     ),
     "a pattern that matches nothing": (
         with_server(server("x[9-1]", ["compute"], "10.20.9.9")),
@@ -336,12 +336,12 @@ CASES: dict[str, tuple[dict[str, Any], str, str]] = {
     "a cluster for machines that Quorate sets up": (
         full_size("100", cluster={"context": "cloud"}),
         "quorate:cluster",
-        "names a running cluster; write machines: existing too, or take it out",
+        "names a running cluster; write machines: existing too, or remove it",
     ),
     "a template for machines that exist": (
         full_size("100", machines="existing", template="nowhere.xml"),
         "quorate:template",
-        "defines virtual machines that Quorate makes; take it out with machines: existing",
+        "defines virtual machines that Quorate makes; with machines: existing, remove it",
     ),
     "a context without a name": (
         full_size("100", machines="existing", cluster={"context": ""}),

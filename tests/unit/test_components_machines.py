@@ -1,4 +1,4 @@
-"""Files of machines: what kubelet, kubeadm, etcd, Calico and the API proxy are told, for every kind of node."""
+"""Files of machines: configuration of kubelet, kubeadm, etcd, Calico and the API proxy, for every kind of node."""
 
 from __future__ import annotations
 
@@ -243,7 +243,7 @@ def test_a_pools_parts_make_what_each_node_would_have_alone() -> None:
 
 
 def test_steps_wait_for_the_files_that_nothing_renders() -> None:
-    """Certificates, and the way to the cluster, which holds a token."""
+    """Certificates, and the kubeconfig for joining, which contains a token."""
     waiting = {
         name: {line.split('"$ROOT')[1].split('"')[0] for step in steps if step.name.startswith("await") for line in
                step.check.splitlines() if line.startswith("[ -f")}

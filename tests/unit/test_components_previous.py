@@ -1,4 +1,4 @@
-"""What a stack leaves behind for its next deployment, and that its virt hosts cannot be deleted by a slip."""
+"""The record of a stack for its next deployment, and the protection of its virt hosts from deletion."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a machine is called decides what it is: removing or adding one changes no other."""
+"""A machine's name determines its address, rack and pool: removing or adding one changes no other."""
 
 from __future__ import annotations
 
@@ -156,22 +156,21 @@ WRONG: dict[str, tuple[list[dict[str, Any]], str]] = {
     ),
     "a pool that the role does not admit": (
         [controllers(), server("mon1", ["monitoring"], "10.20.9.20", pool="mysqld")],
-        "quorate:servers (mon1).pool: mysqld-server takes no node of role monitoring; take pool away",
+        "quorate:servers (mon1).pool: mysqld-server takes no node of role monitoring; remove pool",
     ),
     "a pool of a compute": (
         [controllers(), server("cmp1", ["compute"], "10.20.9.20", pool="compute")],
-        "quorate:servers (cmp1).pool: only nodes of role controller or monitoring have a choice of pools; take pool "
-        "away",
+        "quorate:servers (cmp1).pool: only nodes of role controller or monitoring have a choice of pools; remove pool",
     ),
     "too many of a pool": (
         [controllers(8, pool={"mysqld": "ctl[1-4]"})],
         "quorate:servers.pool: mysqld-server has 3 nodes, pool mysqld is written beside 4 (ctl1, ctl2, ctl3, ctl4); "
-        "take it away from 1, or write quorate:services.mysqld.replicas: 4",
+        "remove it from 1, or write quorate:services.mysqld.replicas: 4",
     ),
     "too few that are free": (
         [controllers(7, pool={"mysqld": "ctl[1-3]", "controller": "ctl[4-5]"})],
-        "quorate:servers: rabbitmq-server needs 3 nodes, 2 are free or written for it; 2 are kept for pool controller "
-        "(ctl4, ctl5): write pool rabbitmq beside 1 of them, or add 1 with role controller",
+        "quorate:servers: rabbitmq-server needs 3 nodes, 2 are free or written for it; 2 are reserved for pool "
+        "controller (ctl4, ctl5): write pool rabbitmq beside 1 of them, or add 1 with role controller",
     ),
     "a quorum's pool twice on one host": (
         [
@@ -200,7 +199,7 @@ def test_a_written_pool_and_a_topology_contradict_each_other(tmp_path: Path, mon
     topology = tmp_path / "topology.yaml"
     topology.write_text("nodes: {'ctl.*': {roles: [all]}}\nroles: {all: [keystone]}\n", encoding="utf-8")
     config = stack([{**controllers(pool={"mysqld": "ctl1"}), "roles": []}], topology="topology.yaml")
-    said = "quorate:servers[1] (ctl[1-6]).pool: the topology gives the pools; take pool away"
+    said = "quorate:servers[1] (ctl[1-6]).pool: the topology gives the pools; remove pool"
     assert said in refusal(config)
 
 

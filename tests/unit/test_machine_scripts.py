@@ -1,4 +1,4 @@
-"""Every script that is rendered for a machine of a shipped stack, judged by shellcheck as POSIX shell."""
+"""Every script that is rendered for a machine of a shipped stack, checked by shellcheck as POSIX shell."""
 
 from __future__ import annotations
 

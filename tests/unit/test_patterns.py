@@ -1,4 +1,4 @@
-"""Names that stand for many."""
+"""Patterns of names."""
 
 import pytest
 from hypothesis import given

@@ -290,11 +290,11 @@ def test_room_that_depends_on_the_scheduler_s_order_is_an_error() -> None:
     with pytest.raises(InvalidStackError) as caught:
         planned(config)
     assert [str(problem) for problem in caught.value.problems] == [
-        "quorate:servers (ctl04): pool mysqld: all that may run on one node would request 20.65 cores and 74.3 GiB "
-        "with the system's share, it has 19 cores and 256 GiB for pods; the scheduler takes pods in an order of its "
-        "own and may leave out an instance of nova-api, nova-conductor, horizon, mysqld, ceph-mon, radosgw, "
+        "quorate:servers (ctl04): pool mysqld: the pods that may share one node request 20.65 cores and 74.3 GiB "
+        "with the system's share, and the node has 19 cores and 256 GiB; in some scheduling orders an instance of "
+        "nova-api, nova-conductor, horizon, mysqld, ceph-mon, radosgw, "
         "influxdb-grafana, elasticsearch-kibana, proxysql, nova-novncproxy, mysqld-exporter, grafana, "
-        "openstack-exporter, opensearch-dashboards; give the pool's nodes more"
+        "openstack-exporter, opensearch-dashboards stays Pending; use larger nodes"
     ]
 
 

@@ -1,4 +1,4 @@
-"""Secrets of services: derived, apart from each other, and never where everybody reads."""
+"""Secrets of services: derived, independent of each other, and only in Secret objects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is wrong with a topology is said, all of it, in one run.
+"""All errors of a topology are reported in one run.
 
 tests/data/topology-cases.yaml holds every way to go wrong; it and the tables of docs/topology.md are held together.
 """

@@ -95,7 +95,7 @@ def test_a_companion_needs_the_row_that_it_accompanies(tmp_path: Path) -> None:
 def test_a_key_without_an_end_takes_node10_too() -> None:
     result = plan(parsed(stack(BUILT, nodes=12)))
     assert pools_of(result)["keystone"] == {"node1", "node10", "node11", "node12"}
-    assert any("node4 carries no service" in warning for warning in result.warnings)
+    assert any("node4 runs no service" in warning for warning in result.warnings)
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_what_ccp_took_in_silence_is_refused(tmp_path: Path, text: str, said: st
 def test_roles_stand_in_one_place_only() -> None:
     config = stack(BUILT)
     config["servers"][1]["roles"] = ["controller"]
-    with pytest.raises(InvalidStackError, match=r"quorate:servers \(node1\).roles: the topology gives all"):
+    with pytest.raises(InvalidStackError, match=r"quorate:servers \(node1\).roles: a topology gives all"):
         plan(parsed(config))
 
 
@@ -158,7 +158,7 @@ def test_no_service_vanishes(name: str, tmp_path: Path) -> None:
     else:
         result = plan(parsed(stack(path)))
         runs = {service.name for service in (*result.services, *result.companions)}
-        told = any(f"{name} gives way to {definition.replaced_by}" in warning for warning in result.warnings)
+        told = any(f"{name} is replaced by {definition.replaced_by}" in warning for warning in result.warnings)
         assert told or definition.architecture in runs or definition.part_of in runs or name in runs
 
 
@@ -174,10 +174,10 @@ def test_all_that_is_not_built_is_said_at_once() -> None:
     everything = written(TOPOLOGIES, "etcd, ironic-api, cron")
     found = problems_of(everything, profile="production")
     names = ["cron", "etcd", "ironic-api"]
-    about = [text for text in found if " is not built yet; take it out of the topology: " in text]
+    about = [text for text in found if " is not built yet; remove it from the topology: " in text]
     assert [text.split(" ")[2] for text in about] == names
     assert about[1] == (
-        "quorate:topology (roles.all): etcd is not built yet; take it out of the topology: MariaDB and RabbitMQ "
+        "quorate:topology (roles.all): etcd is not built yet; remove it from the topology: MariaDB and RabbitMQ "
         "do not use it here, and Kubernetes has an etcd of its own on the masters"
     )
 
@@ -204,7 +204,7 @@ def test_a_service_that_the_architecture_lacks_is_refused(tmp_path: Path) -> Non
     (tmp_path / "mine.yaml").write_text(yaml.safe_dump(document), encoding="utf-8")
     found = problems_of(BUILT, architecture="mine.yaml")
     assert (
-        len([text for text in found if "has no row for cinder-volume; add one, or take cinder-volume out" in text]) == 1
+        len([text for text in found if "has no row for cinder-volume; add one, or remove cinder-volume" in text]) == 1
     )
 
 

@@ -1,7 +1,7 @@
 """Grafana's files: its settings, its data sources and a dashboard of the quorums.
 
-Everything that it shows is written here, so that it needs no database: one that is lost must not take the picture of
-its own loss along. Sessions are known to one instance only; the Service sends a client always to the same one.
+These files contain everything that it shows, so that it needs no database and also works while the database is down.
+Each instance knows only its own sessions, so the Service always sends a client to the same one.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The quorums that Prometheus watches: where their members answer, and when a member counts.
 
-Members are listed by their stable names, not discovered: a member that is gone must stay a target, so that its loss is
-seen. The lists come from the plan (docs/adr/0015-prometheus-targets.md).
+Members are listed by their stable names, not discovered: a lost member must stay a target, so that its loss is
+reported. The lists come from the plan (docs/adr/0015-prometheus-targets.md).
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ def _jobs(wiring: Wiring, process: str) -> Iterator[Job]:
     yield {"job_name": "prometheus", "static_configs": _static(targets)}
     yield _by_dns("node", wiring.host("node-exporter-members"), NODE_EXPORTER)
     exporter = f"{wiring.host('openstack-exporter')}:{OPENSTACK_EXPORTER}"
-    # It asks every API for lists that grow with the cloud.
+    # Each scrape requests lists from every API, and these lists grow with the cloud.
     often = {"scrape_interval": "2m", "scrape_timeout": "1m"}
     yield {"job_name": "openstack", **often, "static_configs": [{"targets": [exporter]}]}
     for quorum in quorums(wiring):
@@ -62,7 +62,7 @@ def _direct(quorum: Quorum) -> Job:
 
 
 def _probed(quorum: Quorum, wiring: Wiring) -> Job:
-    """Members of Galera have no metrics of their own: any instance of mysqld-exporter asks the member that is named."""
+    """Members of Galera serve no metrics: any instance of mysqld-exporter queries the member that the target names."""
     exporter = f"{wiring.host('mysqld-exporter')}:{MYSQLD_EXPORTER}"
     return {
         "job_name": quorum.name,

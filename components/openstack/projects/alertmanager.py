@@ -1,7 +1,7 @@
-"""Alertmanager, where source 004 has Nagios: it checks nothing itself, it sends what others found (004, 5.3.15).
+"""Alertmanager, where source 004 has Nagios: it sends the alerts of Prometheus and checks nothing itself (004, 5.3.15).
 
 By default alerts are shown and sent nowhere. Their receivers are set in the stack file, by the file `alertmanager.yml`
-of `services.nagios.config`. Instances exchange silences and what they have sent, so that each alert is sent once.
+of `services.nagios.config`. Instances exchange silences and the record of sent alerts, so that each alert is sent once.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ _START = File("alertmanager-start.sh", "/etc/prometheus/alertmanager-start.sh")
 
 _DEFAULT = {
     # Alerts of one quorum arrive together. Times are Alertmanager's own defaults, except the wait before the first
-    # message: a lost member is told after 10 s instead of 30 (project figure).
+    # message: a lost member is reported after 10 s instead of 30 (project figure).
     "route": {"receiver": "none", "group_by": ["alertname", "quorum"], "group_wait": "10s"},
-    # A lost majority says enough: the loss of single members of the same quorum is not told again.
+    # When a quorum has lost its majority, the alerts about its single members are suppressed.
     "inhibit_rules": [
         {
             "source_matchers": ['alertname="QuorumLost"'],
@@ -52,7 +52,8 @@ def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
 ALERTMANAGER = ProcessDefinition(
     name="nagios",
     project="alertmanager",
-    # No data on the node's disk: it would keep the pod from moving away from a node that is lost, with its alerts.
+    # No data on the node's disk, which would bind the pod to its node: the pod of a failed node must start on another
+    # one.
     kind="Deployment",
     uid=42472,
     discovered=True,

@@ -1,7 +1,7 @@
 """Fluentd: a collector on every node, and an aggregator that gathers what they send (004, 5.3.15).
 
-Records wait in buffers on disk, on the node until the aggregator has stored them and there until OpenSearch has taken
-them, so that none is lost while one of the two is stopped.
+Records wait in buffers on disk: at the collector until the aggregator has stored them, at the aggregator until
+OpenSearch has. So no record is lost while the aggregator or OpenSearch is stopped.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
 def _collector(wiring: Wiring) -> str:
     """Reads what containers write to standard output, as kubelet keeps it: time, stream, P (partial) or F, text.
 
-    The directory of a container is /var/log/pods/<namespace>_<pod>_<uid>/<container>. Fluentd's own pods are left out:
-    a record about a record that cannot be sent would be followed by another one.
+    The directory of a container is /var/log/pods/<namespace>_<pod>_<uid>/<container>. Fluentd's own pods are excluded:
+    otherwise each record that cannot be sent would produce a further record.
     """
     servers = "".join(
         f"  <server>\n    host {member}\n    port {FORWARD}\n  </server>\n"

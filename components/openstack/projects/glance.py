@@ -1,4 +1,4 @@
-"""Glance: images, kept in Ceph (004, 5.3.17). glance-registry is gone from Glance: the API does its work."""
+"""Glance: images, kept in Ceph (004, 5.3.17). Glance no longer has glance-registry: the API does its work."""
 
 from __future__ import annotations
 

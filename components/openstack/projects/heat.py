@@ -98,7 +98,8 @@ def _configure(wiring: Wiring, _name: str) -> tuple[WrittenFile, ...]:
             },
             "clients": {"endpoint_type": "internalURL"},
             "clients_keystone": {"auth_uri": wiring.url("keystone")},
-            # Heat acts for a user by a trust, as this account; a trust has the project, the account must not.
+            # Heat acts for a user through a trust, with this account. The trust names the project; the account must
+            # name none.
             "trustee": {name: value for name, value in trustee.items() if not name.startswith("project_")},
         },
     )

@@ -240,11 +240,11 @@ EXPORTER = ProcessDefinition(
             name="mysqld-exporter",
             image="prometheus-mysqld-exporter",
             user="prometheus",
-            # It asks the member that a request names, so that a member's metrics do not depend on a pod of its node.
+            # It queries the member that a request names, so that a member's metrics do not depend on a pod of its node.
             command=f"/opt/mysqld_exporter/mysqld_exporter --config.my-cnf {_EXPORTER.path} "
             f"--web.listen-address=:{MYSQLD_EXPORTER}",
             ports=(Port("metrics", MYSQLD_EXPORTER, clients=("monitoring",)),),
-            # /metrics would ask a member that no request has named.
+            # /metrics would query a member, and a probe names none.
             ready=Http("metrics", "/"),
             alive=Tcp("metrics"),
             files=(_EXPORTER,),

@@ -1,7 +1,7 @@
 """Neutron with Open vSwitch: the server's three processes, and the agents that make networks on nodes.
 
-Agents are privileged and on the host's network, as in Kolla and Fuel-CCP: they make namespaces and bridges there. The
-L2 agent brings Open vSwitch itself along; other agents reach its database over the node's loopback.
+Agents are privileged and on the host's network, as in Kolla and Fuel-CCP: they make namespaces and bridges there. Open
+vSwitch runs in the L2 agent's pod; other agents reach its database over the node's loopback.
 """
 
 from __future__ import annotations

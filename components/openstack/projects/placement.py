@@ -1,4 +1,4 @@
-"""Placement: what nova-scheduler asks. In no table of source 004, which calls it 'work in progress' (004, 5.4.5)."""
+"""Placement: the inventory that nova-scheduler queries. No table has it; 004 calls it 'work in progress' (5.4.5)."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ _NODE = File("node-exporter-start.sh", "/etc/prometheus/node-exporter-start.sh")
 _CLOUDS, _CLOUD = File("clouds.yml", "/etc/openstack/clouds.yml"), "openstack"
 _ALERTS = File("alerts.yml", "/etc/prometheus/alerts.yml")
 
-# On the node's own address only: its other networks need not see its metrics.
+# Listens on the node's own address only: the node's other networks do not need its metrics.
 _NODE_START = f"""\
 exec /opt/node_exporter/node_exporter --web.listen-address="$NODE_ADDRESS:{ports.NODE_EXPORTER}"
 """
@@ -48,7 +48,7 @@ def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
 
 
 def _clouds(wiring: Wiring) -> Secret:
-    """The exporter's account: the administrator's, because only it sees the resources of all projects."""
+    """The exporter's account: the administrator's, because only this account may list the resources of all projects."""
     cloud = {
         "region_name": REGION,
         "identity_api_version": 3,
@@ -150,7 +150,7 @@ OPENSTACK_EXPORTER = ProcessDefinition(
             command="/opt/openstack-exporter/openstack-exporter --endpoint-type=internal "
             f"--os-client-config={_CLOUDS.path} --web.listen-address=:{ports.OPENSTACK_EXPORTER} {_CLOUD}",
             ports=(Port("metrics", ports.OPENSTACK_EXPORTER, clients=("monitoring",)),),
-            # /metrics would ask every API.
+            # A probe of /metrics would send requests to every API.
             ready=Tcp("metrics"),
             alive=Tcp("metrics"),
             files=(_CLOUDS,),

@@ -1,11 +1,12 @@
-"""RabbitMQ: messages, in quorum queues. Its tables say no load balancer: clients know every member.
+"""RabbitMQ: messages, in quorum queues. The tables give it no load balancer, because clients have the addresses of all
+members.
 
 A stack file may define further clusters (docs/adr/0017-further-brokers.md); each has names and secrets of its own.
 
 Members find each other by a list of names: the plugin for Kubernetes makes ordinal 0 begin a cluster by itself when it
 has lost its data (https://www.rabbitmq.com/blog/2025/04/04/new-k8s-peer-discovery), and before 4.1 it needed an account
 of the Kubernetes API. With the list, an empty member looks for the others until it finds them, and
-scripts/rabbitmq_start.sh makes them take it.
+scripts/rabbitmq_start.sh makes the others accept it.
 """
 
 from __future__ import annotations

@@ -256,7 +256,7 @@ class Workload:
         if self.node_name:
             return f"spec.nodeName binds all its pods to {self.node_name}, past the scheduler"
         name = self.pod.at("schedulerName").text(_SCHEDULER)
-        return "" if name == _SCHEDULER else f"spec.schedulerName is {name}, of which it is not known what it enforces"
+        return "" if name == _SCHEDULER else f"spec.schedulerName is {name}, whose scheduling rules are not known"
 
     @cached_property
     def host_ports(self) -> frozenset[HostPort]:

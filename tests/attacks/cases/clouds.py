@@ -1,4 +1,4 @@
-"""A whole cloud that is sound, changed in one place; and machines that are not what they say."""
+"""A valid cloud, changed in one place; and machines whose facts are false."""
 
 from tests.attacks.attack import Attack, changed, given, pinned, with_container, without
 from tests.policy.world import Given, daemons, machine_pool, whole_stack, workload

@@ -1,4 +1,4 @@
-"""Commands that end members or their data, in words that do not look like it."""
+"""Commands that stop members or delete their data, written so that this is hard to see."""
 
 import json
 

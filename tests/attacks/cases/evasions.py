@@ -1,4 +1,4 @@
-"""Attempts to get around the gate: the fault is there, and something beside it says that it is not."""
+"""Attempts to bypass the gate: the fault exists, and other text in the stack denies it."""
 
 from tests.attacks.attack import (
     PAUSE,
@@ -17,7 +17,7 @@ from tests.sound.sound import HOST, SERVER, around, member, node, nodes, quorum,
 
 
 def noted(**annotations: str) -> list[Given]:
-    """A Galera of two that notes something about itself."""
+    """A Galera of two members with annotations or labels."""
     own = {f"quorate.io/{key.replace('_', '-')}": value for key, value in annotations.items()}
     made = quorum("db", "mariadb", replicas=2)
     return [*nodes(3), *changed(made, "db", metadata__annotations=own, spec__template__metadata__annotations=own)]
@@ -31,7 +31,7 @@ def disguised(image: str, program: str, **more: object) -> list[Given]:
 
 
 def never_apart(**more: object) -> list[Given]:
-    """An etcd whose anti-affinity has a clause that makes it void."""
+    """An etcd whose anti-affinity has a term that makes it ineffective."""
     terms = [apart_term(HOST, {"app": "etcd"}, **more), apart_term(SERVER, {"app": "etcd"}, **more)]
     made = quorum("etcd", "etcd", apart=())
     return [*nodes(3), *changed(made, "etcd", spec__template__spec__affinity={"podAntiAffinity": {REQUIRED: terms}})]

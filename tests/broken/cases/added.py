@@ -1,4 +1,4 @@
-"""Hand-written objects beside the stack's own: they cut, scale or restart its members, or are quorums themselves."""
+"""Hand-written objects beside the stack's own: they isolate, scale or restart members, or are quorums."""
 
 from __future__ import annotations
 

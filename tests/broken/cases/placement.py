@@ -1,4 +1,4 @@
-"""Who stands where: nodes of one's own, who shares them with whom, what stands in front."""
+"""Placement: dedicated nodes, shared nodes, anti-affinity and load balancers."""
 
 from collections.abc import Callable
 

@@ -32,7 +32,7 @@ def with_host_pids(props: Props) -> None:
 
 
 def with_password(props: Props) -> None:
-    """A password in the settings that everybody may read."""
+    """A password in settings that are not secret."""
     props["data"]["keystone.conf"] = "[database]\nconnection = mysql+pymysql://keystone:hunter2@mysqld/keystone\n"
 
 

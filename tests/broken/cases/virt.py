@@ -8,7 +8,7 @@ from tests.broken.broken import Broken, Props
 
 
 def said(**facts: object) -> Callable[[Props], None]:
-    """A component or a machine that says something else of itself."""
+    """A component or a machine with other facts."""
 
     def break_(props: Props) -> None:
         assert props.keys() >= facts.keys()

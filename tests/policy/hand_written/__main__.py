@@ -1,4 +1,4 @@
-"""A stack that somebody wrote by hand: plain Kubernetes, libvirt and SSH, and nothing of Quorate's.
+"""A hand-written stack of plain Kubernetes, libvirt and SSH resources, without Quorate.
 
 A database and a queue as Deployments of two, all on one server; a virtual machine, and one that is made with care;
 commands on hosts over SSH; a password in the environment, and one where it belongs. Clusters of operators, one of them

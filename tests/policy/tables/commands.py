@@ -28,7 +28,7 @@ def member(name: str, *after: str, quorum: object = "etcd", checks: object = CHE
 
 
 def tree(name: str) -> Given:
-    """What stands for a machine at its target, and what the next machine depends on."""
+    """The resource of a machine at its target, on which the next machine depends."""
     return Given("pulumi-python:dynamic/quorate:Tree", f"{name}-tree", {}, parent=name)
 
 

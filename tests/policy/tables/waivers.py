@@ -26,7 +26,7 @@ BROKEN, SOUND, UNDECIDED = quorum(replicas=4), quorum(), quorum(replicas=UNKNOWN
 
 
 def after(rules: Sequence[AnyRule], given: Sequence[Given], *waivers: Waiver) -> Callable[[], Waivers]:
-    """The waivers once these rules have judged these resources."""
+    """The waivers after these rules have evaluated these resources."""
 
     def make() -> Waivers:
         made = Waivers(waivers, on=TODAY, rules=WAIVABLE)

@@ -1,4 +1,4 @@
-"""Replicas that do not vote: none of the duties of a quorum is theirs."""
+"""Replicas that do not vote: no requirement on quorums applies to them."""
 
 from tests.policy.world import Given, workload
 from tests.sound.sound import Sound, member, nodes, quorum

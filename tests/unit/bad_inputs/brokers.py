@@ -31,7 +31,7 @@ CASES = {
     ),
     "a mapping to another service": mapping(f"{NEUTRON}.rpc: there is no RabbitMQ 'mysqld'", "mysqld"),
     "a project without messages": mapping(
-        "quorate:projects.glance.mapping.rpc: glance sends no messages; take mapping out", "rabbitmq", "glance"
+        "quorate:projects.glance.mapping.rpc: glance sends no messages; remove mapping", "rabbitmq", "glance"
     ),
     "a project that there is not": mapping("quorate:projects.neutrn: is not a project", "rabbitmq", "neutrn"),
     "another use": Bad(
