@@ -24,6 +24,7 @@ NAME = "io.containerd.image.name"
 _TYPE = "application/vnd.oci.image."
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 _WHITEOUT, _OPAQUE = ".wh.", ".wh..wh..opq"
+_CAPABILITIES = "security.capability"
 _FAST = 1
 """Level of gzip: layers are packed once and unpacked once, on one machine."""
 
@@ -75,7 +76,8 @@ class _Hashed(io.RawIOBase):
 def pack(tree: Path, path: Path) -> dict[str, str | int]:
     """Packs a tree, the upper directory of an overlay, and returns the facts of its Layer.
 
-    The overlay's whiteouts become those of OCI. Raises UnsupportedFileError for a file with capabilities.
+    The overlay's whiteouts become those of OCI. Files keep their capabilities. Raises
+    UnsupportedFileError for a file whose name means a whiteout.
     """
     with path.open("wb") as file:
         outer = _Hashed(file)
@@ -104,8 +106,8 @@ def _entries(layer: tarfile.TarFile, tree: Path) -> Iterator[tuple[Path | None, 
         for name in sorted([*files, *links]):
             path = place / name
             status = path.lstat()
-            if name.startswith(_WHITEOUT) or _attribute(path, "security.capability"):
-                raise UnsupportedFileError(f"{path.relative_to(tree)}: its name or its capabilities cannot be kept")
+            if name.startswith(_WHITEOUT):
+                raise UnsupportedFileError(f"{path.relative_to(tree)}: its name would delete another file")
             if stat.S_ISCHR(status.st_mode) and status.st_rdev == 0:
                 yield None, _empty(place.relative_to(tree) / f"{_WHITEOUT}{name}")
             elif stat.S_ISREG(status.st_mode) or stat.S_ISLNK(status.st_mode):
@@ -117,6 +119,8 @@ def _entry(layer: tarfile.TarFile, path: Path, tree: Path) -> tarfile.TarInfo:
     entry = layer.gettarinfo(path, str(path.relative_to(tree)))
     entry.uname = entry.gname = ""
     entry.mtime = int(entry.mtime)
+    if capabilities := _attribute(path, _CAPABILITIES):
+        entry.pax_headers = {f"SCHILY.xattr.{_CAPABILITIES}": capabilities.decode("utf-8", "surrogateescape")}
     return entry
 
 

@@ -114,7 +114,7 @@ class Builder:
         for folder in (_TREE, "work", "root"):
             (partial / folder).mkdir()
         words = ["sh", OVERLAY, ":".join(map(str, lower)), partial, shared, text]
-        namespaces = ["unshare", "--mount", "--pid", "--fork", "--kill-child"]
+        namespaces = [shutil.which("unshare") or "unshare", "--mount", "--pid", "--fork", "--kill-child"]
         run([*namespaces, *words], environment=_environment(), on_line=lambda line: self.reporter.tick(line[:80]))
         for folder in ("work", "root"):
             shutil.rmtree(partial / folder)

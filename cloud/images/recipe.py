@@ -26,9 +26,7 @@ OWN_FILES = Path(__file__).parent / "files"
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(?:-[a-z0-9]+)*$")]
 Package = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9+.-]+$")]
 Absolute = Annotated[str, StringConstraints(pattern=r"^(?:/[A-Za-z0-9_.-]+)+$")]
-Relative = Annotated[
-    str, StringConstraints(pattern=r"^[\w-][\w.-]*(?:/[\w-][\w.-]*)*$")
-]
+Relative = Annotated[str, StringConstraints(pattern=r"^[\w-][\w.-]*(?:/[\w-][\w.-]*)*$")]
 
 
 class RecipeError(Exception):

@@ -80,6 +80,15 @@ def test_deletions_become_whiteouts(tmp_path: Path) -> None:
     assert not {"etc/gone", "etc/device"} & set(names)
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives capabilities")
+def test_capabilities_are_kept(tmp_path: Path) -> None:
+    place = tree(tmp_path / "tree")
+    net_raw = bytes.fromhex("0100000200200000000000000000000000000000")
+    os.setxattr(place / "usr/bin/program", "security.capability", net_raw)
+    headers = unpacked(packed(place, tmp_path / "layer")).getmember("usr/bin/program").pax_headers
+    assert headers["SCHILY.xattr.security.capability"].encode() == net_raw
+
+
 def test_a_file_that_would_read_as_a_deletion_is_refused(tmp_path: Path) -> None:
     place = tree(tmp_path / "tree")
     (place / "etc/.wh.file").touch()

@@ -142,7 +142,9 @@ def test_a_script_makes_the_account_before_its_packages() -> None:
 
 def test_an_account_that_kolla_lacks_has_the_group_of_its_pods() -> None:
     groups = {each.rpartition("/")[2].partition(":")[0]: group for each, group in _groups().items()}
-    own = {name: each.account.number for name, each in catalogue().images.items() if each.account and each.account.number}
+    own = {
+        name: each.account.number for name, each in catalogue().images.items() if each.account and each.account.number
+    }
     assert own == {"ceph": groups["ceph"]}
 
 
