@@ -147,8 +147,7 @@ def digest(wanted: Root = SERVICES) -> str:
 
 def _make(home: Path, wanted: Root, reporter: Reporter) -> None:
     try:
-        if not shutil.which("mmdebstrap"):
-            _install_mmdebstrap(reporter)
+        require_mmdebstrap(reporter)
         reporter.begin(f"Making a Debian root with {len(wanted.packages)} packages", "two to five minutes, once")
         with Unfinished(home) as partial:
             root = partial / "root"
@@ -161,7 +160,10 @@ def _make(home: Path, wanted: Root, reporter: Reporter) -> None:
         raise UserError(f"The Debian root could not be made: {failure}\n{failure.tail()}") from None
 
 
-def _install_mmdebstrap(reporter: Reporter) -> None:
+def require_mmdebstrap(reporter: Reporter) -> None:
+    """Installs mmdebstrap if it is not on PATH. Raises ProgramError if it cannot be installed."""
+    if shutil.which("mmdebstrap"):
+        return
     reporter.begin("Installing Debian's mmdebstrap", "half a minute")
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     for words in (["update"], ["install", "--yes", "--no-install-recommends", "mmdebstrap"]):

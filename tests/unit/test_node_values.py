@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pulumi
+import pytest
 
 from blueprint.plan.planner import plan
 from components.cloud import Cloud, CloudArgs
 from components.openstack import configuration, node_values
 from components.openstack.projects import PROCESSES
 from components.target.render import Render
+from proof.services.containers import read
 from tests.recording import Recorded, record
+from tests.services.stack import documents
 from tests.stacks import full_size, parsed
 
 
@@ -72,6 +76,19 @@ def test_the_services_that_the_stack_file_accepts_are_those_that_read_values() -
         main = PROCESSES[name].containers[0]
         assert main.command.startswith(node_values.start(""))
         assert "--config-file" in main.command
+
+
+@pytest.mark.parametrize("stack", ["dev", "prod"])
+def test_every_script_that_a_command_starts_is_copied_into_its_container(stack: str) -> None:
+    missing: list[str] = []
+    started = 0
+    for container in read(documents(stack)).values():
+        shell = re.match(r"(?:sh|bash|python3) (/\S+)", container.command)
+        started += shell is not None
+        if shell and shell[1] not in container.files:
+            missing.append(f"{container.workload}/{container.name}: {shell[1]}")
+    assert started
+    assert not missing
 
 
 def test_the_start_script_adds_the_file_of_its_node_only(tmp_path: Path) -> None:

@@ -185,7 +185,7 @@ _WITHOUT_DATABASE = frozenset(
 
 def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
     server = uwsgi(wiring, "neutron-server", "neutron-server-uwsgi.ini", "neutron.wsgi.api", 9696)
-    return (_neutron_conf(wiring, name), server, *_plugin_files(), *_agent_files(wiring))
+    return (_neutron_conf(wiring, name), server, *_plugin_files(), *_agent_files(wiring), node_values.SCRIPT)
 
 
 def _neutron_conf(wiring: Wiring, name: str) -> ConfigFile:

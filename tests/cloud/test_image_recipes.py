@@ -1,0 +1,163 @@
+"""The recipes of images: complete for what the stack renders, and refused if they cannot be right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, cast
+
+import pytest
+
+from cloud.images import script
+from cloud.images.prepare import sort
+from cloud.images.recipe import OWN_FILES, Catalogue, Recipe, RecipeError, catalogue, parse_catalogue
+from tests.services.stack import documents
+from toolchain.progress import UserError
+
+SMALL = """\
+tag: 2026.1-debian-trixie
+images:
+  debian: {packages: [sudo]}
+  base: {parent: debian, environment: {A: "1", B: "2"}, entrypoint: [init], command: [start], user: x}
+  keystone: {parent: base, environment: {B: "3"}}
+  ceph: {parent: base, tag: v1, entrypoint: [], user: ""}
+left_out:
+  grafana: It is in no registry.
+"""
+
+
+def images(value: Any) -> Iterator[str]:
+    """Every image that a rendered object names."""
+    if isinstance(value, dict):
+        for key, inner in cast("dict[str, Any]", value).items():
+            if key == "image" and isinstance(inner, str):
+                yield inner
+            else:
+                yield from images(inner)
+    elif isinstance(value, list):
+        for inner in cast("list[Any]", value):
+            yield from images(inner)
+
+
+@pytest.fixture(scope="module")
+def named() -> set[str]:
+    """Every image that the stack "dev" names."""
+    return set(images(documents("dev")))
+
+
+def test_every_image_of_the_stack_has_a_recipe_or_a_reason(named: set[str]) -> None:
+    wanted, left_out = sort(named, catalogue())
+    assert named == wanted.keys() | left_out.keys()
+    assert not wanted.keys() & left_out.keys()
+
+
+def test_no_recipe_and_no_reason_is_for_an_image_that_nobody_names(named: set[str]) -> None:
+    recipes = catalogue()
+    wanted, left_out = sort(named, recipes)
+    used = {layer for recipe in wanted.values() for layer in recipes.chain(recipe)}
+    assert recipes.images.keys() == used
+    assert {recipes.reason(name) for name in left_out} == set(recipes.left_out.values())
+
+
+def test_images_without_a_recipe_are_all_named_in_one_error() -> None:
+    wrong = ["example.com/unknown:1", "quay.io/openstack.kolla/keystone:2025.1-debian-bookworm"]
+    with pytest.raises(UserError) as refused:
+        sort([*wrong, "quay.io/openstack.kolla/keystone:2026.1-debian-trixie"], catalogue())
+    text = str(refused.value)
+    assert all(name in text for name in wrong)
+    assert "keystone:2026.1-debian-trixie" not in text
+
+
+@pytest.mark.parametrize(
+    ("reference", "recipe"),
+    [
+        ("quay.io/openstack.kolla/keystone:2026.1-debian-trixie", "keystone"),
+        ("registry.example:5000/mirror/keystone:2026.1-debian-trixie", "keystone"),
+        ("quay.io/ceph/ceph:v1", "ceph"),
+        ("quay.io/ceph/ceph:2026.1-debian-trixie", None),
+        ("quay.io/openstack.kolla/keystone:2026.1-ubuntu-noble", None),
+        (f"quay.io/openstack.kolla/keystone:2026.1-debian-trixie@sha256:{'0' * 64}", None),
+        ("keystone:2026.1-debian-trixie extra", None),
+    ],
+)
+def test_an_image_is_known_by_name_and_tag(reference: str, recipe: str | None) -> None:
+    assert parse_catalogue(SMALL).named(reference) == recipe
+
+
+def test_an_image_inherits_what_it_does_not_set() -> None:
+    small = parse_catalogue(SMALL)
+    assert small.settings("keystone") == {"Env": ["A=1", "B=3"], "Entrypoint": ["init"], "Cmd": ["start"], "User": "x"}
+    assert small.settings("ceph") == {"Env": ["A=1", "B=2"], "Cmd": ["start"]}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("parent: debian", "parent: nothing"), "the parent 'nothing' has no recipe"),
+        (("parent: debian", "parent: keystone"), "base: is its own ancestor"),
+        (("base: {parent: debian, ", "base: {"), "found debian, base"),
+        (("packages: [sudo]", "packages: ['sudo; reboot']"), "images.debian.packages.0"),
+        (("packages: [sudo]", "package: [sudo]"), "images.debian.package: Extra inputs"),
+        (("tag: v1", "scripts: {usr/bin/x: base/x}"), "images.ceph.scripts"),
+        (("tag: v1", "files: {/usr/bin/x: ../x}"), "images.ceph.files"),
+        (("grafana: It", "keystone: It"), "keystone: has a recipe and a reason"),
+        (("It is in no registry.", "''"), "grafana: no reason is given"),
+        (("left_out:", "images:"), "line 7: the key 'images' is there twice"),
+        (("tag: 2026", "{ tag: 2026"), "not valid YAML"),
+    ],
+)
+def test_recipes_that_cannot_be_right_are_refused(change: tuple[str, str], message: str) -> None:
+    assert change[0] in SMALL
+    with pytest.raises(RecipeError) as refused:
+        parse_catalogue(SMALL.replace(*change))
+    assert message in str(refused.value)
+
+
+def test_every_file_that_a_recipe_copies_exists() -> None:
+    copied = {source for recipe in catalogue().images.values() for source in recipe.files.values()}
+    assert copied == {path.name for path in OWN_FILES.iterdir() if path.is_file()}
+    assert all(lock.is_file() for recipe in catalogue().images.values() for lock in script.locks(recipe))
+
+
+def test_a_script_makes_the_account_before_its_packages() -> None:
+    recipe = Recipe.model_validate(
+        {
+            "account": {"name": "nova", "home": "/var/lib/nova", "groups": ["qemu"]},
+            "packages": ["novnc"],
+            "scripts": {"/etc/sudoers.d/x": "nova/x", "/usr/local/bin/kolla_extend_start": "nova/y"},
+            "files": {"/usr/bin/z": "z.sh"},
+            "setup": "echo end",
+        }
+    )
+    lines = script.text("nova-novncproxy", recipe, {"nova": (42436, 42436, "nova")}).splitlines()
+    assert lines[0] == "set -eu"
+    assert lines[1] == "usermod --append --home /var/lib/nova --groups kolla,qemu nova"
+    assert lines[-5:] == [
+        "apt-get -qq -y install novnc",
+        "install -D -m 440 /tmp/kolla/nova/x /etc/sudoers.d/x",
+        "install -D -m 644 /tmp/kolla/nova/y /usr/local/bin/kolla_extend_start",
+        "install -D -m 755 /tmp/own/z.sh /usr/bin/z",
+        "echo end",
+    ]
+
+
+def test_an_account_that_kolla_lacks_has_the_group_of_its_pods() -> None:
+    groups = {each.rpartition("/")[2].partition(":")[0]: group for each, group in _groups().items()}
+    own = {
+        name: each.account.number for name, each in catalogue().images.items() if each.account and each.account.number
+    }
+    assert own == {"ceph": groups["ceph"]}
+
+
+def _groups() -> dict[str, int]:
+    """The group of the volumes of each workload, by the image of its first container."""
+    found: dict[str, int] = {}
+    for each in documents("dev"):
+        if each["kind"] in ("Deployment", "StatefulSet", "DaemonSet"):
+            pod = each["spec"]["template"]["spec"]
+            found[pod["containers"][0]["image"]] = int(pod["securityContext"]["fsGroup"])
+    return found
+
+
+def test_the_catalogue_is_read_once() -> None:
+    assert isinstance(catalogue(), Catalogue)
+    assert catalogue() is catalogue()
