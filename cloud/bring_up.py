@@ -13,7 +13,7 @@ from pathlib import Path
 
 import yaml
 
-from cloud import cgroups, cluster, control_images, host, image_store, network, node_files, nspawn, oci
+from cloud import cgroups, cluster, control_images, host, image_store, network, node_files, nspawn
 from cloud.lab import DIRECTORY, Lab, Machine
 from proof.objects import Object, holds, listed, name
 from toolchain import cluster_programs, debian_root
@@ -29,14 +29,9 @@ _RECORD = DIRECTORY / "lab.json"
 class Software:
     """Directories of what the machines run, all from the user's cache."""
 
-    control: Path
-    """Programs of the control plane."""
-    node: Path
-    """Programs of a node."""
+    kubernetes: control_images.Sources
     machine: Path
     """Debian root of the machines."""
-    network: Path
-    """Debian root with nginx and nftables, for two images."""
     archives: Sequence[Path]
     """Further OCI archives to import on every machine."""
 
@@ -65,10 +60,12 @@ def bring_up(lab: Lab, archives: Sequence[Path], reporter: Reporter) -> dict[str
     """
     _require_same_stack(lab)
     software = Software(
-        control=cluster_programs.ensure(reporter),
-        node=cluster_programs.ensure(reporter, cluster_programs.NODE),
+        kubernetes=control_images.Sources(
+            control=cluster_programs.ensure(reporter),
+            node=cluster_programs.ensure(reporter, cluster_programs.NODE),
+            network=debian_root.ensure(reporter, debian_root.NETWORK_IMAGES),
+        ),
         machine=debian_root.ensure(reporter, debian_root.MACHINE),
-        network=debian_root.ensure(reporter, debian_root.NETWORK_IMAGES),
         archives=archives,
     )
     phases = Phases(reporter)
@@ -120,14 +117,14 @@ def _require_same_stack(lab: Lab) -> None:
 def _images(lab: Lab, software: Software) -> Path:
     """Returns a containerd store with all images; makes it if this host does not have it."""
     nginx = _proxy_image(lab)
-    paths = (software.control, software.node, software.machine, software.network, *software.archives)
+    sources = software.kubernetes
+    paths = (sources.control, sources.node, sources.network, software.machine, *software.archives)
     digest = hashlib.sha256(json.dumps([*map(str, paths), nginx]).encode()).hexdigest()[:16]
     store = DIRECTORY / f"store-{digest}"
     if not store.is_dir():
         work = DIRECTORY / "archives"
         work.mkdir(exist_ok=True)
-        images = control_images.images(software.control, software.node, software.network, nginx)
-        oci.write(work / "control.tar", images)
+        control_images.write(work / "control.tar", sources, nginx)
         for archive in software.archives:
             run(["ln", "-f", archive, work / archive.name])
         names = ["control.tar", *(archive.name for archive in software.archives)]
@@ -145,11 +142,12 @@ def _proxy_image(lab: Lab) -> str:
 def _start(lab: Lab, software: Software, store: Path, say: Callable[[str], None]) -> None:
     host.raise_limits()
     network.create(lab)
-    pause = control_images.names(software.control)["pause"]
+    programs = {"control": software.kubernetes.control, "node": software.kubernetes.node}
+    pause = control_images.names(software.kubernetes.control)["pause"]
     for machine in lab.machines:
         if not nspawn.is_running(machine):
             _install(lab, machine, store, pause)
-            nspawn.start(machine, software.machine, {"control": software.control, "node": software.node})
+            nspawn.start(machine, software.machine, programs)
             say(f"{machine.name} starts")
     for machine in lab.machines:
         nspawn.await_boot(machine)

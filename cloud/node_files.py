@@ -13,6 +13,8 @@ from cloud.lab import Lab, Machine
 
 PROGRAMS = "/opt/quorate"
 UNITS = "etc/systemd/system"
+EVICTION = 100
+"""MiB that kubelet keeps from pods; a machine shows as much more, so that the plan's memory is allocatable."""
 LINKED = ("etcd", "etcdctl", "kubectl", "kubelet")
 """Programs that units and `apply` find in /usr/bin."""
 
@@ -95,13 +97,13 @@ init | join) exec {PROGRAMS}/control/kubeadm "$@" --ignore-preflight-errors=Syst
 *) exec {PROGRAMS}/control/kubeadm "$@" ;;
 esac
 """
-_KUBELET_PATCH = """\
+_KUBELET_PATCH = f"""\
 apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
 failCgroupV1: false
 cgroupDriver: cgroupfs
 failSwapOn: false
-evictionHard: {memory.available: 100Mi, nodefs.available: 1%, imagefs.available: 1%, nodefs.inodesFree: 1%}
+evictionHard: {{memory.available: {EVICTION}Mi, nodefs.available: 1%, imagefs.available: 1%, nodefs.inodesFree: 1%}}
 """
 
 
@@ -116,7 +118,7 @@ def write(lab: Lab, machine: Machine, pause: str) -> None:
         "etc/kubernetes/patches/kubeletconfiguration1+merge.yaml": _KUBELET_PATCH,
         "etc/quorate-lab/container.sh": _CONTAINER,
         "etc/quorate-lab/cores": f"{machine.capacity.cpu}\n",
-        "etc/quorate-lab/memory": f"{machine.capacity.memory * 1024 * 1024}\n",
+        "etc/quorate-lab/memory": f"{machine.capacity.memory * 1024 * 1024 + EVICTION * 1024}\n",
         "etc/quorate-lab/overcommit_memory": "1\n",
         "etc/quorate-lab/panic": "10\n",
         "etc/quorate-lab/panic_on_oops": "1\n",
