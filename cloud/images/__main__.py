@@ -17,7 +17,10 @@ def main(names: list[str]) -> int:
     try:
         parents = {recipe.parent for recipe in recipes.images.values()}
         wanted = names or [name for name in recipes.images if name not in parents]
-        made = prepare((f"quay.io/openstack.kolla/{name}:{recipes.tag_of(name)}" for name in wanted), reporter)
+        unknown = sorted(set(wanted) - recipes.images.keys())
+        if unknown:
+            raise UserError(f"recipes.yaml has no {', '.join(unknown)}; write names of: {', '.join(recipes.images)}")
+        made = prepare(map(recipes.reference, wanted), reporter)
     except KeyboardInterrupt:
         reporter.say("\nInterrupted. Run the same command again to continue; completed layers are kept.")
         return 130

@@ -65,8 +65,8 @@ class Recipe(_Model):
     user: str | None = None
     """Account that runs the image; an empty text is root."""
     environment: dict[str, str] = {}
-    tag: str = ""
-    """Tag of the image, if it is not Kolla's."""
+    reference: str = ""
+    """Full name of the image, if it is not one of Kolla's."""
     stand_in: str = ""
     """How the image differs from the one whose name it has, if it is another program or misses a part."""
 
@@ -74,6 +74,8 @@ class Recipe(_Model):
 class Catalogue(_Model):
     """All recipes, and the images that have none."""
 
+    repository: str
+    """Registry and namespace of Kolla's images."""
     tag: str
     """Tag of Kolla's images that the recipes stand for: release, distribution and its version."""
     images: dict[Name, Recipe] = Field(min_length=1)
@@ -112,17 +114,16 @@ class Catalogue(_Model):
         parent = self.images[name].parent
         return (*(self.chain(parent) if parent else ()), name)
 
-    def tag_of(self, name: str) -> str:
-        """Returns the tag that references of this image have."""
-        recipe = self.images.get(name)
-        return (recipe.tag if recipe else "") or self.tag
+    def reference(self, name: str) -> str:
+        """Returns the full name of an image."""
+        return self.images[name].reference or f"{self.repository}/{name}:{self.tag}"
 
     def named(self, reference: str) -> str | None:
         """Returns the recipe of an image reference; None if there is none. The registry is of no importance."""
         parts = parse(reference)
         if not parts.is_valid or parts.digest or parts.name not in self.images:
             return None
-        return parts.name if parts.tag == self.tag_of(parts.name) else None
+        return parts.name if parts.tag == parse(self.reference(parts.name)).tag else None
 
     def reason(self, reference: str) -> str | None:
         """Returns why an image is left out; None if it is not."""

@@ -14,12 +14,13 @@ from tests.services.stack import documents
 from toolchain.progress import UserError
 
 SMALL = """\
+repository: quay.io/openstack.kolla
 tag: 2026.1-debian-trixie
 images:
   debian: {packages: [sudo]}
   base: {parent: debian, environment: {A: "1", B: "2"}, entrypoint: [init], command: [start], user: x}
   keystone: {parent: base, environment: {B: "3"}}
-  ceph: {parent: base, tag: v1, entrypoint: [], user: ""}
+  ceph: {parent: base, reference: "quay.io/ceph/ceph:v1", entrypoint: [], user: ""}
 left_out:
   grafana: It is in no registry.
 """
@@ -97,12 +98,12 @@ def test_an_image_inherits_what_it_does_not_set() -> None:
         (("base: {parent: debian, ", "base: {"), "found debian, base"),
         (("packages: [sudo]", "packages: ['sudo; reboot']"), "images.debian.packages.0"),
         (("packages: [sudo]", "package: [sudo]"), "images.debian.package: Extra inputs"),
-        (("tag: v1", "scripts: {usr/bin/x: base/x}"), "images.ceph.scripts"),
-        (("tag: v1", "files: {/usr/bin/x: ../x}"), "images.ceph.files"),
+        (("user: x", "scripts: {usr/bin/x: base/x}"), "images.base.scripts"),
+        (("user: x", "files: {/usr/bin/x: ../x}"), "images.base.files"),
         (("grafana: It", "keystone: It"), "keystone: has a recipe and a reason"),
         (("It is in no registry.", "''"), "grafana: no reason is given"),
-        (("left_out:", "images:"), "line 7: the key 'images' is there twice"),
-        (("tag: 2026", "{ tag: 2026"), "not valid YAML"),
+        (("left_out:", "images:"), "line 8: the key 'images' is there twice"),
+        (("tag: 2026", "{tag: 2026"), "not valid YAML"),
     ],
 )
 def test_recipes_that_cannot_be_right_are_refused(change: tuple[str, str], message: str) -> None:
