@@ -43,7 +43,7 @@ def copy(store: Path, target: Path) -> None:
     """Makes `target` a store of its own with the same images."""
     shutil.rmtree(target, ignore_errors=True)
     run(["cp", "-al", store, target])
-    for database in target.rglob("*.db"):
+    for database in target.glob("*/*.db"):
         copied = database.with_name(database.name + ".copy")
         shutil.copy2(database, copied)
         copied.replace(database)

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
+
+import yaml
 
 from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
 from cloud import bring_up, cluster, host, nspawn
+from cloud.images.prepare import prepare
 from cloud.lab import Lab, lab_of
-from commands import build_directory, stack
+from commands import lab_stack, stack
 from commands.operation import interrupted_by_termination
 from commands.temporary_rendering import rendered
-from files import atomic
 from toolchain.progress import Reporter, UserError, duration
 
 
 def start(root: Path, name: str) -> int:
-    """Brings the machines of a stack up and writes build/<stack>/cloud/kubeconfig."""
+    """Brings the machines of a stack up and applies its objects with the target `live`."""
     reporter = Reporter()
     planned = plan(load_file(stack.find(root, name)))
     host.check(lab_of(name, planned, root))
@@ -25,16 +29,37 @@ def start(root: Path, name: str) -> int:
         with rendered(root, name) as tree:
             reporter.end()
             lab = lab_of(name, planned, tree)
-            seconds = bring_up.bring_up(lab, [], reporter)
-        path = build_directory.of_stack(root, name) / "cloud" / "kubeconfig"
-        path.unlink(missing_ok=True)
-        atomic.create(path, cluster.kubeconfig(lab, bring_up.CONTEXT), 0o600)
+            prepared = prepare(images_of(tree), reporter)
+            seconds = bring_up.bring_up(lab, [prepared.archive], reporter)
+        path = lab_stack.write(root, name, cluster.kubeconfig(lab, bring_up.CONTEXT), bring_up.CONTEXT)
     print()
     for what, took in seconds.items():
         print(f"{duration(took):>14}  {what}")
     print(f"\nAll {len(lab.machines)} machines of {name} are Ready nodes. Kubeconfig: {path.relative_to(root)}")
     print(f"Next: `make cloud-status STACK={name}`, or `make cloud-down`, which removes everything.")
     return 0
+
+
+def images_of(tree: Path) -> set[str]:
+    """Returns the images that the rendered objects name."""
+    found: set[str] = set()
+    for file in sorted((tree / "manifests").rglob("*.yaml")):
+        for document in yaml.safe_load_all(file.read_text(encoding="utf-8")):
+            found |= set(_images(document))
+    return found
+
+
+def _images(value: object) -> Iterator[str]:
+    """Yields the images of all containers in a document, however deep its pod template is."""
+    if isinstance(value, list):
+        for each in cast("list[object]", value):
+            yield from _images(each)
+    elif isinstance(value, dict):
+        for key, inner in cast("dict[str, object]", value).items():
+            if key in ("containers", "initContainers") and isinstance(inner, list):
+                yield from (str(each["image"]) for each in cast("list[dict[str, object]]", inner))
+            else:
+                yield from _images(inner)
 
 
 def status(root: Path, name: str) -> int:

@@ -28,6 +28,9 @@ from toolchain.progress import UserError
 ROOT_SECRET = "quorate:rootSecret"  # noqa: S105 - a key, not a value
 TARGET = "quorate:target"
 
+GENERATED = "generated"
+"""Directory below build/<stack> with the file of a stack that a command generated (commands/machine_lab.py)."""
+
 LARGEST_CONFIGURATION = 32_000
 """Maximum size of a stack file's text in bytes. Pulumi passes the configuration to every process as one environment
 variable, with quotation marks escaped; Linux limits it to 128 KiB. A larger configuration is passed as a file."""
@@ -80,7 +83,8 @@ def is_name(text: str) -> bool:
 
 def places(root: Path, name: str) -> tuple[Path, ...]:
     """Returns the paths at which a stack's file may exist, in order of precedence."""
-    return root / f"Pulumi.{name}.yaml", root / "examples" / f"{name}.yaml"
+    file = f"Pulumi.{name}.yaml"
+    return root / file, root / "examples" / f"{name}.yaml", root / "build" / name / GENERATED / file
 
 
 def names(root: Path) -> list[str]:

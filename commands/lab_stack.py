@@ -1,0 +1,79 @@
+"""The stack that is applied to a lab's cluster: a stack's settings with the target `live`, and its own root secret.
+
+It is a stack like every other: `quorate` commands in the lab's network take its name, with KUBECONFIG and the
+passphrase file of `variables`.
+"""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from commands import build_directory, passphrase, stack
+from commands.operation import Operation
+from files import atomic
+from toolchain.engine import installed
+
+SUFFIX = "-cloud"
+SALT = "encryptionsalt"
+_SECRET = stack.ROOT_SECRET
+_DROPPED = ("quorate:template", "quorate:ssh")
+"""Settings of machines that Quorate makes; those of the lab exist already."""
+
+
+def name_of(original: str) -> str:
+    """Returns the name of the stack for the lab of another stack."""
+    return f"{original}{SUFFIX}"
+
+
+def variables(root: Path, original: str) -> dict[str, str]:
+    """Returns the environment variables with which commands on the lab's stack run."""
+    directory = _directory(root, original)
+    return {"KUBECONFIG": str(directory / "kubeconfig"), passphrase.FILE: str(directory / "passphrase")}
+
+
+def write(root: Path, original: str, kubeconfig: str, context: str) -> Path:
+    """Writes the stack file and the kubeconfig; returns the kubeconfig's path. Keeps secrets that exist already."""
+    directory = _directory(root, original)
+    build_directory.of_stack(root, name_of(original))
+    path = directory / "kubeconfig"
+    path.unlink(missing_ok=True)
+    atomic.create(path, kubeconfig, 0o600)
+    passphrase.generate_secret(directory / "passphrase")
+    file = directory / f"Pulumi.{name_of(original)}.yaml"
+    document = stack.without_secrets(stack.read_document(stack.find(root, original)))
+    encrypted = _kept_secret(file) or _new_secret(root, original, file, document)
+    config = {key: value for key, value in stack.config_of(document).items() if key not in _DROPPED}
+    config |= {stack.TARGET: "live", "quorate:machines": "existing", "quorate:cluster": {"context": context}}
+    _save(file, {SALT: encrypted[SALT], "config": {**config, _SECRET: encrypted[_SECRET]}})
+    return path
+
+
+def _kept_secret(file: Path) -> dict[str, Any] | None:
+    """Returns the encrypted root secret of an earlier run, with its salt; None if there is none."""
+    found = stack.read_document(file)
+    secret = stack.config_of(found).get(_SECRET)
+    return {SALT: found[SALT], _SECRET: secret} if secret else None
+
+
+def _new_secret(root: Path, original: str, file: Path, document: dict[str, Any]) -> dict[str, Any]:
+    """Generates a root secret and returns it as the engine encrypts it, with its salt."""
+    _save(file, document)  # a live stack without the secret would be invalid
+    loaded = stack.load(root, name_of(original))
+    workspace = stack.main_workspace(root, loaded.name, {})
+    operation = Operation(installed(root), loaded, workspace, variables(root, original))
+    operation.open(keep_secrets=False)
+    operation.give_root_secret(secrets.token_urlsafe(48))
+    encrypted = stack.read_document(workspace.stack_file)
+    return {SALT: encrypted[SALT], _SECRET: stack.config_of(encrypted)[_SECRET]}
+
+
+def _save(file: Path, document: dict[str, Any]) -> None:
+    atomic.write(file, yaml.safe_dump(document, sort_keys=False, allow_unicode=True))
+
+
+def _directory(root: Path, original: str) -> Path:
+    return root / "build" / name_of(original) / stack.GENERATED
