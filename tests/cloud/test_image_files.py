@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import resource
 import sys
 import types
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +69,19 @@ def rendered() -> str:
     return texts["proxysql-members.cnf"] + texts["proxysql-accounts.cnf"]
 
 
-def test_the_stand_in_reads_what_the_stack_renders_for_proxysql(stand_in: Any, rendered: str) -> None:
+def _allows(files: int) -> Callable[[int], tuple[int, int]]:
+    """A system that allows a process so many open files."""
+
+    def limit(number: int) -> tuple[int, int]:
+        return (1024, files)
+
+    return limit
+
+
+def test_the_stand_in_reads_what_the_stack_renders_for_proxysql(
+    stand_in: Any, rendered: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(resource, "getrlimit", _allows(1048576))
     members = stand_in.read_members(rendered)
     assert members == [(f"mysqld-{number}.mysqld-members.openstack.svc", 3306) for number in range(3)]
     assert stand_in.option(rendered, "monitor_username") == "monitor"
@@ -77,6 +90,8 @@ def test_the_stand_in_reads_what_the_stack_renders_for_proxysql(stand_in: Any, r
     assert [words[-1] == "backup" for words in servers] == [False, True, True]
     assert "  bind 0.0.0.0:6033" in lines
     assert "  maxconn 10000" in lines
+    monkeypatch.setattr(resource, "getrlimit", _allows(20000))
+    assert "  maxconn 9950\n" in stand_in.rendered(rendered, members, "/var/lib/proxysql")
 
 
 def test_the_stand_in_takes_the_heaviest_member_first(stand_in: Any) -> None:

@@ -3,8 +3,7 @@
 
 import os
 import sys
-
-from django.core import management  # pyright: ignore[reportMissingImports, reportMissingModuleSource]
+from importlib import import_module
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "openstack_dashboard.settings")
-management.execute_from_command_line(sys.argv)
+import_module("django.core.management").execute_from_command_line(sys.argv)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import re
+import resource
 import socketserver
 import sys
 import threading
@@ -86,8 +87,10 @@ def rendered(text: str, members: list[tuple[str, int]], directory: str) -> str:
         for number, (host, port) in enumerate(members)
     ]
     limit = re.search(r"mysql_variables\s*=\s*\{[^}]*?max_connections\s*=\s*(\d+)", text)
+    # HAProxy opens two files for a connection, and refuses to start if the system allows it fewer.
+    allowed = (resource.getrlimit(resource.RLIMIT_NOFILE)[1] - 100) // 2
     return CONFIGURATION.format(
-        connections=limit[1] if limit else "2000",
+        connections=min(int(limit[1]) if limit else 2000, allowed),
         directory=directory,
         address=option(text, "interfaces"),
         servers="\n".join(lines),
