@@ -13,7 +13,7 @@ from pathlib import Path
 
 import yaml
 
-from cloud import cgroups, cluster, control_images, host, image_store, network, node_files, nspawn
+from cloud import cgroups, cluster, control_images, disks, host, image_store, network, node_files, nspawn
 from cloud.lab import DIRECTORY, Lab, Machine
 from proof.objects import Object, holds, listed, name
 from toolchain import cluster_programs, debian_root
@@ -86,6 +86,7 @@ def take_down() -> None:
     """Stops all machines and removes every process, mount, namespace, cgroup and file of the lab."""
     for directory in sorted((DIRECTORY / "machines").glob("*")):
         nspawn.cut_power(directory)
+    disks.remove()
     network.remove()
     host.restore_limits()
     if left := cgroups.remove():
@@ -142,7 +143,7 @@ def _proxy_image(lab: Lab) -> str:
 def _start(lab: Lab, software: Software, store: Path, say: Callable[[str], None]) -> None:
     host.raise_limits()
     network.create(lab)
-    programs = {"control": software.kubernetes.control, "node": software.kubernetes.node}
+    programs = {"control": software.kubernetes.control, "node": software.kubernetes.node, "store": store}
     pause = control_images.names(software.kubernetes.control)["pause"]
     for machine in lab.machines:
         if not nspawn.is_running(machine):
@@ -151,6 +152,8 @@ def _start(lab: Lab, software: Software, store: Path, say: Callable[[str], None]
             say(f"{machine.name} starts")
     for machine in lab.machines:
         nspawn.await_boot(machine)
+        if machine.has_disk:
+            disks.attach(machine)
         cluster.deliver(machine)
         say(f"{machine.name} runs")
 
@@ -161,7 +164,7 @@ def _install(lab: Lab, machine: Machine, store: Path, pause: str) -> None:
         return
     nspawn.prepare(machine)
     node_files.write(lab, machine, pause)
-    image_store.copy(store, machine.directory / "containerd")
+    image_store.link(store, machine.directory / "containerd", f"{node_files.PROGRAMS}/store")
 
 
 def await_nodes(lab: Lab, say: Callable[[str], None]) -> None:
@@ -179,13 +182,8 @@ def await_nodes(lab: Lab, say: Callable[[str], None]) -> None:
 
 def nodes(lab: Lab) -> list[Object]:
     """Returns the nodes as a running master reports them; none if no master answers."""
-    for master in lab.masters:
-        if nspawn.is_running(master):
-            words = ["kubectl", "--kubeconfig", cluster.ADMIN, "get", "nodes", "--output=json", "--request-timeout=10s"]
-            done = nspawn.run_in(master, words)
-            if done.returncode == 0:
-                return listed(json.loads(done.stdout), "items")
-    return []
+    done = cluster.kubectl(lab, "get", "nodes", "--output=json", "--request-timeout=10s")
+    return listed(json.loads(done.stdout), "items") if done.returncode == 0 else []
 
 
 def not_ready(lab: Lab, found: Sequence[Object]) -> list[str]:

@@ -121,6 +121,14 @@ def kubeconfig(lab: Lab, context: str) -> str:
     raise UserError("No master of the lab runs.")
 
 
+def kubectl(lab: Lab, *words: str) -> subprocess.CompletedProcess[str]:
+    """Runs kubectl as the administrator on the first master that runs, and returns its result."""
+    for master in lab.masters:
+        if nspawn.is_running(master):
+            return nspawn.run_in(master, ["kubectl", "--kubeconfig", ADMIN, *words])
+    return subprocess.CompletedProcess(words, 1, "", "no master runs")
+
+
 def healthy_members(lab: Lab) -> list[Machine]:
     """Returns the masters whose member of etcd answers."""
     return [master for master in lab.masters if nspawn.is_running(master) and _is_healthy(master)]

@@ -1,19 +1,18 @@
-"""containerd's store with the lab's images: made once by a real containerd, then copied to every machine.
-
-Contents and layers are hard links, since containerd never writes them again. Its databases are copies.
-"""
+"""containerd's store with the lab's images: made once by a real containerd, then shared by all machines."""
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from toolchain.progress import UserError, run
+from toolchain.progress import UserError
 
 IMPORT = Path(__file__).parent / "import_images.sh"
+_LAYERS = "io.containerd.snapshotter.v1.overlayfs/snapshots"
 _LIMIT = 1800
 """Timeout of an import in seconds."""
 
@@ -39,11 +38,26 @@ def create(store: Path, machine_root: Path, archives: Sequence[Path]) -> None:
         (scratch / "store").rename(store)
 
 
-def copy(store: Path, target: Path) -> None:
-    """Makes `target` a store of its own with the same images."""
-    shutil.rmtree(target, ignore_errors=True)
-    run(["cp", "-al", store, target])
-    for database in target.glob("*/*.db"):
-        copied = database.with_name(database.name + ".copy")
-        shutil.copy2(database, copied)
-        copied.replace(database)
+def link(store: Path, target: Path, mounted: str) -> None:
+    """Makes `target` a store of its own with the same images, for a machine that has `store` mounted at `mounted`.
+
+    A layer's files are a symbolic link into the mounted store: a copy of 50 layers would be 100,000 files, and the
+    kernel follows links when containerd mounts layers. Blobs are hard links, databases copies.
+    """
+    skipped = {store / _LAYERS / number / "fs" for number in _layers(store)}
+    for directory, names, files in os.walk(store):
+        here = Path(directory)
+        names[:] = [name for name in names if here / name not in skipped]
+        place = target / here.relative_to(store)
+        place.mkdir(parents=True, exist_ok=True)
+        for name in files:
+            if name.endswith(".db"):
+                shutil.copy2(here / name, place / name)
+            else:
+                os.link(here / name, place / name)
+    for number in _layers(store):
+        (target / _LAYERS / number / "fs").symlink_to(f"{mounted}/{_LAYERS}/{number}/fs")
+
+
+def _layers(store: Path) -> list[str]:
+    return [path.name for path in (store / _LAYERS).iterdir() if path.is_dir()]

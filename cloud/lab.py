@@ -12,6 +12,7 @@ from pathlib import Path
 
 from blueprint.plan.nodes import Capacity
 from blueprint.plan.planner import Plan
+from contract import STORAGE_POOL
 from toolchain.progress import UserError
 
 DIRECTORY = Path("/var/lib/quorate-lab")
@@ -34,6 +35,8 @@ class Machine:
     capacity: Capacity
     """Cores and memory of the stack file, which kubelet reports in place of the host's."""
     is_master: bool
+    has_disk: bool
+    """Whether it stores objects: it gets a disk for Ceph."""
     directory: Path
     """Root file system and volumes."""
     tree: Path
@@ -102,6 +105,7 @@ def lab_of(stack: str, plan: Plan, tree: Path) -> Lab:
             pods=share,
             capacity=Capacity(node.machine.cpu, node.machine.memory),
             is_master=node.name in masters,
+            has_disk=STORAGE_POOL in node.roles,
             directory=DIRECTORY / "machines" / node.name,
             tree=tree / "machines" / node.name,
             secrets=tree / "secrets" / "machines" / node.name,

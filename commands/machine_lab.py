@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import cast
@@ -10,7 +14,7 @@ import yaml
 
 from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
-from cloud import bring_up, cluster, host, nspawn
+from cloud import bring_up, cluster, disks, host, network, nspawn
 from cloud.images.prepare import prepare
 from cloud.lab import Lab, lab_of
 from commands import lab_stack, stack
@@ -32,12 +36,29 @@ def start(root: Path, name: str) -> int:
             prepared = prepare(images_of(tree), reporter)
             seconds = bring_up.bring_up(lab, [prepared.archive], reporter)
         path = lab_stack.write(root, name, cluster.kubeconfig(lab, bring_up.CONTEXT), bring_up.CONTEXT)
+        started = time.monotonic()
+        code = _apply(root, lab, name)
+        seconds["Applying the stack's objects with the target live"] = time.monotonic() - started
     print()
     for what, took in seconds.items():
         print(f"{duration(took):>14}  {what}")
     print(f"\nAll {len(lab.machines)} machines of {name} are Ready nodes. Kubeconfig: {path.relative_to(root)}")
+    for image, reason in prepared.stand_ins.items():
+        print(f"Not the program of its name: {image}. {reason}")
+    if code:
+        print(f"Run `make cloud STACK={name}` again to continue.", file=sys.stderr)
+        return code
     print(f"Next: `make cloud-status STACK={name}`, or `make cloud-down`, which removes everything.")
     return 0
+
+
+def _apply(root: Path, lab: Lab, name: str) -> int:
+    """Runs `quorate up` on the lab's stack, in the network in which the machines are reached."""
+    quorate = [str(root / ".venv" / "bin" / "quorate"), "up", "--stack", lab_stack.name_of(name)]
+    with disks.prepared(lab):
+        return subprocess.run(
+            network.in_switch(quorate), env=os.environ | lab_stack.variables(root, name), check=False
+        ).returncode
 
 
 def images_of(tree: Path) -> set[str]:
