@@ -2,8 +2,9 @@
 """Stands in for ProxySQL, which is in no registry of packages: HAProxy, configured from ProxySQL's own file.
 
 Reads members, weights, the port and the monitor's account. One member takes all connections: the heaviest that is
-Synced in a primary component, as with ProxySQL's max_writers=1. A second process asks the members and answers HAProxy's
-agent checks. HAProxy does not authenticate clients, pool connections or read SQL.
+Synced in a primary component, as with ProxySQL's max_writers=1. A second process asks the members, tells
+HAProxy their addresses, which it cannot look up in the pod's search domains, and answers its agent checks. HAProxy does
+not authenticate clients, pool connections or read SQL.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import os
 import re
 import resource
+import socket
 import socketserver
 import sys
 import threading
@@ -26,23 +28,19 @@ LIMIT = 2
 CONFIGURATION = """\
 global
   maxconn {connections}
-  stats socket {directory}/haproxy.sock mode 600
+  stats socket {directory}/haproxy.sock mode 600 level admin
 defaults
   mode tcp
   timeout connect 2s
   timeout client 1h
   timeout server 1h
-resolvers cluster
-  parse-resolv-conf
-  hold valid 2s
-  hold nx 2s
 listen mysql
   bind {address}
 {servers}
 """
 SERVER = (
-    "  server {name} {host}:{port} agent-check agent-addr 127.0.0.1 agent-port {agent} agent-inter 1s "
-    "resolvers cluster init-addr none on-marked-down shutdown-sessions{backup}"
+    "  server {name} 127.0.0.1:{port} agent-check agent-addr 127.0.0.1 agent-port {agent} agent-inter 1s "
+    "on-marked-down shutdown-sessions{backup}"
 )
 
 
@@ -54,7 +52,7 @@ def main() -> None:
     configuration = Path(directory) / "haproxy.cfg"
     configuration.write_text(rendered(text, members, directory), encoding="utf-8")
     if os.fork() == 0:
-        serve(members, option(text, "monitor_username"), option(text, "monitor_password"))
+        serve(members, option(text, "monitor_username"), option(text, "monitor_password"), directory)
     os.execv("/usr/sbin/haproxy", ["haproxy", "-db", "-f", str(configuration)])  # noqa: S606
 
 
@@ -81,10 +79,8 @@ def read_members(text: str) -> list[tuple[str, int]]:
 def rendered(text: str, members: list[tuple[str, int]], directory: str) -> str:
     """Returns HAProxy's configuration."""
     lines = [
-        SERVER.format(
-            name=f"member{number}", host=host, port=port, agent=AGENTS + number, backup=" backup" * (number > 0)
-        )
-        for number, (host, port) in enumerate(members)
+        SERVER.format(name=f"member{number}", port=port, agent=AGENTS + number, backup=" backup" * (number > 0))
+        for number, (_, port) in enumerate(members)
     ]
     limit = re.search(r"mysql_variables\s*=\s*\{[^}]*?max_connections\s*=\s*(\d+)", text)
     # HAProxy opens two files for a connection, and refuses to start if the system allows it fewer.
@@ -110,14 +106,34 @@ def is_synced(host: str, port: int, user: str, password: str) -> bool:
         return False
 
 
-def serve(members: list[tuple[str, int]], user: str, password: str) -> None:
+def set_address(directory: str, number: int, address: str) -> None:
+    """Tells HAProxy the address of a member. Raises OSError if HAProxy does not answer."""
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.settimeout(LIMIT)
+        connection.connect(f"{directory}/haproxy.sock")
+        connection.sendall(f"set server mysql/member{number} addr {address}\n".encode())
+        while connection.recv(4096):
+            pass
+
+
+def serve(members: list[tuple[str, int]], user: str, password: str, directory: str) -> None:
     """Asks every member each second, and answers HAProxy with `up` or `down`. Ends with HAProxy, its parent."""
     parent = os.getppid()
     states = dict.fromkeys(members, False)
 
-    def ask(member: tuple[str, int]) -> None:
+    def ask(number: int, member: tuple[str, int]) -> None:
+        host, port = member
+        known = ""
         while True:
-            states[member] = is_synced(*member, user, password)
+            try:
+                address = socket.gethostbyname(host)
+                if address != known:
+                    states[member] = False
+                    set_address(directory, number, address)
+                    known = address
+                states[member] = is_synced(address, port, user, password)
+            except OSError:
+                states[member] = False
             time.sleep(1)
 
     for number, member in enumerate(members):
@@ -130,7 +146,7 @@ def serve(members: list[tuple[str, int]], user: str, password: str) -> None:
 
         server = socketserver.ThreadingTCPServer(("127.0.0.1", AGENTS + number), Answer)
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        threading.Thread(target=ask, args=(member,), daemon=True).start()
+        threading.Thread(target=ask, args=(number, member), daemon=True).start()
     while os.getppid() == parent:
         time.sleep(1)
     os._exit(0)
