@@ -28,8 +28,6 @@ class Prepared:
     archive: Path
     """OCI archive; it is replaced when other images are prepared."""
     images: tuple[str, ...]
-    left_out: Mapping[str, str]
-    """Images that are not in the archive, with the reason and what follows."""
     stand_ins: Mapping[str, str]
     """Images whose content is another program than their name says, or misses a part."""
 
@@ -37,11 +35,10 @@ class Prepared:
 def prepare(references: Iterable[str], reporter: Reporter) -> Prepared:
     """Makes images of these names; only what the cache does not have is built.
 
-    Raises UserError with every name that has neither a recipe nor a reason why it has none, or if the machine cannot
-    build images.
+    Raises UserError with every name that has no recipe, or if the machine cannot build images.
     """
     recipes = catalogue()
-    wanted, left_out = sort(references, recipes)
+    wanted = by_recipe(references, recipes)
     home = cache_directory(os.environ) / "images"
     with alone(home, reporter):
         _check_machine(home)
@@ -51,18 +48,14 @@ def prepare(references: Iterable[str], reporter: Reporter) -> Prepared:
         images = [Image(name, layers[recipe], recipes.settings(recipe)) for name, recipe in wanted.items()]
         path = _archive(home / "archives", images)
     stand_ins = {name: recipes.images[recipe].stand_in for name, recipe in wanted.items()}
-    return Prepared(path, tuple(wanted), left_out, {name: text for name, text in stand_ins.items() if text})
+    return Prepared(path, tuple(wanted), {name: text for name, text in stand_ins.items() if text})
 
 
-def sort(references: Iterable[str], recipes: Catalogue) -> tuple[dict[str, str], dict[str, str]]:
-    """Returns the recipe of each image that has one, and the reason of each that is left out, by reference.
-
-    Raises UserError with every name that is neither.
-    """
+def by_recipe(references: Iterable[str], recipes: Catalogue) -> dict[str, str]:
+    """Returns the recipe of each image, by reference. Raises UserError with every name that has none."""
     names = sorted(set(references))
     wanted = {name: recipe for name in names if (recipe := recipes.named(name))}
-    left_out = {name: reason for name in names if (reason := recipes.reason(name))}
-    unknown = [name for name in names if name not in wanted and name not in left_out]
+    unknown = [name for name in names if name not in wanted]
     if unknown:
         listed = "\n".join(f"    {name}" for name in unknown)
         raise UserError(
@@ -70,7 +63,7 @@ def sort(references: Iterable[str], recipes: Catalogue) -> tuple[dict[str, str],
             f"Recipes are for Kolla's images of tag {recipes.tag} without digest (cloud/images/recipes.yaml). "
             "Name images of that tag in the stack file, or add recipes."
         )
-    return wanted, left_out
+    return wanted
 
 
 def _check_machine(home: Path) -> None:

@@ -72,15 +72,13 @@ class Recipe(_Model):
 
 
 class Catalogue(_Model):
-    """All recipes, and the images that have none."""
+    """All recipes."""
 
     repository: str
     """Registry and namespace of Kolla's images."""
     tag: str
     """Tag of Kolla's images that the recipes stand for: release, distribution and its version."""
     images: dict[Name, Recipe] = Field(min_length=1)
-    left_out: dict[Name, str] = {}
-    """Images that cannot be made here, with the reason and what follows for the lab."""
 
     @model_validator(mode="after")
     def _is_a_tree(self) -> Catalogue:
@@ -88,10 +86,6 @@ class Catalogue(_Model):
         roots = [name for name, recipe in self.images.items() if recipe.parent is None]
         if len(roots) != 1:
             problems.append(f"one recipe has no parent, the root of all; found {', '.join(roots) or 'none'}")
-        problems += [
-            f"{name}: has a recipe and a reason why it has none" for name in self.images.keys() & self.left_out
-        ]
-        problems += [f"{name}: no reason is given" for name, reason in self.left_out.items() if not reason.strip()]
         if not problems:
             problems = [f"{name}: is its own ancestor" for name in self.images if not self._ends(name)]
         if problems:
@@ -124,12 +118,6 @@ class Catalogue(_Model):
         if not parts.is_valid or parts.digest or parts.name not in self.images:
             return None
         return parts.name if parts.tag == parse(self.reference(parts.name)).tag else None
-
-    def reason(self, reference: str) -> str | None:
-        """Returns why an image is left out; None if it is not."""
-        parts = parse(reference)
-        fits = parts.is_valid and not parts.digest and parts.tag == self.tag
-        return self.left_out.get(parts.name) if fits else None
 
     def settings(self, name: str) -> dict[str, Any]:
         """Returns the `config` of an image in the form of the OCI specification."""

@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 
 from cloud.images import script
-from cloud.images.prepare import sort
+from cloud.images.prepare import by_recipe
 from cloud.images.recipe import OWN_FILES, Catalogue, Recipe, RecipeError, catalogue, parse_catalogue
 from tests.services.stack import documents
 from toolchain.progress import UserError
@@ -21,8 +21,6 @@ images:
   base: {parent: debian, environment: {A: "1", B: "2"}, entrypoint: [init], command: [start], user: x}
   keystone: {parent: base, environment: {B: "3"}}
   ceph: {parent: base, reference: "quay.io/ceph/ceph:v1", entrypoint: [], user: ""}
-left_out:
-  grafana: It is in no registry.
 """
 
 
@@ -45,24 +43,21 @@ def named() -> set[str]:
     return set(images(documents("dev")))
 
 
-def test_every_image_of_the_stack_has_a_recipe_or_a_reason(named: set[str]) -> None:
-    wanted, left_out = sort(named, catalogue())
-    assert named == wanted.keys() | left_out.keys()
-    assert not wanted.keys() & left_out.keys()
+def test_every_image_of_the_stack_has_a_recipe(named: set[str]) -> None:
+    assert by_recipe(named, catalogue()).keys() == named
 
 
-def test_no_recipe_and_no_reason_is_for_an_image_that_nobody_names(named: set[str]) -> None:
+def test_no_recipe_is_for_an_image_that_nobody_names(named: set[str]) -> None:
     recipes = catalogue()
-    wanted, left_out = sort(named, recipes)
+    wanted = by_recipe(named, recipes)
     used = {layer for recipe in wanted.values() for layer in recipes.chain(recipe)}
     assert recipes.images.keys() == used
-    assert {recipes.reason(name) for name in left_out} == set(recipes.left_out.values())
 
 
 def test_images_without_a_recipe_are_all_named_in_one_error() -> None:
     wrong = ["example.com/unknown:1", "quay.io/openstack.kolla/keystone:2025.1-debian-bookworm"]
     with pytest.raises(UserError) as refused:
-        sort([*wrong, "quay.io/openstack.kolla/keystone:2026.1-debian-trixie"], catalogue())
+        by_recipe([*wrong, "quay.io/openstack.kolla/keystone:2026.1-debian-trixie"], catalogue())
     text = str(refused.value)
     assert all(name in text for name in wrong)
     assert "keystone:2026.1-debian-trixie" not in text
@@ -100,9 +95,7 @@ def test_an_image_inherits_what_it_does_not_set() -> None:
         (("packages: [sudo]", "package: [sudo]"), "images.debian.package: Extra inputs"),
         (("user: x", "scripts: {usr/bin/x: base/x}"), "images.base.scripts"),
         (("user: x", "files: {/usr/bin/x: ../x}"), "images.base.files"),
-        (("grafana: It", "keystone: It"), "keystone: has a recipe and a reason"),
-        (("It is in no registry.", "''"), "grafana: no reason is given"),
-        (("left_out:", "images:"), "line 8: the key 'images' is there twice"),
+        (("tag:", "images:"), "line 3: the key 'images' is there twice"),
         (("tag: 2026", "{tag: 2026"), "not valid YAML"),
     ],
 )
