@@ -19,6 +19,7 @@ from toolchain.engine import installed
 
 SUFFIX = "-cloud"
 SALT = "encryptionsalt"
+_PROJECTS = "quorate:projects"
 _SECRET = stack.ROOT_SECRET
 _DROPPED = ("quorate:template", "quorate:ssh")
 """Settings of machines that Quorate makes; those of the lab exist already."""
@@ -48,8 +49,28 @@ def write(root: Path, original: str, kubeconfig: str, context: str) -> Path:
     encrypted = _kept_secret(file) or _new_secret(root, original, file, document)
     config = {key: value for key, value in stack.config_of(document).items() if key not in _DROPPED}
     config |= {stack.TARGET: "live", "quorate:machines": "existing", "quorate:cluster": {"context": context}}
+    config[_PROJECTS] = _merged(_host_options(), config.get(_PROJECTS, {}))
     _save(file, {SALT: encrypted[SALT], "config": {**config, _SECRET: encrypted[_SECRET]}})
     return path
+
+
+def _host_options() -> dict[str, Any]:
+    """Returns options of OpenStack for a host without KVM, or whose kernel has no Open vSwitch."""
+    found: dict[str, Any] = {}
+    if not Path("/dev/kvm").exists():
+        found["nova"] = {"options": {"nova.conf": {"libvirt": {"virt_type": "qemu"}}}}
+    if not Path("/sys/module/openvswitch").exists():
+        found["neutron"] = {"options": {"openvswitch_agent.ini": {"ovs": {"datapath_type": "netdev"}}}}
+    return found
+
+
+def _merged(under: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
+    """Merges nested mappings; values of `over` win."""
+    result = {**under, **over}
+    for key in under.keys() & over.keys():
+        if isinstance(under[key], dict) and isinstance(over[key], dict):
+            result[key] = _merged(under[key], over[key])
+    return result
 
 
 def _kept_secret(file: Path) -> dict[str, Any] | None:

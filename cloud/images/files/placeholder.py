@@ -16,7 +16,7 @@ NAME = os.environ["PLACEHOLDER_NAME"]
 class Handler(BaseHTTPRequestHandler):
     """Answers every request in the same way."""
 
-    def do_GET(self) -> None:  # noqa: N802 - the name that http.server calls
+    def do_GET(self) -> None:
         body = f"placeholder for {NAME}\n".encode()
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))
