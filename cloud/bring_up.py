@@ -13,7 +13,7 @@ from pathlib import Path
 
 import yaml
 
-from cloud import cgroups, cluster, control_images, disks, host, image_store, network, node_files, nspawn
+from cloud import cgroups, cluster, control_images, disks, host, image_store, network, node_files, nspawn, power
 from cloud.lab import DIRECTORY, Lab, Machine
 from proof.objects import Object, holds, listed, name
 from toolchain import cluster_programs, debian_root
@@ -144,6 +144,7 @@ def _start(lab: Lab, software: Software, store: Path, say: Callable[[str], None]
     host.raise_limits()
     network.create(lab)
     programs = {"control": software.kubernetes.control, "node": software.kubernetes.node, "store": store}
+    power.remember(software.machine, programs)
     pause = control_images.names(software.kubernetes.control)["pause"]
     for machine in lab.machines:
         if not nspawn.is_running(machine):

@@ -1,4 +1,8 @@
-"""A cgroup for each machine in every hierarchy of cgroup v1, so that machines do not share kubelet's `/kubepods`."""
+"""A cgroup for each machine in every hierarchy, so that machines do not share kubelet's `/kubepods`.
+
+A kubelet takes pods of other machines for orphans and removes their cgroups. So the hierarchy of cgroup v2 counts too,
+which hosts with cgroup v1 mount beside the others, without controllers.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +10,23 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path("/sys/fs/cgroup")
+UNIFIED = "unified"
+"""Where systemd mounts cgroup v2 beside v1."""
 PREFIX = "quorate-"
 NEEDED = ("cpu", "cpuset", "memory", "pids", "devices", "freezer", "name=systemd")
 """Hierarchies that a machine's systemd, containerd and kubelet use."""
 
 
 def hierarchies() -> dict[str, Path]:
-    """Returns the directory of this process's cgroup in each hierarchy of cgroup v1, by the controllers' names."""
+    """Returns the directory of this process's cgroup in each hierarchy, by the controllers' names."""
     found: dict[str, Path] = {}
     for line in Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines():
         _, controllers, path = line.split(":", 2)
         # A process of a machine may be asking: its own cgroup is not where another machine's belongs.
         base = path.split(f"/{PREFIX}")[0]
-        if controllers:
-            found[controllers] = ROOT / controllers.removeprefix("name=") / base.lstrip("/")
+        directory = ROOT / (controllers.removeprefix("name=") or UNIFIED)
+        if directory.is_dir():
+            found[controllers] = directory / base.lstrip("/")
     return found
 
 

@@ -61,6 +61,16 @@ def clean(root: Path, is_disposable: Callable[[str], bool]) -> Kept:
     return Kept(kept, foreign)
 
 
+def forget(root: Path, name: str) -> None:
+    """Removes the state and the directory of a stack whose resources are gone."""
+    engine = root / STATE / ".pulumi"
+    for area in ("stacks", "backups", "history"):
+        for entry in (engine / area).glob("*/*"):
+            if _belongs(entry, name):
+                _remove(entry)
+    build_directory.remove(root / "build" / name)
+
+
 def _is_deletable(name: str, is_disposable: Callable[[str], bool]) -> bool:
     """Whether a stack can be deleted. False if its file is missing or invalid, because its kind is then unknown."""
     try:

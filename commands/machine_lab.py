@@ -17,7 +17,7 @@ from blueprint.stackfile.loader import load_file
 from cloud import bring_up, cluster, disks, host, network, nspawn
 from cloud.images.prepare import prepare
 from cloud.lab import Lab, lab_of
-from commands import lab_stack, stack
+from commands import clean, lab_stack, stack
 from commands.operation import interrupted_by_termination
 from commands.temporary_rendering import rendered
 from toolchain.progress import Reporter, UserError, duration
@@ -29,6 +29,8 @@ def start(root: Path, name: str) -> int:
     planned = plan(load_file(stack.find(root, name)))
     host.check(lab_of(name, planned, root))
     with interrupted_by_termination(), host.alone():
+        if bring_up.recorded_stack() is None:  # the resources of an earlier lab are gone
+            clean.forget(root, lab_stack.name_of(name))
         reporter.begin(f"Rendering {name} with Pulumi in a temporary state")
         with rendered(root, name) as tree:
             reporter.end()

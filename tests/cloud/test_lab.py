@@ -1,0 +1,70 @@
+"""The machines of a stack as containers: which there are, whose they are, and which stacks are refused."""
+
+from __future__ import annotations
+
+from ipaddress import IPv4Address
+from pathlib import Path
+
+import pytest
+
+from blueprint.plan.planner import Plan, plan
+from blueprint.stackfile.loader import load_file
+from cloud import lab as labs
+from cloud.lab import Lab, lab_of
+from tests.stacks import STACKS
+from toolchain.progress import UserError
+
+
+@pytest.fixture(scope="module")
+def planned() -> Plan:
+    return plan(load_file(STACKS["dev"]))
+
+
+@pytest.fixture(scope="module")
+def lab(planned: Plan) -> Lab:
+    return lab_of("dev", planned, Path("/rendered"))
+
+
+def test_every_node_of_the_plan_is_a_machine(lab: Lab, planned: Plan) -> None:
+    assert {(each.name, str(each.address)) for each in lab.machines} == {
+        (node.name, node.address) for node in planned.nodes
+    }
+
+
+def test_virtual_machines_belong_to_their_server(lab: Lab) -> None:
+    kinds = ("virt", "master", "messaging", "database", "storage")
+    assert {server: {each.name for each in machines} for server, machines in lab.servers.items()} == {
+        f"virt{number}": {f"{kind}{number}" for kind in kinds} for number in (1, 2, 3)
+    }
+
+
+def test_masters_come_in_the_order_of_the_plan(lab: Lab) -> None:
+    assert [each.name for each in lab.masters] == ["master1", "master2", "master3"]
+    assert len(lab.workers) == len(lab.machines) - 3
+
+
+def test_pods_of_two_machines_share_no_address(lab: Lab) -> None:
+    assert all(
+        not one.pods.overlaps(other.pods) for one in lab.machines for other in lab.machines if one.name < other.name
+    )
+
+
+def test_only_storage_nodes_have_a_disk(lab: Lab) -> None:
+    assert {each.name for each in lab.machines if each.has_disk} == {"storage1", "storage2", "storage3"}
+
+
+def test_the_gateway_is_no_machine(lab: Lab) -> None:
+    assert lab.gateway == IPv4Address("10.20.0.1")
+    assert lab.gateway not in {each.address for each in lab.machines}
+
+
+def test_a_machine_is_found_by_name(lab: Lab) -> None:
+    assert lab.machine("master2").server == "virt2"
+    with pytest.raises(UserError, match="The lab has no machine ctl01; it has "):
+        lab.machine("ctl01")
+
+
+def test_a_large_stack_is_refused() -> None:
+    large = plan(load_file(STACKS["prod"]))
+    with pytest.raises(UserError, match=f"prod has .* machines; `make cloud` starts at most {labs.MOST_MACHINES}"):
+        lab_of("prod", large, Path("/rendered"))
