@@ -13,8 +13,8 @@ from pathlib import Path
 
 import yaml
 
-from cloud import cgroups, cluster, control_images, disks, host, image_store, network, node_files, nspawn, power
-from cloud.lab import DIRECTORY, Lab, Machine
+from cloud import cgroups, control_images, disks, host, image_store, network, node_files, nspawn, operator_steps, power
+from cloud.lab_machines import DIRECTORY, Lab, Machine
 from proof.objects import Object, holds, listed, name
 from toolchain import cluster_programs, debian_root
 from toolchain.progress import Reporter, UserError, run
@@ -74,9 +74,9 @@ def bring_up(lab: Lab, archives: Sequence[Path], reporter: Reporter) -> dict[str
     with phases.phase(f"Starting {len(lab.machines)} machines") as say:
         _start(lab, software, store, say)
     with phases.phase("Making the masters by their rendered apply") as say:
-        cluster.create_masters(lab, say)
+        operator_steps.create_masters(lab, say)
     with phases.phase(f"Joining {len(lab.workers)} machines by their rendered apply") as say:
-        cluster.join_workers(lab, say)
+        operator_steps.join_workers(lab, say)
     with phases.phase("Waiting for nodes") as say:
         await_nodes(lab, say)
     return phases.seconds
@@ -155,7 +155,7 @@ def _start(lab: Lab, software: Software, store: Path, say: Callable[[str], None]
         nspawn.await_boot(machine)
         if machine.has_disk:
             disks.attach(machine)
-        cluster.deliver(machine)
+        operator_steps.deliver(machine)
         say(f"{machine.name} runs")
 
 
@@ -183,7 +183,7 @@ def await_nodes(lab: Lab, say: Callable[[str], None]) -> None:
 
 def nodes(lab: Lab) -> list[Object]:
     """Returns the nodes as a running master reports them; none if no master answers."""
-    done = cluster.kubectl(lab, "get", "nodes", "--output=json", "--request-timeout=10s")
+    done = operator_steps.kubectl(lab, "get", "nodes", "--output=json", "--request-timeout=10s")
     return listed(json.loads(done.stdout), "items") if done.returncode == 0 else []
 
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from cloud import cgroups
-from cloud.lab import DIRECTORY, Lab
+from cloud.lab_machines import DIRECTORY, Lab
 from toolchain.progress import UserError
 
 PROGRAMS = ("ip", "mount", "nsenter", "sysctl", "tar", "unshare")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Iterable, Sequence
 
-from cloud.lab import Lab, Machine
+from cloud.lab_machines import Lab, Machine
 from toolchain.progress import run
 
 PREFIX = "quorate-"

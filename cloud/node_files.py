@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from cloud.lab import Lab, Machine
+from cloud.lab_machines import Lab, Machine
 
 PROGRAMS = "/opt/quorate"
 UNITS = "etc/systemd/system"

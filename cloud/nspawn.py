@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from cloud import cgroups, network
-from cloud.lab import Machine
+from cloud.lab_machines import Machine
 from toolchain.progress import UserError
 
 START = Path(__file__).parent / "start_machine.sh"

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from cloud import disks, network, nspawn
-from cloud.lab import DIRECTORY, Lab, Machine
+from cloud.lab_machines import DIRECTORY, Lab, Machine
 from toolchain.progress import UserError
 
 _RECORD = DIRECTORY / "software.json"

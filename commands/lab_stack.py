@@ -49,7 +49,7 @@ def write(root: Path, original: str, kubeconfig: str, context: str) -> Path:
     encrypted = _kept_secret(file) or _new_secret(root, original, file, document)
     config = {key: value for key, value in stack.config_of(document).items() if key not in _DROPPED}
     config |= {stack.TARGET: "live", "quorate:machines": "existing", "quorate:cluster": {"context": context}}
-    config[_PROJECTS] = _merged(_host_options(), config.get(_PROJECTS, {}))
+    config[_PROJECTS] = merged(_host_options(), config.get(_PROJECTS, {}))
     _save(file, {SALT: encrypted[SALT], "config": {**config, _SECRET: encrypted[_SECRET]}})
     return path
 
@@ -64,12 +64,12 @@ def _host_options() -> dict[str, Any]:
     return found
 
 
-def _merged(under: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
+def merged(under: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
     """Merges nested mappings; values of `over` win."""
     result = {**under, **over}
     for key in under.keys() & over.keys():
         if isinstance(under[key], dict) and isinstance(over[key], dict):
-            result[key] = _merged(under[key], over[key])
+            result[key] = merged(under[key], over[key])
     return result
 
 

@@ -14,9 +14,9 @@ import yaml
 
 from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
-from cloud import bring_up, cluster, disks, host, network, nspawn
+from cloud import bring_up, disks, host, network, nspawn, operator_steps
 from cloud.images.prepare import prepare
-from cloud.lab import Lab, lab_of
+from cloud.lab_machines import Lab, lab_of
 from commands import clean, lab_stack, stack
 from commands.operation import interrupted_by_termination
 from commands.temporary_rendering import rendered
@@ -37,7 +37,7 @@ def start(root: Path, name: str) -> int:
             lab = lab_of(name, planned, tree)
             prepared = prepare(images_of(tree), reporter)
             seconds = bring_up.bring_up(lab, [prepared.archive], reporter)
-        path = lab_stack.write(root, name, cluster.kubeconfig(lab, bring_up.CONTEXT), bring_up.CONTEXT)
+        path = lab_stack.write(root, name, operator_steps.kubeconfig(lab, bring_up.CONTEXT), bring_up.CONTEXT)
         started = time.monotonic()
         code = _apply(root, lab, name)
         seconds["Applying the stack's objects with the target live"] = time.monotonic() - started
@@ -94,7 +94,7 @@ def status(root: Path, name: str) -> int:
         for machine in machines:
             state = "Ready" if machine.name in ready else "runs" if nspawn.is_running(machine) else "stopped"
             print(f"  {machine.name:<14} {machine.address!s:<15} {state}")
-    healthy = cluster.healthy_members(lab)
+    healthy = operator_steps.healthy_members(lab)
     print(f"etcd: {len(healthy)} of {len(lab.masters)} members healthy")
     return 0 if len(ready) == len(lab.machines) and len(healthy) == len(lab.masters) else 1
 

@@ -9,8 +9,8 @@ import pytest
 
 from blueprint.plan.planner import Plan, plan
 from blueprint.stackfile.loader import load_file
-from cloud import lab as labs
-from cloud.lab import Lab, lab_of
+from cloud import lab_machines as labs
+from cloud.lab_machines import Lab, lab_of
 from tests.stacks import STACKS
 from toolchain.progress import UserError
 

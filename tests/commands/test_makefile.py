@@ -54,6 +54,9 @@ def make(clone: Path, *words: str, **variables: str) -> list[str]:
             ["action", "NAME=mysqld-restore", "BACKUP=x"],
             ["action", "--stack=dev", "--name=mysqld-restore", "--backup=x"],
         ),
+        (["cloud", "STACK=prod"], ["cloud", "--stack=prod"]),
+        (["cloud-status"], ["cloud-status", "--stack=dev"]),
+        (["cloud-down"], ["cloud-down"]),
         (["snapshot", "STACK=prod"], ["snapshot", "--stack=prod"]),
     ],
 )
@@ -107,6 +110,9 @@ TARGETS = (
     "e2e",
     "prove",
     "services",
+    "cloud",
+    "cloud-status",
+    "cloud-down",
     "action",
     "snapshot",
     "verify",
@@ -129,5 +135,5 @@ def test_no_target_runs_what_a_value_says(clone: Path, value: str, *, from_envir
 def test_the_targets_of_the_makefile_are_known_here() -> None:
     """A new target must be tried with hostile values too; those without values are `test` and its parts."""
     text = (ROOT / "Makefile").read_text(encoding="utf-8")
-    targets = set(re.findall(r"^([a-z0-9]+):", text, re.MULTILINE))
+    targets = set(re.findall(r"^([a-z0-9-]+):", text, re.MULTILINE))
     assert targets - set(TARGETS) == {"help", "environment", "cluster", "test", "lint", "browser", "format"}

@@ -103,3 +103,16 @@ def test_programs_without_checksums_are_accepted_if_they_run(
     cluster_programs.ensure(Reporter())
     assert ("Building" in capsys.readouterr().err) is not works
     assert checksums.exist(home)
+
+
+def test_every_bundle_has_its_own_digest_and_pinned_versions() -> None:
+    go = Go(Path("go"), (1, 26, 8), "linux/amd64")
+    bundles = (cluster_programs.CONTROL_PLANE, cluster_programs.NODE)
+    assert len({cluster_programs.digest(go, bundle) for bundle in bundles}) == len(bundles)
+    own = {program.name for program in cluster_programs.NODE.programs if not cluster_programs.pinned(program)}
+    assert own == {"pause"}
+
+
+def test_kubelets_are_of_the_version_of_the_control_plane() -> None:
+    (kubelet,) = [program for program in cluster_programs.NODE.programs if program.name == "kubelet"]
+    assert cluster_programs.pinned(kubelet) == cluster_programs.kubernetes_version()

@@ -16,7 +16,7 @@ import yaml
 
 from cloud import nspawn
 from cloud.certificates import Authority, Pair
-from cloud.lab import Lab, Machine
+from cloud.lab_machines import Lab, Machine
 from toolchain.progress import UserError
 
 RENDERED = "/root/rendered"
