@@ -6,6 +6,7 @@ which hosts with cgroup v1 mount beside the others, without controllers.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +14,8 @@ ROOT = Path("/sys/fs/cgroup")
 UNIFIED = "unified"
 """Where systemd mounts cgroup v2 beside v1."""
 PREFIX = "quorate-"
+ENDING = 60.0
+"""Seconds until the processes of killed machines must be gone: a thousand of them take some."""
 NEEDED = ("cpu", "cpuset", "memory", "pids", "devices", "freezer", "name=systemd")
 """Hierarchies that a machine's systemd, containerd and kubelet use."""
 
@@ -51,8 +54,11 @@ def _create(parent: Path, machine: str) -> Path:
 
 
 def remove() -> list[Path]:
-    """Removes the cgroups of all machines; returns those that still contain processes."""
-    return [directory for directory in _all() if not _remove(directory)]
+    """Removes the cgroups of all machines; returns those that still contain processes after `ENDING` seconds."""
+    end = time.monotonic() + ENDING
+    while (left := [directory for directory in _all() if not _remove(directory)]) and time.monotonic() < end:
+        time.sleep(0.5)
+    return left
 
 
 def _all() -> Iterator[Path]:

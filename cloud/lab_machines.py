@@ -20,7 +20,7 @@ DIRECTORY = Path("/var/lib/quorate-lab")
 POD_PREFIX = 24
 """Prefix of a machine's share of the pods' network: 254 pods; kubelet starts 110."""
 MOST_MACHINES = 40
-"""Project figure: 15 machines need about 10 GiB with everything on; each machine adds a systemd and a kubelet."""
+"""Project figure: 15 machines need about 16 GiB."""
 
 
 @dataclass(frozen=True)

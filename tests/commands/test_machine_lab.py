@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from commands import lab_stack, machine_lab
 from files import atomic
@@ -28,8 +29,13 @@ def test_images_of_every_container_are_found(tmp_path: Path) -> None:
 
 
 def test_what_the_stack_file_says_wins_over_the_host() -> None:
-    given = {"nova": {"options": {"nova.conf": {"libvirt": {"virt_type": "kvm"}, "DEFAULT": {"debug": True}}}}}
-    host = {"nova": {"options": {"nova.conf": {"libvirt": {"virt_type": "qemu"}}}}, "neutron": {"options": {}}}
+    given: dict[str, Any] = {
+        "nova": {"options": {"nova.conf": {"libvirt": {"virt_type": "kvm"}, "DEFAULT": {"debug": True}}}}
+    }
+    host: dict[str, Any] = {
+        "nova": {"options": {"nova.conf": {"libvirt": {"virt_type": "qemu"}}}},
+        "neutron": {"options": {}},
+    }
     assert lab_stack.merged(host, given) == {**given, "neutron": {"options": {}}}
 
 
