@@ -10,6 +10,7 @@ import shlex
 import subprocess
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from ipaddress import IPv4Address
 from pathlib import Path
 
 import yaml
@@ -176,7 +177,7 @@ def _place_etcd_certificates(lab: Lab) -> None:
         place(master, f"{ETCD_PKI}/ca.crt", authority.certificate.decode())
         nspawn.run_in(master, ["chmod", "755", "/etc/etcd", ETCD_PKI])
         for name in ("server", "peer"):
-            pair = authority.member(master.name, [master.address, master.address.__class__("127.0.0.1")])
+            pair = authority.member(master.name, [master.address, IPv4Address("127.0.0.1")])
             _place_pair(master, f"{ETCD_PKI}/{name}", pair, "etcd:etcd")
         _place_pair(master, f"{PKI}/apiserver-etcd-client", client, "root:root")
 

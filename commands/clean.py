@@ -41,8 +41,8 @@ def clean_up(root: Path) -> int:
 
 def clean(root: Path, is_disposable: Callable[[str], bool]) -> Kept:
     """Cleans a clone and returns what was kept."""
-    build, engine = root / "build", root / STATE / ".pulumi"
-    states = {path.stem: path for path in (engine / "stacks").glob("*/*.json")}
+    build = root / "build"
+    states = {path.stem: path for path in (_engine(root) / "stacks").glob("*/*.json")}
     kept = sorted(
         name for name, state in states.items() if _has_resources(state) and not _is_deletable(name, is_disposable)
     )
@@ -52,10 +52,9 @@ def clean(root: Path, is_disposable: Callable[[str], bool]) -> Kept:
             entry.unlink()
         elif entry.name not in (STATE.name, *kept) and not build_directory.remove(entry):
             foreign.append(entry.name)
-    for area in ("stacks", "backups", "history"):
-        for entry in (engine / area).glob("*/*"):
-            if not any(_belongs(entry, name) for name in kept):
-                _remove(entry)
+    for entry in _state_entries(root):
+        if not any(_belongs(entry, name) for name in kept):
+            _remove(entry)
     for name in CACHES:
         _remove(root / name)
     return Kept(kept, foreign)
@@ -63,12 +62,19 @@ def clean(root: Path, is_disposable: Callable[[str], bool]) -> Kept:
 
 def forget(root: Path, name: str) -> None:
     """Removes the state and the directory of a stack whose resources are gone."""
-    engine = root / STATE / ".pulumi"
-    for area in ("stacks", "backups", "history"):
-        for entry in (engine / area).glob("*/*"):
-            if _belongs(entry, name):
-                _remove(entry)
+    for entry in _state_entries(root):
+        if _belongs(entry, name):
+            _remove(entry)
     build_directory.remove(root / "build" / name)
+
+
+def _engine(root: Path) -> Path:
+    return root / STATE / ".pulumi"
+
+
+def _state_entries(root: Path) -> list[Path]:
+    """Returns the entries of all stacks in the clone's state directory."""
+    return [entry for area in ("stacks", "backups", "history") for entry in (_engine(root) / area).glob("*/*")]
 
 
 def _is_deletable(name: str, is_disposable: Callable[[str], bool]) -> bool:
