@@ -26,6 +26,8 @@ def problems(settings: Settings, running: Sequence[ServicePlan], nodes: Sequence
             hint = did_you_mean(unknown[0], known)
             yield Problem(key, f"{quoted(unknown[0])} is not a node of this stack{hint}; write names of its nodes")
             continue
+        if not values.services and not values.interfaces:
+            yield Problem(key, "sets nothing; write services or interfaces, or remove it")
         for name, override in values.services.items():
             if name not in services:
                 yield Problem(f"{key}.services.{name}", _refusal(name, services))

@@ -12,7 +12,7 @@ from blueprint import domain_template
 from blueprint.openstack import options
 from blueprint.problems import Problem
 from blueprint.releases import DISTRO_VERSIONS
-from blueprint.stackfile import brokers, cloud_content, secret_versions, ssh
+from blueprint.stackfile import brokers, cloud_content, physical_networks, secret_versions, ssh
 from blueprint.stackfile.settings import EXISTING, Options, Override, Settings
 from suggestion import did_you_mean
 from waiver_limits import refusals, today
@@ -38,6 +38,7 @@ def problems(settings: Settings) -> list[Problem]:
         *brokers.problems(settings),
         *secret_versions.problems(settings.secrets),
         *cloud_content.problems(settings.bootstrap),
+        *physical_networks.problems(settings),
         *_waivers(settings),
     ]
 

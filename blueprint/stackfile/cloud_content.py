@@ -57,9 +57,7 @@ class External(Strict):
 
     name: Name = "ext-net"
     subnet: Annotated[Name, Field(description="name of its subnet")] = "ext-subnet"
-    physical_network: Annotated[
-        Name, Field(description="the physical network of Neutron's agents; physnet1 is the one that Quorate configures")
-    ] = "physnet1"
+    physical_network: Annotated[Name, Field(description="one of quorate:networks.physical")] = "physnet1"
     network: Network
     gateway: Address
     nameserver: Address | None = None

@@ -79,6 +79,10 @@ HostKeys = Annotated[
     Field(description="public SSH host key, or for a pattern a mapping of name to public SSH host key"),
 ]
 """Maps each name to its public key; "" stands for the only name of the entry."""
+Interface = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][-A-Za-z0-9_.]{0,14}$")]
+"""Name of a network interface or bridge: up to 15 characters (Linux, IFNAMSIZ)."""
+PhysicalNetworkName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][-A-Za-z0-9_.]{0,63}$")]
+"""Up to 64 characters, as in Neutron's database, without ':' and ',', which separate names in its options."""
 User = Annotated[str, StringConstraints(pattern=r"^[a-z_][a-z0-9_-]{0,31}$")]
 """A name that useradd(8) accepts by default."""
 Port = Annotated[int, Field(gt=0, lt=65536)]
@@ -176,9 +180,12 @@ class NodeServiceOverride(Strict):
 
 
 class NodeOverride(Strict):
-    """Settings of the services on some nodes, which override all other settings of these services."""
+    """Settings on some nodes, which override all other settings there."""
 
-    services: Annotated[dict[str, NodeServiceOverride], Field(min_length=1)]
+    services: dict[str, NodeServiceOverride] = {}
+    interfaces: Annotated[
+        dict[str, Interface], Field(description="the nodes' interface on a physical network, by the network's name")
+    ] = {}
 
 
 class SecretVersion(Strict):
@@ -200,12 +207,34 @@ class Images(Strict):
     digests: Annotated[Digests, Field(description="image name to sha256 digest")] = {}
 
 
+class PhysicalNetwork(Strict):
+    """A physical network of Neutron, and how nodes are connected to it (004, 1.1: neutron.physnets)."""
+
+    bridge: Annotated[Interface, Field(description="Open vSwitch bridge that is made on every node")] = "br-ex"
+    interface: Annotated[
+        Interface | None,
+        Field(
+            description="interface without IP addresses that each node adds to the bridge; left out: none, and the "
+            "network ends at each node"
+        ),
+    ] = None
+    vlans: Annotated[
+        str | None,
+        StringConstraints(pattern=r"^[0-9]{1,4}:[0-9]{1,4}$"),
+        Field(description="VLAN IDs that Neutron may choose for networks of projects, such as 1001:1030"),
+    ] = None
+
+
 class Networks(Strict):
     """Networks of the cloud. The defaults carry 2,000 nodes with 256 pod addresses each."""
 
     management: Annotated[Network | None, Field(description="every address of the stack lies in it")] = None
     pods: Network = IPv4Network("172.16.0.0/13")
     services: Network = IPv4Network("172.24.0.0/16")
+    physical: Annotated[
+        dict[PhysicalNetworkName, PhysicalNetwork],
+        Field(description="physical networks of Neutron by name, such as {physnet1: {interface: ens8}}"),
+    ] = {"physnet1": PhysicalNetwork()}
 
 
 class Ingress(Strict):
@@ -292,7 +321,7 @@ class Settings(Strict):
     services: dict[str, Override] = {}
     nodes: Annotated[
         dict[Names, NodeOverride],
-        Field(description="options of services on single nodes, by a pattern of the nodes' names"),
+        Field(description="settings of single nodes, by a pattern of the nodes' names"),
     ] = {}
     secrets: Annotated[
         dict[str, SecretVersion],

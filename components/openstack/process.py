@@ -15,7 +15,7 @@ from blueprint.plan.sizing import Resources
 from blueprint.stackfile.settings import Settings
 from components.component import Component, Facts, plain
 from components.kubernetes_api import apps, core, meta, networking, policy
-from components.openstack import kolla, labels, network_policies, node_values, storage
+from components.openstack import kolla, labels, network_policies, node_values, physical_networks, storage
 from components.openstack.config.layers import WrittenFile
 from components.openstack.definition import ProcessDefinition
 from components.openstack.pod import Pod
@@ -134,8 +134,11 @@ def _secret(name: str, args: ProcessArgs, opts: pulumi.ResourceOptions) -> core.
 def _node_values(args: ProcessArgs) -> dict[str, str]:
     if not any(container.node_values for container in args.definition.containers):
         return {}
-    nodes = (node.name for node in args.nodes)
-    return node_values.texts(args.written, args.settings, args.placement.name, nodes)
+    nodes = [node.name for node in args.nodes]
+    values = node_values.texts(args.written, args.settings, args.placement.name, nodes)
+    if any(physical_networks.START in container.files for container in args.definition.containers):
+        values |= physical_networks.texts(args.settings, nodes)
+    return values
 
 
 def _services(name: str, args: ProcessArgs, opts: pulumi.ResourceOptions) -> list[core.Service]:

@@ -12,7 +12,7 @@ from typing import Literal
 from blueprint.plan.planner import Plan
 from blueprint.stackfile import brokers
 from blueprint.stackfile.cloud_content import Bootstrap
-from blueprint.stackfile.settings import Ingress, SecretVersion
+from blueprint.stackfile.settings import Ingress, PhysicalNetwork, SecretVersion
 from components.openstack.config import domains
 from components.openstack.config.layers import Secret
 from components.openstack.config.ports import AMQP, APIS, MEMCACHED, MYSQL
@@ -66,6 +66,8 @@ class Wiring:
     """Secrets that were replaced, by name."""
     monitors: tuple[str, ...]
     """Addresses of the nodes that may run Ceph's monitors; empty in a stack without Ceph."""
+    physical_networks: Mapping[str, PhysicalNetwork]
+    """Physical networks of Neutron by name."""
 
     def host(self, process: str) -> str:
         """Returns the name of a process's Service."""
@@ -158,6 +160,7 @@ def wiring(plan: Plan, environment: str) -> Wiring:
         brokers.mapping(plan.settings),
         plan.settings.secrets,
         tuple(_monitors(plan)),
+        plan.settings.networks.physical,
     )
 
 

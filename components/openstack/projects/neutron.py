@@ -6,7 +6,10 @@ vSwitch runs in the L2 agent's pod; other agents reach its database over the nod
 
 from __future__ import annotations
 
-from components.openstack import accounts, node_values
+from collections.abc import Mapping
+
+from blueprint.stackfile.settings import PhysicalNetwork
+from components.openstack import accounts, node_values, physical_networks
 from components.openstack.config import sections
 from components.openstack.config.layers import ConfigFile, Layer, Level, Secret, Section, WrittenFile
 from components.openstack.config.ports import AMQP, MYSQL
@@ -143,10 +146,14 @@ L2_AGENT = ProcessDefinition(
             name="openvswitch-vswitchd",
             image="openvswitch-vswitchd",
             user="root",
-            command=f"ovs_wrapper ovs-vswitchd unix:/run/openvswitch/db.sock {_OVS_LOGS} --mlockall "
-            "--log-file=/var/log/kolla/openvswitch/ovs-vswitchd.log --pidfile",
+            command=physical_networks.start(
+                f"ovs_wrapper ovs-vswitchd unix:/run/openvswitch/db.sock {_OVS_LOGS} --mlockall "
+                "--log-file=/var/log/kolla/openvswitch/ovs-vswitchd.log --pidfile"
+            ),
             ready=Exec(("ovs-appctl", "version")),
             alive=Exec(("ovs-appctl", "version")),
+            files=(physical_networks.LIST, physical_networks.START),
+            node_values=True,
             host_paths=(OPENVSWITCH, MODULES),
             privileged=True,
         ),
@@ -173,8 +180,6 @@ _MANUAL = "https://docs.openstack.org/neutron/2026.1/admin/deploy-ovs-selfservic
 _AVAILABILITY = "https://docs.openstack.org/neutron/2026.1/admin/deploy-ovs-ha-vrrp.html"
 _TUNNELS = "1:1000"
 """VXLAN ids of tenant networks (CCP's neutron.ml2.vni_ranges)."""
-PHYSICAL_NETWORK, BRIDGE = "physnet1", "br-ex"
-"""The provider network and its bridge on every node (CCP's neutron.physnets)."""
 _WITHOUT_DATABASE = frozenset(
     {
         "neutron-dhcp-agent", "neutron-l2-agent", "neutron-l2-agent-network", "neutron-l3-agent",
@@ -185,7 +190,14 @@ _WITHOUT_DATABASE = frozenset(
 
 def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
     server = uwsgi(wiring, "neutron-server", "neutron-server-uwsgi.ini", "neutron.wsgi.api", 9696)
-    return (_neutron_conf(wiring, name), server, *_plugin_files(), *_agent_files(wiring), node_values.SCRIPT)
+    return (
+        _neutron_conf(wiring, name),
+        server,
+        *_plugin_files(wiring.physical_networks),
+        *_agent_files(wiring),
+        node_values.SCRIPT,
+        *physical_networks.files(wiring.physical_networks),
+    )
 
 
 def _neutron_conf(wiring: Wiring, name: str) -> ConfigFile:
@@ -225,7 +237,8 @@ def _neutron_conf(wiring: Wiring, name: str) -> ConfigFile:
     return ConfigFile("neutron.conf", "ini", tuple(layers), fragment="/etc/neutron/neutron.conf.d/secrets.conf")
 
 
-def _plugin_files() -> tuple[ConfigFile, ...]:
+def _plugin_files(networks: Mapping[str, PhysicalNetwork]) -> tuple[ConfigFile, ...]:
+    ranges = (f"{name}:{network.vlans}" if network.vlans else name for name, network in networks.items())
     ml2: dict[str, Section] = {
         "ml2": {
             "type_drivers": ("flat", "vlan", "vxlan"),
@@ -234,12 +247,12 @@ def _plugin_files() -> tuple[ConfigFile, ...]:
             "extension_drivers": ("port_security",),
         },
         "ml2_type_vxlan": {"vni_ranges": (_TUNNELS,)},
-        "ml2_type_flat": {"flat_networks": (PHYSICAL_NETWORK,)},
-        "ml2_type_vlan": {"network_vlan_ranges": (PHYSICAL_NETWORK,)},
+        "ml2_type_flat": {"flat_networks": tuple(networks)},
+        "ml2_type_vlan": {"network_vlan_ranges": tuple(ranges)},
     }
     openvswitch: dict[str, Section] = {
         "ovs": {
-            "bridge_mappings": (f"{PHYSICAL_NETWORK}:{BRIDGE}",),
+            "bridge_mappings": tuple(f"{name}:{network.bridge}" for name, network in networks.items()),
             "ovsdb_connection": "tcp:127.0.0.1:6640",
         },
         "agent": {"tunnel_types": ("vxlan",), "l2_population": True},

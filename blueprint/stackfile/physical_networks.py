@@ -1,0 +1,62 @@
+"""Physical networks of Neutron: provider networks that virtual machines reach through an interface of their node.
+
+As in Fuel-CCP (`neutron.physnets`; source 004, 1.1): a name, an Open vSwitch bridge, and an interface in it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from blueprint.patterns import expand
+from blueprint.problems import Problem
+from blueprint.stackfile.settings import Settings
+from suggestion import did_you_mean
+
+KEY = "quorate:networks.physical"
+_VLAN_IDS = range(1, 4095)
+"""IDs of VLANs (IEEE 802.1Q; 0 and 4095 are reserved)."""
+
+
+def interfaces(settings: Settings, node: str | None) -> Mapping[str, str | None]:
+    """Returns the interface of a node on each physical network; None where it has none.
+
+    `node`: None for a node that `quorate:nodes` does not mention. Its patterns apply in lexicographic order (004, 1.3).
+    """
+    found = {name: network.interface for name, network in settings.networks.physical.items()}
+    for pattern, values in sorted(settings.nodes.items()):
+        if values.interfaces and node in expand(pattern):
+            found |= values.interfaces
+    return found
+
+
+def problems(settings: Settings) -> Iterator[Problem]:
+    """Yields a problem for each name, bridge, interface and range of VLANs that Neutron could not use."""
+    networks = settings.networks.physical
+    for name, network in networks.items():
+        if network.vlans and not _is_range(network.vlans):
+            advice = f"write first:last from {_VLAN_IDS[0]} to {_VLAN_IDS[-1]}, such as 1001:1030"
+            yield Problem(f"{KEY}.{name}.vlans", f"{network.vlans} is not a range of VLAN IDs; {advice}")
+    for field in ("bridge", "interface"):
+        counted = Counter(getattr(network, field) for network in networks.values())
+        for value in (value for value, count in counted.items() if value and count > 1):
+            yield Problem(KEY, f"several physical networks have the {field} '{value}'; write one of its own for each")
+    for pattern, values in settings.nodes.items():
+        for name in values.interfaces.keys() - networks.keys():
+            advice = f"write one of: {', '.join(networks)}" if networks else f"write it under {KEY} first"
+            yield Problem(
+                f"quorate:nodes.{pattern}.interfaces.{name}",
+                f"is not a physical network{did_you_mean(name, networks)}; {advice}",
+            )
+    external = settings.bootstrap and settings.bootstrap.networks.external
+    if external and external.physical_network not in networks:
+        hint = did_you_mean(external.physical_network, networks)
+        yield Problem(
+            "quorate:bootstrap.networks.external.physicalNetwork",
+            f"'{external.physical_network}' is not a physical network{hint}; write one of {KEY}",
+        )
+
+
+def _is_range(vlans: str) -> bool:
+    first, last = map(int, vlans.split(":"))
+    return first in _VLAN_IDS and last in _VLAN_IDS and first <= last
