@@ -161,11 +161,15 @@ def _start(lab: Lab, software: Software, store: Path, say: Callable[[str], None]
 
 def _install(lab: Lab, machine: Machine, store: Path, pause: str) -> None:
     """Makes a machine's disk before its first start. A machine that was stopped keeps its own."""
-    if machine.directory.is_dir():
+    complete = machine.directory / "installed"
+    if complete.exists():
         return
+    if machine.directory.is_dir():  # an interrupted installation
+        shutil.rmtree(machine.directory)
     nspawn.prepare(machine)
     node_files.write(lab, machine, pause)
     image_store.link(store, machine.directory / "containerd", f"{node_files.PROGRAMS}/store")
+    complete.touch()
 
 
 def await_nodes(lab: Lab, say: Callable[[str], None]) -> None:

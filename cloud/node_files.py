@@ -97,12 +97,15 @@ init | join) exec {PROGRAMS}/control/kubeadm "$@" --ignore-preflight-errors=Syst
 *) exec {PROGRAMS}/control/kubeadm "$@" ;;
 esac
 """
+# Images are imported, not pulled: one that kubelet deletes to free the disk, which all machines share, is lost.
 _KUBELET_PATCH = f"""\
 apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
 failCgroupV1: false
 cgroupDriver: cgroupfs
 failSwapOn: false
+imageGCHighThresholdPercent: 100
+imageGCLowThresholdPercent: 99
 evictionHard: {{memory.available: {EVICTION}Mi, nodefs.available: 1%, imagefs.available: 1%, nodefs.inodesFree: 1%}}
 """
 
