@@ -54,6 +54,8 @@ class Lab:
     management: IPv4Network
     gateway: IPv4Address
     """Address of the switch, and the machines' default route."""
+    services: IPv4Network
+    """The cluster's network of Services."""
 
     @cached_property
     def servers(self) -> dict[str, tuple[Machine, ...]]:
@@ -112,4 +114,4 @@ def lab_of(stack: str, plan: Plan, tree: Path) -> Lab:
         )
         for node, share in zip(plan.nodes, shares, strict=False)
     )
-    return Lab(stack, machines, management, gateway)
+    return Lab(stack, machines, management, gateway, plan.settings.networks.services)

@@ -6,14 +6,18 @@ place of Calico.
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from collections.abc import Iterable, Sequence
+from ipaddress import IPv4Network
+from pathlib import Path
 
 from cloud.lab_machines import Lab, Machine
 from toolchain.progress import run
 
 PREFIX = "quorate-"
 SWITCH = f"{PREFIX}switch"
+_RESOLVER = Path("/etc/netns") / SWITCH / "resolv.conf"
 _BRIDGE = "br0"
 _UPLINK = "uplink"
 """A server's cable to the switch, inside of the server's namespace."""
@@ -43,7 +47,8 @@ def create(lab: Lab) -> None:
 
 
 def remove() -> None:
-    """Removes the lab's namespaces, with everything in them."""
+    """Removes the lab's namespaces, with everything in them, and the DNS setting of the switch's namespace."""
+    shutil.rmtree(_RESOLVER.parent, ignore_errors=True)
     for name in _namespaces():
         run(["ip", "netns", "delete", name])
 
@@ -51,6 +56,17 @@ def remove() -> None:
 def set_power(server: str, *, on: bool) -> None:
     """Connects a server's cable, or pulls it."""
     _ip(_of_server(server), [f"link set {_UPLINK} {'up' if on else 'down'}"])
+
+
+def route_services(services: IPv4Network, through: Machine) -> None:
+    """Sends traffic of the switch's namespace for the cluster's Services to a machine, whose kube-proxy forwards it."""
+    _ip(SWITCH, [f"route replace {services} via {through.address}"])
+
+
+def set_resolver(address: str, *lines: str) -> None:
+    """Sets the DNS server of commands in the switch's namespace (ip-netns(8) mounts the file over /etc/resolv.conf)."""
+    _RESOLVER.parent.mkdir(parents=True, exist_ok=True)
+    _RESOLVER.write_text("".join(f"{line}\n" for line in (f"nameserver {address}", *lines)), encoding="utf-8")
 
 
 def in_switch(command: Sequence[str]) -> list[str]:

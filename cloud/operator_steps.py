@@ -111,9 +111,9 @@ def discovery(first: Machine) -> str:
     )
 
 
-def kubeconfig(lab: Lab, context: str) -> str:
-    """Returns an administrator's kubeconfig whose server is the first master that answers."""
-    for master in lab.masters:
+def kubeconfig(lab: Lab, context: str, masters: Sequence[Machine] = ()) -> str:
+    """Returns an administrator's kubeconfig whose server is the first master that runs, by default of all."""
+    for master in masters or lab.masters:
         if nspawn.is_running(master) and _exists(master, ADMIN):
             config = yaml.safe_load(output(master, ["cat", ADMIN]))
             config["clusters"][0]["cluster"]["server"] = f"https://{master.address}:6443"

@@ -16,6 +16,8 @@ from components.openstack.definition import File
 
 LIST = File("physical-networks", "/etc/openvswitch/physical-networks")
 """The list for all nodes; scripts/physical_networks.sh has the same path."""
+AGENT = File("openvswitch_agent.ini", "/etc/openvswitch/openvswitch_agent.ini")
+"""The L2 agent's configuration, whose datapath type the bridges need."""
 START = File("physical-networks.sh", "/usr/local/bin/physical-networks.sh")
 
 

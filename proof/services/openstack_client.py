@@ -4,8 +4,8 @@
 
 Argument `everything`: makes an image, a flavor, a network, a server, a volume and a stack, and deletes them; prints
 one line for each step with its seconds. `write`: makes networks until it is asked to end; prints one line for each, its
-number and whether it was acknowledged (`ok`) or not (`no`). `list`: prints the numbers of these networks. `prepare`:
-makes what tempest needs.
+number and whether it was acknowledged (`ok`) or not (`no`). `list`: prints the numbers of these networks. `clean`:
+deletes them. `prepare`: makes what tempest needs.
 """
 
 from __future__ import annotations
@@ -164,6 +164,13 @@ def print_numbers(cloud: Any) -> None:
     print(*numbers(cloud), sep="\n")
 
 
+def clean(cloud: Any) -> None:
+    """Deletes the networks that `write` has made."""
+    for network in cloud.network.networks():
+        if network.name.startswith(PREFIX):
+            cloud.network.delete_network(network)
+
+
 def end(_number: int, _frame: object) -> None:
     """Ends the writing after the current write."""
     stop.set()
@@ -173,7 +180,9 @@ def main() -> None:
     """Reads the account from the environment, as the command line `openstack` does."""
     signal.signal(signal.SIGTERM, end)
     cloud = openstack.connect()
-    {"everything": everything, "prepare": prepare, "write": write, "list": print_numbers}[sys.argv[1]](cloud)
+    {"everything": everything, "prepare": prepare, "write": write, "list": print_numbers, "clean": clean}[sys.argv[1]](
+        cloud
+    )
 
 
 main()

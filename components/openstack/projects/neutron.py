@@ -152,7 +152,7 @@ L2_AGENT = ProcessDefinition(
             ),
             ready=Exec(("ovs-appctl", "version")),
             alive=Exec(("ovs-appctl", "version")),
-            files=(physical_networks.LIST, physical_networks.START),
+            files=(physical_networks.LIST, physical_networks.AGENT, physical_networks.START),
             node_values=True,
             host_paths=(OPENVSWITCH, MODULES),
             privileged=True,

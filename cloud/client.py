@@ -1,0 +1,56 @@
+"""How programs on the host use the lab's OpenStack: a route to its Services, the cluster's DNS, and clients' settings.
+
+Without an Ingress controller, clients outside of the cluster need both. Commands that `network.in_switch` returns have
+them.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+
+import yaml
+
+from cloud import network, operator_steps
+from cloud.lab_machines import Lab, Machine
+from files import atomic
+from proof.objects import texts
+from toolchain.progress import UserError
+
+NAMESPACE = "openstack"
+CLOUD = "quorate"
+"""Name of the cloud in the clients' settings."""
+_DNS = 10
+"""Place of the DNS Service's address in the network of Services (kubeadm)."""
+_SECRET, _PASSWORD = "keystone-bootstrap-secrets", "OS_BOOTSTRAP_PASSWORD"
+
+
+def connect(lab: Lab, through: Machine) -> None:
+    """Makes Services reachable from the switch, through the kube-proxy of one machine, and their names resolvable."""
+    network.route_services(lab.services, through)
+    network.set_resolver(str(lab.services[_DNS]), f"search {NAMESPACE}.svc.cluster.local svc.cluster.local")
+
+
+def write_settings(lab: Lab, path: Path) -> None:
+    """Writes clouds.yaml with the administrator's account. Raises UserError if Keystone's Job has made none yet."""
+    done = operator_steps.kubectl(lab, "get", "secret", _SECRET, f"--namespace={NAMESPACE}", "--output=json")
+    encoded = texts(json.loads(done.stdout), "data").get(_PASSWORD) if done.returncode == 0 else None
+    if encoded is None:
+        raise UserError(f"Secret {_SECRET} in namespace {NAMESPACE} cannot be read: {done.stderr.strip()[-300:]}")
+    account = {
+        "auth_url": f"http://keystone.{NAMESPACE}.svc:5000/v3",
+        "username": "admin",
+        "password": base64.b64decode(encoded).decode(),
+        "project_name": "admin",
+        "user_domain_id": "default",
+        "project_domain_id": "default",
+    }
+    settings = {"clouds": {CLOUD: {"auth": account, "region_name": "RegionOne"}}}
+    path.unlink(missing_ok=True)
+    atomic.create(path, yaml.safe_dump(settings, sort_keys=False), 0o600)
+
+
+def variables(settings: Path) -> dict[str, str]:
+    """Returns the environment variables with which OpenStack's clients find the settings."""
+    return {"OS_CLIENT_CONFIG_FILE": str(settings), "OS_CLOUD": CLOUD}

@@ -1,0 +1,104 @@
+"""The processes that watch a lab and write to it during a drill, and what they have reported."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Self
+
+from cloud import client, network
+from cloud.drill.result import Event
+from toolchain.progress import UserError
+
+CLIENT = Path(__file__).parents[2] / "proof" / "services" / "openstack_client.py"
+ENDING = 120.0
+"""Seconds in which a process must end after SIGTERM."""
+
+
+class Reporting:
+    """A process in the lab's network whose lines are kept, each with the time at which it came."""
+
+    def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
+        self.lines: list[tuple[float, str]] = []
+        self._process = subprocess.Popen(
+            network.in_switch(command),
+            env=os.environ | environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        self._errors: list[str] = []
+        self._readers = [
+            threading.Thread(target=self._read, args=[self._process.stdout]),
+            threading.Thread(target=self._errors.extend, args=[self._process.stderr]),
+        ]
+        for reader in self._readers:
+            reader.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
+
+    def end(self) -> None:
+        """Asks the process to end, and waits until it has."""
+        if self._process.poll() is None:
+            os.killpg(self._process.pid, signal.SIGTERM)
+        try:
+            self._process.wait(ENDING)
+        except subprocess.TimeoutExpired:
+            os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+        for reader in self._readers:
+            reader.join()
+
+    def require_running(self) -> None:
+        """Raises UserError with the last lines of its errors if the process has ended by itself."""
+        if self._process.poll() is not None:
+            raise UserError("A process that watches the lab has ended:\n" + "".join(self._errors[-20:]))
+
+    def _read(self, stream: Iterable[str]) -> None:
+        for line in stream:
+            self.lines.append((time.time(), line.rstrip("\n")))
+
+
+def observer(document: Mapping[str, object]) -> Reporting:
+    """Starts observer.py with its document."""
+    return Reporting([sys.executable, "-m", "cloud.drill.observer", json.dumps(document)], {})
+
+
+def events(observer: Reporting) -> list[Event]:
+    """Returns the observer's events so far, in the order of their times."""
+    return sorted((json.loads(line) for _, line in list(observer.lines)), key=lambda event: event["t"])
+
+
+def networks(release: Path, settings: Path) -> Reporting:
+    """Starts to make networks in OpenStack, one after the other. `release`: environment with openstacksdk."""
+    return Reporting([str(release / "bin" / "python"), str(CLIENT), "write"], client.variables(settings))
+
+
+def written(networks: Reporting) -> list[tuple[float, int, bool]]:
+    """Returns time, number and success of each network so far."""
+    parts = [(moment, line.split()) for moment, line in list(networks.lines)]
+    return [(moment, int(words[0]), words[1] == "ok") for moment, words in parts]
+
+
+def openstack(release: Path, settings: Path, what: str) -> str:
+    """Runs a command of proof/services/openstack_client.py in the lab's network and returns its output."""
+    command = network.in_switch([str(release / "bin" / "python"), str(CLIENT), what])
+    done = subprocess.run(
+        command, env=os.environ | client.variables(settings), capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise UserError(f"OpenStack's client ({what}) failed:\n{done.stderr.strip()[-1500:]}")
+    return done.stdout

@@ -1,0 +1,134 @@
+"""What a drill has shown: how long APIs were silent, which members each quorum had, and which writes were lost."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+Event = Mapping[str, Any]
+"""A line of observer.py."""
+
+
+@dataclass(frozen=True)
+class Silence:
+    """How an API answered."""
+
+    requests: int
+    failed: int
+    longest: float
+    """Seconds of the longest time without an answer: from the last answer before a failure to the first after it."""
+    spans: tuple[tuple[float, float], ...]
+    """Start and end of each time without an answer."""
+
+
+@dataclass(frozen=True)
+class Members:
+    """The ready members of a quorum during a drill."""
+
+    total: int
+    counts: tuple[tuple[float, int], ...]
+    """The number of ready members, with the time from which on it is true."""
+
+    @property
+    def majority(self) -> int:
+        """Members that a decision needs."""
+        return self.total // 2 + 1
+
+    @property
+    def least(self) -> int:
+        """The smallest number of ready members."""
+        return min(count for _, count in self.counts)
+
+    def whole_again(self) -> float | None:
+        """Returns since when all members have been ready; None if they are not."""
+        moment, count = self.counts[-1]
+        return moment if count == self.total else None
+
+
+@dataclass(frozen=True)
+class Writes:
+    """Writes of one kind, and those that were acknowledged but not found afterwards."""
+
+    tried: int
+    acknowledged: int
+    lost: tuple[int, ...]
+    longest: float
+    """Seconds of the longest time without an acknowledgement."""
+
+
+@dataclass(frozen=True)
+class Drill:
+    """The result of cutting the power of one server."""
+
+    stack: str
+    server: str
+    machines: tuple[str, ...]
+    started: float
+    cut: float
+    restored: float
+    whole: float | None
+    """When everything was as before; None if it never was."""
+    ended: float
+    apis: Mapping[str, Silence]
+    quorums: Mapping[str, Members]
+    writes: Mapping[str, Writes]
+    missing: Sequence[str] = field(default=())
+    """What was not ready at the end, such as `mysqld: 2 of 3`."""
+
+    def problems(self) -> list[str]:
+        """Returns why the drill has failed; empty if it has passed."""
+        found = [
+            f"{name}: acknowledged writes were lost: {writes.lost}"
+            for name, writes in self.writes.items()
+            if writes.lost
+        ]
+        found += [
+            f"{name}: {members.least} of {members.total} members were ready, and a majority is {members.majority}"
+            for name, members in self.quorums.items()
+            if members.least < members.majority
+        ]
+        return [*found, *(f"not ready at the end: {each}" for each in self.missing)]
+
+
+def silence(events: Iterable[Event], api: str, end: float) -> Silence:
+    """Returns how an API answered until `end`."""
+    times = [
+        (event["t"], event["reason"] is None) for event in events if event["kind"] == "answer" and event["api"] == api
+    ]
+    spans = tuple(_silent_spans(times, end))
+    failed = sum(not answered for _, answered in times)
+    return Silence(len(times), failed, max((last - first for first, last in spans), default=0.0), spans)
+
+
+def _silent_spans(times: Sequence[tuple[float, bool]], end: float) -> Iterable[tuple[float, float]]:
+    """Yields the times between two answers with a failure in between."""
+    before, failing = times[0][0] if times else end, False
+    for moment, answered in times:
+        if not answered:
+            failing = True
+            continue
+        if failing:
+            yield before, moment
+        before, failing = moment, False
+    if failing:
+        yield before, end
+
+
+def members(events: Iterable[Event], quorum: str, total: int) -> Members:
+    """Returns the ready members of a quorum of `total`."""
+    counts: list[tuple[float, int]] = []
+    for event in events:
+        if event["kind"] == "members" and (event["complete"] or quorum in event["members"]):
+            count = len(event["members"].get(quorum, ()))
+            if not counts or counts[-1][1] != count:
+                counts.append((event["t"], count))
+    return Members(total, tuple(counts))
+
+
+def writes(tried: Sequence[tuple[float, int, bool]], found: Collection[int], end: float) -> Writes:
+    """Returns how writes went. `tried`: time, number and whether it was acknowledged. `found`: numbers at the end."""
+    acknowledged = [number for _, number, done in tried if done]
+    lost = tuple(sorted(set(acknowledged) - set(found)))
+    spans = _silent_spans([(moment, done) for moment, _, done in tried], end)
+    return Writes(len(tried), len(acknowledged), lost, max((last - first for first, last in spans), default=0.0))
