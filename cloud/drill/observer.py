@@ -100,11 +100,15 @@ def _write(api: Api, numbers: itertools.count[int]) -> None:
         _report("write", number=number, reason=None)
 
 
+def _end(_number: int, _frame: object) -> None:
+    _ended.set()
+
+
 def main() -> None:
     """Watches until SIGTERM."""
     document = json.loads(sys.argv[1])
     access = read_kubeconfig(Path(document["kubeconfig"]))
-    signal.signal(signal.SIGTERM, lambda *_: _ended.set())
+    signal.signal(signal.SIGTERM, _end)
     api, numbers = Api(access), itertools.count()
     work: list[Callable[[], None]] = [
         lambda: _count(api, document, document["namespace"]),

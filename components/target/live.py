@@ -35,6 +35,9 @@ _KEPT = tuple(
     )
 )
 """Types of objects that `destroy` leaves in the cluster: the members' data, and what their claims depend on."""
+_FORCE = {"pulumi.com/patchForce": "true"}
+"""The declared state wins over other writers of the same fields, as Kubernetes recommends for controllers of their own
+objects (Server-Side Apply, Conflicts). Otherwise an interrupted `up` leaves objects that the next one cannot change."""
 _ANNOTATIONS = {
     # The provider would wait until a Service's pods are ready. Their workloads depend on the Service, so an update that
     # repairs its pods would never start.
@@ -76,9 +79,9 @@ def _for_cluster(args: pulumi.ResourceTransformationArgs) -> pulumi.ResourceTran
     if not args.type_.startswith(_TYPE.format("")):
         return None
     props = dict(args.props)
-    if found := _ANNOTATIONS.get(args.type_):
-        metadata = cast("dict[str, Any]", props["metadata"])
-        props["metadata"] = {**metadata, "annotations": {**metadata.get("annotations", {}), **found}}
+    metadata = cast("dict[str, Any]", props["metadata"])
+    added = _FORCE | _ANNOTATIONS.get(args.type_, {})
+    props["metadata"] = {**metadata, "annotations": {**metadata.get("annotations", {}), **added}}
     timeouts = pulumi.CustomTimeouts(create=TIMEOUT, update=TIMEOUT)
     more = pulumi.ResourceOptions(custom_timeouts=timeouts, retain_on_delete=args.type_ in _KEPT or None)
     return pulumi.ResourceTransformationResult(props, pulumi.ResourceOptions.merge(args.opts, more))

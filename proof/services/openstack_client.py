@@ -180,9 +180,8 @@ def main() -> None:
     """Reads the account from the environment, as the command line `openstack` does."""
     signal.signal(signal.SIGTERM, end)
     cloud = openstack.connect()
-    {"everything": everything, "prepare": prepare, "write": write, "list": print_numbers, "clean": clean}[sys.argv[1]](
-        cloud
-    )
+    commands = {"everything": everything, "prepare": prepare, "write": write, "list": print_numbers, "clean": clean}
+    commands[sys.argv[1]](cloud)
 
 
 main()
