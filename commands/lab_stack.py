@@ -49,19 +49,25 @@ def write(root: Path, original: str, kubeconfig: str, context: str) -> Path:
     encrypted = _kept_secret(file) or _new_secret(root, original, file, document)
     config = {key: value for key, value in stack.config_of(document).items() if key not in _DROPPED}
     config |= {stack.TARGET: "live", "quorate:machines": "existing", "quorate:cluster": {"context": context}}
-    config[_PROJECTS] = merged(_host_options(), config.get(_PROJECTS, {}))
+    config[_PROJECTS] = merged(_lab_options(), config.get(_PROJECTS, {}))
     _save(file, {SALT: encrypted[SALT], "config": {**config, _SECRET: encrypted[_SECRET]}})
     return path
 
 
-def _host_options() -> dict[str, Any]:
-    """Returns options of OpenStack for a host without KVM, or whose kernel has no Open vSwitch."""
-    found: dict[str, Any] = {}
+def _lab_options() -> dict[str, Any]:
+    """Returns options of OpenStack for a lab: one worker per process, since all machines share the host's cores and
+    memory; QEMU on a host without KVM; Open vSwitch's userspace datapath on a kernel without its module."""
+    nova: dict[str, Any] = {"scheduler": {"workers": 1}, "conductor": {"workers": 1}}
+    neutron: dict[str, Any] = {"neutron.conf": {"DEFAULT": {"rpc_workers": 1}}}
     if not Path("/dev/kvm").exists():
-        found["nova"] = {"options": {"nova.conf": {"libvirt": {"virt_type": "qemu"}}}}
+        nova["libvirt"] = {"virt_type": "qemu"}
     if not Path("/sys/module/openvswitch").exists():
-        found["neutron"] = {"options": {"openvswitch_agent.ini": {"ovs": {"datapath_type": "netdev"}}}}
-    return found
+        neutron["openvswitch_agent.ini"] = {"ovs": {"datapath_type": "netdev"}}
+    return {
+        "heat": {"options": {"heat.conf": {"DEFAULT": {"num_engine_workers": 1}}}},
+        "neutron": {"options": neutron},
+        "nova": {"options": {"nova.conf": nova}},
+    }
 
 
 def merged(under: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:

@@ -180,6 +180,16 @@ _RBD: Section = {
 }
 """Disks of servers are block devices of Ceph, so that a server outlives its compute."""
 
+_LIBVIRTD = "https://libvirt.org/auth.html"
+_LIBVIRT_DAEMON: Section = {
+    "listen_tcp": 0,
+    "listen_tls": 0,
+    # Kolla's images have no PolicyKit, which authorises users by default. Its group kolla contains nova.
+    "auth_unix_rw": '"none"',
+    "unix_sock_group": '"kolla"',
+    "unix_sock_rw_perms": '"0770"',
+}
+
 _CELLS = """\
 set -e
 cell0='{scheme}://{username}:{password}@{hostname}:{port}/nova_cell0'
@@ -260,7 +270,7 @@ def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
         uwsgi(wiring, "nova-api", "nova-api-uwsgi.ini", "nova.wsgi.osapi_compute", 8774),
         uwsgi(wiring, "nova-api", "nova-metadata-uwsgi.ini", "nova.wsgi.metadata", 8775),
         node_values.SCRIPT,
-        ConfigFile("libvirtd.conf", "flat", (Layer(Level.PROJECT, _MANUAL, {"": {"listen_tcp": 0, "listen_tls": 0}}),)),
+        ConfigFile("libvirtd.conf", "flat", (Layer(Level.PROJECT, _LIBVIRTD, {"": _LIBVIRT_DAEMON}),)),
         *ceph_client.files(wiring, _ENTITY),
         *(file for entity in _DISKS if wiring.monitors for file in cephx.libvirt_files(entity)),
     )
