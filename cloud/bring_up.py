@@ -89,6 +89,7 @@ def take_down() -> None:
     disks.remove()
     network.remove()
     host.restore_limits()
+    host.remove_swap()
     if left := cgroups.remove():
         raise UserError(f"These cgroups still contain processes: {', '.join(map(str, left))}. Run this again.")
     for path in DIRECTORY.glob("*"):
@@ -142,6 +143,7 @@ def _proxy_image(lab: Lab) -> str:
 
 def _start(lab: Lab, software: Software, store: Path, say: Callable[[str], None]) -> None:
     host.raise_limits()
+    host.add_swap()
     network.create(lab)
     programs = {"control": software.kubernetes.control, "node": software.kubernetes.node, "store": store}
     power.remember(software.machine, programs)

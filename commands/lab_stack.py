@@ -32,19 +32,19 @@ def name_of(original: str) -> str:
 
 def variables(root: Path, original: str) -> dict[str, str]:
     """Returns the environment variables with which commands on the lab's stack run."""
-    directory = _directory(root, original)
-    return {"KUBECONFIG": str(directory / "kubeconfig"), passphrase.FILE: str(directory / "passphrase")}
+    found = directory(root, original)
+    return {"KUBECONFIG": str(found / "kubeconfig"), passphrase.FILE: str(found / "passphrase")}
 
 
 def write(root: Path, original: str, kubeconfig: str, context: str) -> Path:
     """Writes the stack file and the kubeconfig; returns the kubeconfig's path. Keeps secrets that exist already."""
-    directory = _directory(root, original)
+    generated = directory(root, original)
     build_directory.of_stack(root, name_of(original))
-    path = directory / "kubeconfig"
+    path = generated / "kubeconfig"
     path.unlink(missing_ok=True)
     atomic.create(path, kubeconfig, 0o600)
-    passphrase.generate_secret(directory / "passphrase")
-    file = directory / f"Pulumi.{name_of(original)}.yaml"
+    passphrase.generate_secret(generated / "passphrase")
+    file = generated / f"Pulumi.{name_of(original)}.yaml"
     document = stack.without_secrets(stack.read_document(stack.find(root, original)))
     encrypted = _kept_secret(file) or _new_secret(root, original, file, document)
     config = {key: value for key, value in stack.config_of(document).items() if key not in _DROPPED}
@@ -102,5 +102,6 @@ def _save(file: Path, document: dict[str, Any]) -> None:
     atomic.write(file, yaml.safe_dump(document, sort_keys=False, allow_unicode=True))
 
 
-def _directory(root: Path, original: str) -> Path:
+def directory(root: Path, original: str) -> Path:
+    """Returns the directory of the lab's stack file, kubeconfig, passphrase and clouds.yaml."""
     return root / "build" / name_of(original) / stack.GENERATED

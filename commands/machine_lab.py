@@ -87,7 +87,7 @@ def _images(value: object) -> Iterator[str]:
 
 def status(root: Path, name: str) -> int:
     """Prints which machine runs on which server, and the members of etcd. Returns 1 if something is missing."""
-    lab = _existing(root, name)
+    lab = existing(root, name)
     ready = {each.name for each in lab.machines} - set(bring_up.not_ready(lab, bring_up.nodes(lab)))
     for server, machines in lab.servers.items():
         print(server)
@@ -107,7 +107,8 @@ def stop() -> int:
     return 0
 
 
-def _existing(root: Path, name: str) -> Lab:
+def existing(root: Path, name: str) -> Lab:
+    """Returns the lab on this host. Raises UserError if there is none, or one of another stack."""
     found = bring_up.recorded_stack()
     if found is None:
         raise UserError(f"No lab is on this host. `make cloud STACK={name}` starts one.")

@@ -9,12 +9,13 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+import contract
 from cloud import bring_up, client, operator_steps, power
 from cloud.drill import load, observer, result
 from cloud.drill.result import Drill, Event
 from cloud.lab_machines import Lab, Machine
 from files import atomic
-from proof.objects import listed, name
+from proof.objects import listed, name, number, texts
 from toolchain.progress import UserError
 
 ETCD = "etcd"
@@ -38,8 +39,6 @@ class Cloud:
     """URL by API."""
     quorums: Mapping[str, int]
     """Members by workload, for every workload whose instances form a quorum."""
-    workloads: Mapping[str, int]
-    """Instances of every workload."""
     etcd: Mapping[str, str]
     """URL of each etcd member's health."""
     release: Path
@@ -52,7 +51,8 @@ class Cloud:
 
 def drill(lab: Lab, server: str, cloud: Cloud, say: Callable[[str], None]) -> Drill:
     """Cuts a server's power and restores it. Raises UserError, and cuts nothing, unless all is ready before."""
-    require_whole(lab, cloud, server)
+    workloads = expected_pods(lab)
+    require_whole(lab, workloads, server)
     survivors = [machine for machine in lab.machines if machine.server != server]
     client.connect(lab, survivors[-1])
     kubeconfig = _kubeconfig(lab, survivors, cloud.directory)
@@ -80,11 +80,11 @@ def drill(lab: Lab, server: str, cloud: Cloud, say: Callable[[str], None]) -> Dr
             say(f"power of {server} is on")
             restored = time.time()
             power.restore(lab, server)
-        whole = _await_whole(lab, cloud, watching, restored, say)
+        whole = _await_whole(lab, {ETCD: len(cloud.etcd)} | workloads, watching, restored, say)
         time.sleep(AFTER)
         writing.end()
         ended = time.time()
-        missing = _missing(load.events(watching), cloud) if whole is None else []
+        missing = _missing(load.events(watching), {ETCD: len(cloud.etcd)} | workloads) if whole is None else []
     found = load.events(watching)
     return Drill(
         lab.stack,
@@ -111,7 +111,20 @@ def clean(lab: Lab, cloud: Cloud) -> None:
     load.openstack(cloud.release, cloud.settings, "clean")
 
 
-def require_whole(lab: Lab, cloud: Cloud, server: str) -> None:
+def expected_pods(lab: Lab) -> dict[str, int]:
+    """Returns how many pods each workload should have."""
+    kinds = "deployments,statefulsets,daemonsets"
+    done = operator_steps.kubectl(lab, "get", kinds, f"--namespace={client.NAMESPACE}", "--output=json")
+    if done.returncode:
+        raise UserError(f"The workloads cannot be listed: {done.stderr.strip()}")
+    return {
+        texts(each, "metadata", "labels").get(contract.NAME, name(each)): number(each, "spec", "replicas")
+        or number(each, "status", "desiredNumberScheduled")
+        for each in listed(json.loads(done.stdout), "items")
+    }
+
+
+def require_whole(lab: Lab, workloads: Mapping[str, int], server: str) -> None:
     """Raises UserError unless the server exists, all nodes and members of etcd are healthy, and all pods are ready."""
     if server not in lab.servers:
         raise UserError(f"The lab has no server {server}; it has {', '.join(lab.servers)}.")
@@ -124,7 +137,7 @@ def require_whole(lab: Lab, cloud: Cloud, server: str) -> None:
     ready = observer.ready(pods)
     missing += [
         f"{workload}: {len(ready.get(workload, ()))} of {total} pods are ready"
-        for workload, total in cloud.workloads.items()
+        for workload, total in workloads.items()
         if len(ready.get(workload, ())) < total
     ]
     if missing:
@@ -133,12 +146,12 @@ def require_whole(lab: Lab, cloud: Cloud, server: str) -> None:
 
 
 def _await_whole(
-    lab: Lab, cloud: Cloud, watching: load.Reporting, restored: float, say: Callable[[str], None]
+    lab: Lab, expected: Mapping[str, int], watching: load.Reporting, restored: float, say: Callable[[str], None]
 ) -> float | None:
     """Waits until everything is as before; returns when it was, or None if it takes too long."""
     while time.time() < restored + RETURN:
         watching.require_running()
-        missing = _missing(load.events(watching), cloud)
+        missing = _missing(load.events(watching), expected)
         if not missing and not bring_up.not_ready(lab, bring_up.nodes(lab)):
             return time.time()
         say(f"waiting for {', '.join(missing) or 'nodes'}")
@@ -150,12 +163,11 @@ def _quorums(cloud: Cloud) -> dict[str, int]:
     return {ETCD: len(cloud.etcd), **cloud.quorums}
 
 
-def _missing(events: Sequence[Event], cloud: Cloud) -> list[str]:
+def _missing(events: Sequence[Event], expected: Mapping[str, int]) -> list[str]:
     """Returns the workloads and quorums that the last count found incomplete."""
     counted = next((event for event in reversed(events) if event["kind"] == "members" and event["complete"]), None)
     if counted is None:
         return ["a count of members"]
-    expected = {ETCD: len(cloud.etcd), **cloud.workloads}
     found = {each: len(counted["members"].get(each, ())) for each in expected}
     return [f"{each}: {found[each]} of {total}" for each, total in expected.items() if found[each] < total]
 

@@ -1,0 +1,73 @@
+"""`quorate drill`: cuts the power of servers of the lab, one after the other, and reports what clients noticed."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from blueprint.plan.planner import Plan, plan
+from blueprint.stackfile.loader import load_file
+from cloud import client, host
+from cloud.drill import report, run
+from cloud.lab_machines import Lab
+from commands import lab_stack, machine_lab, stack
+from commands.operation import interrupted_by_termination
+from components import metrics
+from components.openstack.config.ports import APIS
+from toolchain import openstack_programs
+from toolchain.progress import Reporter, UserError
+
+
+def start(root: Path, name: str, server: str, *, every: bool) -> int:
+    """Cuts the power of one server, or of each in turn. Returns 0 if nothing was lost and no majority was missing."""
+    if bool(server) == every:
+        raise UserError("Write which server loses its power: SERVER=virt1, or ALL=1 for each in turn.")
+    lab = machine_lab.existing(root, name)
+    planned = plan(load_file(stack.find(root, name)))
+    reporter = Reporter()
+    with interrupted_by_termination(), host.alone():
+        cloud = _cloud(root, name, lab, planned, reporter)
+        drills: list[run.Drill] = []
+        for each in lab.servers if every else [server]:
+            reporter.begin(f"Cutting the power of {each}")
+            drills.append(run.drill(lab, each, cloud, reporter.tick))
+            reporter.end()
+            page = report.write(drills, root / "build" / lab_stack.name_of(name) / "drill")
+            if drills[-1].problems():
+                break  # the next cut could be one too many
+        run.clean(lab, cloud)
+    for drill in drills:
+        _print(drill)
+    print(f"Report: {page.relative_to(root)}")
+    return 1 if any(drill.problems() for drill in drills) else 0
+
+
+def _cloud(root: Path, name: str, lab: Lab, planned: Plan, reporter: Reporter) -> run.Cloud:
+    directory = lab_stack.directory(root, name)
+    client.write_settings(lab, directory / "clouds.yaml")
+    running = {process.name: process for process in planned.processes}
+    return run.Cloud(
+        apis={api: f"http://{api}.{client.NAMESPACE}.svc:{port}/" for api, port in APIS.items() if api in running},
+        quorums={process.name: process.instances for process in running.values() if process.quorum},
+        etcd={master.name: f"http://{master.address}:{metrics.ETCD}/health" for master in lab.masters},
+        release=openstack_programs.ensure(planned.settings.release, reporter),
+        settings=directory / "clouds.yaml",
+        directory=directory,
+    )
+
+
+def _print(drill: run.Drill) -> None:
+    print(f"\n{drill.server} without power for {drill.restored - drill.cut:.0f} s")
+    for quorum, members in drill.quorums.items():
+        print(f"  {quorum:<24} {members.least} of {members.total} members at least")
+    for api, each in drill.apis.items():
+        if each.failed:
+            print(
+                f"  {api:<24} {each.longest:.1f} s without an answer, {each.failed} of {each.requests} requests failed"
+            )
+    for kind, each in drill.writes.items():
+        print(f"  {kind:<24} {each.acknowledged} of {each.tried} acknowledged, {len(each.lost)} lost")
+    if drill.whole:
+        print(f"  as before {drill.whole - drill.restored:.0f} s after the power was back")
+    for problem in drill.problems():
+        print(f"  {problem}", file=sys.stderr)
