@@ -13,6 +13,8 @@ ifneq ($(origin NAME),command line)
 NAME :=
 endif
 NODE ?=
+SERVER ?=
+ALL ?=
 
 # Recipes read these from their environment, exactly as they were given: neither make nor the shell expands them.
 override STACK := $(value STACK)
@@ -24,7 +26,9 @@ override SERVICE := $(value SERVICE)
 override NAME := $(value NAME)
 override BACKUP := $(value BACKUP)
 override NODE := $(value NODE)
-export STACK BASE CONFIRM ARCH KUBECONFIG SERVICE NAME BACKUP NODE
+override SERVER := $(value SERVER)
+override ALL := $(value ALL)
+export STACK BASE CONFIRM ARCH KUBECONFIG SERVICE NAME BACKUP NODE SERVER ALL
 
 # The first Python that is new enough; if there is none, python3 reports it.
 PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11 python; do \
@@ -37,7 +41,7 @@ ACTIVE = . .venv/bin/activate &&
 
 .DEFAULT_GOAL := help
 .PHONY: help setup environment cluster browser up refresh preview audit diff review plan config pin destroy test e2e \
-	prove services cloud cloud-status cloud-down action snapshot verify domains lint format bench clean
+	prove services cloud cloud-status drill cloud-down action snapshot verify domains lint format bench clean
 
 help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -105,6 +109,9 @@ cloud: setup ## Start the machines of STACK on this host with real kubelets (roo
 
 cloud-status: setup ## Show which machine of `make cloud` runs on which server
 	@$(QUORATE) cloud-status --stack="$$STACK"
+
+drill: setup ## Cut the power of SERVER=<server> of `make cloud`, or of each in turn (ALL=1), and report what was lost
+	@$(QUORATE) drill --stack="$$STACK" --server="$$SERVER" $${ALL:+--all}
 
 cloud-down: setup ## Remove all machines of `make cloud` from this host
 	@$(QUORATE) cloud-down

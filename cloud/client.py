@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import base64
 import json
+import os
+import subprocess
 from pathlib import Path
 
 import yaml
@@ -19,8 +21,11 @@ from proof.objects import texts
 from toolchain.progress import UserError
 
 NAMESPACE = "openstack"
+SETTINGS = "clouds.yaml"
 CLOUD = "quorate"
 """Name of the cloud in the clients' settings."""
+PROGRAM = Path(__file__).parents[1] / "proof" / "services" / "openstack_client.py"
+"""What clients do, with openstacksdk."""
 _DNS = 10
 """Place of the DNS Service's address in the network of Services (kubeadm)."""
 _SECRET, _PASSWORD = "keystone-bootstrap-secrets", "OS_BOOTSTRAP_PASSWORD"
@@ -54,3 +59,15 @@ def write_settings(lab: Lab, path: Path) -> None:
 def variables(settings: Path) -> dict[str, str]:
     """Returns the environment variables with which OpenStack's clients find the settings."""
     return {"OS_CLIENT_CONFIG_FILE": str(settings), "OS_CLOUD": CLOUD}
+
+
+def run(release: Path, settings: Path, what: str) -> str:
+    """Runs a command of `PROGRAM` in the lab's network and returns its output. `release`: environment with openstacksdk.
+
+    Raises UserError with the last lines of its errors if it fails.
+    """
+    command = network.in_switch([str(release / "bin" / "python"), str(PROGRAM), what])
+    done = subprocess.run(command, env=os.environ | variables(settings), capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise UserError(f"OpenStack's client ({what}) failed:\n{done.stdout}{done.stderr.strip()[-1500:]}")
+    return done.stdout

@@ -287,6 +287,18 @@ def cloud_status(stack: StackOption = "dev") -> int:
 
 
 @_command
+def drill(
+    stack: StackOption = "dev",
+    server: Annotated[str, typer.Option(help="The server that loses its power.", metavar="SERVER")] = "",
+    every: Annotated[bool, typer.Option("--all", help="Each server in turn.")] = False,
+) -> int:
+    """Cut the power of a server of `cloud`, restore it, and report what clients and quorums noticed."""
+    from commands import drill as drills
+
+    return drills.start(_clone(), stack, server, every=every)
+
+
+@_command
 def cloud_down() -> int:
     """Remove all machines of `cloud` from this host, with their data."""
     from commands import machine_lab

@@ -25,6 +25,7 @@ def start(root: Path, name: str, server: str, *, every: bool) -> int:
     lab = machine_lab.existing(root, name)
     planned = plan(load_file(stack.find(root, name)))
     reporter = Reporter()
+    page = root / "build" / lab_stack.name_of(name) / "drill" / report.PAGE
     with interrupted_by_termination(), host.alone():
         cloud = _cloud(root, name, lab, planned, reporter)
         drills: list[run.Drill] = []
@@ -32,7 +33,7 @@ def start(root: Path, name: str, server: str, *, every: bool) -> int:
             reporter.begin(f"Cutting the power of {each}")
             drills.append(run.drill(lab, each, cloud, reporter.tick))
             reporter.end()
-            page = report.write(drills, root / "build" / lab_stack.name_of(name) / "drill")
+            report.write(drills, page.parent)
             if drills[-1].problems():
                 break  # the next cut could be one too many
         run.clean(lab, cloud)
@@ -44,14 +45,14 @@ def start(root: Path, name: str, server: str, *, every: bool) -> int:
 
 def _cloud(root: Path, name: str, lab: Lab, planned: Plan, reporter: Reporter) -> run.Cloud:
     directory = lab_stack.directory(root, name)
-    client.write_settings(lab, directory / "clouds.yaml")
+    client.write_settings(lab, directory / client.SETTINGS)
     running = {process.name: process for process in planned.processes}
     return run.Cloud(
         apis={api: f"http://{api}.{client.NAMESPACE}.svc:{port}/" for api, port in APIS.items() if api in running},
         quorums={process.name: process.instances for process in running.values() if process.quorum},
         etcd={master.name: f"http://{master.address}:{metrics.ETCD}/health" for master in lab.masters},
         release=openstack_programs.ensure(planned.settings.release, reporter),
-        settings=directory / "clouds.yaml",
+        settings=directory / client.SETTINGS,
         directory=directory,
     )
 
@@ -62,9 +63,8 @@ def _print(drill: run.Drill) -> None:
         print(f"  {quorum:<24} {members.least} of {members.total} members at least")
     for api, each in drill.apis.items():
         if each.failed:
-            print(
-                f"  {api:<24} {each.longest:.1f} s without an answer, {each.failed} of {each.requests} requests failed"
-            )
+            failed = f"{each.failed} of {each.requests} requests failed"
+            print(f"  {api:<24} {each.longest:.1f} s without an answer, {failed}")
     for kind, each in drill.writes.items():
         print(f"  {kind:<24} {each.acknowledged} of {each.tried} acknowledged, {len(each.lost)} lost")
     if drill.whole:

@@ -14,12 +14,13 @@ import yaml
 
 from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
-from cloud import bring_up, disks, host, network, nspawn, operator_steps
+from cloud import bring_up, client, disks, host, network, nspawn, operator_steps
 from cloud.images.prepare import prepare
 from cloud.lab_machines import Lab, lab_of
 from commands import clean, lab_stack, stack
 from commands.operation import interrupted_by_termination
 from commands.temporary_rendering import rendered
+from toolchain import openstack_programs
 from toolchain.progress import Reporter, UserError, duration
 
 
@@ -41,6 +42,11 @@ def start(root: Path, name: str) -> int:
         started = time.monotonic()
         code = _apply(root, lab, name)
         seconds["Applying the stack's objects with the target live"] = time.monotonic() - started
+        if code == 0:
+            started = time.monotonic()
+            steps = _use(root, lab, name, planned.settings.release, reporter)
+            seconds["Using OpenStack as a client"] = time.monotonic() - started
+            print("\n" + steps.rstrip())
     print()
     for what, took in seconds.items():
         print(f"{duration(took):>14}  {what}")
@@ -61,6 +67,18 @@ def _apply(root: Path, lab: Lab, name: str) -> int:
         return subprocess.run(
             network.in_switch(quorate), env=os.environ | lab_stack.variables(root, name), check=False
         ).returncode
+
+
+def _use(root: Path, lab: Lab, name: str, release: str, reporter: Reporter) -> str:
+    """Writes clouds.yaml and uses every service of OpenStack once; returns the steps with their seconds."""
+    settings = lab_stack.directory(root, name) / client.SETTINGS
+    client.connect(lab, lab.workers[-1])
+    client.write_settings(lab, settings)
+    environment = openstack_programs.ensure(release, reporter)
+    reporter.begin("Using OpenStack: an image, a network, a server, a volume and a stack are made and deleted")
+    steps = client.run(environment, settings, "everything")
+    reporter.end()
+    return steps
 
 
 def images_of(tree: Path) -> set[str]:

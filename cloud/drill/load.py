@@ -17,7 +17,6 @@ from cloud import client, network
 from cloud.drill.result import Event
 from toolchain.progress import UserError
 
-CLIENT = Path(__file__).parents[2] / "proof" / "services" / "openstack_client.py"
 ENDING = 120.0
 """Seconds in which a process must end after SIGTERM."""
 
@@ -84,21 +83,10 @@ def events(observer: Reporting) -> list[Event]:
 
 def networks(release: Path, settings: Path) -> Reporting:
     """Starts to make networks in OpenStack, one after the other. `release`: environment with openstacksdk."""
-    return Reporting([str(release / "bin" / "python"), str(CLIENT), "write"], client.variables(settings))
+    return Reporting([str(release / "bin" / "python"), str(client.PROGRAM), "write"], client.variables(settings))
 
 
 def written(networks: Reporting) -> list[tuple[float, int, bool]]:
     """Returns time, number and success of each network so far."""
     parts = [(moment, line.split()) for moment, line in list(networks.lines)]
     return [(moment, int(words[0]), words[1] == "ok") for moment, words in parts]
-
-
-def openstack(release: Path, settings: Path, what: str) -> str:
-    """Runs a command of proof/services/openstack_client.py in the lab's network and returns its output."""
-    command = network.in_switch([str(release / "bin" / "python"), str(CLIENT), what])
-    done = subprocess.run(
-        command, env=os.environ | client.variables(settings), capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        raise UserError(f"OpenStack's client ({what}) failed:\n{done.stderr.strip()[-1500:]}")
-    return done.stdout

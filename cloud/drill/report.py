@@ -51,8 +51,8 @@ class Picture:
     height: float
 
 
-def write(drills: Sequence[Drill], directory: Path) -> Path:
-    """Writes both documents into the directory and returns the page's path."""
+def write(drills: Sequence[Drill], directory: Path) -> None:
+    """Writes both documents into the directory."""
     directory.mkdir(parents=True, exist_ok=True)
     verdict = "failed" if any(drill.problems() for drill in drills) else "passed"
     document = {"verdict": verdict, "drills": [_facts(drill) for drill in drills]}
@@ -72,7 +72,6 @@ def write(drills: Sequence[Drill], directory: Path) -> Path:
         lane=LANE,
     )
     atomic.write(directory / PAGE, page)
-    return directory / PAGE
 
 
 def _facts(drill: Drill) -> dict[str, Any]:

@@ -108,7 +108,7 @@ def drill(lab: Lab, server: str, cloud: Cloud, say: Callable[[str], None]) -> Dr
 def clean(lab: Lab, cloud: Cloud) -> None:
     """Deletes what drills have written."""
     operator_steps.kubectl(lab, "delete", "namespace", observer.NAMESPACE, "--ignore-not-found", "--wait=false")
-    load.openstack(cloud.release, cloud.settings, "clean")
+    client.run(cloud.release, cloud.settings, "clean")
 
 
 def expected_pods(lab: Lab) -> dict[str, int]:
@@ -196,4 +196,4 @@ def _found_config_maps(lab: Lab) -> set[int]:
 
 
 def _found_networks(cloud: Cloud) -> set[int]:
-    return {int(line) for line in load.openstack(cloud.release, cloud.settings, "list").split()}
+    return {int(line) for line in client.run(cloud.release, cloud.settings, "list").split()}
