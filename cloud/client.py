@@ -62,7 +62,7 @@ def variables(settings: Path) -> dict[str, str]:
 
 
 def run(release: Path, settings: Path, what: str) -> str:
-    """Runs a command of `PROGRAM` in the lab's network and returns its output. `release`: environment with openstacksdk.
+    """Runs a command of `PROGRAM` in the lab's network and returns its output. `release`: openstacksdk's environment.
 
     Raises UserError with the last lines of its errors if it fails.
     """
