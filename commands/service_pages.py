@@ -1,7 +1,7 @@
 """`python -m commands.service_pages`: writes docs/services/, a page for each OpenStack project.
 
 A page lists the project's processes with their placement, its jobs, and every default with its source. Values that
-depend on the size are shown for the sample stacks of 100, 300, 500 and 1000 computes.
+depend on the size of the cloud are shown for the sample stacks of 100, 300, 500 and 1000 computes.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SAMPLES = {
 """A stack file for each reference architecture."""
 
 Plans = Mapping[str, Plan]
-"""The sample plans by architecture."""
+"""Plans of the sample stacks, by reference architecture."""
 
 
 def pages() -> dict[str, str]:
