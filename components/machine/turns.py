@@ -25,5 +25,5 @@ class Turns:
         return list(dict.fromkeys(found))
 
     def add(self, parts: Parts, machine: pulumi.Resource) -> None:
-        """Makes later machines with members of the same quorums depend on `machine`, which has these files and steps."""
+        """Makes later machines with members of the same quorums depend on `machine`, which consists of `parts`."""
         self._last |= dict.fromkeys(parts.quorums, machine)
