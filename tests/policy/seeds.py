@@ -57,12 +57,13 @@ _FILLER = frozenset(
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence of a document."""
+    """A sentence of a source document."""
 
     section: str
     """The section's number, or its title in documents without numbers."""
     number: int
-    """Its number in the section, from 1. Every list item and table row begins a sentence; listings are not counted."""
+    """Number of the sentence in its section, from 1. Each list item and table row begins a sentence; listings do not
+    count."""
     text: str
 
     @property

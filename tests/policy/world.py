@@ -39,16 +39,16 @@ Props = dict[str, Any]
 
 @dataclass(frozen=True)
 class Given:
-    """A resource of a stack."""
+    """A resource of a stack, as a program would create it."""
 
     type: str
     name: str
     props: Props
     protected: bool = False
     after: tuple[str, ...] = ()
-    """Names of what it depends on."""
+    """Names of the resources on which the resource depends."""
     parent: str = ""
-    """Name of the component that it belongs to."""
+    """Name of the resource's parent component; empty for none."""
     provider: str = "provider"
     """The connection (`uri`) of its provider; empty for a component, which has none."""
 
@@ -57,7 +57,7 @@ class Given:
         return f"urn:pulumi:test::quorate::{self.type}::{self.name}"
 
     def but(self, **changes: object) -> Given:
-        """The same with other properties; `spec__replicas=2` changes one deep inside, None removes it."""
+        """Returns the resource with other properties; `spec__replicas=2` changes a nested property, None removes it."""
         props = copy.deepcopy(self.props)
         for path, value in changes.items():
             *above, last = path.split("__")
@@ -90,7 +90,7 @@ def machine(
     files: Mapping[str, object] | None = None,
     definition: Mapping[str, object] | None = None,
 ) -> Given:
-    """A node of a pool, on a physical server of its own unless it is said otherwise."""
+    """A machine that is a node of a pool, by default on a separate physical server."""
     dedicated = (
         ["node-role.kubernetes.io/control-plane=:NoSchedule"]
         if pool == "master"
@@ -117,7 +117,7 @@ def machines(pool: str, count: int = 3, **each: Any) -> list[Given]:
 
 
 def machine_pool(pool: str, count: int = 3, **changes: object) -> Given:
-    """Identical workers as one resource."""
+    """A pool of identical workers as one resource."""
     names = [f"{pool}-{number}" for number in range(1, count + 1)]
     props: Props = {
         "pool": pool,
@@ -265,7 +265,7 @@ def _as_member(given: Given) -> Given:
 
 
 def of_cluster(given: Given, cluster: str = "rabbit") -> Given:
-    """The same workload, whose pods are members of a cluster of this name."""
+    """Returns the workload with pods that are members of a cluster of this name."""
     (first, *others) = given.props["spec"]["template"]["spec"]["containers"]
     named = {**first, "env": [{"name": "CLUSTER_NAME", "value": cluster}]}
     return given.but(spec__template__spec__containers=[named, *others])
@@ -318,7 +318,7 @@ def scheduled(command: object = "mariadb-backup --backup", namespace: str = "ope
 
 
 def requesting(given: Given, cpu: object, memory: object) -> Given:
-    """The same workload, whose pods request so much."""
+    """Returns the workload with these requests of its pods."""
     container = {"name": "main", "image": "registry/app:1", "resources": {"requests": {"cpu": cpu, "memory": memory}}}
     return given.but(spec__template__spec__containers=[container])
 
@@ -329,7 +329,7 @@ def config_map(name: str, files: Mapping[str, object], namespace: str = "opensta
 
 
 def reading(given: Given, *config_maps: str) -> Given:
-    """The same workload, whose pods mount these ConfigMaps."""
+    """Returns the workload with pods that mount these ConfigMaps."""
     volumes = [{"name": name, "configMap": {"name": name}} for name in config_maps]
     return given.but(spec__template__spec__volumes=volumes)
 
@@ -352,7 +352,7 @@ def proxysql(*pools: str) -> Given:
 
 
 def behind_proxysql(given: Given) -> Given:
-    """The same database, with ProxySQL beside it in its pods on port 6033."""
+    """Returns the database with ProxySQL as a further container of its pods, on port 6033."""
     proxy = {"name": "proxysql", "image": "registry/proxysql:1", "ports": [{"name": "proxysql", "containerPort": 6033}]}
     containers = [*given.props["spec"]["template"]["spec"]["containers"], proxy]
     return given.but(spec__template__spec__containers=containers)
@@ -432,7 +432,7 @@ def facts(
 
 
 def message(props: Props) -> struct_pb2.Struct:
-    """Properties as they travel: whole numbers become floats."""
+    """Returns properties as the engine sends them: integers become floats."""
     return json_format.ParseDict(props, struct_pb2.Struct())
 
 

@@ -55,13 +55,13 @@ ETCD = {name: name for name in MASTERS}
 
 
 def rabbits(*names: str, replicas: int = 3, **servers: str) -> list[Given]:
-    """RabbitMQ on these nodes."""
+    """A RabbitMQ that may run on these nodes."""
     nodes = [machine(name, "rabbitmq", server=servers.get(name.replace("-", "_"))) for name in names]
     return [cloud(), quorum(replicas=replicas), *nodes]
 
 
 def at(addresses: Iterable[str]) -> Nodes:
-    """RabbitMQ's nodes at these addresses."""
+    """The nodes of RabbitMQ, with these addresses."""
     return {name: {"server": name, "address": each} for name, each in zip(RABBITS, addresses, strict=True)}
 
 
