@@ -63,7 +63,7 @@ class Clone:
     cache: Path
 
     def python(self, pip: str) -> None:
-        """Sets the answer of the environment's fake Python to calls of pip."""
+        """Writes the environment's fake Python; `pip` is the shell code that answers a call of pip."""
         body = f"""\
 case "$*" in
     *"import sys, pip"*) exit 0 ;;

@@ -73,7 +73,7 @@ def requesting(cpu: str, memory: str) -> Callable[[Props], None]:
 
 
 def on_server(server: str) -> Callable[[Props], None]:
-    """Returns a change that puts a machine on another physical host, also in its label and its files."""
+    """Returns a change that puts a machine on another physical host, also in its label and its kubeadm.yaml."""
 
     def break_(props: Props) -> None:
         own = props["server"]

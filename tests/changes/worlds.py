@@ -37,7 +37,7 @@ def without(given: Iterable[Given], *names: str) -> list[Given]:
 
 
 def replaced(given: Iterable[Given], *new: Given) -> list[Given]:
-    """Returns the stack with these resources, which replace resources of the same type and name."""
+    """Returns the stack with these resources added, or in place of resources of the same type and name."""
     urns = {each.urn for each in new}
     return [*(each for each in given if each.urn not in urns), *new]
 

@@ -31,7 +31,7 @@ def pod_spec(item: Object) -> Object:
 
 
 def without_anti_affinity(item: Object) -> None:
-    """Removes the anti-affinity and topology spread of a workload's pods."""
+    """Removes the anti-affinity of a workload's pods."""
     del pod_spec(item)["affinity"]["podAntiAffinity"]
 
 

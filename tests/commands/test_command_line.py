@@ -512,7 +512,7 @@ def from_the_terminal(process: subprocess.Popen[str]) -> None:
 
 
 def from_a_supervisor(process: subprocess.Popen[str]) -> None:
-    """Sends a signal to the command only, as a cancelled CI job does."""
+    """Sends SIGTERM to the command only, as a cancelled CI job does."""
     process.terminate()
 
 

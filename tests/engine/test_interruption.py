@@ -20,7 +20,7 @@ from tests.stacks import STACKS
 
 STACK = "one-server"
 HISTORY = ("Previous", "StackReference")
-"""Parts of resource types whose resources differ between two updates."""
+"""Parts of the types of resources that differ between two updates even if the stack file is unchanged."""
 
 
 def lasting(inputs: dict[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ STATEFUL = {"rabbitmq", "mysqld", "ceph-mon", "influxdb-grafana", "elasticsearch
 NAMED = STATEFUL | {"memcached"}
 """Services whose pods have stable names; memcached keeps no data."""
 DISCOVERED = NAMED | {"nagios", "node-exporter"}
-"""Names of the pods that a headless Service lists."""
+"""Services whose pods a headless Service lists."""
 Manifests = dict[tuple[str, str], dict[str, Any]]
 Pod = dict[str, Any]
 

@@ -17,7 +17,7 @@ from pulumi.runtime.proto import plugin_pb2, provider_pb2, provider_pb2_grpc
 
 
 class Echo(provider_pb2_grpc.ResourceProviderServicer):
-    """A provider with the calls that a preview makes: each returns its inputs."""
+    """A provider with only the calls that a preview makes. It returns the inputs of resources as their outputs."""
 
     def Handshake(self, request: Any, context: Any) -> provider_pb2.ProviderHandshakeResponse:
         return provider_pb2.ProviderHandshakeResponse()

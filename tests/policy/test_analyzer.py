@@ -37,7 +37,7 @@ def asked(given: Iterable[Given]) -> messages.AnalyzeStackRequest:
 
 
 def answered(given: Iterable[Given], profile: str | None) -> set[tuple[str, str]]:
-    """Returns the violated rules by enforcement level."""
+    """Returns the violated rules, each with its enforcement level."""
     server = analyzer()
     config = {"quorate:profile": profile} if profile else {}
     server.ConfigureStack(messages.AnalyzerStackConfigureRequest(config=config), CONTEXT)

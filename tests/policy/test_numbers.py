@@ -86,7 +86,7 @@ def service(name: str, table: dict[str, object], **planned: object) -> dict[str,
 
 
 def page(directory: Path) -> str:
-    """Returns the audit page of a stack with this plan.json."""
+    """Returns the audit page of a stack with the plan.json in a directory."""
     events = written(log_of(GIVEN), directory / "events.jsonl")
     command = ["--events", str(events), "--stack", "prod", "--out", str(directory)]
     main([*command, "--plan", str(directory / "plan.json")])

@@ -6,7 +6,7 @@ from tests.sound.sound import nodes, quorum
 
 
 def started(**more: object) -> Props:
-    """A RabbitMQ with its configuration file, and further properties of its pods."""
+    """A RabbitMQ whose container mounts its configuration, with further properties of the pod."""
     return mounting("rabbitmq", "rabbit-config", "/etc/rabbitmq", **more)
 
 

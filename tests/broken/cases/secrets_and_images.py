@@ -17,27 +17,27 @@ def container(**properties: object) -> Callable[[Props], None]:
 
 
 def with_host_path(props: Props) -> None:
-    """Returns a change that adds a directory of the host to the volumes."""
+    """Adds a directory of the host to the pod's volumes."""
     pod(props).setdefault("volumes", []).append({"name": "host", "hostPath": {"path": "/var/lib/mysql"}})
 
 
 def with_host_root(props: Props) -> None:
-    """Returns a change that adds the host's root directory to the volumes."""
+    """Adds the host's root directory, as /etc/.., to the pod's volumes."""
     pod(props).setdefault("volumes", []).append({"name": "host", "hostPath": {"path": "/etc/.."}})
 
 
 def with_host_pids(props: Props) -> None:
-    """Returns a change that lets the pod see the host's processes."""
+    """Lets the pod see the host's processes."""
     pod(props)["hostPID"] = True
 
 
 def with_password(props: Props) -> None:
-    """Returns a change that writes a password into a ConfigMap."""
+    """Writes a password into a ConfigMap."""
     props["data"]["keystone.conf"] = "[database]\nconnection = mysql+pymysql://keystone:hunter2@mysqld/keystone\n"
 
 
 def with_token(props: Props) -> None:
-    """Returns a change that writes a bootstrap token into a machine's file."""
+    """Writes a bootstrap token into a machine's file that is not secret."""
     props["files"]["join-token.yaml"] = "token: abcdef.0123456789abcdef\n"
 
 

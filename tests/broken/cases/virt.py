@@ -18,7 +18,7 @@ def said(**facts: object) -> Callable[[Props], None]:
 
 
 def with_another_guest(props: Props) -> None:
-    """Returns a change that adds another host's virtual machine to a host."""
+    """Adds another host's virtual machine to a virt host."""
     props["vms"] = [*props["vms"], {"node": "messaging2", "cpu": 16, "memory": 64, "roles": ["controller"]}]
 
 

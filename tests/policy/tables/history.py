@@ -55,7 +55,7 @@ ETCD = {name: name for name in MASTERS}
 
 
 def rabbits(*names: str, replicas: int = 3, **servers: str) -> list[Given]:
-    """A RabbitMQ that may run on these nodes."""
+    """A stack with a RabbitMQ that may run on these nodes."""
     nodes = [machine(name, "rabbitmq", server=servers.get(name.replace("-", "_"))) for name in names]
     return [cloud(), quorum(replicas=replicas), *nodes]
 
@@ -66,7 +66,7 @@ def at(addresses: Iterable[str]) -> Nodes:
 
 
 def addressed(*names: str) -> list[Given]:
-    """RabbitMQ on nodes at 10.0.0.1 and the next ones."""
+    """A stack with a RabbitMQ on these nodes, whose addresses are 10.0.0.1 and the following ones."""
     nodes = [machine(name, "rabbitmq").but(address=f"10.0.0.{n}") for n, name in enumerate(names, start=1)]
     return [cloud(), quorum(), *nodes]
 

@@ -45,7 +45,7 @@ def operated(kind: str, spec: dict[str, object]) -> Given:
 
 
 def store(rule: Rule[S], name: str, row: str, image: str) -> list[Case]:
-    """A store of metrics or logs, for which the rules have the same limits."""
+    """Returns the cases of the rule for a store of metrics or logs; both rules have the same limits."""
     return [
         case(rule, "three or four", members(name, row), by_image(image, 4), passes=f"{name} store"),
         case(

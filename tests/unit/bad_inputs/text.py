@@ -14,7 +14,7 @@ HEAD = "config:\n  quorate:profile: lab\n"
 
 
 def value(text: str, said: str) -> Bad:
-    """Returns a stack file with this value in line 3, from column 18."""
+    """Returns a stack file with this value in line 3, column 20; `said` is the rest of the message."""
     return Bad(f"{HEAD}  quorate:release: {text}\n", f"{FILE}line 3, column 20: {said}")
 
 
