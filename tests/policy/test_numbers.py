@@ -1,4 +1,4 @@
-"""Every number says where it comes from: a row, an override, the servers, or the program alone."""
+"""Tests that the audit gives the origin of each number: a row, an override, the servers, or only the program."""
 
 from __future__ import annotations
 
