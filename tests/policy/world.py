@@ -364,7 +364,7 @@ CONFIGURED: Mapping[str, Mapping[str, object]] = {
     },
     "mysqld": {"my.cnf": "[mysqld]\nwsrep_on = ON\nwsrep_cluster_address = gcomm://mysqld-0.m,mysqld-1.m\n"},
 }
-"""Configuration files that a quorum needs because its program's defaults are not sufficient: text by program and file."""
+"""Configuration files that a quorum needs because its program's defaults are not sufficient, by program and file."""
 
 
 def whole_stack(architecture: str = "100", profile: str = "production") -> list[Given]:

@@ -29,7 +29,7 @@ def place_programs(machine: Machine, container: Container) -> list[str]:
 
 
 def hurried(container: Container) -> Container:
-    """Returns Prometheus' container with seconds instead of minutes in rules; test_alert_rules.py checks the minutes."""
+    """Prometheus' container with seconds instead of minutes in rules; test_alert_rules.py checks the minutes."""
     files = dict(container.files)
     for path in (CONFIG, RULES):
         text = files[path].text
