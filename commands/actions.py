@@ -1,7 +1,7 @@
 """`quorate action`: lists the actions of a stack's services, and runs one in the stack's cluster.
 
-An action is either a CronJob of the stack (a backup, a restoration), or one of the Jobs that `up` runs: each of them
-may run again. The cluster's own object is the template of the Job that is created.
+An action is either a CronJob of the stack (a backup, a restoration), or one of the Jobs that `up` runs, which may run
+again. To run an action, the command creates a Job from the spec of that CronJob or Job in the cluster.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from toolchain.progress import UserError, duration
 
 DATABASE = "mysqld"
 CHOICE = "BACKUP"
-"""Variable of the Job that names the backup to restore (scripts/galera_backup/restore.py)."""
+"""Environment variable of the restoration Job with the backup to restore (scripts/galera_backup/restore.py)."""
 _ELSEWHERE = {
     "fernet-rotate": "Fernet keys are derived from the root secret; no Job rotates them",
     "backup-db": "it is mysqld-backup here, for all databases",
@@ -41,17 +41,19 @@ _PODS = f"/api/v1/namespaces/{ENVIRONMENT}/pods"
 
 @dataclass(frozen=True)
 class Action:
-    """An action of a stack's services."""
+    """A task of a stack's services that an operator can start with `quorate action`, such as a database backup."""
 
     name: str
     kind: Literal["cronjob", "job"]
     says: str
+    """Purpose of the action, as `quorate action` lists it."""
     requires: Requirement | Literal["majority"]
-    """As in definition.Requirement; majority: of the database's members, for a Job that `up` runs too."""
+    """State of the database's members that the action needs: a value of definition.Requirement, or `majority` (a
+    majority is ready) for a Job that `up` runs too."""
 
 
 def run(root: Path, stack_name: str, wanted: str, backup: str = "") -> int:
-    """Lists the actions of a stack, or runs one and waits for its end. Returns 1 if it does not succeed."""
+    """Runs the action `wanted` and waits for its end; lists all actions if it is empty. Returns 1 if the Job fails."""
     file = stack.find(root, stack_name)
     settings = load_file(file)
     known = {each.name: each for each in of_plan(plan(settings))}
@@ -80,7 +82,7 @@ def run(root: Path, stack_name: str, wanted: str, backup: str = "") -> int:
 
 
 def of_plan(planned: Plan) -> Iterator[Action]:
-    """Yields the actions of a plan: those of each project, then its Jobs in their order."""
+    """Yields the actions of a plan: for each project its CronJobs, then the Jobs that `up` runs, in order."""
     around = wiring(planned, ENVIRONMENT)
     placed = {PROCESSES[entry.process].project for entry in planned.processes}
     for project in PROJECTS:
@@ -94,13 +96,13 @@ def of_plan(planned: Plan) -> Iterator[Action]:
 
 
 def table(known: Mapping[str, Action]) -> str:
-    """Returns a line for each action."""
+    """Returns the list of actions as text: a line with name and purpose for each."""
     width = max(map(len, known), default=0)
     return "".join(f"{each.name:<{width}}  {each.says}\n" for each in known.values())
 
 
 def kubectl(action: Action, stack_name: str) -> str:
-    """Returns the kubectl line that runs an action of a rendered tree."""
+    """Returns the kubectl line that runs an action in the cluster to which a stack's rendered tree was applied."""
     if action.kind == "cronjob":
         return f"kubectl -n {ENVIRONMENT} create job {action.name}-by-hand --from=cronjob/{action.name}"
     tree = f"build/{stack_name}/manifests/1-manifest"
@@ -108,7 +110,7 @@ def kubectl(action: Action, stack_name: str) -> str:
 
 
 def require_quorum(cluster: LiveCluster, action: Action) -> None:
-    """Raises UserError unless the database's members are as the action requires."""
+    """Raises UserError unless as many of the database's members are ready, or stopped, as the action requires."""
     members = pods(cluster, DATABASE)
     ready = [name(each) for each in members if is_ready(each)]
     workload = cluster.api.ask("GET", f"/apis/apps/v1/namespaces/{ENVIRONMENT}/statefulsets/{DATABASE}")
@@ -129,7 +131,7 @@ def require_quorum(cluster: LiveCluster, action: Action) -> None:
 
 
 def pods(cluster: LiveCluster, process: str) -> list[Object]:
-    """Returns the pods of a process."""
+    """Returns the pods of a service's process, such as mysqld, in the namespace of the cloud."""
     query = {"labelSelector": f"{contract.NAME}={process}"}
     return listed(cluster.api.ask("GET", _PODS, query=query), "items")
 
@@ -140,7 +142,10 @@ def is_ready(pod: Object) -> bool:
 
 
 def template(cluster: LiveCluster, action: Action) -> Object:
-    """Returns the spec of the Job that an action runs, from the cluster. Raises UserError if it is not there."""
+    """Returns the Job spec of an action from its CronJob or newest Job in the cluster.
+
+    Raises UserError without a Job.
+    """
     if action.kind == "cronjob":
         found = [cluster.api.ask("GET", f"{_BATCH}/cronjobs/{action.name}")]
         return mapping(found[0], "spec", "jobTemplate", "spec")
@@ -157,7 +162,10 @@ def template(cluster: LiveCluster, action: Action) -> Object:
 
 
 def job_of(spec: Object, action: Action, backup: str = "") -> Object:
-    """Returns a Job from the spec of a Job or of a CronJob's template, without what the API server wrote into it."""
+    """Returns a Job made from a Job spec of the cluster, without the fields that the API server added to the spec.
+
+    `backup`: the backup to restore; empty for the action's default.
+    """
     metadata = mapping(spec, "template", "metadata")
     labels = {key: value for key, value in mapping(metadata, "labels").items() if key.startswith("app.kubernetes.io/")}
     pod = mapping(spec, "template", "spec")

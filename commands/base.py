@@ -70,7 +70,10 @@ def exported(root: Path, base: Base) -> Generator[Path]:
 
 
 def has_other_packages(root: Path, tree: Path) -> bool:
-    """Whether the base's requirements.lock differs from this clone's, whose packages preview the base."""
+    """Whether the base's requirements.lock differs from this clone's.
+
+    The base is previewed with this clone's packages.
+    """
     name = "requirements.lock"
     return not (tree / name).is_file() or (tree / name).read_bytes() != (root / name).read_bytes()
 

@@ -1,7 +1,7 @@
 """`quorate bench`: measures planning, previews, the policy pack, unchanged updates and proofs.
 
-Everything runs in temporary states; no stack of the user is touched. The exit code does not depend on the figures,
-because they depend on the machine.
+Everything runs in temporary states; no stack of the user is touched. The exit code does not depend on the measured
+figures, because they vary with the machine.
 """
 
 from __future__ import annotations
@@ -21,7 +21,11 @@ LARGE, PLANNING = 10_000, 1.0
 
 
 def bench(root: Path, stacks: Sequence[str] | None, repeat: int, binaries: Path | None) -> int:
-    """Prints the planning time, a table for previews and updates, and a table for proofs."""
+    """Prints the planning time, a table for previews and updates, and a table for proofs.
+
+    `stacks`: names of the stacks to measure; None for the default ones. `repeat`: previews and updates of each stack.
+    `binaries`: directory with the control plane's programs; None to install them.
+    """
     seconds = planning(root)
     print(f"planning {LARGE} computes: {seconds:.2f} s of CPU (goal: below {PLANNING:.0f} s)\n", flush=True)
     preview_bench.bench(root, installed(root), stacks or preview_bench.STACKS, repeat)
@@ -40,7 +44,7 @@ def planning(root: Path) -> float:
 
 
 def _enlarged(text: str) -> str:
-    """Returns the stack file's text with LARGE computes, and with networks that are large enough for them."""
+    """Returns the text of examples/ra1000.yaml, changed to LARGE computes and to networks large enough for them."""
     for old, new in (
         ("name: cmp[0001-1000]", f"name: cmp[00001-{LARGE}]"),
         ("management: 10.20.0.0/16", "management: 10.16.0.0/12\n    pods: 100.64.0.0/10"),

@@ -23,14 +23,14 @@ CACHES = (".pytest_cache", ".ruff_cache", ".import_linter_cache", ".hypothesis")
 
 @dataclass(frozen=True)
 class Kept:
-    """What was kept: stacks that are not rendered labs, and entries of build/ that Quorate did not create."""
+    """What `quorate clean` kept: stacks that are not rendered labs, and entries of build/ not created by Quorate."""
 
     stacks: list[str]
     foreign: list[str]
 
 
 def clean_up(root: Path) -> int:
-    """Cleans a clone and prints what was kept."""
+    """Removes rendered trees, reports, temporary directories and caches of a clone, and prints what was kept."""
     kept = clean(root, lambda name: stack.load(root, name).is_disposable)
     for name in kept.stacks:
         print(f"Kept build/{name} and its state: it is not a rendered lab. `make destroy STACK={name}` destroys it.")
@@ -40,7 +40,10 @@ def clean_up(root: Path) -> int:
 
 
 def clean(root: Path, is_disposable: Callable[[str], bool]) -> Kept:
-    """Cleans a clone and returns what was kept."""
+    """Removes rendered trees, reports, temporary directories and caches of a clone. Returns what was kept.
+
+    `is_disposable`: whether the stack with a name is a rendered lab, whose state may be removed.
+    """
     build = root / "build"
     states = {path.stem: path for path in (_engine(root) / "stacks").glob("*/*.json")}
     kept = sorted(
@@ -61,7 +64,7 @@ def clean(root: Path, is_disposable: Callable[[str], bool]) -> Kept:
 
 
 def forget(root: Path, name: str) -> None:
-    """Removes the state and the directory of a stack whose resources are gone."""
+    """Removes the state and the directory build/<stack> of a stack whose resources are already destroyed."""
     for entry in _state_entries(root):
         if _belongs(entry, name):
             _remove(entry)
@@ -73,12 +76,12 @@ def _engine(root: Path) -> Path:
 
 
 def _state_entries(root: Path) -> list[Path]:
-    """Returns the entries of all stacks in the clone's state directory."""
+    """Returns the files and directories of all stacks in the clone's state directory."""
     return [entry for area in ("stacks", "backups", "history") for entry in (_engine(root) / area).glob("*/*")]
 
 
 def _is_deletable(name: str, is_disposable: Callable[[str], bool]) -> bool:
-    """Whether a stack can be deleted. False if its file is missing or invalid, because its kind is then unknown."""
+    """Whether a stack is a rendered lab. False if its file is missing or invalid: it may then be of any kind."""
     try:
         return is_disposable(name)
     except (UserError, InvalidStackError):
@@ -91,7 +94,7 @@ def _belongs(entry: Path, name: str) -> bool:
 
 
 def _has_resources(state: Path) -> bool:
-    """Whether a state contains resources; true if it cannot be read."""
+    """Whether a state file contains resources; True if the file cannot be read."""
     try:
         document = cast("dict[str, Any]", json.loads(state.read_text(encoding="utf-8")))
         latest = cast("dict[str, Any] | None", document["checkpoint"]["latest"])

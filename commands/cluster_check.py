@@ -17,7 +17,11 @@ from toolchain.progress import UserError
 
 
 def verify_cluster(root: Path, name: str, kubeconfigs: Sequence[Path]) -> int:
-    """Prints the differences and writes build/<stack>/verify/verify.json. Returns 1 if there are any."""
+    """Prints how a running cluster differs from a stack, and writes build/<stack>/verify/verify.json.
+
+    Returns 1 if there are differences. `kubeconfigs`: the user's files; if empty, those that kubectl uses, but only for
+    a stack file that names a context.
+    """
     settings = load_file(stack.find(root, name))
     context = settings.cluster.context if settings.cluster else ""
     files = kubeconfigs or (default_kubeconfigs({}) if context else ())

@@ -37,7 +37,7 @@ app = typer.Typer(help=HELP, no_args_is_help=True, rich_markup_mode=None, pretty
 
 
 def _stack_names(incomplete: str) -> list[str]:
-    """Completes the name of a stack."""
+    """Returns the names of stacks that begin with `incomplete`, for shell completion."""
     files = [*ROOT.glob("Pulumi.*.yaml"), *ROOT.glob("examples/*.yaml")]
     return sorted(name for file in files if (name := file.stem.removeprefix("Pulumi.")).startswith(incomplete))
 
@@ -86,7 +86,7 @@ def _command(function: Callable[P, int]) -> Callable[P, None]:
 
 
 def _clone() -> Path:
-    """Makes the clone the working directory, so that paths in messages are relative to it, and returns it.
+    """Makes the clone the working directory, so that paths in messages are relative to it, and returns its path.
 
     Files that KUBECONFIG names stay relative to the user's directory.
     """
@@ -125,7 +125,7 @@ def plan(stack: StackOption = "dev", as_json: JsonOption = False) -> int:
 def config(
     service: Annotated[str, typer.Option(help="A service of the plan, such as nova-api.")],
     stack: StackOption = "dev",
-    node: Annotated[str, typer.Option(help="A node, to include the values of that node.")] = "",
+    node: Annotated[str, typer.Option(help="A node of the service, to include the values of that node.")] = "",
 ) -> int:
     """Show the configuration of a service: every option with its layer and source (does not start Pulumi)."""
     from commands import service_configuration
@@ -170,7 +170,7 @@ def up(
 
 @_command
 def refresh(stack: StackOption = "dev") -> int:
-    """Compare the rendered files with the state, and record what differs for the next `up`."""
+    """Find rendered files that are missing or changed, and record them in the state for the next `up`."""
     from commands import deployment
 
     return deployment.refresh(_clone(), stack)
@@ -213,11 +213,11 @@ def review(stack: StackOption = "dev", base: BaseOption = "") -> int:
 
 @_command
 def topology(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="Several are environments of one cluster.")],
-    nodes: Annotated[str, typer.Option(help="Names with commas between them; node[1-3] is three.", metavar="NAMES")],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="Each file is an environment of one cluster.")],
+    nodes: Annotated[str, typer.Option(help="Comma-separated nodes; node[1-3] is three nodes.", metavar="NAMES")],
     as_json: JsonOption = False,
 ) -> int:
-    """Show what a Fuel-CCP topology places on nodes, and its errors."""
+    """Show which services a Fuel-CCP topology places on which nodes, and its errors."""
     from commands import topology_table
 
     try:
@@ -230,9 +230,9 @@ def topology(
 @_command
 def prove(
     stack: StackOption = "dev",
-    arch: Annotated[str, typer.Option(help="100, 300, 500, 1000 or all, instead of a stack.", metavar="SIZE")] = "",
+    arch: Annotated[str, typer.Option(help="100, 300, 500, 1000 or all samples, not a stack.", metavar="SIZE")] = "",
     trial: Annotated[list[str] | None, typer.Option(help="Only this trial; may be repeated.", metavar="NAME")] = None,
-    tree: Annotated[Path | None, typer.Option(help="A tree that is already rendered.", resolve_path=True)] = None,
+    tree: Annotated[Path | None, typer.Option(help="A rendered tree to use.", resolve_path=True)] = None,
     binaries: BinariesOption = None,
 ) -> int:
     """Prove a stack on a real API server and scheduler."""
@@ -325,7 +325,7 @@ def verify(
 @_command
 def bench(
     stack: Annotated[list[str] | None, typer.Option(help="Only this stack; may be repeated.", metavar="NAME")] = None,
-    repeat: Annotated[int, typer.Option(help="Runs of each kind; the median counts.", min=1)] = 3,
+    repeat: Annotated[int, typer.Option(help="Runs of each measurement; the table shows the median.", min=1)] = 3,
     binaries: BinariesOption = None,
 ) -> int:
     """Measure plan, preview, policy pack, unchanged `up` and proof, as ratios."""

@@ -137,7 +137,7 @@ def destroy(root: Path, name: str, confirmed: str) -> int:
 
 
 def change_summary(summary: RunSummary) -> str:
-    """Returns a sentence that counts what a run changed."""
+    """Returns a sentence with the numbers of resources that a run created, updated, replaced and deleted."""
     same = summary.changes.get("same", 0)
     changed = [f"{count} {CHANGES[kind]}" for kind, count in summary.changed.items() if kind in CHANGES]
     if not changed:
@@ -146,7 +146,7 @@ def change_summary(summary: RunSummary) -> str:
 
 
 def failure(command: Command, name: str, result: Result) -> int:
-    """Prints why an operation did not complete and what to do. Returns the exit code."""
+    """Prints why a command of Quorate did not complete and what the user can do. Returns the command's exit code."""
     summary = result.summary
     if result.was_interrupted:
         print(f"\nInterrupted. Run `make {command} STACK={name}` again to continue.", file=sys.stderr)
@@ -168,7 +168,10 @@ def failure(command: Command, name: str, result: Result) -> int:
 
 @contextmanager
 def prepared(command: Command, root: Path, name: str) -> Generator[Operation]:
-    """Yields an operation on a validated stack. Raises UserError if a required passphrase or cluster is missing."""
+    """Yields the operation that runs the engine on a stack.
+
+    Raises UserError without a passphrase or cluster it needs.
+    """
     validated = validated_stack(root, name)
     workspace = stack.main_workspace(root, name, os.environ)
     access = passphrase.choose(command, validated, workspace, os.environ)
@@ -207,11 +210,14 @@ NOT_COMPARED = (
     "The stack is previewed as the target render: neither the cluster nor the stack's state is read, so every resource "
     "is shown as new."
 )
-"""Note of a read-only command on a live stack without credentials."""
+"""Note that a read-only command prints for a live stack if the passphrase or the cluster is not available."""
 
 
 def _connected(command: Command, validated: Stack, access: Access) -> tuple[LiveCluster | None, Access]:
-    """Returns the cluster of a live stack. Without one, a read-only command gets access to a temporary state."""
+    """Returns the cluster of a live stack.
+
+    If it is not available, a read-only command gets a temporary state instead.
+    """
     try:
         return live_cluster.connect(validated.file), access
     except UserError as error:
@@ -221,9 +227,9 @@ def _connected(command: Command, validated: Stack, access: Access) -> tuple[Live
 
 
 def _give_root_secret(root: Path, operation: Operation, *, can_generate: bool) -> None:
-    """Sets the generated root secret of a lab that has none of its own; `up` generates the secret if it is missing.
+    """Sets the generated root secret of a rendered lab whose stack file has no secrets; `up` may generate the secret.
 
-    Applies only if the state is in this clone, because users of a shared state would generate different secrets.
+    Does nothing if the state is outside this clone, because users of a shared state would generate different secrets.
     """
     workspace = operation.workspace
     if not operation.stack.can_generate_secrets or workspace.backend != stack.default_backend(root):

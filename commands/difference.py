@@ -1,4 +1,4 @@
-"""`quorate diff`: previews the base and the working tree, and compares the previews.
+"""`quorate diff`: previews a stack at the base (a commit) and in the working tree, and compares the previews.
 
 The engine previews both sides with the target `render`, a temporary state and no credentials, so that stacks for live
 machines can be compared too. The base runs its own program with this clone's packages and engine. The package `changes`
@@ -29,12 +29,15 @@ from toolchain.progress import UserError
 
 PROFILE = "quorate:profile"
 FORBIDDEN = 3
-"""Exit code if a change is forbidden."""
+"""Exit code if a change has the level `forbidden`: no order of steps makes the change safe."""
 
 
 @dataclass(frozen=True)
 class Previewed:
-    """One side: the summary of its preview, or the reason for its failure. Neither if the base has no such stack."""
+    """Preview of a stack at the base or in the working tree: its summary, or the reason why the preview failed.
+
+    Has neither if the base does not contain the stack.
+    """
 
     summary: RunSummary | None
     failure: str = ""
@@ -46,7 +49,7 @@ class Previewed:
 
 @dataclass(frozen=True)
 class Sides:
-    """Both previews of a stack, and their comparison."""
+    """Previews of a stack at the base (`before`) and in the working tree (`after`), and their comparison."""
 
     before: Previewed
     after: Previewed
@@ -55,7 +58,7 @@ class Sides:
 
     @property
     def code(self) -> int:
-        """0, or 3 if a change is forbidden."""
+        """Exit code of `quorate diff`: 0, or 3 if a change is forbidden."""
         return FORBIDDEN if self.comparison.level is Level.FORBIDDEN else 0
 
 
@@ -73,7 +76,10 @@ def diff(root: Path, name: str, ref: str) -> int:
 
 
 def compare(root: Path, engine: Engine, base: Base, name: str, pack: str | None = None) -> Sides:
-    """Previews both sides and compares them. Raises UserError with all errors if a side cannot be previewed."""
+    """Previews a stack at the base and in the working tree, and compares the previews.
+
+    Raises UserError with all errors if a preview fails. `pack`: directory of the policy pack; None for no policy pack.
+    """
     with bases.exported(root, base) as tree:
         notes = _notes(root, tree, base)
         is_new = not any(place.is_file() for place in stack.places(tree, name))
@@ -95,7 +101,7 @@ def compare(root: Path, engine: Engine, base: Base, name: str, pack: str | None 
 
 
 def write(sides: Sides, directory: Path) -> None:
-    """Writes changes.json, changes.md and tree.diff."""
+    """Writes the comparison into a directory: changes.json, changes.md and tree.diff."""
     texts = {
         "changes.json": to_json(sides.comparison),
         "changes.md": to_markdown(sides.comparison),
@@ -106,7 +112,7 @@ def write(sides: Sides, directory: Path) -> None:
 
 
 def show(sides: Sides, directory: Path) -> None:
-    """Prints the changes."""
+    """Prints the changes of a stack, and the names of the files in `directory` that contain them."""
     print(f"\n{to_text(sides.comparison)}\nIn files: {directory}/changes.json, changes.md, tree.diff", flush=True)
     if sides.code:
         print("A change is forbidden: no order of steps is safe. Split the pull request as described above.")
@@ -119,7 +125,7 @@ def _notes(root: Path, tree: Path, base: Base) -> tuple[str, ...]:
 
 
 def _preview(root: Path, engine: Engine, name: str, pack: str | None) -> Previewed:
-    """Previews a side. Only a failure of the program counts; policy violations are reported by the audit."""
+    """Previews a stack with the program in `root`. Policy violations are no failure, because the audit reports them."""
     if not (root / "Pulumi.yaml").is_file():
         return Previewed(None, "  it has no Pulumi.yaml, so there is no program to run")
     with stack.temporary_workspace(root, name) as place:
@@ -137,7 +143,10 @@ def _preview(root: Path, engine: Engine, name: str, pack: str | None) -> Preview
 
 
 def _rendered(root: Path, name: str, directory: Path) -> Stack:
-    """Returns the stack with the target `render`. Its settings are not validated: a base may use an older format."""
+    """Returns a stack with the target `render`.
+
+    Does not validate its settings: those of a base may have an older format.
+    """
     source = stack.find(root, name)
     profile = str(stack.config_of(stack.read_document(source)).get(PROFILE, "production"))
     return stack.as_rendered(Stack(name, source, profile, "render"), directory)

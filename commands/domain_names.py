@@ -1,4 +1,4 @@
-"""`quorate domains`: prints the names of the services outside of the cluster, one a line."""
+"""`quorate domains`: prints the DNS names by which clients outside of the cluster reach a stack's services."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from toolchain.progress import UserError
 
 
 def show(root: Path, name: str) -> int:
-    """Prints the names. Raises UserError if the stack has no ingress."""
+    """Prints the DNS names of a stack's services, one a line. Raises UserError if the stack file sets no ingress."""
     made = plan(load_file(stack.load(root, name).file))
     ingress = made.settings.ingress
     if ingress is None:

@@ -45,18 +45,22 @@ def main(arguments: Sequence[str]) -> int:
     signal.signal(signal.SIGTERM, lambda _number, _frame: engine.send_signal(signal.SIGINT))
     if asked.is_set():
         engine.send_signal(signal.SIGINT)
-    with suppress(OSError):  # for example a full disk: the engine runs already and must be watched anyway
+    with suppress(OSError):  # for example a full disk: the engine runs already and is watched without the record too
         Path(record).write_text(identify(engine.pid).to_json(), encoding="utf-8")
     threading.Thread(target=_watch, args=(int(descriptor), engine, Path(events)), daemon=True).start()
     code = engine.wait()
     if code >= 0:
-        Path(record).unlink(missing_ok=True)  # kept after a signal: it shows that a lock left behind is stale
+        # After a signal, the record is kept: with it, a later command sees that the engine's lock is stale.
+        Path(record).unlink(missing_ok=True)
         return code
     return SIGNALLED - code
 
 
 def _watch(descriptor: int, engine: subprocess.Popen[bytes], events: Path) -> None:
-    """Waits until the command has ended. Then interrupts the engine, and reads its events so that it does not block."""
+    """Waits until the command of Quorate has ended.
+
+    Then interrupts the engine, and reads its events to keep it going.
+    """
     while os.read(descriptor, 1):
         pass
     # Open for reading and writing, so that opening does not wait for the engine and reads never return end of file.

@@ -22,14 +22,17 @@ _LAST = b'{"quorateEnd":true}\n'
 
 @dataclass
 class RunSummary:
-    """What a run reported in its last phase. An update may have two phases: preview and update."""
+    """Events of the last phase of a Pulumi run. An update may have two phases: preview and update."""
 
     lines: list[str] = field(default_factory=list[str])
-    """The kept events, each a JSON object as text."""
+    """The events of the phase, each a JSON object as text, without most debug messages (see take)."""
     phase: Phase = field(default_factory=Phase)
 
     def take(self, line: bytes) -> None:
-        """Adds an event. Drops lines that are not events, and debug messages without verdicts of the policy pack."""
+        """Adds a line of the event log.
+
+        Drops a line that is no event, and a debug message without the pack's verdicts.
+        """
         event = parse(line)
         if event is None:
             return
@@ -48,12 +51,12 @@ class RunSummary:
 
     @property
     def changed(self) -> dict[str, int]:
-        """Number of changed resources by operation."""
+        """Number of changed resources by operation, such as create or delete."""
         return {kind: count for kind, count in self.changes.items() if kind not in ("same", "read") and count}
 
     @property
     def shows_change(self) -> bool:
-        """Whether a resource or an output of the stack changes."""
+        """Whether the run changes, or a preview would change, a resource or an output of the stack."""
         return bool(self.changed) or self.phase.changes_outputs
 
     @property
@@ -63,7 +66,7 @@ class RunSummary:
 
     @property
     def stopped_by_policy(self) -> bool:
-        """Whether violations of mandatory rules stopped the run, and no other error did."""
+        """Whether only violations of mandatory rules stopped the run, and no other error."""
         return bool(self.phase.mandatory) and not self.phase.causes
 
     def write(self, path: Path) -> None:
@@ -74,7 +77,7 @@ class RunSummary:
 
 @contextmanager
 def listening() -> Generator[tuple[Path, RunSummary]]:
-    """Yields a pipe for `--event-log`, and the summary read from the pipe, which is complete when the context ends."""
+    """Yields a pipe for Pulumi's `--event-log`, and the summary of its events. It is complete when the context ends."""
     summary = RunSummary()
     with tempfile.TemporaryDirectory(prefix="quorate-events-") as directory:
         pipe = Path(directory) / "events"

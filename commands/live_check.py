@@ -14,11 +14,14 @@ from proof.objects import Object, listed, name, number, text
 from toolchain.progress import UserError
 
 LINES = 20
-"""Lines of a failed pod's log that are shown."""
+"""Number of lines shown from the end of a failed pod's log."""
 
 
 def show_directories(cluster: LiveCluster, planned: Plan) -> None:
-    """Prints the directories that the nodes need before a first `up`: an existing machine gets none from Quorate."""
+    """Prints commands for the directories of local volumes, before a first `up`.
+
+    Quorate does not create them on nodes.
+    """
     if live_cluster.namespace(cluster, ENVIRONMENT) is not None:
         return
     nodes: dict[str, list[str]] = {}
@@ -33,7 +36,10 @@ def show_directories(cluster: LiveCluster, planned: Plan) -> None:
 
 
 def node_differences(cluster: LiveCluster) -> list[Difference]:
-    """Prints how the cluster's nodes differ from the plan, each with the kubectl line, and returns the differences."""
+    """Prints how the cluster's nodes differ from the plan, with kubectl lines to correct them.
+
+    Returns the differences.
+    """
     planned = plan(cluster.settings)
     nodes = planned.nodes
     show_directories(cluster, planned)
@@ -55,13 +61,16 @@ def node_differences(cluster: LiveCluster) -> list[Difference]:
 
 
 def blocking(cluster: LiveCluster, found: list[Difference]) -> list[Difference]:
-    """Returns the differences that `up` does not correct itself."""
+    """Returns those of the differences between nodes and plan that `up` does not correct itself."""
     labels = cluster.settings.cluster is not None and cluster.settings.cluster.label_nodes
     return [each for each in found if each.is_foreign or not (labels and each.change)]
 
 
 def require_nodes(cluster: LiveCluster) -> list[Change]:
-    """Returns the changes of nodes that `up` makes itself. Raises UserError if the nodes differ in any other way."""
+    """Returns the labels and taints that `up` sets on nodes.
+
+    Raises UserError if the nodes differ from the plan otherwise.
+    """
     found = node_differences(cluster)
     if blocking(cluster, found):
         advice = "Correct them as shown"
@@ -72,7 +81,7 @@ def require_nodes(cluster: LiveCluster) -> list[Change]:
 
 
 def label_nodes(cluster: LiveCluster, changes: list[Change]) -> None:
-    """Sets labels and taints of nodes. Raises UserError if the API server rejects a change."""
+    """Sets labels and taints of nodes as in `changes`. Raises UserError if the API server rejects a change."""
     items: dict[str, Object] = {name(each): each for each in cluster.nodes}
     for change in changes:
         try:
@@ -83,7 +92,7 @@ def label_nodes(cluster: LiveCluster, changes: list[Change]) -> None:
 
 
 def show_failed_jobs(cluster: LiveCluster) -> None:
-    """Prints the last lines of each failed Job's newest pod."""
+    """For each failed Job of Quorate in the cluster, prints the last lines of its newest pod's log."""
     labels = {"labelSelector": "app.kubernetes.io/managed-by=quorate"}
     try:
         jobs: list[Object] = cluster.api.ask("GET", "/apis/batch/v1/jobs", query=labels)["items"]
@@ -95,7 +104,7 @@ def show_failed_jobs(cluster: LiveCluster) -> None:
 
 
 def failed_job(cluster: LiveCluster, job: Object) -> str:
-    """Returns how a Job has failed, with the last lines of its newest pod."""
+    """Returns a text for a failed Job: the exit code and the last log lines of its newest pod."""
     namespace = text(job, "metadata", "namespace")
     query = {"labelSelector": f"batch.kubernetes.io/job-name={name(job)}"}
     pods: list[Object] = cluster.api.ask("GET", f"/api/v1/namespaces/{namespace}/pods", query=query)["items"]

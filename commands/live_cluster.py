@@ -24,7 +24,7 @@ NAMESPACE = "kubernetes:core/v1:Namespace"
 
 @dataclass(frozen=True)
 class LiveCluster:
-    """A running cluster that has answered."""
+    """A running cluster whose API server has answered, with its nodes and the settings of the stack."""
 
     api: Api
     settings: Settings
@@ -33,7 +33,7 @@ class LiveCluster:
 
 
 def connect(file: Path) -> LiveCluster:
-    """Returns the cluster of a live stack's file. Raises UserError if the context or the cluster is not available."""
+    """Connects to the cluster that a live stack's file names. Raises UserError without a context or an answer."""
     settings = load_file(file)
     if settings.cluster is None:
         raise UserError(f"{file} names no cluster.")
@@ -47,11 +47,11 @@ def connect(file: Path) -> LiveCluster:
 
 
 def require_same(cluster: LiveCluster, deployment: dict[str, Any], *, missing_is_fine: bool) -> None:
-    """Raises UserError if the state describes the objects of another cluster.
+    """Raises UserError if a stack's state (`deployment`) describes the objects of another cluster.
 
-    A context is only a name, which may mean another cluster on another machine. The namespace's UID, which the state
-    contains, identifies the cluster. `missing_is_fine`: a cluster without the namespace is accepted, so that a refresh
-    can remove deleted objects from the state.
+    A context is only a name, which may mean another cluster on another machine. The UIDs of the namespaces in the state
+    identify the cluster. `missing_is_fine`: a cluster without these namespaces is accepted, so that a refresh can
+    remove deleted objects from the state.
     """
     resources: list[dict[str, Any]] = deployment.get("deployment", {}).get("resources") or []
     for uid, named in (
@@ -73,7 +73,10 @@ def require_same(cluster: LiveCluster, deployment: dict[str, Any], *, missing_is
 
 
 def namespace(cluster: LiveCluster, named: str) -> Object | None:
-    """Returns a namespace of the cluster, or None if it does not exist."""
+    """Returns the namespace with a name, or None if it does not exist.
+
+    Raises UserError if the cluster does not show it.
+    """
     try:
         return cluster.api.ask("GET", f"/api/v1/namespaces/{named}")
     except ApiError as error:

@@ -1,7 +1,7 @@
-"""Compares the nodes of a running cluster with a stack's plan, with the kubectl line that corrects each difference.
+"""Compares the nodes of a running cluster with a stack's plan. Wrong labels and taints come with their kubectl lines.
 
-Labels and taints decide where pods run, and allocatable sizes decide whether they fit. So a live `up` starts only if
-the nodes are as the plan assumes.
+Labels and taints decide where pods run, and allocatable sizes decide whether pods fit. So `up` on a live stack changes
+nothing unless the nodes are as the plan assumes, or `up` may set their labels and taints itself.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from kubernetes_quantity import parse
 from proof.objects import Object, at, holds, listed, name, text, texts
 
 OWN_LABELS = (contract.SERVER, contract.RACK, contract.POOL, contract.COMPUTE_NODE, contract.CONTROL_PLANE_NODE)
-"""Labels that only Quorate's plan gives: one that the plan does not have is removed. The zone may be a cloud's own."""
+"""Labels that only Quorate sets, so that one outside the plan is removed. The zone label may be a cloud provider's."""
 OWN_TAINTS = (contract.DEDICATED, contract.CONTROL_PLANE_TAINT)
 CONDITIONS = "node.kubernetes.io/"
 """Prefix of taints that Kubernetes sets itself, such as for a node that is not ready."""
@@ -25,16 +25,16 @@ CONDITIONS = "node.kubernetes.io/"
 GIB = 1024**3
 
 Taint = tuple[str, str, str]
-"""Key, value, effect."""
+"""Key, value and effect of a taint."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """The change that makes a node agree with the plan."""
+    """The change of labels and taints that makes a node of the cluster agree with the plan."""
 
     node: str
     labels: Mapping[str, str | None]
-    """Labels to set; None for one to remove."""
+    """Labels to set, by key; the value None removes a label."""
     taints: tuple[Taint, ...]
     """Taints to set."""
     surplus: tuple[Taint, ...]
@@ -55,16 +55,19 @@ class Change:
 
 @dataclass(frozen=True)
 class Difference:
-    """A difference between a node and the plan, and the change that corrects it, if labels or taints do."""
+    """A difference between a node and the plan, and the change of labels and taints that corrects it, or None."""
 
     message: str
     change: Change | None = None
     is_foreign: bool = False
-    """Whether the change is about something that Quorate did not set, so that `up` never makes it."""
+    """Whether `change` removes a taint that Quorate did not set, so that `up` does not apply `change` itself."""
 
 
 def differences(plan: Sequence[Node], nodes: Sequence[Object]) -> list[Difference]:
-    """Returns all differences. Without any, every pod of the plan has its eligible nodes and room on them."""
+    """Returns all differences between nodes of the plan and of the cluster.
+
+    Without any, every planned pod has a node.
+    """
     there = {name(each): each for each in nodes}
     found: list[Difference] = []
     for node in plan:
@@ -80,7 +83,7 @@ def differences(plan: Sequence[Node], nodes: Sequence[Object]) -> list[Differenc
 
 
 def notes(plan: Sequence[Node], nodes: Sequence[Object]) -> list[str]:
-    """Returns notes, which do not stop an `up`: nodes that are not ready, and nodes that the plan does not have."""
+    """Returns notes on nodes that do not stop an `up`: nodes that are not ready, and nodes outside the plan."""
     names = {node.name for node in plan}
     silent = [name(each) for each in nodes if name(each) in names and not holds(each, "Ready")]
     others = [name(each) for each in nodes if name(each) not in names and not any(_undeclared(each))]
@@ -125,7 +128,10 @@ def _of_node(node: Node, item: Object) -> Iterator[Difference]:
 
 
 def _sizes(node: Node, item: Object) -> Iterator[Difference]:
-    """Compares allocatable sizes. More than planned is wrong only if it belongs to virtual machines of the server."""
+    """Compares allocatable CPU and memory.
+
+    A surplus is wrong only on a server that reserves it for virtual machines.
+    """
     cpu = parse(text(item, "status", "allocatable", "cpu") or "0")
     memory = parse(text(item, "status", "allocatable", "memory") or "0") / GIB
     reserves = node.reserved != Capacity(0, 0)
@@ -143,7 +149,7 @@ def _sizes(node: Node, item: Object) -> Iterator[Difference]:
 
 
 def _undeclared(item: Object) -> Iterator[Difference]:
-    """Yields nodes outside the stack file whose labels or role make them part of the cloud or of its masters."""
+    """Yields differences for a node outside the stack file that has Quorate's labels or the label of a master."""
     labels = texts(item, "metadata", "labels")
     own = {key: None for key in OWN_LABELS if key in labels}
     if own:
@@ -154,7 +160,7 @@ def _undeclared(item: Object) -> Iterator[Difference]:
 
 
 def patch(change: Change, item: Object) -> Object:
-    """Returns the merge patch that makes a change. The API server rejects the patch if the node has changed since."""
+    """Returns the merge patch of a node's change. The API server rejects the patch if the node changed after `item`."""
     left = [each for each in listed(item, "spec", "taints") if _taint(each) not in change.surplus]
     overwritten = {(key, effect) for key, _, effect in change.taints}
     left = [each for each in left if (each["key"], each["effect"]) not in overwritten]

@@ -16,7 +16,7 @@ from commands.stack import Workspace
 
 
 def remove_stale(workspace: Workspace) -> bool:
-    """Removes the stack's stale locks. Returns whether there were any."""
+    """Removes the stale locks of a workspace's stack. Returns False if there were none."""
     state = workspace.state_file
     if state is None or workspace.state_directory is None:
         return False
@@ -32,8 +32,8 @@ def remove_stale(workspace: Workspace) -> bool:
 def is_stale(lock: Path, record: ProcessIdentity | None) -> bool:
     """Whether the engine that holds the lock has ended. An engine on another host counts as running.
 
-    `record` identifies the last engine that a command of Quorate ran on the stack. If `record` is not
-    the lock's, for example after the user ran `pulumi`, a process with the lock's id counts as owner if it is Pulumi.
+    `record` identifies the last engine that a command of Quorate ran on the stack. If another process took the lock,
+    for example the user's own `pulumi`, the lock counts as held while a Pulumi process with the lock's process id runs.
     """
     try:
         owner = json.loads(lock.read_text(encoding="utf-8"))

@@ -23,7 +23,10 @@ PAGE = os.sysconf("SC_PAGE_SIZE")
 
 @dataclass(frozen=True)
 class Cost:
-    """Wall time in seconds, and peak memory: MiB resident in the process tree, with shared pages once per process."""
+    """Cost of a command: wall time in seconds, and peak memory of its process tree in MiB.
+
+    Memory is the sum of the processes' resident sizes, so that a shared page counts once for each process.
+    """
 
     seconds: float
     processor: float
@@ -57,7 +60,7 @@ def measured(command: Sequence[str | Path], directory: Path, environment: Mappin
 
 
 def _processor() -> float:
-    """Returns the processor time of all children that have ended and of their descendants that were waited for."""
+    """Returns the processor time in seconds of this process's ended children, with descendants that were waited for."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 

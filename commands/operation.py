@@ -42,7 +42,7 @@ TERMINATION = (signal.SIGTERM, signal.SIGHUP)
 
 @dataclass(frozen=True)
 class Result:
-    """The exit code of an operation, negative for a signal that ended the engine, and the summary of its events."""
+    """Result of a Pulumi run: its exit code, negative if a signal ended the engine, and a summary of its events."""
 
     code: int
     summary: RunSummary
@@ -56,7 +56,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Operation:
-    """Runs an engine on a stack, in a workspace, with variables that give access to the stack's secrets."""
+    """Runs the Pulumi engine on a stack. `variables`: environment variables that give access to the stack's secrets."""
 
     engine: Engine
     stack: Stack
@@ -65,10 +65,10 @@ class Operation:
     pack: str | None = "policy"
     """Directory of the policy pack for previews and updates; None for no policy pack."""
     cluster: LiveCluster | None = None
-    """The running cluster of a live stack."""
+    """The running cluster of a live stack; None for a rendered stack."""
 
     def environment(self) -> dict[str, str]:
-        """Returns the user's environment with this clone's Python and engine first in PATH, and with `variables`."""
+        """Returns the user's environment plus `variables`, with this clone's Python and engine first in PATH."""
         kept = {name: value for name, value in os.environ.items() if name not in (VALUE, FILE)}
         places = [str(self.workspace.root / ".venv" / "bin"), self.engine.binaries, kept.get("PATH", "")]
         settings = {
@@ -116,7 +116,10 @@ class Operation:
             raise UserError(f"The root secret of {self.stack.name} could not be encrypted: {done.stderr.strip()}")
 
     def run(self, verb: Verb, *, output: Path | None = None) -> Result:
-        """Runs an operation, with its output on the terminal or in a file. `up` runs without a preview."""
+        """Runs a Pulumi command on the stack; `up` skips Pulumi's preview.
+
+        `output`: a file for the output, or the terminal.
+        """
         options = ["--stack", self.stack.name, "--config-file", str(self.workspace.stack_file)]
         if verb == "up":
             options += ["--skip-preview"]

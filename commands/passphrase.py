@@ -34,10 +34,14 @@ class Access:
     new_passphrase_file: Path | None = None
     """The file for a newly generated passphrase, to be written before anything else."""
     note: str = ""
+    """A note for the user, such as that a passphrase was generated; empty for none."""
 
 
 def choose(command: Command, stack: Stack, workspace: Workspace, environment: Mapping[str, str]) -> Access:
-    """Returns a command's access; writes nothing. Raises UserError if a required passphrase is missing."""
+    """Returns how a command gets access to a stack's secrets.
+
+    Raises UserError if it needs a passphrase that is missing.
+    """
     given = _given(environment)
     if given:
         return Access(given)
@@ -61,7 +65,10 @@ def choose(command: Command, stack: Stack, workspace: Workspace, environment: Ma
 
 
 def temporary_passphrase() -> dict[str, str]:
-    """Returns a passphrase that is not stored, for a temporary state."""
+    """Returns the environment variable with a random passphrase, for a temporary state.
+
+    Nothing stores the passphrase.
+    """
     return {VALUE: secrets.token_urlsafe(24)}
 
 
@@ -71,7 +78,7 @@ def generate_secret(path: Path) -> bool:
 
 
 def generated_secret(path: Path) -> str:
-    """Returns a generated secret. Raises UserError if the file does not have the format of generate_secret()."""
+    """Reads a file that generate_secret() wrote, and returns the secret. Raises UserError if the content is damaged."""
     content = path.read_bytes()
     if not re.fullmatch(rb"[A-Za-z0-9_-]{64}\n", content):
         what = "is empty" if not content.strip() else "is damaged: expected the generated 64 characters and a line end"
@@ -85,14 +92,14 @@ def generated_secret(path: Path) -> str:
 
 
 def _given(environment: Mapping[str, str]) -> dict[str, str]:
-    """Returns the variable with the user's passphrase. An empty value counts as unset: it would not protect secrets."""
+    """Returns the variable that gives the user's passphrase, if any; an empty passphrase counts as unset."""
     if environment.get(VALUE):
         return {VALUE: environment[VALUE]}
     name = environment.get(FILE)
     if not name:
         return {}
     file = Path(name)
-    if file.exists() and not file.is_file():  # a pipe, once read here, would be empty for the engine
+    if file.exists() and not file.is_file():  # the check below would empty a pipe before the engine reads it
         raise UserError(f"{FILE} names {name}, which is not a regular file.")
     try:
         is_empty = not file.read_bytes().strip()

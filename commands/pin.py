@@ -1,7 +1,8 @@
 """Writes the pools that the plan chose into the servers of a stack file, so that no later change moves a node.
 
-Only `pool` is written, after `roles`; the rest of the file stays unchanged. PyYAML's node graph gives the positions,
-and the text is edited there. A pool that the file already sets is kept.
+A pool is the group of nodes that are dedicated to a service. Only the key `pool` is written, after `roles`; the rest of
+the file stays unchanged. PyYAML's node graph gives the positions in the text. A pool that the file already sets is
+kept.
 """
 
 from __future__ import annotations
@@ -39,14 +40,14 @@ class Pin:
 
 
 def pin_stack(root: Path, name: str) -> int:
-    """Writes the pools of a stack into its file, and prints what was written."""
+    """Writes the planned pools of a stack's nodes into its stack file, and prints the changed entries."""
     file = stack.find(root, name)
     print("\n".join(report(file.relative_to(root), pin(file))))
     return 0
 
 
 def pin(file: Path) -> list[Pin]:
-    """Writes the pools into a stack file. Returns the changed entries; none if the file already has all pools.
+    """Writes the planned pools into a stack file. Returns the changed entries; [] if the file already has all pools.
 
     Raises InvalidStackError if the stack file is invalid and so has no plan.
     """
@@ -64,14 +65,14 @@ def pin(file: Path) -> list[Pin]:
 
 
 def report(file: Path, pins: Sequence[Pin]) -> list[str]:
-    """Returns the lines that `make pin` prints."""
+    """Returns the lines that `make pin` prints about the changed entries of a stack file."""
     if not pins:
         return [f"{file}: nothing to write; every dedicated node already has its pool."]
     return [f"{file}: wrote the pool of {len(pins)} entries; no node moves.", *(f"  {each}" for each in pins)]
 
 
 def _edits(result: Plan, text: str) -> tuple[list[tuple[int, int, str]], list[Pin]]:
-    """Returns the edits of the text, each with start, end and new text, and the pins that they write."""
+    """Returns the edits of a stack file's text (start, end and new text of each), and the pins that the edits write."""
     chosen = {node.name: node.dedicated_to or node.machine.pin for node in result.nodes}
     written = {node.name: node.machine.pin for node in result.nodes}
     entries = _servers(text)
@@ -102,7 +103,7 @@ def _pin(pattern: str, names: Sequence[str], chosen: Mapping[str, str | None]) -
 
 
 def _edit(text: str, entry: yaml.MappingNode, found: Pin) -> tuple[int, int, str]:
-    """Returns the edit that replaces the entry's `pool`, or inserts one after its `roles`."""
+    """Returns the edit that replaces the entry's `pool`, or inserts a `pool` after its `roles`."""
     column = entry.value[0][0].start_mark.column
     pairs = {key.value: (key, value) for key, value in _pairs(entry)}
     new = _flow(found) if entry.flow_style else _block(found, column)
@@ -157,7 +158,7 @@ def _items(node: yaml.Node | None) -> list[yaml.MappingNode]:
 
 
 def _end(node: yaml.Node) -> int:
-    """Returns the position where a node's text ends; in block style, a collection ends with its last scalar."""
+    """Returns the position where a YAML node's text ends; in block style, a collection ends with its last scalar."""
     if isinstance(node, yaml.MappingNode) and not node.flow_style and node.value:
         return _end(cast("tuple[yaml.Node, yaml.Node]", node.value[-1])[1])
     if isinstance(node, yaml.SequenceNode) and not node.flow_style and node.value:

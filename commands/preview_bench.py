@@ -46,17 +46,18 @@ for number in range({count}):
 
 @dataclass(frozen=True)
 class Row:
-    """The figures of one stack: medians of the runs; for memory, the maximum."""
+    """Measurements of one stack: medians of the runs; for memory, the maximum of the runs."""
 
     computes: int
     resources: int
     planning: float
     """Seconds to load and plan the stack file."""
     bare: Cost
-    """Preview of the bare program with as many resources."""
+    """Preview of a bare Pulumi program with as many resources as the stack."""
     preview: Cost
+    """Preview of the stack without the policy pack."""
     with_pack: Cost
-    """The preview with the policy pack."""
+    """Preview of the stack with the policy pack."""
     bare_up: Cost
     """Unchanged `up` of the bare program."""
     up: Cost
@@ -65,18 +66,19 @@ class Row:
 
 @dataclass(frozen=True)
 class Subjects:
-    """The stacks and programs that each round measures."""
+    """The stacks and programs that each round of the benchmark measures."""
 
     new: Operation
     """The stack in an empty state."""
     deployed: Operation
     """The stack after its first `up`."""
     bare: Path
-    """The bare program, with a stack `new` and a deployed stack `bare` in the state of `deployed`."""
+    """Directory of the bare program, which has a stack `new` and a deployed stack `bare` in the backend of
+    `deployed`."""
 
 
 def bench(root: Path, engine: Engine, stacks: Sequence[str], repeat: int) -> None:
-    """Prints a line for each stack, and the goals."""
+    """Prints a line of measurements for each stack, and the goals. `repeat`: number of runs of each measurement."""
     columns = f"{'bare':>7} {'preview':>8} {'ratio':>6} {'+ pack':>7} {'adds':>5} {'share':>6}"
     updates = f"{'bare up':>8} {'up':>7} {'ratio':>6} {'memory':>9} {'bare':>9}"
     print(f"{'computes':>8} {'resources':>9} {'plan':>8} {columns} {updates}")
@@ -100,7 +102,7 @@ def _line(row: Row) -> str:
 
 
 def measure(root: Path, engine: Engine, name: str, repeat: int) -> Row:
-    """Measures one stack, `repeat` times."""
+    """Measures planning, previews and updates of one stack; previews and updates `repeat` times."""
     original = stack.load(root, name)
     started = time.monotonic()
     planned = plan(load_file(original.file))
@@ -124,7 +126,7 @@ def measure(root: Path, engine: Engine, name: str, repeat: int) -> Row:
 
 
 def _deploy(operation: Operation) -> int:
-    """Deploys the stack and returns its number of resources."""
+    """Runs the first `up` of the operation's stack. Returns the number of its resources."""
     operation.open(keep_secrets=False)
     operation.give_root_secret(secrets.token_urlsafe(48))
     log = operation.workspace.directory / "up.log"
@@ -138,7 +140,10 @@ def _deploy(operation: Operation) -> int:
 
 
 def _round(root: Path, subjects: Subjects) -> tuple[Cost, ...]:
-    """Runs each measurement once, in the order of Row's fields. Rounds spread the machine's load over all of them."""
+    """Runs each measurement once, in the order of Row's fields.
+
+    So a change of the machine's load affects all fields.
+    """
     pulumi = subjects.new.engine.pulumi
     new, deployed = _environment(subjects.new), _environment(subjects.deployed)
     preview = [pulumi, "preview", *_stack_options(subjects.new)]
@@ -157,7 +162,7 @@ def _stack_options(operation: Operation) -> list[str | Path]:
 
 
 def _bare_program(operation: Operation, directory: Path, resources: int) -> Path:
-    """Writes the bare program with this many resources, and deploys its stack `bare`."""
+    """Writes the bare program with `resources` ConfigMaps, and deploys its stack `bare`. Returns its directory."""
     directory.mkdir()
     (directory / "Pulumi.yaml").write_text("name: bare\nruntime: python\n", encoding="utf-8")
     (directory / "__main__.py").write_text(BARE.format(count=resources), encoding="utf-8")
@@ -175,7 +180,8 @@ def _run(operation: Operation, directory: Path, *words: str) -> None:
 def _environment(operation: Operation) -> dict[str, str]:
     """Returns the operation's environment without PYTHONDONTWRITEBYTECODE, so that Python caches bytecode as usual.
 
-    Without the cache, each start would compile all of Quorate, but only one file of the bare program.
+    Without the cache, each run of Quorate would compile all its modules, but each run of the bare program only one
+    file.
     """
     return {name: value for name, value in operation.environment().items() if name != "PYTHONDONTWRITEBYTECODE"}
 

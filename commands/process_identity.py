@@ -16,7 +16,8 @@ PROC = Path("/proc")
 
 @dataclass(frozen=True)
 class ProcessIdentity:
-    """A process by host, boot id, process id and start time; `boot` and `started` are empty without /proc."""
+    """Identity of a process: host, boot id, process id and start time. On a system without /proc, the boot id and the
+    start time are empty."""
 
     host: str
     boot: str
@@ -26,7 +27,7 @@ class ProcessIdentity:
 
     @property
     def is_running(self) -> bool:
-        """Whether this process, and not another with its id, is running on this host."""
+        """Whether the identified process is running on this host. Another process with the same id does not count."""
         return is_alive(self.pid) and identify(self.pid) == self
 
     def to_json(self) -> str:
@@ -34,13 +35,16 @@ class ProcessIdentity:
 
 
 def identify(pid: int) -> ProcessIdentity:
-    """Returns host, boot, process id and start time, which differ from those of a later process with the same id."""
+    """Returns the identity of the process with the id `pid`.
+
+    It differs from that of a later process with the same id.
+    """
     fields = status_fields(pid)
     return ProcessIdentity(socket.gethostname(), _boot(), pid, fields[19] if fields else "")
 
 
 def read_identity(file: Path) -> ProcessIdentity | None:
-    """Reads a file with the JSON of `to_json`. Returns None if the file is missing or damaged."""
+    """Reads an identity from a file with the JSON of `to_json`. Returns None if the file is missing or damaged."""
     try:
         return ProcessIdentity(**json.loads(file.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
@@ -59,7 +63,7 @@ def is_alive(pid: int) -> bool:
 
 
 def program_name(pid: int) -> str:
-    """Returns the name of a process's program; empty if /proc does not have it."""
+    """Returns the name of the program that a process runs; empty if the process does not exist or /proc is missing."""
     try:
         return (PROC / str(pid) / "comm").read_text(encoding="utf-8", errors="replace").strip()
     except OSError:

@@ -28,7 +28,7 @@ CHARTS = "QUORATE_HELM_CHARTS"
 
 @dataclass(frozen=True)
 class Figures:
-    """The figures of one stack."""
+    """Measurements of one stack; `rendering` in seconds, `memory` of the control plane in MiB."""
 
     stack: str
     nodes: int
@@ -40,7 +40,10 @@ class Figures:
 
 
 def bench(root: Path, stacks: Sequence[str], binaries: Path | None) -> None:
-    """Prints a line for each stack, and the comparison with `helm template`."""
+    """Prints a line of measurements for each stack, and the speed of `helm template` for comparison.
+
+    `binaries`: directory with the control plane's programs; None to install them.
+    """
     reporter = Reporter()
     programs = binaries or cluster_programs.ensure(reporter)
     print(
@@ -53,7 +56,7 @@ def bench(root: Path, stacks: Sequence[str], binaries: Path | None) -> None:
 
 
 def measure(root: Path, name: str, binaries: Path, reporter: Reporter) -> Figures:
-    """Renders a stack and starts it on a control plane, without trials."""
+    """Renders a stack, starts it on a control plane without trials, and returns the measurements."""
     settings = load_file(stack.find(root, name))
     started = time.monotonic()
     with rendered(root, name) as tree:

@@ -21,7 +21,7 @@ from toolchain import cluster_programs
 from toolchain.progress import Reporter, UserError, duration
 
 STACKS = {"100": "ra100", "300": "prod", "500": "ra500", "1000": "ra1000"}
-"""Sample stack of each architecture, at the architecture's full size."""
+"""Name of a sample stack for each reference architecture, by its number of computes."""
 
 
 @dataclass(frozen=True)
@@ -30,12 +30,13 @@ class Request:
 
     stack: str
     architecture: str = ""
-    """Architecture whose sample stack is proved instead of `stack`; `all` proves those of all architectures."""
+    """Reference architecture whose sample stack is proved instead of `stack`; `all` for every sample stack."""
     trials: tuple[str, ...] = TRIALS
+    """Names of the trials to run, such as the failure of each server."""
     tree: Path | None = None
-    """A rendered tree to prove; without one, the stack is rendered."""
+    """A rendered tree to prove; None to render the stack."""
     binaries: Path | None = None
-    """A directory with the control plane's programs; without one, they are installed."""
+    """A directory with the control plane's programs; None to install them."""
 
 
 def prove_stacks(root: Path, request: Request) -> int:

@@ -1,8 +1,8 @@
 """`quorate review`: what CI runs on a pull request.
 
-For each stack: a preview of the base and of the working tree with the policy pack, the changes, and an audit of both
-sides by the same rules, so that new violations are listed separately from existing ones. An error in one stack does not
-end the review of the others.
+Previews each stack at the base (a commit) and in the working tree with the policy pack, and reports the changes. Audits
+both previews by the same rules, so that new violations are listed separately from existing ones. An error in one stack
+does not end the review of the others.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from toolchain.engine import Engine, installed
 from toolchain.progress import UserError
 
 MARK = "<!-- quorate review of {stack} -->"
-"""First line of a stack's section. The CI workflow uses it to find and update its comment."""
+"""First line of a stack's section in review.md. By this line, the CI workflow finds its comment to update it."""
 CHANGES, RULES = 40_000, 15_000
-"""Maximum length of the changes and of the rules in characters. Both together fit into a GitHub comment (65,536)."""
+"""Maximum length in characters of the sections on changes and on rules. Both fit into a GitHub comment (65,536)."""
 
 Report = Callable[[str, RunSummary, Path], int]
-"""Writes the audit of a run into a directory and returns its exit code."""
+"""Function that writes the audit of a stack's run into a directory and returns the audit's exit code."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,10 @@ class Reviewed:
 
 
 def review(root: Path, name: str, ref: str) -> int:
-    """Reviews a stack, or every stack if its name is `all`."""
+    """Reviews the stack `name`, or every stack if `name` is `all`, against the commit of `ref`.
+
+    Returns the exit code.
+    """
     base = bases.find(root, ref)
     names = stack.names(root) if name == "all" else [name]
     for each in names:
@@ -88,7 +91,7 @@ def _review(root: Path, engine: Engine, base: Base, name: str, report: Report) -
 
 
 def _audited(sides: Sides, name: str, report: Report, directory: Path) -> int:
-    """Audits both sides and returns the exit code of the working tree's audit."""
+    """Audits the previews of base and working tree. Returns the exit code of the working tree's audit."""
     if sides.before.summary:
         print("\nAudit of the base, by the same rules:", flush=True)
         report(name, sides.before.summary, directory / "base")
@@ -125,7 +128,7 @@ Broken = dict[tuple[str, str], dict[str, Any]]
 
 
 def _broken(directory: Path) -> Broken:
-    """Returns the findings of an audit that violate a rule or were not evaluated, by rule and resource."""
+    """Reads findings.json of an audit. Returns the findings that failed or were not evaluated, by rule and resource."""
     found = cast("list[dict[str, Any]]", _findings(directory).get("findings", []))
     return {(each["rule"], each["resource"]): each for each in found if each["verdict"] in ("fail", "notEvaluated")}
 

@@ -15,11 +15,11 @@ from suggestion import did_you_mean
 from toolchain.progress import UserError
 
 _WIDTH = 60
-"""Width of an option with its value, in columns; its source follows."""
+"""Column at which the source of a value begins, after the option and its value."""
 
 
 def show(root: Path, name: str, service: str, node: str) -> int:
-    """Prints the configuration files of a service, on one node if `node` is not empty.
+    """Prints the configuration files of a service; if `node` is not empty, with the values of that node.
 
     Raises UserError if the stack has no such service, or if the service does not run on the node.
     """

@@ -1,7 +1,7 @@
 """`python -m commands.service_pages`: writes docs/services/, a page for each OpenStack project.
 
 A page lists the project's processes with their placement, its jobs, and every default with its source. Values that
-depend on the size are shown for the sample stacks of 100, 300, 500 and 1000 computes.
+depend on the size of the cloud are shown for the sample stacks of 100, 300, 500 and 1000 computes.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SAMPLES = {
 """A stack file for each reference architecture."""
 
 Plans = Mapping[str, Plan]
-"""The sample plans by architecture."""
+"""Plans of the sample stacks, by reference architecture."""
 
 
 def pages() -> dict[str, str]:
@@ -58,8 +58,8 @@ def _page(project: ProjectDefinition, plans: Plans) -> Iterator[str]:
 
 
 def _processes(project: ProjectDefinition, plans: Plans) -> Iterator[str]:
-    yield "## What runs, and where"
-    yield "Behind a port: who may connect to it ([openstack.md](../openstack.md#who-may-connect))."
+    yield "## Processes and placement"
+    yield "After a port, in parentheses: its clients ([openstack.md](../openstack.md#who-may-connect))."
     yield ""
     yield f"| process | kind | images | ports | row | {' | '.join(f'at {size}' for size in plans)} |"
     yield f"| --- | --- | --- | --- | --- | {' | '.join('---' for _ in plans)} |"
@@ -97,21 +97,21 @@ def _jobs(project: ProjectDefinition, made: Plan) -> Iterator[str]:
     jobs = project.jobs(wiring(made, ENVIRONMENT))
     if jobs:
         yield "## Jobs"
-        yield "Each waits for the one before; the processes wait for the last."
+        yield "Jobs run one after the other. The processes of the project start after the last job."
         yield ""
         yield from (f"- `{job.name}`: `{job.command}`" for job in jobs)
         yield ""
 
 
 def _settings(project: ProjectDefinition) -> Iterator[str]:
-    yield "## What can be set"
+    yield "## Settings in the stack file"
     process = project.processes[0].name
     yield f"- `quorate:services.{process}`: `replicas`, `image`, `options`, `config` (whole files)"
     yield f"- `quorate:projects.{project.name}.options`: options for all its processes"
     if project.name in brokers.PROJECTS:
-        yield f"- `quorate:projects.{project.name}.mapping`: the RabbitMQ for `rpc` and for `notifications`"
+        yield f"- `quorate:projects.{project.name}.mapping`: the RabbitMQ cluster for `rpc` and for `notifications`"
     yield ""
-    yield f"`make config SERVICE={process}` prints the result for a stack."
+    yield f"`make config SERVICE={process}` prints the resulting configuration of a stack."
     yield ""
 
 
@@ -132,7 +132,7 @@ def _file(versions: Mapping[str, WrittenFile]) -> Iterator[str]:
     first = next(iter(versions.values()))
     if isinstance(first, TextFile):
         secrets = ", ".join(f"`{name}`" for name in sorted(secret_names(first)))
-        yield f"A text{f', with the secrets {secrets}' if secrets else ''}."
+        yield f"A text file{f', with the secrets {secrets}' if secrets else ''}."
         return
     yield "| section | option | default | source |"
     yield "| --- | --- | --- | --- |"

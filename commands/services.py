@@ -1,4 +1,4 @@
-"""`quorate services`: starts a stack's services with the real programs, makes them fail, and reports what was lost."""
+"""`quorate services`: starts a stack's services with their real programs, makes them fail, and reports lost data."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """`quorate snapshot`: collects the data for an analysis of a fault into one archive, without secrets (source 004, 4.6).
 
-For a live stack: the states of its objects, events, the last lines of all logs, versions. For a rendered one: its tree.
-Secret objects are never requested, and the directory secrets/ is never read.
+For a live stack: the states of its objects, events, the last lines of all logs, versions. For a rendered stack: its
+tree. Secret objects are never requested, and the directory secrets/ is never read.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from toolchain.progress import UserError
 LINES = 1000
 """Lines of each container's log. Project figure: about an hour of a busy API at Kolla's log level."""
 TREE = ("audit", "machines", "manifests", "plan.json")
-"""What is collected of build/<stack>. Its other entries are secrets, keys and copies of the stack file."""
+"""Entries of build/<stack> that a snapshot contains. The other entries may contain secrets."""
 _CORE, _NAMESPACE = "/api/v1", f"namespaces/{ENVIRONMENT}"
 OBJECTS = {
     **{kind: f"{_CORE}/{kind}" for kind in ("nodes", "persistentvolumes")},
@@ -45,11 +45,11 @@ OBJECTS = {
     "networkpolicies": f"/apis/networking.k8s.io/v1/{_NAMESPACE}/networkpolicies",
     "poddisruptionbudgets": f"/apis/policy/v1/{_NAMESPACE}/poddisruptionbudgets",
 }
-"""Paths of the lists that are collected."""
+"""API paths of the lists of objects that a snapshot contains, by kind."""
 _ANNOTATION = "kubectl.kubernetes.io/last-applied-configuration"
 
 Entry = tuple[str, str]
-"""A path in the archive, and its text."""
+"""A file of the archive: its path and its text."""
 
 
 def collect(root: Path, stack_name: str) -> int:
@@ -67,7 +67,7 @@ def collect(root: Path, stack_name: str) -> int:
 
 
 def write(path: Path, stamp: str, began: float, entries: list[Entry]) -> int:
-    """Writes an archive with a directory for the snapshot. Returns the number of files."""
+    """Writes the entries into an archive, in the directory snapshot-<stamp>. Returns the number of files."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "wb") as file, tarfile.open(fileobj=file, mode="w:gz") as archive:
         for inner, text in entries:
@@ -95,7 +95,7 @@ def _files(path: Path) -> list[Path]:
 
 
 def of_cluster(cluster: LiveCluster) -> Iterator[Entry]:
-    """Yields objects, logs and versions of a cluster. What cannot be read is in errors.txt."""
+    """Yields objects, logs and the version of a cluster. The last entry, errors.txt, lists what could not be read."""
     errors: list[str] = []
     yield "version.json", _json(_ask(cluster, "/version", errors))
     for kind, path in OBJECTS.items():
@@ -115,7 +115,7 @@ def _ask(cluster: LiveCluster, path: str, errors: list[str]) -> Object:
 
 
 def _shown(item: Object) -> Object:
-    """Returns an object without its history of edits, which could contain the text of a Secret that kubectl applied."""
+    """Returns an object without managedFields and kubectl's last-applied annotation, which could contain secrets."""
     metadata = {key: value for key, value in item["metadata"].items() if key != "managedFields"}
     if annotations := cast("dict[str, Any] | None", metadata.get("annotations")):
         metadata["annotations"] = {key: value for key, value in annotations.items() if key != _ANNOTATION}
@@ -123,7 +123,7 @@ def _shown(item: Object) -> Object:
 
 
 def _logs(cluster: LiveCluster, pods: list[Object], errors: list[str]) -> Iterator[Entry]:
-    """Yields the last lines of each container, and of the one before its last restart."""
+    """Yields the last log lines of each pod's containers; of a restarted container, also those before the restart."""
     for pod in pods:
         for status in listed(pod, "status", "containerStatuses"):
             container = str(status.get("name"))

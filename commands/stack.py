@@ -29,7 +29,7 @@ ROOT_SECRET = "quorate:rootSecret"  # noqa: S105 - a key, not a value
 TARGET = "quorate:target"
 
 GENERATED = "generated"
-"""Directory below build/<stack> with the file of a stack that a command generated (commands/machine_lab.py)."""
+"""Directory below build/<stack> for a stack file that a command generated (commands/machine_lab.py)."""
 
 LARGEST_CONFIGURATION = 32_000
 """Maximum size of a stack file's text in bytes. Pulumi passes the configuration to every process as one environment
@@ -45,7 +45,7 @@ class Stack:
     profile: str
     target: str
     secrets_provider: str | None = None
-    """The key management service that encrypts the secrets; None if a passphrase does."""
+    """The key management service that encrypts the secrets; None if a passphrase encrypts them."""
     has_secrets: bool = False
     """Whether the stack file contains encrypted secrets."""
 
@@ -149,12 +149,12 @@ class Workspace:
 
     @property
     def engine_record(self) -> Path:
-        """File with the identity of the engine that is running on the stack, or was killed."""
+        """File with the identity of the engine process that runs on the stack, or that was killed there."""
         return self.directory / ".engine.json"
 
     @property
     def tree_index(self) -> Path:
-        """Index of the files that the last completed `up` rendered (commands/tree_index.py)."""
+        """File with the index of the files that the last completed `up` rendered (commands/tree_index.py)."""
         return self.directory / ".tree-index.json"
 
     @property
@@ -176,10 +176,11 @@ class Workspace:
         return self.state_file is not None and self.state_file.exists()
 
     def prepare(self, source: Path, *, keep_secrets: bool) -> None:
-        """Writes the copy of the stack file.
+        """Writes the copy of the stack file `source` on which Pulumi runs.
 
-        Without `keep_secrets`, encrypted values are left out, because the engine fails if it cannot decrypt them. A
-        salt without encrypted values is left out too: it is an earlier passphrase's, and the state has its own salt.
+        Without `keep_secrets`, encrypted values are left out, because the engine fails if it cannot decrypt them. The
+        salt of a file without encrypted values is left out too: it may belong to an earlier passphrase, and the state
+        contains its own salt.
         """
         build_directory.make(self.directory)
         atomic.write(self.project / "Pulumi.yaml", (self.root / "Pulumi.yaml").read_text(encoding="utf-8"))
@@ -194,13 +195,16 @@ class Workspace:
         atomic.write(self.stack_file, text)
 
     def _with_settings_file(self, document: Mapping[str, Any]) -> dict[str, Any]:
-        """Moves Quorate's settings into a separate file. Encrypted values stay, because the engine decrypts them."""
+        """Writes Quorate's settings into a separate file. Returns the stack file's content with the path of that file.
+
+        Encrypted values stay in the stack file, because the engine decrypts them there.
+        """
         config = config_of(document)
         moved = {key for key, value in config.items() if key.startswith("quorate:") and not is_encrypted(value)}
         file = self.project / "settings.yaml"
         atomic.write(file, _to_yaml({"config": {key: config[key] for key in moved}}))
         kept = {key: value for key, value in config.items() if key not in moved}
-        # Relative to the program's directory.
+        # The path is relative to the program's directory.
         return {**document, "config": {**kept, f"quorate:{SETTINGS_FILE}": os.path.relpath(file, self.root)}}
 
 
@@ -221,7 +225,7 @@ def default_backend(root: Path) -> str:
 
 @contextmanager
 def temporary_workspace(root: Path, stack: str) -> Generator[Workspace]:
-    """Yields a workspace with a temporary state; both are deleted when the context ends."""
+    """Yields a workspace in a temporary directory with a temporary state; deletes both when the context ends."""
     build = root / "build"
     build.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".scratch-", dir=build) as name:
@@ -231,7 +235,7 @@ def temporary_workspace(root: Path, stack: str) -> Generator[Workspace]:
 
 
 def as_rendered(original: Stack, directory: Path, **changes: object) -> Stack:
-    """Returns the stack with the target `render`, with its file in `directory`.
+    """Returns a copy of a stack with the target `render`; the file of the copy is in `directory`.
 
     `changes` are further keys of the configuration; None removes a key. The settings are not validated.
     """

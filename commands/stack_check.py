@@ -17,7 +17,7 @@ from toolchain.progress import UserError
 
 
 def check(files: Sequence[Path]) -> int:
-    """Prints a summary of every valid stack file, and every error of the others. Returns 1 if there are errors."""
+    """Prints a summary of every valid stack file, and the errors of each invalid one. Returns 1 if there are errors."""
     plans = [_planned(file) for file in files]
     for file, result in zip(files, plans, strict=True):
         if result:

@@ -17,7 +17,7 @@ from toolchain.progress import UserError
 
 
 def require_sound(stack: Stack, workspace: Workspace) -> None:
-    """Raises UserError if the state file is damaged. The message has the command that restores the newest good copy."""
+    """Raises UserError if the stack's state file is damaged. The message names the newest undamaged copy, if any."""
     file = workspace.state_file
     if file is None or not file.exists():
         return

@@ -1,4 +1,4 @@
-"""`quorate topology`: shows what Fuel-CCP topologies place on nodes, and their errors.
+"""`quorate topology`: shows which services Fuel-CCP topologies place on which nodes, and the topologies' errors.
 
 Each file is an environment; several environments share the nodes.
 """
@@ -16,7 +16,7 @@ from blueprint.topology import Finding, Placement, Topology, TopologyError, judg
 
 
 def show(files: Sequence[Path], nodes: Sequence[str], *, as_json: bool) -> int:
-    """Prints what the topologies place and their findings. Returns 1 if they have errors; warnings do not count."""
+    """Prints the services that topologies place on nodes, and the findings. Returns 1 if a finding is an error."""
     environments = [_read(file, nodes) for file in files]
     findings = list(environments[0][1].findings)
     if len(environments) > 1:
@@ -30,7 +30,10 @@ def show(files: Sequence[Path], nodes: Sequence[str], *, as_json: bool) -> int:
 
 
 def expand_nodes(text: str) -> list[str]:
-    """Returns the names in a comma-separated list of nodes; `node[1-3]` is three. Raises ValueError if invalid."""
+    """Returns the node names of a comma-separated list; `node[1-3]` is three names.
+
+    Raises ValueError if it is invalid.
+    """
     names = [name for part in re.split(r",(?![^\[]*\])", text) for name in expand(part.strip())]
     twice = [name for name, count in Counter(names).items() if count > 1]
     if not all(names) or any(" " in name for name in names):

@@ -1,4 +1,4 @@
-"""Compares a stack's rendered tree with its index before `up` and `preview`, and writes the index after `up`."""
+"""Compares a stack's rendered tree with the index that the last `up` wrote, and writes the index after an `up`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def write_again(operation: Operation) -> None:
 
 
 def record(operation: Operation) -> None:
-    """Does the same for a command other than `up`: the next `up` or `pulumi up` writes the files again."""
+    """Reports missing and changed files of the rendered tree, and marks them in the state for the next `up`."""
     _record(operation, f"; `make up STACK={operation.stack.name}` writes them again")
 
 
@@ -34,7 +34,7 @@ def warn(operation: Operation) -> None:
 
 
 def remember(operation: Operation) -> None:
-    """Writes the index of the tree that an `up` has completed."""
+    """Writes the index of the rendered tree after a completed `up`."""
     if operation.stack.target == "render":
         workspace = operation.workspace
         found = tree_index.scan(workspace.directory, tree_index.read(workspace.tree_index) or {})
@@ -42,9 +42,10 @@ def remember(operation: Operation) -> None:
 
 
 def _drift(operation: Operation) -> tuple[dict[str, Any], tree_drift.Drift | None]:
-    """Returns the state with the resources of drifted files marked, and the drifted files.
+    """Returns the state with marks on the resources of drifted files, and the drifted files.
 
-    The state is exported only if a file differs from the index, because an export takes time.
+    A drifted file is missing or changed since the last completed `up`. Without a state, or if no file can have drifted,
+    returns an empty state and None, because an export of the state takes time.
     """
     workspace = operation.workspace
     if operation.stack.target != "render" or (workspace.state_file and not workspace.has_state):

@@ -1,8 +1,9 @@
 """Finds files of a rendered tree that are missing or changed since the last completed `up`, and marks their resources.
 
 The engine writes a file only if its resource differs from the state. Therefore the resources of drifted files get a
-mark in an exported state, which is imported again. The next `up` shows the mark as a difference, removes it, and writes
-the file. Nothing is replaced or deleted. Marks that an interrupted `up` has not removed take effect in the next one.
+mark in an exported state, which is imported again. The next `up` shows the mark as a difference, removes the mark, and
+writes the file. Nothing is replaced or deleted. Marks that an interrupted `up` has not removed take effect in the next
+`up`.
 """
 
 from __future__ import annotations
@@ -30,12 +31,12 @@ State = Literal["missing", "changed"]
 
 @dataclass(frozen=True)
 class Drift:
-    """Files that differ from the index, by path relative to the stack's build directory."""
+    """Files that are missing or changed since the last `up`, by path relative to the stack's build directory."""
 
     files: Mapping[str, State]
 
     def report(self, directory: str) -> str:
-        """Returns the files as lines of text, missing files first."""
+        """Returns the drifted files below `directory` as lines of text, missing files first, at most SHOWN of them."""
         ordered = sorted(self.files.items(), key=lambda item: (item[1] != "missing", item[0]))
         lines = [f"  {state}: {directory}/{path}" for path, state in ordered[:SHOWN]]
         if len(ordered) > SHOWN:
@@ -44,14 +45,18 @@ class Drift:
 
 
 def is_suspected(known: Index | None, found: Index) -> bool:
-    """Whether a file of the index is missing or changed, or whether there is no index."""
+    """Whether files may be missing or changed since the last `up`, whose index is `known`; True if it is None.
+
+    `found`: the files on disk now.
+    """
     return known is None or any(path not in found or entry.differs(found[path]) for path, entry in known.items())
 
 
 def mark(resources: Sequence[Resource], stack: str, known: Index | None, found: Index) -> Drift:
-    """Marks the resources whose files are missing or changed, in place. Returns those files.
+    """Marks the resources whose files are missing or changed, in the list `resources` itself. Returns those files.
 
-    Without an index, every existing file counts as changed. Files that no resource writes are ignored.
+    `known`: the index of the last `up`; if None, every existing file counts as changed. `found`: the files on disk.
+    Files that no resource writes are ignored.
     """
     drifted: dict[str, State] = {}
     for resource in resources:
@@ -74,7 +79,7 @@ def _state(path: str, known: Index | None, found: Index) -> State | None:
 
 
 def _paths(resource: Resource, stack: str, known: Index) -> Iterator[str]:
-    """Paths of the files that a resource writes, relative to the stack's build directory."""
+    """Yields the paths of the files that a resource writes, relative to the stack's build directory."""
     if resource.get("delete") or not resource.get("custom"):
         return
     if str(resource["type"]).startswith("kubernetes:"):
@@ -85,9 +90,9 @@ def _paths(resource: Resource, stack: str, known: Index) -> Iterator[str]:
 
 
 def _manifest(inputs: Mapping[str, Any]) -> str | None:
-    """Returns the path of an object's manifest, as in the Kubernetes provider's renderPathForResource.
+    """Returns the path of a Kubernetes object's manifest, as in the Kubernetes provider's renderPathForResource.
 
-    Returns None for a resource that is not an object.
+    Returns None for a resource that is not a Kubernetes object.
     """
     metadata = inputs.get("metadata")
     if not isinstance(metadata, dict) or not inputs.get("kind"):

@@ -25,7 +25,7 @@ SECRETS = "secrets"
 
 @dataclass(frozen=True)
 class Entry:
-    """A file's metadata and digest."""
+    """Size, times, mode and digest of one rendered file."""
 
     size: int
     modified: int
@@ -49,7 +49,10 @@ Index = Mapping[str, Entry]
 
 
 def scan(directory: Path, known: Index) -> dict[str, Entry]:
-    """Returns an entry for every file of the tree. A file with the size, times and mode of `known` is not read."""
+    """Returns an entry for every file of the rendered tree, by path.
+
+    A file is not read if its size, times and mode are those in `known`, an earlier index.
+    """
     found: dict[str, Entry] = {}
     for area in AREAS:
         for path in _files(directory / area):
@@ -68,7 +71,7 @@ def scan(directory: Path, known: Index) -> dict[str, Entry]:
 
 
 def read(file: Path) -> dict[str, Entry] | None:
-    """Reads an index. Returns None if the file is missing or damaged."""
+    """Reads the index of a rendered tree from a file. Returns None if the file is missing or damaged."""
     try:
         document = cast("dict[str, dict[str, Any]]", json.loads(file.read_text(encoding="utf-8")))
         return {path: Entry(**entry) for path, entry in document.items()}
@@ -77,7 +80,7 @@ def read(file: Path) -> dict[str, Entry] | None:
 
 
 def write(file: Path, index: Index) -> None:
-    """Writes an index."""
+    """Writes the index of a rendered tree to a file, as JSON."""
     atomic.write(file, json.dumps({path: asdict(entry) for path, entry in sorted(index.items())}))
 
 

@@ -1,1 +1,1 @@
-"""Pulumi components that build the plan, such as Cloud, MasterTier and Environment."""
+"""Pulumi components that create the resources of a stack's plan, such as Cloud, MasterTier and Environment."""

@@ -21,17 +21,17 @@ from contract import COMPUTE_POOL
 
 @dataclass(frozen=True)
 class CloudArgs:
-    """A finished plan and the target that it is built on."""
+    """A stack's finished plan, and the target (rendered files or a live cluster) on which the plan is built."""
 
     plan: Plan
     stack: str
     target: Target
     root_secret: pulumi.Output[str] | None
-    """The secret that all others are derived from; None in a preview without it."""
+    """The secret from which all other secrets of the cloud are derived; None in a preview without the passphrase."""
 
 
 class Cloud(Component[CloudArgs]):
-    """All resources of a stack."""
+    """The root component, parent of all resources of a stack."""
 
     token = contract.CLOUD
 

@@ -1,8 +1,8 @@
 """The base of all components: a component's facts become both its inputs and its registered outputs.
 
 A resource policy sees only a component's inputs, a stack policy only its registered outputs. The base class registers
-the same facts as both, once. A component defines only its facts and its children, so that it cannot omit or repeat the
-registration.
+the same facts as both. A component defines only its facts and its child resources, so that it cannot omit or repeat
+the registration.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Generic, TypeVar, cast, final
 import pulumi
 
 Facts = dict[str, Any]
-"""Plain data under camelCase keys. It contains no Outputs, so that policies can evaluate all of it in a preview."""
+"""Facts about a component: plain data under camelCase keys, without Outputs, so that a preview knows every value."""
 
 Args = TypeVar("Args")
 
@@ -22,13 +22,14 @@ Args = TypeVar("Args")
 def plain(**named: object) -> Facts:
     """Converts Python names to the keys of facts: `dedicated_nodes=3` becomes `{"dedicatedNodes": 3}`.
 
-    Raises TypeError for anything but plain data: an unknown value would make a mandatory rule advisory.
+    Raises TypeError for a value that is not plain data, such as an Output: a value that is unknown in a preview would
+    make a mandatory rule advisory.
     """
     return {_camel(name): _plain(name, value) for name, value in named.items()}
 
 
 class Component(pulumi.ComponentResource, Generic[Args]):
-    """A component resource of type `token`, built from `Args`."""
+    """A Pulumi component resource of the type `token`, built from arguments of the type `Args`."""
 
     token: ClassVar[str]
 
@@ -42,19 +43,19 @@ class Component(pulumi.ComponentResource, Generic[Args]):
     @staticmethod
     @abstractmethod
     def facts(args: Any) -> Facts:
-        """Returns the facts about the component that policies evaluate."""
+        """Returns the facts about the component, which policies evaluate."""
 
     @abstractmethod
     def build(self, name: str, args: Args) -> None:
-        """Creates the children, named after `name`, with options from `child`."""
+        """Creates the component's child resources, with names that begin with `name` and options from `child`."""
 
     def child(self, *, depends_on: Sequence[pulumi.Resource] = (), protect: bool = False) -> pulumi.ResourceOptions:
-        """Returns the options of a child: this component is the parent. Providers are inherited, protection is not."""
+        """Returns options for a child resource of this component. The child inherits providers, but not protection."""
         return pulumi.ResourceOptions(parent=self, depends_on=list(depends_on), protect=protect)
 
     @final
     def register_outputs(self, outputs: object) -> None:  # noqa: ARG002
-        """Raises TypeError: the base class registers the facts, once."""
+        """Raises TypeError, because the base class alone registers a component's facts as its outputs."""
         raise TypeError(f"{type(self).__name__} registers its facts by itself; put what is missing into facts()")
 
 

@@ -1,6 +1,6 @@
-"""YAML documents of machines' files, in stable order, with placeholders for a node's own values (templates.py).
+"""YAML documents for files of machines, with placeholders for values that differ between nodes (templates.py).
 
-A placeholder is always written in double quotes, so that a rack named 1 stays text.
+Keys keep their order. A placeholder is written in double quotes, so that a rack named 1 stays text in YAML.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import yaml
 
 
 class Place(str):
-    """Text with `${...}` placeholders, which are replaced for each node."""
+    """Text with `${...}` placeholders, each of which is replaced by a value of the node."""
 
     __slots__ = ()
 
@@ -21,7 +21,7 @@ NODE, SERVER, RACK, ADDRESS = Place("${node}"), Place("${server}"), Place("${rac
 
 
 class _Dumper(yaml.CSafeDumper):
-    """Quotes placeholders and writes no aliases. libyaml is ten times as fast as the dumper in Python."""
+    """YAML dumper that quotes placeholders and writes no aliases. libyaml is ten times as fast as the Python dumper."""
 
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
         return True
@@ -35,17 +35,17 @@ _Dumper.add_representer(Place, _place)
 
 
 def template(*documents: Mapping[str, Any]) -> str:
-    """Returns documents as one template: `$` in plain text is escaped as `$$`, placeholders are kept."""
+    """Returns YAML documents as one template: `$` in plain text is escaped as `$$`, placeholders are kept."""
     return yaml.dump_all((_escaped(document) for document in documents), Dumper=_Dumper, sort_keys=False, width=1000)
 
 
 def plain_document(content: Mapping[str, Any]) -> str:
-    """Returns a YAML document without placeholders, with keys in the given order."""
+    """Returns content without placeholders as a YAML document, with keys in the order of `content`."""
     return yaml.dump(content, Dumper=_Dumper, sort_keys=False, width=1000)
 
 
 def literal(text: str) -> str:
-    """Returns a template for text without placeholders: `$` is escaped."""
+    """Returns a template (templates.py) that yields `text` unchanged: `$` is escaped as `$$`."""
     return text.replace("$", "$$")
 
 

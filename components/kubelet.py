@@ -1,7 +1,7 @@
-"""Files and steps that make a machine a Kubernetes node: its labels, taints, address and size, and how it joins.
+"""Files and steps that make a machine a Kubernetes node: labels, taints, address and size, and how the node joins.
 
-The labels and taints in the files for kubelet and kubeadm, and in node.yaml for proofs, all come from the plan's nodes
-(blueprint/plan/nodes.py), so that they cannot differ.
+The labels and taints in the files for kubelet and kubeadm, and in node.yaml for proofs, come from the nodes of the plan
+(blueprint/plan/nodes.py), so that the files agree.
 """
 
 from __future__ import annotations
@@ -19,17 +19,18 @@ CRI_SOCKET = "unix:///run/containerd/containerd.sock"
 KUBERNETES = "/etc/kubernetes"
 CONFIGURATION = f"{KUBERNETES}/kubeadm.yaml"
 PATCHES = f"{KUBERNETES}/patches"
-"""Directory of kubeadm patches. It contains this machine's taints, which the cluster-wide configuration lacks."""
+"""Directory of kubeadm patches. A patch contains the machine's own taints, which are not in the cluster-wide
+configuration."""
 NODE = "/etc/quorate/node.yaml"
 DISCOVERY = f"{KUBERNETES}/discovery.conf"
-"""A kubeconfig with the cluster's address, its CA and a bootstrap token. Nothing renders it yet."""
+"""A kubeconfig with the cluster's address, its CA and a bootstrap token, which the operator places on the machine."""
 
 KUBEADM = "kubeadm.k8s.io/v1beta4"
 API_PORT = 6443
 
 
 def parts(node: Node) -> Parts:
-    """Returns the files that every machine has."""
+    """Returns the files that every machine has: kubelet's patch, and node.yaml, the node's facts for proofs."""
     return Parts(
         files=(
             File(f"{PATCHES}/kubeletconfiguration.yaml", template(kubelet_configuration(node))),
@@ -39,7 +40,7 @@ def parts(node: Node) -> Parts:
 
 
 def worker_parts(node: Node) -> Parts:
-    """Returns the files and steps with which a machine other than a master joins the cluster."""
+    """Returns the files and steps with which a machine that is not a master joins the cluster."""
     return Parts(
         files=(File(CONFIGURATION, template(join_configuration(node))),),
         steps=(
@@ -51,7 +52,10 @@ def worker_parts(node: Node) -> Parts:
 
 
 def join(*after: str) -> Step:
-    """Joins the machine to the cluster, as a worker or as a further master."""
+    """Returns the step that joins a machine to the cluster, as a worker or as a further master.
+
+    `after`: names of the steps that must run before.
+    """
     return Step(
         name="join",
         does="Joins this machine to the cluster.",
@@ -62,7 +66,7 @@ def join(*after: str) -> Step:
 
 
 def await_files(name: str, what: str, paths: Sequence[str]) -> Step:
-    """Returns a step that stops the run until the operator has placed the files; `what` names them in messages."""
+    """Returns a step that fails until the operator has placed the files `paths`. `what` names the files in messages."""
     tests = "\n".join(f'[ -f "$ROOT{path}" ]' for path in paths)
     missing = "\n".join(f'[ -f "$ROOT{path}" ] || echo "  {path}" >&2' for path in paths)
     return Step(
@@ -85,13 +89,13 @@ systemctl restart kubelet.service""",
 
 
 def labels(node: Node) -> dict[str, str]:
-    """Returns the node's labels, with placeholders for values that differ within a pool."""
+    """Returns the node's labels, with placeholders for values that differ between the nodes of a machine pool."""
     places = {SERVER: documents.SERVER, RACK: documents.RACK, ZONE: documents.RACK}
     return {key: places.get(key, value) for key, value in node.labels.items()}
 
 
 def taints(node: Node) -> list[dict[str, str]]:
-    """Converts the plan's `key=value:effect` to Kubernetes' form of taints; an empty value is left out."""
+    """Returns a node's taints as Kubernetes objects. An empty value of a taint is left out."""
     found: list[dict[str, str]] = []
     for taint in node.taints:
         pair, _, effect = taint.rpartition(":")
@@ -101,15 +105,15 @@ def taints(node: Node) -> list[dict[str, str]]:
 
 
 def quantities(capacity: Capacity) -> dict[str, str]:
-    """Returns a capacity as Kubernetes quantities."""
+    """Returns CPU and memory as Kubernetes quantities, such as 4 and 8Gi."""
     return {"cpu": str(capacity.cpu), "memory": f"{capacity.memory}Gi"}
 
 
 def kubelet_configuration(node: Node) -> dict[str, Any]:
-    """Returns the machine's own part of kubelet's configuration.
+    """Returns the part of kubelet's configuration that is the machine's own: taints and reserved resources.
 
-    It contains the taints, so that a new node is never schedulable without them, and reserves the resources of a virt
-    host's virtual machines.
+    With the taints in this configuration, a new node is never schedulable without its taints. A virt host reserves
+    the resources of its virtual machines.
     """
     kept = node.reserved
     return {
@@ -121,7 +125,7 @@ def kubelet_configuration(node: Node) -> dict[str, Any]:
 
 
 def node_registration(node: Node) -> dict[str, Any]:
-    """The part of InitConfiguration and JoinConfiguration that describes the node."""
+    """Returns the nodeRegistration of kubeadm's InitConfiguration or JoinConfiguration, which describes the node."""
     pairs = ",".join(f"{key}={value}" for key, value in labels(node).items())
     return {
         "name": documents.NODE,
@@ -135,7 +139,10 @@ def node_registration(node: Node) -> dict[str, Any]:
 
 
 def join_configuration(node: Node) -> dict[str, Any]:
-    """Returns the JoinConfiguration. It refers to a discovery file on the machine, so that it contains no token."""
+    """Returns kubeadm's JoinConfiguration for a node.
+
+    The token is not in it, but in a discovery file on the machine.
+    """
     return {
         "apiVersion": KUBEADM,
         "kind": "JoinConfiguration",
@@ -146,7 +153,10 @@ def join_configuration(node: Node) -> dict[str, Any]:
 
 
 def facts(node: Node) -> dict[str, Any]:
-    """Returns the node as the API server will report it, for proofs, which run without machines."""
+    """Returns the node as the API server would report it.
+
+    Proofs, which run without machines, register nodes from this.
+    """
     return {
         "name": documents.NODE,
         "address": documents.ADDRESS,

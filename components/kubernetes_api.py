@@ -1,7 +1,7 @@
-"""Kubernetes objects: the SDK's classes for the type checker, plain documents at run time.
+"""Kubernetes objects: the type checker sees the classes of Pulumi's Kubernetes SDK, the program uses plain documents.
 
-Importing the SDK's core/v1 takes 0.6 s, and registering typed arguments takes twice as long
-as registering a document (docs/adr/0011-kubernetes-documents.md). The outputs of an object are documents as well.
+Importing the SDK's core/v1 takes 0.6 s, and registering an object with the SDK's typed arguments takes twice as long as
+with a document (docs/adr/0011-kubernetes-documents.md). At run time, the outputs of an object are documents as well.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ _ACRONYMS = {
     **{word: word.upper() for word in ("api", "cidr", "fqdn", "id", "io", "ip", "ipc", "pid", "uri", "uuid")},
     **{f"{word}s": f"{word.upper()}s" for word in ("cidr", "ip", "url", "wwn")},
 }
-"""Words of the SDK's field names that the API capitalizes: `cluster_ip` is `clusterIP`."""
+"""Words of the SDK's field names that are capitalized in the Kubernetes API: `cluster_ip` is `clusterIP`."""
 
 
 class KubernetesObject(pulumi.CustomResource):
-    """An object of a group's version, such as `apps/v1`, from the fields of its manifest."""
+    """A Kubernetes object of an API group such as `apps/v1`, registered with the fields of its manifest."""
 
     def __init__(
         self,
@@ -37,7 +37,7 @@ class KubernetesObject(pulumi.CustomResource):
 
 
 class ApiGroup:
-    """Replaces one of the SDK's modules: `<Kind>(…)` registers an object, `<Type>Args(…)` returns a document."""
+    """Replaces a module of the SDK: calling `<Kind>(…)` registers an object, `<Type>Args(…)` returns a document."""
 
     def __init__(self, group: str) -> None:
         self._group = group
@@ -47,12 +47,12 @@ class ApiGroup:
 
 
 def document(**fields: Any) -> dict[str, Any]:
-    """Returns fields under the API's names, without those that are None."""
+    """Returns fields under their names in the Kubernetes API. Fields with the value None are left out."""
     return {field_name(name): value for name, value in fields.items() if value is not None}
 
 
 def field_name(name: str) -> str:
-    """Returns the API's name of a field of the SDK."""
+    """Returns the Kubernetes API's name for a field of the SDK, such as clusterIP for cluster_ip."""
     first, *others = name.split("_")
     return first + "".join(_ACRONYMS.get(word, word.capitalize()) for word in others)
 

@@ -15,7 +15,7 @@ from contract import MASTER_POOL
 
 
 def parts(plan: Plan, node: Node) -> Parts:
-    """Returns the files and steps of a node. Files are templates, the same for all nodes of a machine pool."""
+    """Returns the files and steps of a node. The files are templates, which are the same for all nodes of a pool."""
     found = kubelet.parts(node) + directories.parts(plan, node)
     if MASTER_POOL in node.roles:
         return found + k8s_master.master_parts(plan, node)
@@ -23,14 +23,14 @@ def parts(plan: Plan, node: Node) -> Parts:
 
 
 def arguments(plan: Plan, node: Node, target: Target) -> MachineArgs:
-    """Returns the arguments of one machine's component. An existing machine has neither files nor steps."""
+    """Returns the arguments of one machine's component. A machine of a running cluster gets neither files nor steps."""
     if plan.settings.machines == EXISTING:
         return MachineArgs(node, Parts(), target, existing=True)
     return MachineArgs(node, parts(plan, node), target, virt_host.files(node, plan.settings.template))
 
 
 def pool_arguments(plan: Plan, nodes: Sequence[Node], target: Target) -> MachinePoolArgs:
-    """Returns the arguments of the component of identical workers."""
+    """Returns the arguments of the component for a pool of identical workers."""
     if plan.settings.machines == EXISTING:
         return MachinePoolArgs(nodes, Parts(), target, existing=True)
     return MachinePoolArgs(nodes, parts(plan, nodes[0]), target)

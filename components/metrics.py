@@ -1,4 +1,4 @@
-"""Ports of metrics that one part of the cloud serves and another reads."""
+"""Ports of metrics that the master tier serves and Prometheus reads."""
 
 ETCD = 2381
-"""etcd serves metrics and health there without certificates, and nothing else. The number is kubeadm's."""
+"""Port at which etcd serves only metrics and health, without TLS. The number is kubeadm's."""

@@ -1,8 +1,8 @@
-"""Exports the stack's quorum members for the next deployment, and reads those of the last deployment.
+"""Exports the stack's quorum members for the next deployment, and reads the members that the last one exported.
 
-The resources of one deployment do not show whether three members are the same three as before. So the program exports
-the members (stack output `standing`) and reads the last deployment's export through a StackReference to its own stack.
-The policy rules compare the two (docs/adr/0005-looking-back.md).
+The resources of one deployment do not show whether its three members are those of the last deployment. So the program
+exports the members as the stack output `standing`, and reads this output of the last deployment through a
+StackReference to its own stack. Policy rules compare both (docs/adr/0005-looking-back.md).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from contract import QUORUM_STATE_OUTPUT, STORAGE_POOL
 
 
 def quorum_state(plan: Plan) -> dict[str, Any]:
-    """Returns the size and eligible nodes of each quorum, and the storage nodes.
+    """Returns the quorum state of a plan: the size and eligible nodes of each quorum, and the storage nodes.
 
     Each node has its physical host, address, pool and data locations. If one of these differs in the next deployment,
     the node counts as a different member.
@@ -57,7 +57,10 @@ def _nodes(plan: Plan, nodes: tuple[Node, ...], volumes: list[str] | None = None
 
 
 def _disks(plan: Plan, node: Node) -> list[str]:
-    """Returns the disks in the libvirt domain of a virtual machine that the stack makes, with device and source."""
+    """Returns the disks in a virtual machine's libvirt domain, each as device and source.
+
+    Returns [] for a physical server, a machine without a domain, and machines that the stack does not create.
+    """
     if plan.settings.machines == EXISTING:
         return []
     domain = virt_host.files(node, plan.settings.template).get("domain.xml")
@@ -78,15 +81,15 @@ def _disk(disk: ElementTree.Element) -> str:
 
 
 class Previous(pulumi.ComponentResource):
-    """The quorum state of the last deployment, as an output; empty before the first one.
+    """Component whose output is the quorum state of the last deployment (quorum_state); None before the first one.
 
-    Unlike other components it has no inputs. Inputs taken from the last deployment would differ after each change of a
+    Unlike other components, it has no inputs. Inputs taken from the last deployment would differ after each change of a
     quorum, so that the next `up` would report a change although the program is unchanged.
     """
 
     standing: pulumi.Output[dict[str, Any]]
-    """The current quorum state, for the stack's output. It resolves after all dependencies in `opts`. So an update that
-    fails keeps the earlier state, with which the next update is compared."""
+    """The current quorum state, for the stack output `standing`. It resolves after all dependencies in `opts`. So a
+    failed update keeps the earlier output, with which the next update is compared."""
 
     def __init__(self, name: str, state: dict[str, Any], opts: pulumi.ResourceOptions) -> None:
         super().__init__(contract.PREVIOUS, name, {}, opts)

@@ -1,7 +1,7 @@
 """Templates of machines' files: `${node}`, `${server}`, `${rack}` and `${address}` are replaced by a node's values.
 
-Placeholders are inside double-quoted YAML scalars (documents.py writes them so). Characters of a value that could end
-or change the scalar are escaped.
+components/documents.py writes placeholders into double-quoted YAML scalars. Characters of a value that could end or
+change the scalar are escaped.
 """
 
 from __future__ import annotations
@@ -13,7 +13,11 @@ _SAFE = frozenset(map(chr, range(0x20, 0x7F))) - {'"', "\\"}
 
 
 def fill(templates: Mapping[str, str], values: Mapping[str, str]) -> dict[str, str]:
-    """Returns the texts for one node. Raises KeyError for a placeholder without a value, ValueError for a lone `$`."""
+    """Returns the templates filled with the values of one node, by path.
+
+    Raises KeyError for a placeholder without a value, and ValueError for a `$` that is neither escaped nor a
+    placeholder.
+    """
     escaped = {name: escape(value) for name, value in values.items()}
     return {path: Template(text).substitute(escaped) for path, text in templates.items()}
 

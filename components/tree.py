@@ -8,13 +8,13 @@ Guarantees:
 - Files are written atomically. Unchanged files are not touched.
 - Files that are no longer needed are removed, but only files that this provider wrote.
 - A refresh detects files that were deleted or edited, or whose mode changed.
-- A node may move from one resource to another in one update, in either order: `.owners/` records which resource owns a
-  node's files, and a resource deletes only files of nodes that it owns.
+- A node may move from one resource to another in one update, in whichever order the engine updates the resources:
+  `.owners/` records which resource owns a node's files, and a resource deletes only files of nodes that it owns.
 
 Since a state can be edited, every operation first checks that its old and new properties refer only to paths below
 `build/<stack>/machines` and `build/<stack>/secrets/machines` of the clone, where the engine runs.
 
-Secret files are compared by content, which the engine encrypts; no digest of them is stored.
+Secret files are compared by their content in the state, which the engine encrypts. No digest of them is stored.
 """
 
 from __future__ import annotations
@@ -47,22 +47,23 @@ from contract import STACK_NAME
 Properties = dict[str, Any]
 
 IDENTITY = ("root", "secretsRoot")
-"""Properties whose change replaces the resource."""
+"""Names of properties whose change replaces the resource."""
 
 PLACES = {"root": f"build/{STACK_NAME}/machines", "secretsRoot": f"build/{STACK_NAME}/secrets/machines"}
-"""Patterns of the directories below the clone that a tree may be in."""
+"""Patterns of the directories below the clone in which the provider may write, by property."""
 
 OWNERS = ".owners"
 DRIFTED = "drifted"
 
 _LOCK = Lock()
-"""Serializes writes: the engine updates resources concurrently, in one provider process."""
+"""Lock for writes, because the engine updates resources concurrently in one process of the provider."""
 
 
 class TreeProvider(ResourceProvider):
-    """Writes `<root>/<node>/<path>` for each node from templates, and `<secretsRoot>/<node>/<path>`.
+    """Writes files of nodes from templates: `<root>/<node>/<path>`, and `<secretsRoot>/<node>/<path>` for secret files.
 
-    The outputs are `names`, `paths`, `digest` of the files, and `written`, a digest of the templates and node values.
+    Outputs: `names` of the nodes, `paths` and `digest` of the files, and `written`, a digest of the templates and of
+    the nodes' values.
     """
 
     serialize_as_secret_always = False
@@ -104,7 +105,7 @@ class TreeProvider(ResourceProvider):
 
 
 Found = tuple[int, str] | None
-"""Mode and text of a regular file that can be read; None for anything else, such as a link, a pipe or a directory."""
+"""Mode and text of a readable regular file; None if the path is something else, such as a link, or does not exist."""
 
 
 def contents(props: Properties) -> Iterator[tuple[str, dict[str, str]]]:
@@ -117,13 +118,16 @@ def contents(props: Properties) -> Iterator[tuple[str, dict[str, str]]]:
 
 
 def _asked(props: Properties) -> str:
-    """Returns a digest of the templates and the nodes, so that a preview need not fill them for a thousand nodes."""
+    """Returns a digest of the templates and of the nodes' values.
+
+    With this digest, a preview need not fill the templates for a thousand nodes.
+    """
     asked = json.dumps([props["files"], props["nodes"]], sort_keys=True)
     return hashlib.sha256(asked.encode()).hexdigest()
 
 
 def _nodes(props: Properties) -> list[dict[str, str]]:
-    """Returns the template values of each node."""
+    """Returns the template values of each node, which the property `nodes` contains as JSON."""
     return json.loads(props["nodes"])
 
 
@@ -147,7 +151,7 @@ def _faults(props: Properties) -> list[tuple[str, str]]:
 
 
 def _outside(props: Properties) -> list[tuple[str, str]]:
-    """Returns the properties that refer to paths outside the stack's directories, each with the reason."""
+    """Returns the properties with paths outside the stack's directories, each with an error text; [] for none."""
     places = [
         (key, f"{props.get(key)!r} is not a directory of a stack; expected build/<stack>/{pattern.rpartition('}/')[2]}")
         for key, pattern in PLACES.items()
@@ -166,7 +170,7 @@ def _outside(props: Properties) -> list[tuple[str, str]]:
 
 
 def _is_below(path: str) -> bool:
-    """Whether a path stays below the directory that it is appended to."""
+    """Whether a relative path stays below a directory to which it is appended."""
     parts = PurePosixPath(path).parts
     return bool(parts) and parts[0] != "/" and ".." not in parts and "\0" not in path
 
@@ -198,7 +202,7 @@ def _found(path: Path) -> Found:
 
 
 def _secrets_found(props: Properties) -> dict[str, str]:
-    """Returns the secret files that are intact on every node: unchanged, and readable only by their owner."""
+    """Returns the secret files that are intact on every node, by path: unchanged and with the mode 0600."""
     root, names = Path(props["secretsRoot"]), props["names"]
     right = {path: (0o600, text) for path, text in props["secrets"].items()}
     return {
@@ -240,7 +244,7 @@ def _write_whole(path: Path, text: str, mode: int) -> None:
 
 
 def _opener(path: str, flags: int) -> int:
-    """Opens a file with mode 0600 and creates missing directories."""
+    """Opens a file, which gets the mode 0600 if it is new, and creates missing directories."""
     try:
         return os.open(path, flags, 0o600)
     except FileNotFoundError:
@@ -255,7 +259,7 @@ def _write_secret(root: Path, node: str, path: str, text: str) -> None:
 
 
 def _remove(owner: str, props: Properties, keep: Properties) -> None:
-    """Removes the files of `props` that are not in `keep`, on nodes that this resource owns."""
+    """Removes the files of `props` that are not in `keep`, on nodes that the resource `owner` owns."""
     root = Path(props["root"])
     for node in props["names"]:
         with _LOCK:
@@ -272,7 +276,7 @@ def _remove(owner: str, props: Properties, keep: Properties) -> None:
 
 
 def _unlink(path: Path, root: Path) -> None:
-    """Removes a file, and then the empty directories above it, up to and including the root."""
+    """Removes a file, and then the empty directories above the file, up to and including `root`."""
     if not path.parent.resolve().is_relative_to(root.resolve()):
         return  # a link leads out of the tree
     path.unlink(missing_ok=True)

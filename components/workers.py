@@ -1,4 +1,4 @@
-"""Groups machines into resources: physical workers that differ only in name, address, server and rack share one."""
+"""Groups machines into Pulumi components: workers that differ only in name, address, server and rack share one."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from blueprint.plan.planner import Plan
 from contract import COMPUTE_POOL, STORAGE_POOL
 
 WORKERS = (COMPUTE_POOL, STORAGE_POOL)
-"""Pools that may have hundreds of nodes."""
+"""Pools that may have hundreds of nodes, whose machines therefore share a component."""
 
 
 def pools(plan: Plan) -> dict[str, list[Node]]:
-    """Returns the workers by the name of their common resource."""
+    """Returns the physical workers that share a component, by the name of the component."""
     found: dict[str, list[Node]] = {}
     for node in plan.nodes:
         if node.pool in WORKERS and not node.virtual:
@@ -20,12 +20,15 @@ def pools(plan: Plan) -> dict[str, list[Node]]:
 
 
 def alone(plan: Plan) -> list[Node]:
-    """Returns the physical machines with a resource of their own, such as controllers and monitoring; not masters."""
+    """Returns the physical machines that have a component of their own, such as controllers; without masters."""
     return [node for node in plan.nodes if node.pool not in WORKERS and not node.virtual and node not in plan.masters]
 
 
 def _name(node: Node) -> str:
-    """Names a group by pool, size, further roles and reserved resources, so that a new kind of worker renames none."""
+    """Returns the name of a worker's group, from pool, size, further roles and reserved resources.
+
+    A new kind of worker therefore does not rename existing groups.
+    """
     machine, kept = node.machine, node.reserved
     parts = [node.pool, f"{machine.cpu}c-{machine.memory}g", *sorted(set(node.roles) - {node.pool})]
     if kept != Capacity(0, 0):

@@ -1,1 +1,1 @@
-"""The proof: schedules a rendered stack with a real API server and scheduler on simulated nodes, and fails servers."""
+"""The proof of a stack: real Kubernetes programs schedule the rendered stack on simulated nodes, and servers fail."""

@@ -26,15 +26,15 @@ MERGE = "application/merge-patch+json"
 TIMEOUT = 60
 """Seconds until a request without a response fails."""
 BUSY_TRIES = 10
-"""Attempts of a request while the server responds with 429 and a Retry-After header."""
+"""Maximum number of attempts of a request to which the server responds with 429 and a Retry-After header."""
 
 
 class Unreachable(Exception):
-    """The server did not respond."""
+    """The API server did not respond."""
 
 
 class ApiError(Exception):
-    """The server responded with an error status."""
+    """The API server responded with an error status."""
 
     def __init__(self, status: int, reason: str, message: str) -> None:
         self.status = status
@@ -45,18 +45,18 @@ class ApiError(Exception):
 
 @dataclass(frozen=True)
 class Reply:
-    """A response of the server."""
+    """A response of the API server."""
 
     status: int
     body: Object
     warnings: tuple[str, ...] = ()
     retry_after: str | None = None
     text: str = ""
-    """The body as it came, for responses that are not JSON, such as a pod's log."""
+    """The body as text, for responses that are not JSON, such as a pod's log."""
 
 
 class Watch:
-    """A stream of events, each a type and an object. Any thread may close the stream."""
+    """A watch of the Kubernetes API: a stream of events, each a type and an object. Any thread may close the stream."""
 
     def __init__(self, connection: http.client.HTTPSConnection, response: http.client.HTTPResponse) -> None:
         self._connection = connection
@@ -74,14 +74,14 @@ class Watch:
             return  # closed by this side or by the server; the caller starts another watch
 
     def close(self) -> None:
-        """Ends the iteration."""
+        """Closes the stream, so that an iteration over its events ends."""
         if self._connection.sock:
             with contextlib.suppress(OSError):
                 self._connection.sock.shutdown(socket.SHUT_RDWR)
 
 
 class Api:
-    """The API of a cluster. Thread-safe."""
+    """Sends requests to the API server of a cluster. Thread-safe."""
 
     def __init__(self, access: Access) -> None:
         self._access = access
@@ -97,7 +97,10 @@ class Api:
         content: str = "application/json",
         headers: Mapping[str, str] | None = None,
     ) -> Reply:
-        """Sends a request and returns the response, whatever its status. Raises Unreachable if there is none."""
+        """Sends a request and returns the response, also one with an error status.
+
+        Raises Unreachable without a response.
+        """
         target = self._access.prefix + path + ("?" + urlencode(query) if query else "")
         headers = {"Accept": "application/json", "Content-Type": content, **self._access.headers, **(headers or {})}
         payload = None if body is None else json.dumps(body)
@@ -110,7 +113,7 @@ class Api:
                 return _reply(response)
             except (OSError, http.client.HTTPException) as error:
                 connection.close()
-                # A server may close an idle connection, and then it has not processed the request: send it once more.
+                # A server may close an idle connection and has then not processed the request, which is sent again.
                 if is_fresh or last:
                     raise Unreachable(f"{method} {path}: {error}") from None
         raise AssertionError
@@ -124,7 +127,10 @@ class Api:
         query: Mapping[str, str] | None = None,
         content: str = "application/json",
     ) -> Object:
-        """Sends a request that must succeed; retries while the server is busy. Raises ApiError or Unreachable."""
+        """Sends a request and returns the response's body; retries while the server is busy.
+
+        Raises ApiError for an error status, and Unreachable without a response.
+        """
         for attempt in range(BUSY_TRIES):
             reply = self.call(method, path, body, query=query, content=content)
             if reply.status < 300:
@@ -136,12 +142,12 @@ class Api:
         raise AssertionError
 
     def items(self, path: str) -> tuple[list[Object], str]:
-        """Returns all objects at a list path, and the resource version to start a watch from."""
+        """Returns the objects of a list path such as /api/v1/pods, and the resource version to start a watch from."""
         listed = self.ask("GET", path)
         return cast("list[Object]", listed["items"] or []), str(listed["metadata"]["resourceVersion"])
 
     def watch(self, path: str, version: str) -> Watch:
-        """Watches the objects at a list path from a resource version on. Raises ApiError or Unreachable."""
+        """Starts a watch of the objects of a list path, from a resource version on. Raises ApiError or Unreachable."""
         connection = self._new_connection(timeout=TIMEOUT)
         query = urlencode({"watch": "1", "resourceVersion": version, "allowWatchBookmarks": "true"})
         try:

@@ -28,20 +28,20 @@ PATHS = {
 WORKLOADS = {"deployments": "Deployment", "statefulsets": "StatefulSet", "daemonsets": "DaemonSet"}
 
 Key = tuple[str, str]
-"""Namespace and name."""
+"""Namespace and name of an object; the namespace is empty for a cluster-scoped object."""
 Observer = Callable[[str, Object], None]
-"""Called with each event of a pod: ADDED, MODIFIED or DELETED, and the pod."""
+"""Function that is called with each event of a pod: ADDED, MODIFIED or DELETED, and the pod."""
 
 SILENCE = 12.0
-"""Seconds without a change after which the scheduler has retried every pod: its longest backoff is 10 s."""
+"""Seconds without a change after which the scheduler has retried every pending pod: its longest backoff is 10 s."""
 LONG = 5.0
-"""Seconds without a change of an object after which KWOK or a controller may have missed its last change."""
+"""Seconds without a change of an object after which KWOK or a controller may have missed the object's last change."""
 PAUSE = 0.02
 """Seconds between two evaluations of a condition, so that a burst of events costs one evaluation."""
 
 
 class ObjectCache:
-    """A cluster's objects. Hold `lock` to read several objects consistently."""
+    """A cache of a cluster's objects. Hold `lock` to read several objects consistently."""
 
     def __init__(self, api: Api, check: Callable[[], None] = lambda: None) -> None:
         self.api = api
@@ -56,12 +56,12 @@ class ObjectCache:
         self.changed_at = time.monotonic()
 
     def all(self, kind: str) -> list[Object]:
-        """Returns the objects of a kind, unordered."""
+        """Returns the objects of a kind, such as pods (a key of PATHS), in no order."""
         with self.lock:
             return list(self._kinds[kind].values())
 
     def get(self, kind: str, name: str, namespace: str = "") -> Object | None:
-        """Returns an object, or None if there is none."""
+        """Returns the object with a name, or None if the cache does not contain it."""
         with self.lock:
             return self._kinds[kind].get((namespace, name))
 
@@ -80,10 +80,11 @@ class ObjectCache:
         give_up: Callable[[], bool] = lambda: False,
         nudge: Callable[[], None] = lambda: None,
     ) -> bool:
-        """Waits until `done` is true. Returns False after `timeout`, or after `quiet` seconds without a change.
+        """Waits until `done` returns true. Returns False after `timeout`, or after `quiet` seconds without a change.
 
-        If `give_up` returns true, `SILENCE` seconds without a change are enough. `nudge` is called every `LONG`
-        seconds, even while objects change: in a large cluster they always do, which would hide a missed event.
+        If `give_up` returns true, `SILENCE` seconds without a change are enough to return False. `nudge` is called
+        every `LONG` seconds, even while objects change: in a large cluster some objects change all the time, which
+        would hide that an event of another object was missed.
         """
         started = nudged = time.monotonic()
         with self._changed:
@@ -123,7 +124,7 @@ class ObjectCache:
             follower.start()
 
     def close(self) -> None:
-        """Ends the watches."""
+        """Ends the watches, so that the cache is no longer updated."""
         self._closing.set()
         with self.lock:
             for watch in self._watches.values():

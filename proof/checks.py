@@ -1,7 +1,8 @@
 """Checks a cluster's pods, nodes and disruption budgets against its expected state.
 
-Each check is a function that takes the expected state and a cluster, and yields findings. Each finding names the
-workload or node. The same checks run on a simulated cluster (proof) and on a user's own (verify).
+Each check is a function that takes the expected state and a cluster, and yields a finding for each workload or node
+that differs. The docstring of a check states what must hold. The same checks run on the simulated cluster of
+`quorate prove` and on a user's cluster (`quorate verify`).
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ Check = Callable[[ExpectedState, Cluster], Iterator[Finding]]
 
 
 def check_cluster(state: ExpectedState, cluster: Cluster) -> list[Finding]:
-    """Returns the findings of all checks, sorted."""
+    """Runs all checks on a cluster. Returns the findings, sorted; [] if the cluster is as expected."""
     return sorted({finding for check in CHECKS for finding in check(state, cluster)})
 
 
@@ -46,7 +47,7 @@ def workloads_ready(_state: ExpectedState, cluster: Cluster) -> Iterator[Finding
 
 
 def instances(state: ExpectedState, cluster: Cluster) -> Iterator[Finding]:
-    """Every row has as many ready instances as expected: the row's count, or the replicas that the stack declares."""
+    """Every row has as many ready instances as the reference architecture or the stack file sets."""
     for expected in state.rows:
         seen = sum(pod.ready for pod in cluster.of_row(expected.name))
         if expected.instances is None or seen == expected.instances:
@@ -55,7 +56,7 @@ def instances(state: ExpectedState, cluster: Cluster) -> Iterator[Finding]:
 
 
 def rows_known(state: ExpectedState, cluster: Cluster) -> Iterator[Finding]:
-    """Every pod outside of the system's namespaces belongs to a row, or accompanies a row's service."""
+    """Every checked pod belongs to a row of the reference architecture, or accompanies the service of a row."""
     unknown = {pod.title: pod.row for pod in cluster.pods if _is_checked(pod) and _row_of(state, pod) is None}
     for title, row in unknown.items():
         message = f"row {row} is not in the architecture" if row else "has no annotation that names a row"
@@ -100,7 +101,7 @@ def apart(state: ExpectedState, cluster: Cluster) -> Iterator[Finding]:
 
 
 def on_its_pools(state: ExpectedState, cluster: Cluster) -> Iterator[Finding]:
-    """Every pod runs on a node of its row's pools; with a topology or in a small lab, on a node of its row's list."""
+    """Every pod of a row runs on a node that the row may use: one of its pools or, if it lists nodes, one of these."""
     for expected in state.rows:
         for pod in cluster.of_row(expected.name):
             node = cluster.nodes.get(pod.node or "")
@@ -121,7 +122,7 @@ def everywhere(state: ExpectedState, cluster: Cluster) -> Iterator[Finding]:
 
 
 def dedicated_nodes(state: ExpectedState, cluster: Cluster) -> Iterator[Finding]:
-    """Every row has as many dedicated nodes as expected, each with the taint of the row's service."""
+    """Every row has the expected number of dedicated nodes, each with the taint of the row's service."""
     pools = dedicated_pools(state, cluster)
     for expected in state.rows:
         if not expected.dedicated_nodes:
@@ -137,7 +138,7 @@ def dedicated_nodes(state: ExpectedState, cluster: Cluster) -> Iterator[Finding]
 
 
 def guests_admitted(state: ExpectedState, cluster: Cluster) -> Iterator[Finding]:
-    """Dedicated nodes run only the services that their row admits."""
+    """Nodes dedicated to a row run only the row's service and the services that the row admits."""
     owners = {each.row.service: each for each in state.rows if each.dedicated_nodes}
     for pod in cluster.pods:
         node = cluster.nodes.get(pod.node or "")
@@ -159,7 +160,7 @@ def nodes_labelled(_state: ExpectedState, cluster: Cluster) -> Iterator[Finding]
             yield Finding("nodes-labelled", f"node {node.name}", f"has no label {' and no label '.join(missing)}")
         if not node.ready:
             yield Finding("nodes-ready", f"node {node.name}", "is not ready")
-        # A master that has other roles too has no taint: CoreDNS tolerates no taint but that of masters.
+        # A master with further roles has no taint of a pool: CoreDNS tolerates only the taint of masters.
         if node.pool and not node.is_master and node.pool not in node.dedicated_to:
             taints = ", ".join(node.dedicated_to) or "no service"
             message = f"is labelled with pool {node.pool}, and its taint dedicates it to {taints}"
@@ -174,9 +175,10 @@ def nodes_labelled(_state: ExpectedState, cluster: Cluster) -> Iterator[Finding]
 
 
 def budgets_hold(state: ExpectedState, cluster: Cluster) -> Iterator[Finding]:
-    """Every row with a fixed count has exactly one disruption budget, which keeps the majority and allows a drain.
+    """Every row with a fixed count has exactly one PodDisruptionBudget, which keeps a majority and allows a drain.
 
-    The only member of a quorum must be evictable too: otherwise no drain of its node would end.
+    The budget of a quorum with a single member must allow its eviction too: otherwise a drain of its node would not
+    end.
     """
     for expected in state.rows:
         pods = cluster.of_row(expected.name)
@@ -218,7 +220,7 @@ CHECKS: tuple[Check, ...] = (
 
 
 def dedicated_pools(state: ExpectedState, cluster: Cluster) -> dict[str, list[Node]]:
-    """Returns the dedicated nodes of each service that requires dedicated nodes."""
+    """Returns the nodes that are dedicated to each service, for services that require dedicated nodes."""
     found: dict[str, list[Node]] = {each.row.service: [] for each in state.rows if each.dedicated_nodes}
     for node in cluster.nodes.values():
         if node.pool in found:
@@ -238,19 +240,22 @@ def _shared(check: str, pods: Sequence[Pod], place: Callable[[Pod], str | None],
 
 
 def _row_of(state: ExpectedState, pod: Pod) -> ExpectedRow | None:
-    """Returns the row of a pod, or the row that the pod accompanies. A companion may run on all nodes of that row."""
+    """Returns the row of a pod, or the row whose service the pod accompanies; None if it has neither."""
     return state.of(pod.row) or state.of(pod.companion_of)
 
 
 def _is_checked(pod: Pod) -> bool:
-    """Whether the checks cover a pod. Agents of nodes and static pods of the system's namespaces are exempt."""
+    """Whether the checks of rows cover a pod.
+
+    Agents that nodes need, and agents and static pods of Kubernetes, are exempt.
+    """
     if pod.kind == "DaemonSet" and pod.priority == "system-node-critical":
         return False
     return not (pod.namespace in SYSTEM_NAMESPACES and pod.kind in ("DaemonSet", "Node", ""))
 
 
 def _listed(names: Iterable[str], most: int = 5) -> str:
-    """Returns the first names in order, then the number of the others."""
+    """Returns up to `most` names in order as text, followed by the number of the other names."""
     ordered = sorted(names)
     more = f" and {len(ordered) - most} more" if len(ordered) > most else ""
     return ", ".join(ordered[:most]) + more

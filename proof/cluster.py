@@ -1,4 +1,4 @@
-"""A snapshot of a cluster: its nodes, pods, workloads and disruption budgets, read from the API's objects."""
+"""A snapshot of a cluster: its nodes, pods, workloads and disruption budgets, read from Kubernetes objects."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ class Node:
     name: str
     labels: Mapping[str, str]
     taints: tuple[tuple[str, str, str], ...]
-    """Key, value, effect."""
+    """Key, value and effect of each taint."""
     ready: bool
     addresses: tuple[str, ...]
 
     @property
     def server(self) -> str | None:
-        """The physical host that the node's label names."""
+        """The physical host of the node, which its label names; None without the label."""
         return self.labels.get(SERVER)
 
     @property
     def pool(self) -> str | None:
-        """The pool that the node's label names."""
+        """The pool of the node, which its label names; None without the label."""
         return self.labels.get(POOL)
 
     @property
@@ -47,33 +47,34 @@ class Node:
 
     @property
     def dedicated_to(self) -> tuple[str, ...]:
-        """The pools and services that the node's taints dedicate it to."""
+        """The values of the node's taints quorate.io/dedicated: the pools and services to which it is dedicated."""
         return tuple(value for key, value, effect in self.taints if key == DEDICATED and effect == "NoSchedule")
 
 
 @dataclass(frozen=True)
 class Pod:
-    """A pod that has not finished; a pod whose deletion has begun is included."""
+    """A pod that has not finished. A pod whose deletion has begun is included (`ending`)."""
 
     name: str
     namespace: str
     labels: Mapping[str, str]
     row: str | None
-    """The row, or the further cluster of a row's service, that the pod counts for."""
+    """The row of the reference architecture, or the further RabbitMQ cluster, whose instance the pod is; None for
+    neither."""
     kind: str
-    """Kind of the workload that created the pod; empty if no workload did."""
+    """Kind of the workload that created the pod; empty for a pod without a workload."""
     workload: str
     node: str | None
     ready: bool
     refusal: str | None
-    """The scheduler's message if the pod is unschedulable."""
+    """The scheduler's message if the pod is unschedulable, otherwise None."""
     ending: bool
-    """Whether its deletion has begun."""
+    """Whether the deletion of the pod has begun."""
     uid: str = ""
     priority: str = ""
-    """Name of its PriorityClass."""
+    """Name of the pod's PriorityClass."""
     companion_of: str | None = None
-    """The row of the service that this pod accompanies."""
+    """The row whose service this pod accompanies; None for a pod of a row itself."""
 
     @property
     def title(self) -> str:
@@ -82,7 +83,7 @@ class Pod:
 
 @dataclass(frozen=True)
 class Workload:
-    """A Deployment, StatefulSet or DaemonSet."""
+    """A Deployment, StatefulSet or DaemonSet, with its numbers of pods."""
 
     kind: str
     name: str
@@ -100,7 +101,7 @@ class Workload:
 
 @dataclass(frozen=True)
 class Budget:
-    """A PodDisruptionBudget and its status."""
+    """A PodDisruptionBudget with its selector, and the numbers of pods in its status."""
 
     name: str
     namespace: str
@@ -122,7 +123,7 @@ class Budget:
 
 @dataclass(frozen=True)
 class Cluster:
-    """A snapshot of a cluster."""
+    """A snapshot of a cluster: nodes by name, pods, workloads and disruption budgets."""
 
     nodes: Mapping[str, Node]
     pods: tuple[Pod, ...]
@@ -131,7 +132,7 @@ class Cluster:
     _by_row: dict[str, list[Pod]] = field(default_factory=dict[str, list[Pod]], repr=False)
 
     def of_row(self, row: str) -> list[Pod]:
-        """Returns the pods of a row without those whose deletion has begun."""
+        """Returns the pods of a row of the reference architecture, without pods whose deletion has begun."""
         if not self._by_row:
             for pod in self.pods:
                 if pod.row is not None and not pod.ending:
@@ -139,19 +140,19 @@ class Cluster:
         return self._by_row.get(row, [])
 
     def server_of(self, pod: Pod) -> str | None:
-        """Returns the physical host of a pod's node."""
+        """Returns the physical host of a pod's node; None if the pod has no node or the node no label."""
         node = self.nodes.get(pod.node or "")
         return node.server if node else None
 
 
 def from_cache(cache: ObjectCache) -> Cluster:
-    """Returns a consistent snapshot of the cluster from a cache."""
+    """Returns a consistent snapshot of the cluster whose objects a cache contains."""
     with cache.lock:
         return _cluster({kind: cache.all(kind) for kind in PATHS})
 
 
 def from_api(api: Api) -> Cluster:
-    """Returns a snapshot of the cluster from the API, one list request per kind of object."""
+    """Requests a snapshot of the cluster from the API server, with one list request per kind of object."""
     return _cluster({kind: api.items(path)[0] for kind, path in PATHS.items()})
 
 
@@ -163,7 +164,7 @@ def _cluster(objects: Mapping[str, list[Object]]) -> Cluster:
 
 
 def node_of(item: Object) -> Node:
-    """Reads a node from its object."""
+    """Returns the node that a Kubernetes object describes."""
     taints, addresses = listed(item, "spec", "taints"), listed(item, "status", "addresses")
     return Node(
         name=name(item),
@@ -175,7 +176,7 @@ def node_of(item: Object) -> Node:
 
 
 def pod_of(item: Object) -> Pod:
-    """Reads a pod from its object."""
+    """Returns the pod that a Kubernetes object describes."""
     kind, workload = _maker(item)
     node = at(item, "spec", "nodeName")
     scheduled = _condition(item, "PodScheduled")
@@ -198,12 +199,12 @@ def pod_of(item: Object) -> Pod:
 
 
 def row_of(pod: Object) -> str | None:
-    """Returns the row, or the further cluster of a row's service, that a pod counts for."""
+    """Returns the row of the reference architecture or the further RabbitMQ cluster to which a pod belongs, or None."""
     return _row(*_maker(pod), mapping(pod, "metadata", "annotations"))
 
 
 def workload_of(kind: str, item: Object) -> Workload:
-    """Reads a workload from its object."""
+    """Returns the workload that a Kubernetes object of a kind such as Deployment describes."""
     status = mapping(item, "status")
     if kind == "DaemonSet":
         wanted, there = number(status, "desiredNumberScheduled"), number(status, "currentNumberScheduled")
@@ -226,13 +227,16 @@ def workload_of(kind: str, item: Object) -> Workload:
 
 
 def _row(kind: str, workload: str, annotations: Object) -> str | None:
-    """Returns the row that pods count for. A StatefulSet beside a row is a further cluster and counts for itself."""
+    """Returns the row of a workload's pods, from its annotations; None if it has no row.
+
+    A StatefulSet that accompanies a row is a further RabbitMQ cluster, whose own name is returned.
+    """
     further = kind == "StatefulSet" and COMPANION_OF in annotations
     return workload if further else annotations.get(ROW)
 
 
 def budget_of(item: Object) -> Budget:
-    """Reads a disruption budget from its object."""
+    """Returns the disruption budget that a PodDisruptionBudget object describes."""
     expressions = listed(item, "spec", "selector", "matchExpressions")
     return Budget(
         name=name(item),
@@ -247,7 +251,7 @@ def budget_of(item: Object) -> Budget:
 
 
 def _lasts(item: Object) -> bool:
-    """Whether a pod has not finished. Pods of completed or failed jobs are left out."""
+    """Whether a pod has not finished. Pods of completed or failed jobs have finished."""
     return at(item, "status", "phase") not in ("Succeeded", "Failed")
 
 

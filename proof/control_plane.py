@@ -1,8 +1,8 @@
-"""A Kubernetes control plane on loopback: etcd, API server, controller manager, scheduler, and KWOK in kubelet's place.
+"""A Kubernetes control plane on loopback: etcd, API server, controller manager, scheduler, and KWOK for kubelets.
 
 The programs run with their default settings; a comment gives the reason for each exception. All data is in one
-temporary directory. etcd listens on sockets in it, so that the API server has the only port, and kubeadm creates the
-certificates. Several control planes can run at the same time.
+temporary directory. etcd listens on Unix sockets in this directory, so that only the API server needs a port. kubeadm
+creates the certificates. Several control planes can run at the same time.
 """
 
 from __future__ import annotations
@@ -26,15 +26,17 @@ STAGES = Path(__file__).parent / "stages"
 PROGRAMS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubeadm", "kwok")
 READY_WITHIN = 90
 ATTEMPTS = 3
-"""Starts with a new port each, because another program may take the free port before the API server binds it."""
+"""Number of attempts to start the control plane, each with a new port. Another program may take a free port before the
+API server binds it."""
 
 NOT_LOOPBACK = "192.0.2.1"
-"""An unused address of the documentation range: kubeadm and the API server reject a loopback address here."""
+"""An unused address of the documentation range, for settings in which kubeadm and the API server reject a loopback
+address."""
 
 
 @dataclass(frozen=True)
 class ControlPlane:
-    """A running control plane."""
+    """A running control plane, with access to its API server."""
 
     api: Api
     kubeconfig: Path
@@ -51,7 +53,12 @@ class ControlPlane:
 def control_plane(
     binaries: Path, *, services: str = "10.96.0.0/12", version: str = "v1.36.3"
 ) -> Generator[ControlPlane]:
-    """Runs a control plane until the context ends. The thread that enters it must outlive it (see processes.py)."""
+    """Runs a control plane until the context ends.
+
+    The thread that enters the context must run until then (processes.py).
+
+    `binaries`: directory with the programs. `services`: network of the cluster's Services.
+    """
     missing = [name for name in PROGRAMS if not (binaries / name).exists()]
     if missing:
         raise UserError(f"{', '.join(missing)} not found in {binaries}")
@@ -71,7 +78,7 @@ def control_plane(
 
 
 class _PortTaken(Exception):
-    """Another program uses the port."""
+    """Another program uses the port that was chosen for the API server."""
 
 
 def _started(binaries: Path, place: Path, processes: Processes, services: str, version: str) -> ControlPlane:
@@ -93,7 +100,7 @@ def _started(binaries: Path, place: Path, processes: Processes, services: str, v
 _ETCD = (
     "--name=proof",
     "--data-dir=data",
-    # Names of sockets in the working directory; etcd requires a "port" in them.
+    # Names of Unix sockets in the working directory. etcd requires a "port" at the end of each name.
     "--listen-client-urls=unix://client:1",
     "--advertise-client-urls=unix://client:1",
     "--listen-peer-urls=unix://peer:1",
@@ -110,7 +117,7 @@ _CONTROLLER_MANAGER = (
     "--root-ca-file=pki/ca.crt",
     "--use-service-account-credentials=true",
     "--node-monitor-period=1s",  # a thousand failures with the default of 5 s would take too long
-    # Only a trial fails a node; a late heartbeat of a simulated kubelet on a busy machine must not.
+    # A late heartbeat of a simulated kubelet on a busy machine must not fail its node: only trials fail nodes.
     "--node-monitor-grace-period=3600s",
     "--kube-api-qps=1000",
     "--kube-api-burst=2000",
@@ -123,7 +130,7 @@ _SCHEDULER = {
     "leaderElection": {"leaderElect": False},
     "clientConnection": {"kubeconfig": "scheduler.conf", "qps": 1000, "burst": 2000},
 }
-"""Profiles and plugins are the scheduler's defaults, as in a production cluster."""
+"""Configuration of the scheduler. Profiles and plugins are the defaults, as in a production cluster."""
 _KWOK = (
     "--kubeconfig=super-admin.conf",
     "--manage-all-nodes=true",
@@ -147,7 +154,7 @@ def _api_server(port: int, services: str) -> Sequence[str]:
         "--service-account-key-file=pki/sa.pub",
         "--service-account-signing-key-file=pki/sa.key",
         f"--service-cluster-ip-range={services}",
-        "--allow-privileged=true",  # as kubeadm sets it: agents create networks and guests on their nodes
+        "--allow-privileged=true",  # kubeadm's default; agents of nodes need it
         "--authorization-mode=Node,RBAC",
         "--enable-admission-plugins=NodeRestriction",  # kubeadm's default
         "--event-ttl=5m",

@@ -1,7 +1,7 @@
 """Drain trials: every node is drained through the eviction API, one at a time, as `kubectl drain` does.
 
-Disruption budgets must allow the eviction of the node's pods, and must reject the eviction of a second member of a
-quorum while the first is Pending.
+Disruption budgets must allow the eviction of the node's pods. They must reject the eviction of a second quorum member
+while the first evicted member is Pending.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from proof.simulation import Progress, SimulatedCluster
 from proof.violations import Finding
 
 TOO_MANY = 429
-"""The API server's status if a disruption budget rejects an eviction."""
+"""HTTP status of the API server's response if a disruption budget rejects an eviction."""
 
 PATIENCE = 60
 """Seconds during which a rejected eviction is retried, as `kubectl drain` does. A budget's status lags behind its pods,
@@ -25,7 +25,7 @@ and on a slow machine a node may miss a heartbeat, which makes its pods unready 
 
 @dataclass(frozen=True)
 class Drain:
-    """The result of draining a node."""
+    """The result of draining a node. `evicted`: number of evicted pods."""
 
     node: str
     evicted: int
@@ -34,7 +34,7 @@ class Drain:
 
 
 def drain_each(simulated: SimulatedCluster, say: Progress) -> tuple[list[Drain], list[Finding]]:
-    """Drains every node in turn."""
+    """Drains every node of the cluster, one after the other. Returns the results and the findings."""
     drains: list[Drain] = []
     findings: list[Finding] = []
     names = sorted(simulated.cluster().nodes)
@@ -47,7 +47,7 @@ def drain_each(simulated: SimulatedCluster, say: Progress) -> tuple[list[Drain],
 
 
 def drain(simulated: SimulatedCluster, node: str) -> tuple[Drain, list[Finding]]:
-    """Cordons a node, evicts all its pods except those of DaemonSets, and uncordons it."""
+    """Cordons a node, evicts all its pods except those of DaemonSets, and uncordons the node."""
     pods = [pod for pod in simulated.pods_on([node]) if pod.kind != "DaemonSet"]
     _cordon(simulated, node, closed=True)
     findings: list[Finding] = []
@@ -74,7 +74,10 @@ def drain(simulated: SimulatedCluster, node: str) -> tuple[Drain, list[Finding]]
 
 
 def _try_second_members(simulated: SimulatedCluster, evicted: Sequence[Pod]) -> tuple[tuple[str, ...], list[Finding]]:
-    """Tries to evict a second member of each three-member quorum whose evicted member is not ready on another node."""
+    """Tries to evict a second member of each three-member quorum whose evicted member has not started on another node.
+
+    Returns the rows for which the API server rejected the eviction, and findings for the others.
+    """
     refused: list[str] = []
     findings: list[Finding] = []
     for expected in simulated.state.rows:
@@ -118,7 +121,7 @@ def _cordon(simulated: SimulatedCluster, node: str, *, closed: bool) -> None:
 
 
 def _settled(simulated: SimulatedCluster, evicted: Sequence[Pod], rows: Sequence[str]) -> bool:
-    """Whether the evicted pods are gone, and their replacements are ready or were found unschedulable."""
+    """Whether the evicted pods are gone, and their replacements are ready or reported as unschedulable."""
     there = list(simulated.pods_of(rows))
     gone = {(pod.name, pod.node) for pod in evicted}
     if any((pod.name, pod.node) in gone for pod in there):
@@ -128,7 +131,10 @@ def _settled(simulated: SimulatedCluster, evicted: Sequence[Pod], rows: Sequence
 
 
 def _counted(simulated: SimulatedCluster, pods: Sequence[Pod]) -> Iterator[bool]:
-    """Yields for each disruption budget whether its status, which lags behind, counts the pods that are down."""
+    """Yields for each disruption budget of `pods` whether its status counts the pods that are down.
+
+    The status lags behind the pods.
+    """
     for budget in simulated.cluster().budgets:
         mine = [pod for pod in pods if budget.selects(pod)]
         if mine:

@@ -1,12 +1,12 @@
-"""Expected state of a cluster: the architecture's rows with the counts that the stack declares.
+"""Expected state of a stack's cluster: the rows of the reference architecture with their instances and nodes.
 
-The expected state does not use the plan, so that it exposes errors of the planner. Where counts and nodes come from
-depends on the kind of stack:
+A row of the architecture describes the placement of one service. The expected state does not use the plan, so that it
+exposes errors of the planner. The source of the numbers and nodes depends on the kind of stack:
 
-- an architecture: a row sets the instances and the pools, and the stack file may override the instances;
-- a small lab (fewer controllers than the architecture dedicates, or several roles on a machine): a row runs on every
-  machine that has its role, with as many instances as there are machines for it;
-- a Fuel-CCP topology: it names the nodes and the count of each service.
+- with an architecture, a row sets instances and pools, and the stack file may override the instances;
+- in a small lab (fewer controllers than the architecture dedicates, or several roles on a machine), a row may run on
+  every machine that has its role, with at most one instance per machine;
+- with a Fuel-CCP topology, the topology names the nodes and the number of instances of each service.
 """
 
 from __future__ import annotations
@@ -28,29 +28,29 @@ from proof.cluster import Node
 
 @dataclass(frozen=True)
 class ExpectedRow:
-    """A row of the architecture, with its count and its nodes in this stack."""
+    """A row of the reference architecture (the placement of a service), with its instances and nodes in the stack."""
 
     row: Row
     instances: int | None
-    """Number of instances; None for one on every node of the row's pools."""
+    """Number of instances; None for a row that runs on every node of its pools."""
     pools: tuple[str, ...]
     dedicated_nodes: int
     """Number of nodes dedicated to the row; 0 in a small lab and with a topology."""
     nodes: frozenset[str] | None = None
-    """Names of the nodes that the row may run on; None for all nodes of its pools."""
+    """Names of the nodes on which the row may run; None for all nodes of its pools."""
     apart_from: tuple[str, ...] = ()
-    """Services that the row must not share a node with."""
+    """Names of services with which the row must not share a node."""
     cluster: str | None = None
-    """The name of a further cluster of the row's service, which the stack file defines; None for the row's own."""
+    """Name of a further RabbitMQ cluster that the stack file defines; None for the row's own instances."""
 
     @property
     def name(self) -> str:
-        """The row's name in the architecture's table, or the name of a further cluster."""
+        """Name of the row in the reference architecture, or of the further RabbitMQ cluster."""
         return self.cluster or self.row.row
 
     @property
     def service(self) -> str:
-        """The service's name in the stack file."""
+        """Name of the row's service in the stack file."""
         return self.cluster or self.row.service
 
     @property
@@ -70,7 +70,7 @@ class ExpectedRow:
 
 @dataclass(frozen=True)
 class ExpectedState:
-    """The expected state of a running stack: its rows and further clusters, its nodes with their physical hosts."""
+    """The expected state of a stack's cluster: its rows, and its nodes with their physical hosts."""
 
     architecture: Architecture
     rows: tuple[ExpectedRow, ...]
@@ -80,22 +80,22 @@ class ExpectedState:
     """Number of masters; each runs one etcd member."""
 
     def of(self, row: str | None) -> ExpectedRow | None:
-        """Returns the row of this name, or None."""
+        """Returns the expected row with a name, or None if there is no such row."""
         return next((each for each in self.rows if each.name == row), None)
 
     @property
     def dedicated_total(self) -> int:
-        """The number of dedicated nodes of all rows."""
+        """Total number of dedicated nodes of all rows."""
         return sum(each.dedicated_nodes for each in self.rows)
 
 
 def failures_tolerated(members: int) -> int:
-    """Returns how many members of a quorum may fail at once without the loss of its majority."""
+    """Returns how many of a quorum's `members` may fail at once so that a majority is left."""
     return members - majority(members) if members else 0
 
 
 def expected_state(settings: Settings) -> ExpectedState:
-    """Returns the expected state of a stack."""
+    """Returns the expected state of the cluster of a stack, from the settings in its stack file."""
     inventory = [machine for machine in machines(settings) if tuple(machine.roles) != ("virt",)]
     computes = sum(COMPUTE_POOL in machine.roles for machine in inventory)
     architecture = load_architecture(settings.architecture or for_computes(computes))
@@ -114,9 +114,9 @@ def expected_state(settings: Settings) -> ExpectedState:
 
 
 def _clusters(rows: Iterable[ExpectedRow], settings: Settings) -> Iterable[ExpectedRow]:
-    """Yields the further clusters of RabbitMQ: each is a quorum of its own, where the row may run.
+    """Yields the further RabbitMQ clusters of the stack file as rows: each is a separate quorum on the row's nodes.
 
-    If the row shares no nodes, no two clusters share one: each is apart from those before it.
+    If the row has dedicated nodes that it does not share, each cluster must not share a node with earlier clusters.
     """
     for row in rows:
         if row.row.service == brokers.DEFINITION:
@@ -137,7 +137,7 @@ def _of_architecture(rows: Iterable[Row], settings: Settings, inventory: Iterabl
     has_monitoring = any(MONITORING_POOL in machine.roles for machine in inventory)
     for row in rows:
         instances = None if row.everywhere else (_replicas(settings, row) or row.instances or 0)
-        # Replicas beyond the row's count need dedicated nodes if the row has them.
+        # If the row has dedicated nodes, further replicas of the stack file need further dedicated nodes.
         dedicated = max(row.dedicated_nodes, instances or 0) if row.owner else 0
         if dedicated and row.service == brokers.DEFINITION and not row.shareable:
             dedicated += sum(each.replicas or instances or 0 for each in brokers.named(settings).values())
@@ -146,7 +146,7 @@ def _of_architecture(rows: Iterable[Row], settings: Settings, inventory: Iterabl
 
 
 def _is_small_lab(settings: Settings, architecture: Architecture, inventory: Iterable[Machine]) -> bool:
-    """Whether the stack is a lab with too few machines for the dedicated nodes, or with several roles on a machine."""
+    """Whether the stack is a lab with fewer machines than dedicated nodes, or with several roles on a machine."""
     if settings.profile != "lab":
         return False
     roles = [role for machine in inventory for role in machine.roles]
@@ -156,7 +156,7 @@ def _is_small_lab(settings: Settings, architecture: Architecture, inventory: Ite
 
 
 def _of_small_lab(rows: Iterable[Row], settings: Settings, inventory: Iterable[Machine]) -> Iterable[ExpectedRow]:
-    """Yields every row with the machines that have its role. Services share nodes if there are too few nodes."""
+    """Yields every row with the machines that have the row's role. Services share nodes if there are too few nodes."""
     expected: dict[str, ExpectedRow] = {}
     for row in rows:
         eligible = _machines_of(row, list(inventory))
@@ -176,7 +176,10 @@ def _machines_of(row: Row, inventory: list[Machine]) -> list[Machine]:
 
 
 def _most(row: Row, eligible: Iterable[Machine]) -> int:
-    """Returns the row's count, at most the number of nodes; for a quorum, at most an odd number of physical hosts."""
+    """Returns the row's number of instances in a small lab: at most the number of nodes.
+
+    A quorum has an odd number of instances, at most the number of physical hosts.
+    """
     wanted = row.instances or 0
     if not row.quorum:
         return min(wanted, len(list(eligible)))
@@ -190,12 +193,12 @@ def _can_be_apart(one: ExpectedRow, other: ExpectedRow) -> bool:
 
 
 def _placed(topology: str, inventory: Iterable[Machine]) -> ByRow:
-    """Returns a topology's services by row, placed on the stack's nodes. A topology places nothing on masters."""
+    """Returns the services of a Fuel-CCP topology by row, placed on the stack's nodes except masters."""
     return by_row(place(read_topology(Path(topology)), [m.name for m in inventory if MASTER_POOL not in m.roles]))
 
 
 def _of_topology(rows: Iterable[Row], settings: Settings, placed: ByRow) -> Iterable[ExpectedRow]:
-    """Yields the rows that the topology has services for. A topology dedicates no nodes and separates no services."""
+    """Yields the rows whose services a Fuel-CCP topology places. No row has dedicated nodes or separate services."""
     for row in rows:
         if services := placed.get(row.service):
             count = _replicas(settings, row) or max(each.replicas for each in services.values())

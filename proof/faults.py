@@ -2,7 +2,7 @@
 
 The nodes of a failed server stop reporting, the node controller taints them as unreachable, then the nodes and their
 pods are deleted. A quorum that tolerates the failure must keep its majority at that moment. Then the cluster recovers
-as far as it can, and the server is restored before the next one fails.
+as far as possible, and the server is restored before the next server fails.
 
 A quorum of one or two members tolerates no failure, and a stack on one server loses everything with that server. The
 trial records such a loss without a finding, because it is expected. After the restore, all pods must be ready again.
@@ -25,14 +25,14 @@ from proof.simulation import Progress, SimulatedCluster
 from proof.violations import Finding
 
 FAILED = "quorate.io/lost"
-"""Annotation that stops the simulated kubelet of a node."""
+"""Annotation of a node that stops its simulated kubelet."""
 PAIRED = 5
-"""Instances from which a row must survive the failure of any two servers."""
+"""Number of instances from which a row must survive the failure of any two servers."""
 
 
 @dataclass(frozen=True)
 class QuorumLoss:
-    """A quorum that lost members when servers failed."""
+    """A quorum that lost members when servers failed. `left`: members that were ready without these servers."""
 
     row: str
     members: int
@@ -42,30 +42,30 @@ class QuorumLoss:
 
     @property
     def majority(self) -> int:
-        """Number of members that must be up."""
+        """Number of members that are a majority of the quorum."""
         return majority(self.members)
 
     @property
     def holds(self) -> bool:
-        """Whether a majority is left."""
+        """Whether a majority of the quorum's members is left."""
         return self.left >= self.majority
 
 
 @dataclass(frozen=True)
 class Loss:
-    """The effect of the failure of some servers."""
+    """The effect of the failure of one server or of a pair of servers."""
 
     servers: tuple[str, ...]
     nodes: tuple[str, ...]
     pods: int
     quorums: tuple[QuorumLoss, ...]
-    """Quorums that lost a member."""
+    """Quorums that lost a member with these servers."""
     below: tuple[tuple[str, int, int], ...]
     """Rows with fewer ready pods than expected after the recovery, before the restore: row, ready, expected."""
     elsewhere: tuple[tuple[str, str], ...]
     """Pods that recovered on another node: row, node."""
     everything: bool = False
-    """Whether no node was left because the stack runs on these servers only."""
+    """Whether no node was left, because the stack runs only on these servers."""
 
 
 def fail_each_server(simulated: SimulatedCluster, say: Progress) -> tuple[list[Loss], list[Finding]]:
@@ -95,7 +95,7 @@ def servers_of(simulated: SimulatedCluster) -> list[str]:
 
 
 def fail_servers(simulated: SimulatedCluster, servers: tuple[str, ...]) -> tuple[Loss, list[Finding]]:
-    """Fails servers, records the effect, and restores them."""
+    """Fails servers at the same time, records the effect, and restores the servers. Returns the effect and findings."""
     before = simulated.cluster_nodes()
     nodes = tuple(sorted(node.name for node in before if node.server in servers))
     lost = simulated.pods_on(nodes)
@@ -154,24 +154,34 @@ def _is_unreachable(simulated: SimulatedCluster, node: str) -> bool:
 
 
 def _quorums(rows: Sequence[ExpectedRow], remaining: Sequence[Pod], servers: Sequence[str]) -> Iterator[QuorumLoss]:
-    """Yields the quorums that lost a member; for a pair of servers, only rows that must survive the loss of both."""
+    """Yields the quorums that lost a member.
+
+    For a pair of servers, yields only rows that must survive the loss of both.
+    """
     for expected in rows:
         must_hold = _must_hold(expected, len(servers))
         if must_hold or (expected.quorum and len(servers) == 1):
-            # Counts only members that were ready on other nodes: a replacement comes too late to keep the majority.
+            # Only members that were ready on other nodes count: a replacement starts too late to keep the majority.
             left = sum(pod.ready for pod in remaining if pod.row == expected.name)
             yield QuorumLoss(expected.name, expected.instances or 0, left, must_hold)
 
 
 def _must_hold(expected: ExpectedRow, servers: int) -> bool:
-    """Whether a row must keep a majority: with one server down if it tolerates that, with two from 5 instances on."""
+    """Whether a row must keep a majority while a number of servers is down.
+
+    With one server down, a row must if its quorum tolerates a failure. With two, a row must if it has 5 or more
+    instances.
+    """
     if servers == 1:
         return expected.failures_tolerated >= 1
     return (expected.instances or 0) >= PAIRED
 
 
 def _etcd(members: int, nodes: Sequence[Node], servers: Sequence[str]) -> Iterator[QuorumLoss]:
-    """Yields the loss of etcd if a master failed. Members are counted by masters, because they are not pods here."""
+    """Yields the loss of etcd members if a master failed.
+
+    Masters are counted instead of members, because etcd's members are not pods in the simulated cluster.
+    """
     masters = [node for node in nodes if node.is_master]
     left = sum(node.server not in servers for node in masters)
     if left < len(masters):
@@ -179,7 +189,7 @@ def _etcd(members: int, nodes: Sequence[Node], servers: Sequence[str]) -> Iterat
 
 
 def _recovered(simulated: SimulatedCluster, rows: Sequence[str]) -> bool:
-    """Whether every replacement pod is ready or was found unschedulable."""
+    """Whether every pod of these rows is ready or reported as unschedulable, and replacements exist for lost pods."""
     wanted = sum(each.instances or 0 for each in simulated.state.rows if each.name in rows)
     pods = simulated.pods_of(rows)
     return len(pods) >= wanted and all(pod.ready or pod.refusal for pod in pods)
@@ -204,7 +214,8 @@ def _below(simulated: SimulatedCluster, rows: Sequence[ExpectedRow]) -> Iterator
 
 def _restore(simulated: SimulatedCluster, nodes: Sequence[str], *, wait_ready: bool) -> list[Finding]:
     """Registers the nodes again, and with `wait_ready` waits until the cluster is ready.
-    If only DaemonSets lost pods, the wait is skipped: those pods may start while the next server fails.
+
+    If only DaemonSets lost pods, `wait_ready` is false: their pods may start while the next server fails.
     """
     wrong = simulated_nodes.register_all(simulated.api, [simulated.machines[node] for node in nodes])
     simulated.wait(lambda: simulated.open_nodes(nodes), timeout=60)

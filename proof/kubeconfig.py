@@ -1,7 +1,7 @@
-"""Reads a context of a kubeconfig: address, TLS context and credentials.
+"""Reads a context of a kubeconfig: the API server's address, the TLS context and the credentials.
 
-Client certificates, tokens, passwords and credential plugins (`exec`) are supported, and lists of
-files as in KUBECONFIG.
+Client certificates, tokens, passwords and credential plugins (`exec`) are supported. Several files are merged, as for
+KUBECONFIG.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from proof.objects import listed, mapping, text, words
 from toolchain.progress import UserError
 
 FILES = ("certificate-authority", "client-certificate", "client-key", "tokenFile")
-"""Keys of clusters and users whose values are file names, relative to the kubeconfig's directory."""
+"""Keys of clusters and users in a kubeconfig whose values are file names, relative to the kubeconfig's directory."""
 
 
 @dataclass(frozen=True)
@@ -37,26 +37,26 @@ class Access:
     host: str
     port: int
     prefix: str
-    """Path prefix of the API, for servers behind a gateway."""
+    """Path prefix of the API, for an API server behind a gateway; otherwise empty."""
     tls: ssl.SSLContext
     headers: dict[str, str]
 
 
 class _Invalid(Exception):
-    """The kubeconfig is invalid. The message does not contain its path."""
+    """The kubeconfig is invalid. The exception's message does not contain the kubeconfig's path."""
 
 
 def kubeconfigs(environment: Mapping[str, str]) -> tuple[Path, ...]:
-    """Returns the files that kubectl would read: those in KUBECONFIG, or ~/.kube/config."""
+    """Returns the kubeconfig files that kubectl would read: those in KUBECONFIG, or ~/.kube/config."""
     given = [Path(name) for name in environment.get("KUBECONFIG", "").split(os.pathsep) if name]
     return tuple(given) or (Path.home() / ".kube" / "config",)
 
 
 def read_kubeconfig(*paths: Path, context: str = "") -> Access:
-    """Reads a context, by default the current one, of one kubeconfig, or of several, merged as kubectl merges them.
+    """Reads a context, by default the current one, from kubeconfig files, which are merged as kubectl merges them.
 
-    The first file that has an entry of a given name wins; so does the first file that sets a current context. Of
-    several files, missing ones are ignored. Raises UserError if none exists or one is invalid.
+    If several files have an entry of the same name or a current context, the first file counts. Missing files are
+    ignored if there are several. Raises UserError if no file exists, or if a file is invalid.
     """
     shown = os.pathsep.join(str(path) for path in paths)
     files = [path for path in paths if path.exists()] if len(paths) > 1 else paths
@@ -186,7 +186,10 @@ def _file(entry: Document, key: str) -> str:
 
 
 def _from_plugin(user: Document) -> Document:
-    """Runs the user's credential plugin. Returns the credentials under the keys of a kubeconfig's user."""
+    """Runs the user's credential plugin.
+
+    Returns the credentials under the keys of a kubeconfig's user; {} without one.
+    """
     plugin = mapping(user, "exec")
     if not plugin:
         return {}

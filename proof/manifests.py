@@ -1,7 +1,7 @@
-"""Reads rendered manifests, and applies them with strict validation.
+"""Reads rendered manifests, and creates their objects with strict validation.
 
-Unknown and duplicate fields are errors (fieldValidation=Strict). A warning of the server is a finding too: a deprecated
-field works today and blocks a rollout after the next upgrade.
+Unknown and duplicate fields are errors (fieldValidation=Strict). A warning of the API server is a finding too: a field
+that is deprecated today blocks a rollout after a later upgrade.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ FIRST = (
     "NetworkPolicy",
     "PodDisruptionBudget",
 )
-"""Kinds that are created first, in this order, because other objects depend on them."""
+"""Kinds of objects that are created first, in this order, because other objects depend on them."""
 
 
 def read_manifests(tree: Path) -> list[Object]:
@@ -49,7 +49,7 @@ def read_manifests(tree: Path) -> list[Object]:
 
 
 def apply_all(api: Api, objects: Sequence[Object]) -> list[Finding]:
-    """Creates the objects, kind by kind, several at a time. Errors and warnings are findings."""
+    """Creates objects in the cluster, kind by kind. Returns the API server's errors and warnings as findings."""
     paths: dict[str, str] = {}
     findings: list[Finding] = []
 
@@ -68,7 +68,7 @@ def apply_all(api: Api, objects: Sequence[Object]) -> list[Finding]:
 
 
 def title(item: Object) -> str:
-    """Returns kind and name of an object, for messages."""
+    """Returns kind and name of an object as text, such as Service keystone, for messages."""
     return f"{item['kind']} {item['metadata']['name']}"
 
 
@@ -86,7 +86,7 @@ def _create(api: Api, paths: dict[str, str], item: Object) -> list[Finding]:
 
 
 def _path(api: Api, item: Object) -> str | None:
-    """Returns the API path for creating objects of this kind, from API discovery; None if the kind is not served."""
+    """Returns the API path for creating an object of the item's kind; None if the API server does not serve it."""
     version = str(item["apiVersion"])
     base = f"/apis/{version}" if "/" in version else f"/api/{version}"
     served = api.call("GET", base)

@@ -1,8 +1,8 @@
 """Child processes that end with the thread that started them.
 
-Each runs in its own session, so that Ctrl-C reaches only this program, which then stops the children. On Linux, the
-kernel kills a child when the thread that started it ends for any reason. Start children in a thread that runs for as
-long as they are needed.
+Each child runs in its own session, so that Ctrl-C reaches only this program, which then stops the children. On Linux,
+the kernel kills a child when the thread that started it ends for any reason. Start children in a thread that runs for
+as long as the children are needed.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from pathlib import Path
 
 PR_SET_PDEATHSIG = 1
 _LIBC = ctypes.CDLL(None)
-"""Loaded before any fork, because loading a library between fork and exec is not safe."""
+"""The C library, loaded before any fork, because loading a library between fork and exec is not safe."""
 
 
 @dataclass
 class Process:
-    """A running program and its log file."""
+    """A child process with its name and its log file."""
 
     name: str
     log: Path
@@ -48,7 +48,7 @@ class Processes:
     running: list[Process] = field(default_factory=list[Process])
 
     def start(self, name: str, command: Sequence[str | Path]) -> Process:
-        """Starts a program and writes its output to `<name>.log`."""
+        """Starts a program in the directory and writes the program's output to `<name>.log`."""
         log = self.directory / f"{name}.log"
         with log.open("wb") as output:
             child = subprocess.Popen(
@@ -66,7 +66,7 @@ class Processes:
 
     @property
     def ended(self) -> Process | None:
-        """The first program that has exited, or None."""
+        """The first started program that has exited; None if all programs are running."""
         return next((process for process in self.running if process.has_ended), None)
 
     def stop(self) -> None:

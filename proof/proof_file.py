@@ -1,4 +1,4 @@
-"""proof.json: the result of a proof as a versioned document. report.py renders it as proof.md."""
+"""proof.json, the result of a stack's proof as a versioned document, which report.py renders as proof.md."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from proof.expected import ExpectedRow
 from proof.prove import TRIALS, Proof
 
 VERSION = 1
-"""Incremented if readers of the previous version would misread the document."""
+"""Version of proof.json, incremented if readers of the previous version would misread the document."""
 
 Document = dict[str, Any]
 
 
 def document(proof: Proof, kubernetes: str) -> Document:
-    """Returns the proof as plain data, in a stable order."""
+    """Returns the content of proof.json for a proof, in a stable order. `kubernetes`: version of the control plane."""
     cluster, state = proof.cluster, proof.state
     pools = dedicated_pools(state, cluster)
     return {
@@ -71,14 +71,14 @@ def document(proof: Proof, kubernetes: str) -> Document:
 
 
 def write(directory: Path, name: str, text: str) -> Path:
-    """Writes a report atomically."""
+    """Writes a report such as proof.md into a directory, atomically. Returns the report's path."""
     path = directory / name
     atomic.write(path, text)
     return path
 
 
 def to_json(document: Document) -> str:
-    """Returns the document as JSON text."""
+    """Returns the content of a report such as proof.json as JSON text."""
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
 

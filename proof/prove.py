@@ -1,4 +1,4 @@
-"""Proves a stack: deploys it to a simulated cluster, checks the cluster, and runs the trials. Returns a `Proof`."""
+"""Proves a stack: deploys it to a simulated cluster, checks the cluster, and runs trials such as server failures."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ TRIALS = ("faults", "rollouts", "drains", "scaling")
 
 @dataclass
 class Proof:
-    """The result of proving one stack."""
+    """The result of proving one stack: the findings, and the measurements of each trial."""
 
     stack: str
     state: ExpectedState
     cluster: Cluster
-    """The cluster before the trials. The report's counts of nodes, pods and rows come from it."""
+    """The cluster before the trials, from which the report takes its numbers of nodes, pods and instances."""
     objects: int
     findings: list[Finding] = field(default_factory=list[Finding])
     losses: list[Loss] = field(default_factory=list[Loss])
@@ -40,16 +40,17 @@ class Proof:
     memory: int = 0
     """Sum of the peak memory of the control plane's programs, in MiB."""
     trials: tuple[str, ...] = ()
+    """Names of the trials that ran."""
 
     @property
     def holds(self) -> bool:
-        """Whether there are no findings."""
+        """Whether the proof has no findings."""
         return not self.findings
 
 
 @dataclass(frozen=True)
 class Subject:
-    """A stack to prove."""
+    """A stack to prove: its name, the settings of its stack file, and its rendered tree."""
 
     stack: str
     settings: Settings
@@ -57,7 +58,11 @@ class Subject:
 
 
 def prove(subject: Subject, binaries: Path, say: Progress, trials: Collection[str] = TRIALS) -> Proof:
-    """Proves one stack. If the first checks fail, the trials are skipped, because they would repeat the findings."""
+    """Proves one stack: runs the checks and then the trials.
+
+    If the first checks fail, the trials are skipped, because they would repeat the findings. `binaries`: directory with
+    the control plane's programs. `say`: function that receives the progress.
+    """
     started = time.monotonic()
     state = expected_state(subject.settings)
     with simulated_cluster(

@@ -1,4 +1,4 @@
-"""Renders proof.json as proof.md, with expected and actual counts and the effect of each failure."""
+"""Renders proof.json as proof.md: expected and actual numbers of instances, and the effect of each server failure."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ LONGEST = 10_000
 
 
 def markdown(document: Document) -> str:
-    """Returns the report as Markdown."""
+    """Returns the content of proof.json as a report in Markdown."""
     return "\n".join(_lines(document)) + "\n"
 
 
 def summary(documents: Sequence[Document]) -> str:
-    """Returns a Markdown table with a line for each stack, as in the README."""
+    """Returns a Markdown table with a line for the proof of each stack, as in the README."""
     head = [
         "| architecture | stack | nodes | pods | dedicated nodes | servers failed, one at a time | quorums held | "
         "rollouts | drains | time | verdict |",
@@ -111,7 +111,7 @@ def _losses(document: Document) -> Iterator[str]:
 
 
 def expected_loss(document: Document) -> str:
-    """Returns a sentence about failures that the stack cannot tolerate by design; empty if there are none."""
+    """Returns a sentence about losses that are expected because a quorum or the stack is too small; "" for none."""
     losses = document["losses"]
     if all_lost := [server for loss in losses if loss["everything"] for server in loss["servers"]]:
         return (

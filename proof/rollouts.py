@@ -1,4 +1,4 @@
-"""Rollout trials: change the image of every workload. Each rollout must finish, with at most one quorum member down."""
+"""Rollout trials: change the image of every workload. Each rollout must finish with at most one quorum member down."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SUFFIX = "-rolled"
 
 @dataclass(frozen=True)
 class Rollout:
-    """The result of a rollout."""
+    """The result of the rollout of one workload."""
 
     workload: str
     row: str | None
@@ -51,7 +51,10 @@ class Watchman:
 
 
 def roll_each(simulated: SimulatedCluster, say: Progress) -> tuple[list[Rollout], list[Finding]]:
-    """Rolls out every workload in turn. The DaemonSets, which take longest, roll out in parallel with the others."""
+    """Rolls out a new image of every workload in turn. Returns the results and the findings.
+
+    DaemonSets, which take longest, roll out in parallel with the others.
+    """
     rollouts: list[Rollout] = []
     findings: list[Finding] = []
     workloads = sorted(simulated.workloads(), key=lambda workload: (workload.kind != "DaemonSet", workload.name))
@@ -74,7 +77,10 @@ def roll_each(simulated: SimulatedCluster, say: Progress) -> tuple[list[Rollout]
 
 
 def roll(simulated: SimulatedCluster, workload: Workload) -> tuple[Rollout, list[Finding]]:
-    """Rolls out one workload. A stuck rollout is reverted, so that the next one starts from a ready cluster."""
+    """Rolls out a new image of one workload.
+
+    A stuck rollout is reverted, so that the next one finds a ready cluster.
+    """
     expected = simulated.state.of(workload.row)
     started = time.monotonic()
     watchman = Watchman(workload, {pod.name for pod in _pods(simulated, workload) if pod.ready})
@@ -105,7 +111,7 @@ def _change_image(simulated: SimulatedCluster, workload: Workload, *, back: bool
 
 
 def _await_seen(simulated: SimulatedCluster, plural: str, workload: Workload, generation: int) -> None:
-    """Waits until the cache contains the change, so that a stale status does not count as a finished rollout."""
+    """Waits until the cache has the workload's new generation, so that an old status does not count as finished."""
 
     def seen() -> bool:
         item = simulated.cache.get(plural, workload.name, workload.namespace)

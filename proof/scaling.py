@@ -1,7 +1,8 @@
-"""Scaling trials: the plan rejects more replicas than fit, and the scheduler leaves the surplus Pending.
+"""Scaling trials: the planner must reject more replicas than there are eligible nodes, and the scheduler must agree.
 
-The plan must reject them early: a replica without an eligible node stays Pending, and RabbitMQ's operator does not
-support scaling down (https://github.com/rabbitmq/cluster-operator/issues/223).
+The planner must reject such a stack file before anything is deployed, because a replica without an eligible node stays
+Pending, and RabbitMQ's operator does not support scaling down
+(https://github.com/rabbitmq/cluster-operator/issues/223).
 """
 
 from __future__ import annotations
@@ -22,22 +23,22 @@ from proof.violations import Finding
 
 @dataclass(frozen=True)
 class ScalingTrial:
-    """The result of requesting more instances than fit."""
+    """The result of requesting more instances of a row (`asked`) than there are eligible nodes."""
 
     row: str
     asked: int
     eligible: int
-    """Nodes that may run one instance each; for a quorum, their physical hosts."""
+    """Number of nodes that may run one instance each; for a quorum, number of their physical hosts."""
     plan: str
-    """The plan's error; empty if the plan accepted the count."""
+    """The planner's error; empty if the planner accepted the number of instances."""
     pending: int
-    """Pods that the scheduler left Pending."""
+    """Number of pods that the scheduler left Pending."""
 
 
 def run_scaling_trials(
     simulated: SimulatedCluster, settings: Settings, say: Progress
 ) -> tuple[list[ScalingTrial], list[Finding]]:
-    """Scales every row with a fixed count to one instance more than fits; a quorum to the next odd number."""
+    """Scales every row with a fixed number of instances to one more than fits; a quorum to the next odd number."""
     found: list[ScalingTrial] = []
     findings: list[Finding] = []
     workloads = {workload.row: workload for workload in simulated.workloads()}
@@ -53,7 +54,10 @@ def run_scaling_trials(
 def run_scaling_trial(
     simulated: SimulatedCluster, settings: Settings, expected: ExpectedRow, workload: Workload
 ) -> tuple[ScalingTrial, list[Finding]]:
-    """Runs the trial of one row."""
+    """Requests more instances of one row than fit, from the planner and from the scheduler.
+
+    Returns result and findings.
+    """
     eligible = _eligible(simulated, expected)
     asked = eligible + 1 + (expected.quorum and eligible % 2)
     error = plan_error(settings, expected.service, asked)
@@ -69,7 +73,7 @@ def run_scaling_trial(
 
 
 def plan_error(settings: Settings, service: str, replicas: int) -> str:
-    """Returns the plan's error for this number of replicas; empty if the plan accepts it."""
+    """Returns the planner's error for a number of replicas of a service; "" if the planner accepts the number."""
     override = settings.services.get(service, Override()).model_copy(update={"replicas": replicas})
     asked = settings.model_copy(update={"services": {**settings.services, service: override}})
     try:
@@ -85,7 +89,7 @@ def _eligible(simulated: SimulatedCluster, expected: ExpectedRow) -> int:
 
 
 def _scale_and_count(simulated: SimulatedCluster, workload: Workload, replicas: int) -> int:
-    """Scales the workload up, counts the pods without a node, and scales it down again."""
+    """Scales a workload up to `replicas`, counts the pods without a node, and scales the workload down again."""
     rows = [workload.row or ""]
     _scale(simulated, workload, replicas)
     simulated.wait(lambda: _all_answered(simulated, rows, replicas), timeout=90)
@@ -108,7 +112,7 @@ def _scale(simulated: SimulatedCluster, workload: Workload, replicas: int) -> No
 
 
 def _remove_claims(simulated: SimulatedCluster, workload: Workload) -> None:
-    """Deletes the volume claims of removed replicas. A StatefulSet keeps them, and they would occupy volumes."""
+    """Deletes the volume claims of removed replicas, which a StatefulSet keeps and which would occupy volumes."""
     if workload.kind != "StatefulSet":
         return
     extra = f"-{workload.name}-"

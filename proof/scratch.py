@@ -1,6 +1,8 @@
-"""A temporary directory, removed when the proof ends. The next proof removes the directory of a killed one.
+"""The temporary directory of a proof, removed when the proof ends.
 
-A running proof holds a lock on a file in its directory. A directory with a free lock is left over.
+The next proof removes the directory of a killed one.
+
+A running proof holds a lock on a file in its directory. So a directory whose lock is free belongs to a killed proof.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ LOCK = "owner.lock"
 
 @contextmanager
 def scratch() -> Generator[Path]:
-    """Removes the directories of killed proofs, then yields a temporary directory for the time of the context."""
+    """Removes the directories of killed proofs, then yields a temporary directory until the context ends."""
     sweep()
     with tempfile.TemporaryDirectory(prefix=PREFIX, ignore_cleanup_errors=True) as name:
         directory = Path(name)
@@ -28,11 +30,11 @@ def scratch() -> Generator[Path]:
 
 
 def sweep() -> None:
-    """Removes the directories of killed proofs."""
+    """Removes the temporary directories that killed proofs left behind."""
     for left in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
         try:
             with (left / LOCK).open("r+") as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 shutil.rmtree(left, ignore_errors=True)
         except OSError:
-            continue  # of another user, in use, or being created
+            continue  # the directory belongs to another user or to a running proof

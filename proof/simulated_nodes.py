@@ -1,8 +1,8 @@
 """Registers the nodes of a rendered stack as their kubelets would.
 
-Labels and taints come from the machine's kubeadm and kubelet configuration, as on a real machine. Its capacity comes
-from /etc/quorate/node.yaml, whose labels and taints must be the same. Each node is registered as `system:node:<name>`,
-so that NodeRestriction applies as for a kubelet.
+Labels and taints come from the machine's kubeadm and kubelet configuration, as on a real machine. The capacity comes
+from /etc/quorate/node.yaml, which must have the same labels and taints. Each node is registered by the user
+`system:node:<name>`, so that the admission plugin NodeRestriction applies as for a kubelet.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from proof.violations import Finding
 NODE = "root/etc/quorate/node.yaml"
 KUBEADM = "root/etc/kubernetes/kubeadm.yaml"
 KUBELET = "root/etc/kubernetes/patches/kubeletconfiguration.yaml"
-"""Files of a machine, below its directory."""
+"""Paths of a machine's files below its directory in the rendered tree."""
 PODS = "110"
-"""kubelet's default for maxPods."""
+"""Maximum number of pods of a node: kubelet's default for maxPods."""
 MARK_CONTROL_PLANE = {
     "node-role.kubernetes.io/control-plane": "",
     "node.kubernetes.io/exclude-from-external-load-balancers": "",
 }
-"""Labels that kubeadm sets on a master; a kubelet may not set them itself."""
+"""Labels that kubeadm sets on the node of a master. A kubelet may not set these labels itself."""
 _PLATFORM = {
     f"{prefix}kubernetes.io/{key}": value
     for prefix in ("", "beta.")
     for key, value in (("os", "linux"), ("arch", "amd64"))
 }
-"""Labels that kubelet sets from the machine's platform."""
+"""Labels that kubelet sets on its node, from the machine's operating system and architecture."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,10 @@ class Machine:
 
 
 def read_machines(directory: Path) -> tuple[list[Machine], list[Finding]]:
-    """Reads the machines of a rendered tree. Files of a machine that contradict each other are findings."""
+    """Reads the machines of a rendered tree.
+
+    Returns the machines, and findings for files that contradict each other.
+    """
     machines: list[Machine] = []
     findings: list[Finding] = []
     for place in sorted(path for path in directory.iterdir() if path.is_dir() and not path.name.startswith(".")):
@@ -107,7 +110,7 @@ def _read(place: Path) -> tuple[Machine, list[Finding]]:
 
 
 def _kubeadm(place: Path) -> Object:
-    """Returns the InitConfiguration or JoinConfiguration of a machine; empty if there is none."""
+    """Returns kubeadm's InitConfiguration or JoinConfiguration of a machine; {} if the machine has neither."""
     for document in _documents(place / KUBEADM):
         if document["kind"] in ("InitConfiguration", "JoinConfiguration"):
             return document
@@ -120,7 +123,7 @@ def _documents(file: Path) -> Iterator[Object]:
 
 
 def _allocatable(capacity: dict[str, str], kubelet: Object) -> dict[str, str]:
-    """Returns the capacity less the systemReserved and kubeReserved of the kubelet configuration."""
+    """Returns a node's capacity less systemReserved and kubeReserved of its kubelet configuration."""
     left = dict(capacity)
     for key in ("systemReserved", "kubeReserved"):
         reserved = texts(kubelet, key)
@@ -151,7 +154,7 @@ def register(api: Api, machine: Machine) -> None:
 
 
 def register_all(api: Api, machines: Iterable[Machine]) -> list[Finding]:
-    """Registers nodes, several at a time. A node that the API server rejects is a finding."""
+    """Registers the nodes of machines. Returns a finding for each node that the API server rejects."""
 
     def one(machine: Machine) -> Finding | None:
         try:

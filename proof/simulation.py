@@ -1,6 +1,7 @@
-"""A rendered stack in a simulated cluster: its nodes registered, its manifests applied, its pods running.
+"""A rendered stack in a simulated cluster: nodes are registered, manifests are applied, and pods run on KWOK's nodes.
 
-The trials (faults, rollouts, drains, scaling) run on a `SimulatedCluster`. Each restores it for the next one.
+The trials (faults, rollouts, drains, scaling) run on a `SimulatedCluster`. Each trial restores the cluster for the
+next.
 """
 
 from __future__ import annotations
@@ -52,36 +53,36 @@ class Rendered:
 
 @dataclass
 class SimulatedCluster:
-    """A stack in a simulated cluster."""
+    """A stack in a simulated cluster, whose control plane is real and whose nodes are simulated by KWOK."""
 
     state: ExpectedState
     rendered: Rendered
     plane: ControlPlane
     cache: ObjectCache
     findings: list[Finding] = field(default_factory=list[Finding])
-    """Findings of the startup: rejected nodes and objects, warnings of the API server, nodes that accept no pods."""
+    """Findings before the trials: rejected nodes and objects, warnings of the API server, nodes that accept no pods."""
     seconds: dict[str, float] = field(default_factory=dict[str, float])
 
     @property
     def api(self) -> Api:
-        """The API of the control plane."""
+        """Access to the API server of the control plane."""
         return self.plane.api
 
     @property
     def machines(self) -> dict[str, Machine]:
-        """The machines by name."""
+        """The machines of the rendered stack, by name."""
         return {machine.name: machine for machine in self.rendered.machines}
 
     def cluster(self) -> Cluster:
-        """Returns a snapshot of the cluster."""
+        """Returns a snapshot of the cluster from the cache."""
         return from_cache(self.cache)
 
     def cluster_nodes(self) -> list[Node]:
-        """Returns the nodes, without reading the pods."""
+        """Returns the nodes of the cluster; faster than a snapshot, because pods are not read."""
         return [node_of(item) for item in self.cache.all("nodes")]
 
     def workloads(self) -> list[Workload]:
-        """Returns the workloads, without reading the pods."""
+        """Returns the workloads of the cluster; faster than a snapshot, because pods are not read."""
         with self.cache.lock:
             return [workload_of(kind, item) for plural, kind in WORKLOADS.items() for item in self.cache.all(plural)]
 
@@ -97,47 +98,53 @@ class SimulatedCluster:
         return all(self._is_everywhere(expected) for expected in self.state.rows if expected.instances is None)
 
     def _is_everywhere(self, expected: ExpectedRow) -> bool:
-        """Whether a row has a ready pod on each of its nodes: a DaemonSet's status may lag behind."""
+        """Whether a row that runs on every node has a ready pod on each of its nodes.
+
+        The pods are counted, because the status of a DaemonSet may lag behind.
+        """
         nodes = {node.name for node in self.cluster_nodes() if expected.may_use(node)}
         return nodes <= {pod.node for pod in self.pods_of([expected.name]) if pod.ready}
 
     def pods_on(self, nodes: Collection[str]) -> list[Pod]:
-        """Returns the pods of some nodes."""
+        """Returns the pods on the named nodes."""
         with self.cache.lock:
             return [pod_of(item) for item in self.cache.all("pods") if at(item, "spec", "nodeName") in nodes]
 
     def pods_of(self, rows: Collection[str]) -> list[Pod]:
-        """Returns the pods of some rows without those whose deletion has begun."""
+        """Returns the pods of the named rows, without pods whose deletion has begun."""
         with self.cache.lock:
             found = [item for item in self.cache.all("pods") if row_of(item) in rows]
         return [pod for pod in map(pod_of, found) if not pod.ending]
 
     def pods_made_by(self, workload: Workload) -> list[Pod]:
-        """Returns the pods of a workload without those whose deletion has begun."""
+        """Returns the pods of a workload, without pods whose deletion has begun."""
         with self.cache.lock:
             pods = [pod_of(item) for item in self.cache.all("pods")]
         own = (workload.kind, workload.name, workload.namespace)
         return [pod for pod in pods if (pod.kind, pod.workload, pod.namespace) == own and not pod.ending]
 
     def has_pods(self, uids: Collection[str]) -> bool:
-        """Whether a pod with one of these UIDs still exists."""
+        """Whether a pod with one of the UIDs exists."""
         with self.cache.lock:
             return any(at(item, "metadata", "uid") in uids for item in self.cache.all("pods"))
 
     def open_nodes(self, nodes: Collection[str]) -> bool:
-        """Whether these nodes exist, are ready and accept pods."""
+        """Whether all named nodes exist, are ready and accept pods."""
         found = [self.cache.get("nodes", name) for name in nodes]
         return all(item is not None and node_of(item).open for item in found)
 
     def wait(self, done: Callable[[], bool], timeout: float = SETTLE, quiet: float = QUIET) -> bool:
-        """Waits until `done` is true (see ObjectCache.wait); gives up if all pods not yet ready are unschedulable."""
+        """Waits until `done` returns true (see ObjectCache.wait); gives up if all unready pods are unschedulable.
+
+        Returns whether `done` returned true.
+        """
         return self.cache.wait(done, timeout, quiet=quiet, give_up=self.is_unschedulable, nudge=self.resync)
 
     def resync(self) -> None:
-        """Annotates scheduled pods that are not ready or are being deleted, and have not changed for `LONG` seconds.
+        """Annotates scheduled pods that should change but have not for `LONG` seconds, so that KWOK acts on them.
 
-        A kubelet synchronizes all its pods every minute. KWOK acts on events only and misses some under load; the
-        annotation creates a new event.
+        Such pods are not ready or are being deleted. A kubelet synchronizes all its pods every minute, but KWOK acts
+        only on events and misses some under load. The annotation creates a new event.
         """
         touch = {"metadata": {"annotations": {RESYNC: str(time.monotonic_ns())}}}
         for pod in map(pod_of, self.cache.unchanged("pods")):
@@ -146,7 +153,7 @@ class SimulatedCluster:
                 self.api.call("PATCH", path, touch, content=MERGE)
 
     def is_unschedulable(self) -> bool:
-        """Whether there are pods that are not ready, and all of them are unschedulable."""
+        """Whether some pods are not ready, and all of these pods are unschedulable."""
         waiting = [pod for pod in self.cluster().pods if not pod.ready]
         return bool(waiting) and all(pod.refusal for pod in waiting)
 
@@ -156,7 +163,7 @@ class SimulatedCluster:
 
 
 def _is_counted(budget: Budget) -> bool:
-    """Whether a budget's status counts all pods as healthy and no earlier eviction as pending."""
+    """Whether the status of a disruption budget counts all pods as healthy and no eviction as pending."""
     return budget.healthy >= budget.expected and budget.allowed >= budget.expected - budget.desired
 
 
@@ -167,7 +174,10 @@ Progress = Callable[[str], None]
 def simulated_cluster(
     rendered: Rendered, state: ExpectedState, binaries: Path, say: Progress, services: str = "172.24.0.0/16"
 ) -> Generator[SimulatedCluster]:
-    """Starts a control plane, registers the nodes of a rendered stack and applies its objects."""
+    """Starts a control plane, registers the nodes of a rendered stack and applies its objects. Yields the cluster.
+
+    `say`: function that receives the progress. `services`: network of the cluster's Services.
+    """
     started = time.monotonic()
     with (
         control_plane(binaries, services=services) as plane,
@@ -182,7 +192,7 @@ def simulated_cluster(
 
 
 def read(tree: Path) -> Rendered:
-    """Reads a stack from its rendered tree."""
+    """Returns the machines and Kubernetes objects of a rendered tree."""
     machines, findings = machine_files.read_machines(tree / "machines")
     return Rendered(tuple(machines), tuple(manifests.read_manifests(tree)), tuple(findings))
 
@@ -231,7 +241,7 @@ _FOLLOWED = {kind: plural for plural, kind in WORKLOADS.items()} | {"Job": "jobs
 
 
 def _all_scheduled(simulated: SimulatedCluster) -> bool:
-    """Whether every pod of every workload has a node."""
+    """Whether every pod of every workload exists and has a node."""
     if any(
         number(item, "status", "observedGeneration") < 1 for kind in WORKLOADS for item in simulated.cache.all(kind)
     ):

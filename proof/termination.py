@@ -1,8 +1,8 @@
-"""Deletes terminating pods by UID, as a kubelet does.
+"""Deletes terminating pods of a simulated cluster by UID, as a kubelet does.
 
-KWOK deletes by name, and on a busy machine it may run a stage twice. In a StatefulSet, the second run deletes the
-replacement pod, which has the same name, so that a rollout has two members down at once. A kubelet does not do that;
-therefore this module terminates the pods instead of KWOK.
+KWOK, which simulates the kubelets, deletes a pod by name and may do so twice on a busy machine. In a StatefulSet, the
+second deletion removes the replacement pod, which has the same name, so that a rollout would have two members down at
+once. With a kubelet this cannot happen. Therefore this module deletes the pods instead of KWOK.
 """
 
 from __future__ import annotations

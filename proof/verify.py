@@ -1,7 +1,7 @@
 """Compares a running cluster with its stack, read-only.
 
 A running cluster drifts: the scheduler does not re-check the anti-affinity of running pods, operators move pods, and
-nodes lose labels. The checks are those of the proof, plus one that compares the cluster's nodes with the stack file.
+nodes lose labels. The checks are those of `quorate prove`, and a comparison of the cluster's nodes with the stack file.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ VERSION = 1
 
 
 def verify(state: ExpectedState, cluster: Cluster) -> list[Finding]:
-    """Returns the findings of all checks."""
+    """Runs all checks on a running cluster. Returns the findings, sorted; [] if the cluster is as expected."""
     return sorted({*check_cluster(state, cluster), *_nodes_declared(state, cluster)})
 
 
@@ -49,6 +49,6 @@ def document(state: ExpectedState, cluster: Cluster, findings: Sequence[Finding]
 
 
 def verdict(cluster: Cluster, findings: Sequence[Finding]) -> str:
-    """Returns the result as one line of text."""
+    """Returns the result of the checks as one line of text: numbers of pods, nodes and findings."""
     size = f"{len(cluster.pods)} pods on {len(cluster.nodes)} nodes"
     return f"{size}: {len(findings)} findings." if findings else f"{size} run as declared."

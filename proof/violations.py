@@ -1,4 +1,4 @@
-"""The finding: the form in which every check reports a failure."""
+"""Finding, the class in which every check of a proof reports a failure."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, order=True)
 class Finding:
-    """A failed check."""
+    """A failed check: the check, the object that violates it, and the message."""
 
     check: str
-    """The id of the check."""
+    """Id of the check, such as one-per-node."""
     subject: str
-    """The workload, the node or the object."""
+    """The workload, node or other object that violates the check, such as StatefulSet mysqld."""
     message: str
 
     def __str__(self) -> str:

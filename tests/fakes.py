@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def locked(package: str) -> str:
-    """The version that the lock file pins."""
+    """Returns the version that the lock file pins for a package."""
     return locked_version(ROOT / "requirements.lock", package)
 
 
@@ -45,7 +45,7 @@ esac"""
 
 
 def script(directory: Path, name: str, body: str) -> Path:
-    """A shell script that is a command."""
+    """Writes a shell script as a command with this name."""
     directory.mkdir(parents=True, exist_ok=True)
     path = directory / name
     path.write_text(f"#!/bin/sh\n{body}\n", encoding="utf-8")
@@ -55,7 +55,7 @@ def script(directory: Path, name: str, body: str) -> Path:
 
 @dataclass(frozen=True)
 class Clone:
-    """A copy of the tools with an environment whose Python is a script."""
+    """A copy of the toolchain, with a Python environment whose Python is a shell script."""
 
     root: Path
     path: Path
@@ -63,7 +63,7 @@ class Clone:
     cache: Path
 
     def python(self, pip: str) -> None:
-        """What the environment's Python answers to pip."""
+        """Writes the environment's fake Python; `pip` is the shell code that answers a call of pip."""
         body = f"""\
 case "$*" in
     *"import sys, pip"*) exit 0 ;;
@@ -101,14 +101,14 @@ esac"""
         )
 
     def set_up(self, **more: str) -> tuple[int, str]:
-        """A set-up's exit code and all it said."""
+        """Runs a set-up. Returns its exit code and its output."""
         process = self.start(**more)
         output, _ = process.communicate(timeout=120)
         return process.returncode, output
 
     @property
     def leftovers(self) -> list[str]:
-        """What an unfinished build has left in the cache."""
+        """Returns the files that an unfinished build left in the cache."""
         return sorted(path.name for path in (self.cache / "quorate").glob("*.partial"))
 
 
@@ -124,7 +124,7 @@ def make_clone(place: Path) -> Clone:
 
 
 def run(command: list[str | Path], environment: Mapping[str, str], directory: Path) -> subprocess.CompletedProcess[str]:
-    """A command's end and output."""
+    """Runs a command. Returns its exit code and its output."""
     return subprocess.run(
         command, env=dict(environment), cwd=directory, capture_output=True, text=True, check=False, timeout=120
     )

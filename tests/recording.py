@@ -18,22 +18,22 @@ from pulumi.runtime.proto import resource_pb2
 
 @dataclass
 class Recorded:
-    """A resource as the engine would hear of it."""
+    """A registered resource, as the engine would receive it."""
 
     type: str
     name: str
     parent: str
     inputs: dict[str, Any]
     outputs: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
-    """Each registration of outputs; a component has one."""
+    """The registered outputs; a component registers them once."""
     depends_on: frozenset[str] = frozenset()
-    """Names of the resources that it explicitly depends on."""
+    """Names of the resources on which the resource explicitly depends."""
     after: frozenset[tuple[str, str]] = frozenset()
     """The same resources, each by kind and name: resources of several kinds may have one name."""
 
     @property
     def kind(self) -> str:
-        """The last part of its type."""
+        """The last part of the resource's type, such as Deployment."""
         return self.type.rpartition(":")[2]
 
 
@@ -82,7 +82,7 @@ def _kind_and_name(urn: str) -> tuple[str, str]:
 
 
 def record(build: Callable[[], None], *, stack: str = "test") -> list[Recorded]:
-    """Every resource that `build` makes, in no order that means anything."""
+    """Returns every resource that `build` registers, in arbitrary order."""
     monitor = _Recorder()
     mocks.set_mocks(monitor.mocks, project="quorate", stack=stack, preview=False, monitor=monitor)
     pulumi.runtime.test(build)()  # pyright: ignore[reportUnknownMemberType]

@@ -84,7 +84,7 @@ _DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
 
 def write(directory: Path, config: dict[str, Any], name: str = "Pulumi.test.yaml") -> Path:
-    """A stack file of these settings."""
+    """Writes these settings to a stack file, and returns the path."""
     path = directory / name
     document = {"config": {f"quorate:{key}": value for key, value in config.items()}}
     path.write_text(yaml.dump(document, Dumper=_DUMPER, sort_keys=False), encoding="utf-8")
@@ -92,11 +92,11 @@ def write(directory: Path, config: dict[str, Any], name: str = "Pulumi.test.yaml
 
 
 def settings(directory: Path, config: dict[str, Any]) -> Settings:
-    """The settings read back from a stack file of these."""
+    """Returns the settings after writing them to a stack file and reading the file."""
     return load_file(write(directory, config))
 
 
 def parsed(config: dict[str, Any]) -> Settings:
-    """The same without a file, for the many stacks of a property."""
+    """Returns the parsed settings without writing a file, for tests with many stacks."""
     texts = {key: value if isinstance(value, str) else json.dumps(value) for key, value in config.items()}
     return from_pulumi({f"quorate:{key}": text for key, text in texts.items()}, set())

@@ -44,7 +44,7 @@ CACHE = on_three("memcached")
 
 
 def placed(folder: Path, text: str, nodes: int = 3) -> Placement:
-    """What a topology of this text makes of node1, node2, …, readable or not."""
+    """Returns the placement of a topology with this text on node1, node2, …, also for an invalid text."""
     file = folder / "topology.yaml"
     file.write_text(text)
     try:

@@ -1,1 +1,1 @@
-"""Installs the toolchain: the Python environment, the engine, and the programs of the proof and the tests."""
+"""Installs the toolchain: the Python environment, the Pulumi engine, and the programs for proofs and tests."""

@@ -1,7 +1,8 @@
 """Installs Chromium for the tests of the audit page: `python -m toolchain.browser`.
 
-The first available is used: a Chromium on PATH, Debian's package (installed if this runs as root), Playwright's
-download. Without Chromium, the tests of the page are skipped; with QUORATE_BROWSER=required, as in CI, they fail.
+Nothing is installed if Chromium is on PATH or was downloaded before. Otherwise root installs Debian's package, and if
+that is not possible, Playwright downloads Chromium. Without Chromium, the tests of the page are skipped; with
+QUORATE_BROWSER=required, as in CI, they fail.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ MISSING = (
 
 
 def main() -> int:
-    """Installs Chromium if there is none. Returns 1 if it is required and cannot be installed."""
+    """Installs Chromium if it is missing. Returns 1 if Chromium is required and cannot be installed, otherwise 0."""
     reporter = Reporter()
     if find() or _from_apt(reporter) or _from_playwright(reporter):
         return 0
@@ -33,12 +34,12 @@ def main() -> int:
 
 
 def is_required() -> bool:
-    """Whether the tests of the page require Chromium instead of being skipped without it."""
+    """Whether the tests of the audit page fail without Chromium, instead of being skipped."""
     return os.environ.get("QUORATE_BROWSER") == "required"
 
 
 def find() -> str | None:
-    """Returns the path of an installed Chromium, or None."""
+    """Returns the path of an installed Chromium, or None if there is none."""
     found = next((path for name in NAMES if (path := shutil.which(name))), None)
     return found or _downloaded()
 

@@ -1,7 +1,7 @@
-"""Checksums of the programs in the cache, to detect damaged files.
+"""Checksums of programs in the user's cache, to detect damaged files.
 
-A directory of programs has a file `checksums.json`: size, time of change and SHA-256 of each file. A check compares
-size and time, and reads a file only if its time differs.
+A directory of programs has a file `checksums.json` with size, modification time and SHA-256 of each program. A check
+compares size and time, and reads a program only if its time differs.
 """
 
 from __future__ import annotations
@@ -17,17 +17,20 @@ NAME = "checksums.json"
 
 
 class Entry(TypedDict):
-    """The recorded size, time and checksum of a file."""
+    """The recorded size, modification time and checksum of a program."""
 
     size: int
-    """Bytes."""
+    """Size in bytes."""
     changed: int
     """Modification time in nanoseconds since 1970."""
     sha256: str
 
 
 def write(directory: Path, files: Iterable[Path]) -> None:
-    """Records files below a directory. Raises OSError if one cannot be read."""
+    """Writes the checksums of files below a directory to its checksums.json.
+
+    Raises OSError if a file cannot be read.
+    """
     entries = {str(file.relative_to(directory)): _entry(file) for file in files}
     fresh = directory / f".{NAME}.fresh"
     fresh.write_text(json.dumps(entries, indent=2, sort_keys=True) + "\n", encoding="utf-8")
@@ -35,12 +38,15 @@ def write(directory: Path, files: Iterable[Path]) -> None:
 
 
 def exist(directory: Path) -> bool:
-    """Whether a directory has a readable record of its files."""
+    """Whether a directory has a valid checksums.json."""
     return bool(_read(directory))
 
 
 def damaged(directory: Path) -> list[str]:
-    """Returns the recorded files that are missing or have changed, as paths relative to the directory."""
+    """Returns the files in checksums.json that are missing or have changed, as paths relative to the directory.
+
+    Returns [] if all files are intact.
+    """
     found = _read(directory)
     bad = [name for name, entry in found.items() if not _is_intact(directory / name, entry)]
     touched = [name for name in found if name not in bad and _changed(directory / name) != found[name]["changed"]]
@@ -61,7 +67,7 @@ def _is_intact(file: Path, entry: Entry) -> bool:
 
 
 def _read(directory: Path) -> dict[str, Entry]:
-    """Returns the record of a directory; empty if it is missing or invalid."""
+    """Returns the content of a directory's checksums.json; {} if the file is missing or invalid."""
     try:
         document: object = json.loads((directory / NAME).read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -1,7 +1,6 @@
-"""Builds Kubernetes' programs from Go modules and stores them in the user's cache.
+"""Builds the programs of Kubernetes from Go modules, and stores them in the user's cache.
 
-Only the proof and the machine lab use these programs; deploying a stack does not. Clones with the same versions share
-one build.
+Only `quorate prove` and the machine lab use these programs. Clones that pin the same versions share one build.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ GO_LOCK = ROOT / "toolchain" / "engine" / "go.lock"
 
 @dataclass(frozen=True)
 class Program:
-    """A program: its package, the module directory that pins its version, and its version variable and argument."""
+    """A Go program to build: its main package, and the directory below toolchain/cluster that pins its version."""
 
     name: str
     module: str
@@ -36,7 +35,9 @@ class Program:
     version_of: str
     """The Go module whose version is the program's version; empty for a program of this clone."""
     variable: str = ""
+    """The Go variable that the build sets to the version; empty for none."""
     version_argument: str = "--version"
+    """The argument with which the program prints its version."""
 
 
 def _kubernetes(name: str, module: str = "kubernetes") -> Program:
@@ -46,22 +47,22 @@ def _kubernetes(name: str, module: str = "kubernetes") -> Program:
 
 
 def _own(name: str) -> Program:
-    """A program whose main package is in this clone."""
+    """Returns a program whose main package is in this clone, below toolchain/cluster."""
     return Program(name, name, ".", "github.com/coredns/coredns" if name == "coredns" else "")
 
 
 @dataclass(frozen=True)
 class Bundle:
-    """Programs that are built together."""
+    """Programs that are built together and stored in one directory."""
 
     name: str
     what: str
-    """What is built and how long it takes, for the person who waits."""
+    """Text for the progress output: what is built, and how long this takes."""
     programs: tuple[Program, ...]
 
     @property
     def modules(self) -> tuple[str, ...]:
-        """The module directories, sorted."""
+        """Names of the programs' directories below toolchain/cluster, sorted."""
         return tuple(sorted({program.module for program in self.programs}))
 
 
@@ -83,13 +84,13 @@ NODE = Bundle(
         _own("pause"),
     ),
 )
-"""What machines of the lab need besides the control plane."""
+"""Programs that the machines of the machine lab need in addition to the control plane."""
 
 
 def ensure(reporter: Reporter, bundle: Bundle = CONTROL_PLANE) -> Path:
-    """Returns the directory of a bundle's programs; builds them if the cache does not have them."""
+    """Returns the directory of a bundle's programs; builds programs that are missing from the cache or damaged."""
     cache = cache_directory(os.environ)
-    # A lock of its own, so that a set-up of the engine does not wait for this build.
+    # The bundle has its own lock, so that a set-up of the engine does not wait for this build.
     with alone(cache / bundle.name, reporter):
         go = ensure_go(cache, GO_LOCK, VENV, _needed_go(bundle), reporter)
         home = cache / f"{bundle.name}-{digest(go, bundle)}"
@@ -121,7 +122,10 @@ def pinned(program: Program) -> str:
 
 
 def digest(go: Go, bundle: Bundle = CONTROL_PLANE) -> str:
-    """Returns the digest that names a build; clones with the same digest share the programs."""
+    """Returns the digest of a bundle's sources, which names its build.
+
+    Clones with the same digest share the programs.
+    """
     made_from = hashlib.sha256()
     for path in (path for module in bundle.modules for path in sorted((MODULES / module).iterdir())):
         made_from.update(f"{path.parent.name}/{path.name}\0".encode() + path.read_bytes() + b"\0")
@@ -141,7 +145,7 @@ def _flags(program: Program) -> list[str]:
 
 
 def _record_earlier_build(home: Path, bundle: Bundle) -> None:
-    """Records checksums for programs that an earlier version of Quorate built without them, if all programs run."""
+    """Writes checksums for programs that an earlier version of Quorate built without checksums, if all programs run."""
     try:
         for program in bundle.programs:
             run([home / program.name, program.version_argument], timeout=120)
@@ -151,7 +155,7 @@ def _record_earlier_build(home: Path, bundle: Bundle) -> None:
 
 
 def _build_all(home: Path, bundle: Bundle, missing: set[str], go: Go, reporter: Reporter) -> None:
-    """Builds the missing programs and copies the others from `home`."""
+    """Builds the missing programs of a bundle, copies the others from `home`, and replaces `home` by the result."""
     with Unfinished(home) as partial:
         for number, program in enumerate(bundle.programs, start=1):
             output = partial / program.name

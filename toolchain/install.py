@@ -1,7 +1,7 @@
-"""Set-up: installs the Python environment, then Pulumi. Later runs reuse both.
+"""`make setup`: installs the Python environment, then Pulumi.
 
-A run with nothing to install ends at once. The run after an interrupted one continues its work. Only one set-up runs at
-a time, because clones share the builds in the cache.
+A run with nothing to install ends at once. A run after an interrupted one continues its work. Only one set-up runs at a
+time, because clones share the builds in the user's cache.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 LOCK = ROOT / "requirements.lock"
 STATE = Path("build", ".state")
-"""Directory of the engine's state of all stacks, relative to the clone."""
+"""Directory of Pulumi's default state backend, with the states of all stacks, relative to the clone."""
 
 
 def main(*, with_engine: bool = True) -> int:
@@ -62,7 +62,7 @@ def _interrupt(_number: int, _frame: FrameType | None) -> None:
 
 
 def chosen_sources(choice: str) -> tuple[Source, ...]:
-    """Returns the sources to look for an engine: all, or only the one that QUORATE_ENGINE names."""
+    """Returns the sources of an engine to try: `choice`, the value of QUORATE_ENGINE, or all if it is empty."""
     known = cast("tuple[Source, ...]", get_args(Source))
     if not choice:
         return known
@@ -85,7 +85,7 @@ def is_ready(sources: tuple[Source, ...]) -> bool:
 
 
 def ensure(sources: tuple[Source, ...], reporter: Reporter) -> None:
-    """Installs what is missing: the environment first, because the engine needs it."""
+    """Installs the Python environment if it is missing, then the engine, and connects both."""
     if not environment.is_ready(VENV, LOCK):
         environment.ensure(VENV, LOCK, reporter)
     found = engine.ensure(wanted(), sources, reporter)
@@ -96,7 +96,7 @@ def ensure(sources: tuple[Source, ...], reporter: Reporter) -> None:
 
 
 def settings(found: Engine) -> dict[str, str]:
-    """Returns the variables that the activated environment sets."""
+    """Returns the environment variables for an engine that the activated Python environment sets."""
     return {
         **found.settings(),
         "PULUMI_BACKEND_URL": (ROOT / STATE).as_uri(),
@@ -105,13 +105,16 @@ def settings(found: Engine) -> dict[str, str]:
 
 
 def wanted() -> Wanted:
-    """Returns the engine that this clone requires, with its directories."""
+    """Returns the description of the engine that this clone requires."""
     return Wanted(VENV, LOCK, ROOT / "toolchain" / "engine", engine.cache_directory(os.environ))
 
 
 @contextmanager
 def alone(cache: Path, reporter: Reporter) -> Generator[None]:
-    """Holds the lock of a cache directory until the context ends. The system releases it if the process is killed."""
+    """Holds the lock of a cache directory until the context ends; first waits for another set-up that holds the lock.
+
+    The system releases the lock if the process is killed.
+    """
     try:
         cache.mkdir(parents=True, exist_ok=True)
         file = (cache / "setup.lock").open("w")

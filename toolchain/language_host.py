@@ -94,7 +94,7 @@ class Children:
 
 
 def executor_command(request: messages.RunRequest, engine: str) -> list[str]:
-    """Returns the command line that runs the stack's program with the SDK's executor."""
+    """Returns the command line that runs a stack's program with the SDK's executor. `engine`: the engine's address."""
     program = Path(request.info.program_directory) / request.info.entry_point
     return [
         sys.executable,
@@ -127,7 +127,7 @@ def policy_command(request: messages.RunPluginRequest) -> list[str]:
 
 
 def plugin_environment(request: messages.RunPluginRequest) -> dict[str, str]:
-    """Returns the environment of a plugin: the request's, or this process's if the request has none."""
+    """Returns the environment of a plugin: that of the request, or that of this process if the request has none."""
     pairs = (item.partition("=") for item in request.env)
     return {name: value for name, _, value in pairs} or dict(os.environ)
 
@@ -172,7 +172,7 @@ def stream(child: subprocess.Popen[bytes]) -> Iterator[messages.RunPluginRespons
 
 
 class LanguageHost(service.LanguageRuntimeServicer):
-    """The calls that the engine makes to a language host; all other calls return UNIMPLEMENTED."""
+    """The calls that the engine makes to a language host. Calls that are not implemented return UNIMPLEMENTED."""
 
     def __init__(self, engine: str, children: Children) -> None:
         self._engine = engine
@@ -181,7 +181,7 @@ class LanguageHost(service.LanguageRuntimeServicer):
     def Handshake(
         self, request: messages.LanguageHandshakeRequest, context: grpc.ServicerContext
     ) -> messages.LanguageHandshakeResponse:
-        """Stores the engine's address, if the engine passes it here instead of on the command line."""
+        """Stores the engine's address if the request contains it. Otherwise the address of the command line is kept."""
         self._engine = request.engine_address or self._engine
         return messages.LanguageHandshakeResponse()
 
@@ -199,7 +199,10 @@ class LanguageHost(service.LanguageRuntimeServicer):
         return messages.GetRequiredPackagesResponse()
 
     def Run(self, request: messages.RunRequest, context: grpc.ServicerContext) -> messages.RunResponse:
-        """Runs the stack's program until it exits. The engine reads its output from this process's streams."""
+        """Runs the stack's program until it exits.
+
+        The program writes to this process's streams, which the engine reads.
+        """
         environment = {
             **os.environ,
             "PULUMI_CONFIG": json.dumps(dict(request.config)),
@@ -243,8 +246,8 @@ class LanguageHost(service.LanguageRuntimeServicer):
     def InstallDependencies(
         self, request: messages.InstallDependenciesRequest, context: grpc.ServicerContext
     ) -> Iterator[messages.InstallDependenciesResponse]:
-        """Installs nothing; tells the user of `pulumi install` to run `make setup`."""
-        yield messages.InstallDependenciesResponse(stdout=b"The environment is brought by `make setup`.\n")
+        """Installs nothing. Prints for the user of `pulumi install` that `make setup` installs the environment."""
+        yield messages.InstallDependenciesResponse(stdout=b"Run `make setup`: it installs the Python environment.\n")
 
 
 def wait_for_end(gone: threading.Event) -> None:

@@ -1,7 +1,8 @@
-"""Installs the programs of an OpenStack release from PyPI and stores them in the user's cache.
+"""Installs the programs of an OpenStack release from PyPI, and stores them in the user's cache.
 
-Tests start the real services with rendered configuration, and toolchain/option_lists.py lists their options. Deploying
-a stack does not need them. Each release has its own environment, because releases require different libraries.
+Tests start the real services with rendered configuration, and toolchain/option_lists.py lists the services' options. To
+deploy a stack, these programs are not needed. Each release has its own environment, because releases require different
+libraries.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _COMPLETE = "quorate-complete"
 
 
 def ensure(release: str, reporter: Reporter) -> Path:
-    """Returns the environment of a release; installs it if the cache does not have it."""
+    """Returns the directory of a release's environment; installs the environment if the cache does not have it."""
     lock = LOCKS / f"{release}.lock"
     if not lock.exists():
         raise UserError(f"OpenStack {release} is not known; write one of: {', '.join(releases())}")
@@ -43,12 +44,12 @@ def ensure(release: str, reporter: Reporter) -> Path:
 
 
 def releases() -> list[str]:
-    """Returns the releases that can be installed, oldest first."""
+    """Returns the OpenStack releases that can be installed, such as 2026.1, oldest first."""
     return sorted(lock.stem for lock in LOCKS.glob("20*.lock"))
 
 
 def digest(lock: Path) -> str:
-    """Returns the digest that names an environment; clones with the same digest share the environment."""
+    """Returns the digest of lock files and Python version, which names an environment that clones share."""
     made_from = hashlib.sha256(f"{sys.base_prefix} {sys.version}".encode())
     for file in (lock, INSTALLER, BUILD):
         made_from.update(file.read_bytes())

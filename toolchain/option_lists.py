@@ -95,29 +95,33 @@ _KINDS = {
     "multi valued": "multi",
     "port value": "port",
 }
-"""Kinds by the type names of oslo-config-generator; options of all other types are strings."""
+"""Kind of an option by its type name in oslo-config-generator. Options of all other types are strings."""
 
 
 class Option(TypedDict, total=False):
-    """An option as written to a list; keys that do not apply are left out."""
+    """An option as it is written to an option list. Keys that do not apply to the option are left out."""
 
     kind: str
-    """string, integer, float, boolean, port, list, dict or multi (may be written several times)."""
+    """Kind of the option: string, integer, float, boolean, port, list, dict or multi (may be written several times)."""
     secret: bool
     renamed: str
-    """For a deprecated option, its new section and name, as section/name."""
+    """For a deprecated option that was renamed, the new section and name, as section/name."""
     removal: str
-    """For an option that a later release removes, the release's reason."""
+    """For an option that a later release removes, the reason that the release gives."""
 
 
 _UNLISTED: dict[str, dict[str, dict[str, Option]]] = {
     "cinder.conf": {"backend_defaults": {"backend_host": {"kind": "string"}}},
 }
-"""Options that the generator does not list: cinder-volume registers one for each backend (cinder/cmd/volume.py)."""
+"""Options that oslo-config-generator does not list, by file and section. cinder-volume registers this one for each
+backend (cinder/cmd/volume.py)."""
 
 
 def list_of(document: dict[str, Any], auth: list[dict[str, Any]]) -> dict[str, dict[str, Option]]:
-    """Returns a file's options by section, from the generator's JSON. Old names are listed as renamed options."""
+    """Returns the options of a configuration file by section; old names of options are listed as renamed options.
+
+    `document`: output of oslo-config-generator for the file. `auth`: options of the authentication plugin.
+    """
     sections: dict[str, dict[str, Option]] = {}
     for section, group in document["options"].items():
         options = {_name(each["dest"]): _option(each) for each in group["opts"]}
@@ -156,7 +160,7 @@ def _name(name: str) -> str:
 
 
 def text_of(sections: dict[str, dict[str, Option]]) -> str:
-    """Returns a list as JSON with one option per line, so that a diff of two releases is readable."""
+    """Returns an option list as JSON with one option per line, so that a diff of two releases is readable."""
     blocks: list[str] = []
     for section, options in sections.items():
         lines = ",\n".join(f"  {json.dumps(name)}: {json.dumps(option)}" for name, option in options.items())
@@ -165,7 +169,7 @@ def text_of(sections: dict[str, dict[str, Option]]) -> str:
 
 
 def make(release: str, reporter: Reporter) -> dict[str, str]:
-    """Returns the text of each option list of a release, by file name. Raises UserError if a list fails."""
+    """Returns the text of each option list of a release, by file name. Raises UserError if options cannot be listed."""
     home = ensure(release, reporter)
     texts: dict[str, str] = {}
     for project, files in PROJECTS.items():
@@ -190,7 +194,7 @@ def make(release: str, reporter: Reporter) -> dict[str, str]:
 
 
 def main() -> int:
-    """Writes the option lists of the named releases, by default of all releases."""
+    """Writes the option lists of the releases in the arguments, by default of all releases."""
     reporter = Reporter()
     try:
         for release in sys.argv[1:] or releases():

@@ -1,7 +1,7 @@
-"""Progress output of the set-up, and a runner for its commands.
+"""Progress output of long steps such as `make setup`, and a runner for the commands of such steps.
 
-The output of long commands is read line by line to show progress. A failed step raises UserError, which is shown as a
-message with the next command, without a traceback.
+The output of long commands is read line by line to show progress. A failed step raises UserError, whose message is
+shown without a traceback and names the user's next command.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ NETWORK_SIGNS = (
 
 
 class UserError(Exception):
-    """An error that the user can fix. The message is shown to the user without a traceback."""
+    """An error that the user can fix. Commands show its message without a traceback."""
 
 
 class ProgramError(Exception):
-    """A program exited with an error. The caller adds an explanation for the user."""
+    """A program exited with an error, or could not be run. The caller adds an explanation for the user."""
 
     def __init__(self, command: Sequence[str], code: int, output: Sequence[str]) -> None:
         self.code = code
@@ -58,12 +58,12 @@ class ProgramError(Exception):
         return any(sign in text for sign in NETWORK_SIGNS)
 
     def tail(self, lines: int = 12) -> str:
-        """Returns the last lines of the output, indented, for an error message."""
+        """Returns the last lines of the program's output, indented, for an error message."""
         return "\n".join(f"    {line}" for line in self.output[-lines:]) or f"    no output; {self}"
 
 
 def ending(code: int) -> str:
-    """Returns how a program ended, such as `exited with 1` or `was ended by SIGSEGV`."""
+    """Describes the exit code of a program, such as `exited with 1` or, for a negative code, `was ended by SIGSEGV`."""
     if code >= 0:
         return f"exited with {code}"
     return (
@@ -82,7 +82,7 @@ def duration(seconds: float) -> str:
 
 
 class Reporter:
-    """Prints progress: on a terminal, a line that is updated in place; otherwise a line from time to time."""
+    """Prints the progress of steps: on a terminal as a line that is updated in place, otherwise as occasional lines."""
 
     def __init__(self, out: TextIO | None = None, quiet_for: float = 20.0) -> None:
         self._out = out or sys.stderr
@@ -102,7 +102,7 @@ class Reporter:
         self.say(f"{what} …" + (f" ({expectation})" if expectation else ""))
 
     def tick(self, detail: str) -> None:
-        """Prints the progress of the step, if the last output was long enough ago."""
+        """Prints the progress of the current step, unless the last output was a moment ago."""
         now = time.monotonic()
         pause = 0.5 if self._rewrites else self._quiet_for
         if now - self._printed < pause:

@@ -1,7 +1,7 @@
-"""Installs the project's requirements. `make setup` runs it, and so does every other target that needs them.
+"""Checks Python's version, then installs the Python environment and Pulumi. Run by `make setup` and by other targets.
 
-This file reports an interpreter that is too old for the rest. Therefore it uses no syntax newer than Python 3.6, and
-imports the rest after that check.
+This module reports a Python that is too old for Quorate. Therefore it uses no syntax newer than Python 3.6, and imports
+other modules only after the check.
 """
 
 import sys
@@ -10,7 +10,7 @@ OLDEST = (3, 11)
 
 
 def too_old(major: int, minor: int, executable: str) -> str:
-    """Returns the message for an interpreter that is too old."""
+    """Returns the message for a Python interpreter that is too old for Quorate."""
     return (
         "This project needs Python {}.{} or newer; {} is {}.{}.\n"
         "Name a newer one, for example: make PYTHON=python3.12".format(
@@ -20,7 +20,7 @@ def too_old(major: int, minor: int, executable: str) -> str:
 
 
 def main() -> int:
-    """Checks the interpreter's version, then runs the set-up."""
+    """Checks the version of the Python interpreter, then runs the set-up. Returns the exit code."""
     major, minor = sys.version_info[0], sys.version_info[1]
     if (major, minor) < OLDEST:
         sys.stderr.write(too_old(major, minor, sys.executable) + "\n")

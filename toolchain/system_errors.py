@@ -24,7 +24,10 @@ NO_INODES = ("no inodes left: the file system holds too many files", "Delete fil
 
 
 def explain(error: OSError) -> str:
-    """Returns one line for the user. For an error without a known fix, the line has the path and the system's text."""
+    """Returns one line that explains an error of the operating system to the user.
+
+    For an error without a known fix, the line contains the path and the system's text.
+    """
     path = str(error.filename) if isinstance(error.filename, str | Path) else ""
     place = path or "A file"
     known = EXPLAINED.get(error.errno or 0)

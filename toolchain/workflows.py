@@ -1,7 +1,7 @@
-"""`python -m toolchain.workflows`: checks .github/workflows, as a part of `make lint`.
+"""`python -m toolchain.workflows`: checks the CI workflows in .github/workflows, as a part of `make lint`.
 
 actionlint reports syntax and type errors, zizmor security problems. The Python environment contains zizmor. actionlint
-is built from its Go module in the user's cache, because its Python package would download a program during
+is built from its Go module into the user's cache, because its Python package would download a program during
 installation. If the module cannot be downloaded, a message is printed and only zizmor runs.
 """
 
@@ -28,7 +28,7 @@ WORKFLOWS = ROOT / ".github" / "workflows"
 
 
 def ensure(reporter: Reporter) -> Path:
-    """Returns the path of actionlint; builds it if the cache does not have it."""
+    """Returns the path of actionlint; builds actionlint if the user's cache does not have it or it is damaged."""
     cache = cache_directory(os.environ)
     with alone(cache / "actionlint", reporter):
         text = (MODULE / "go.mod").read_text(encoding="utf-8")
@@ -43,7 +43,7 @@ def ensure(reporter: Reporter) -> Path:
 
 
 def check(actionlint: Path | None, files: Sequence[Path]) -> int:
-    """Runs actionlint, if available, and zizmor on workflows. Returns 0 if neither reports a problem."""
+    """Runs actionlint (unless it is None) and zizmor on workflow files. Returns 0 if neither reports a problem."""
     # actionlint's optional helpers are disabled, so that the result does not depend on the machine.
     lint = [[actionlint, "-shellcheck=", "-pyflakes=", *files]] if actionlint else []
     audit = [VENV / "bin" / "zizmor", "--offline", "--no-progress", "--quiet", *files]
@@ -69,7 +69,7 @@ def _build(go: Go, output: Path, reporter: Reporter) -> None:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Checks the named files, by default all workflows."""
+    """Checks the workflow files in the arguments, by default all workflows. Returns the exit code."""
     reporter = Reporter()
     actionlint: Path | None = None
     try:

@@ -1,4 +1,4 @@
-"""The Kubernetes master tier (004, 5.5): masters with etcd, Calico, and the API proxy on every other machine."""
+"""The Kubernetes master tier (source 004, 5.5): masters with etcd, Calico, and the API proxy on all other machines."""
 
 from components.k8s_master.tier import Calico, Etcd, MasterTier, MasterTierArgs, master_parts, proxy_parts
 

@@ -1,4 +1,4 @@
-"""The proxy to the API servers: nginx in a static pod on every machine except the masters (004, 5.5.5)."""
+"""The proxy to the API servers: nginx in a static pod on every machine except the masters (source 004, 5.5.5)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from components.kubelet import API_PORT, KUBERNETES
 from components.machine import File, Parts
 
 TIMEOUT = "10m"
-"""004, 5.5.8: nginx's default interrupted watches so often that API servers used ten times the CPU."""
+"""nginx's proxy_timeout. With nginx's default, watches were interrupted so often that the API servers used ten times
+the CPU (source 004, 5.5.8)."""
 
 DIRECTORY = f"{KUBERNETES}/api-proxy"
 
@@ -42,7 +43,10 @@ stream {{
 
 
 def parts(masters: Sequence[Node], digests: Mapping[str, str]) -> Parts:
-    """Returns the proxy's configuration and its static pod. `digests`: the digests that the stack pins, by image."""
+    """Returns the API proxy's nginx.conf and static pod.
+
+    `digests`: image digests that the stack file pins, by image.
+    """
     servers = "\n".join(f"    server {master.address}:{API_PORT} max_fails=2 fail_timeout=3s;" for master in masters)
     configuration = CONFIGURATION.format(servers=servers, port=API_PORT, timeout=TIMEOUT)
     digest = hashlib.sha256(configuration.encode()).hexdigest()[:16]
@@ -59,7 +63,11 @@ def _image(digests: Mapping[str, str]) -> str:
 
 
 def _pod(digest: str, image: str) -> dict[str, object]:
-    """Returns the static pod. An annotation changes with the masters: kubelet restarts only a changed manifest."""
+    """Returns the manifest of the API proxy's static pod.
+
+    An annotation with the configuration's digest changes the manifest when the masters change, so that kubelet restarts
+    the pod.
+    """
     return {
         "apiVersion": "v1",
         "kind": "Pod",

@@ -1,7 +1,10 @@
-"""Calico's BGP resources, as files on every master. Apply them from one master after Calico is installed.
+"""Calico's BGP resources as files on every master.
 
-Up to 500 nodes every node peers with every other. At 1000 the full mesh took 'significant time during node startup'
-and source 004 asks for route reflectors (004, 5.5.8): the masters, on different servers and started before the workers.
+Quorate does not install Calico or apply the files: the operator does.
+
+In clusters of fewer than 1000 nodes, every node peers with every other node. At 1000 nodes, this full mesh took
+'significant time during node startup', and source 004 (5.5.8) requires route reflectors. Quorate uses the masters,
+which are on different servers and start before the workers.
 """
 
 from __future__ import annotations
@@ -21,17 +24,17 @@ DIRECTORY = f"{KUBERNETES}/calico"
 DATASTORE = "kubernetes"
 API = "projectcalico.org/v3"
 AS_NUMBER = 64512
-"""The first private AS number, Calico's default."""
+"""BGP's first private AS number, which is also Calico's default."""
 CLUSTER_ID = "244.0.0.1"
 
 
 def route_reflectors(plan: Plan) -> tuple[Node, ...]:
-    """Returns the route reflectors; none if all nodes peer with each other."""
+    """Returns the masters that are Calico's route reflectors; () if all nodes peer with each other."""
     return plan.masters if large(plan) else ()
 
 
 def parts(plan: Plan) -> Parts:
-    """Returns Calico's resources. No step applies them yet, because this program does not install Calico."""
+    """Returns the files with Calico's BGP resources. No step applies them, because Quorate does not install Calico."""
     reflectors = route_reflectors(plan)
     found = [File(f"{DIRECTORY}/bgp-configuration.yaml", template(_bgp_configuration(mesh=not reflectors)))]
     if reflectors:

@@ -1,7 +1,7 @@
-"""CoreDNS on the masters: spread over the masters, and with more replicas and resources from 1000 nodes.
+"""CoreDNS, the cluster's DNS: spreads its pods over the masters, and enlarges it in clusters of 1000 nodes or more.
 
-kubeadm's Deployment suits a small cluster. From 1000 nodes, a file with only the changed fields is applied over it.
-Smaller clusters keep kubeadm's two replicas.
+kubeadm installs CoreDNS with two replicas. In clusters of 1000 nodes or more, a file with the changed replicas and
+resources is applied to kubeadm's Deployment. Smaller clusters keep the Deployment as it is.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ from components.machine import File, Parts, Step
 
 FILE = f"{KUBERNETES}/dns/coredns.yaml"
 REPLICAS = 6
-"""004, 5.5.8: dns_replicas."""
+"""CoreDNS replicas in large clusters: dns_replicas of source 004, 5.5.8."""
 REQUESTS = {"cpu": "70m", "memory": "70Mi"}
 LIMITS = {"cpu": "100m", "memory": "512Mi"}
-"""004, 5.5.8: dns_cpu_requests and dns_memory_requests, dns_cpu_limit and dns_memory_limit."""
+"""Resources of CoreDNS in large clusters: dns_cpu_requests, dns_memory_requests, dns_cpu_limit and dns_memory_limit of
+source 004, 5.5.8."""
 
 
 _KUBECTL = f'kubectl --kubeconfig "$ROOT{KUBERNETES}/admin.conf"'
@@ -32,7 +33,7 @@ _SPREAD = Step(
 nodes=$({_KUBECTL} -n kube-system get pods -l k8s-app=kube-dns \\
   -o jsonpath='{{range .items[*]}}{{.spec.nodeName}}{{"\\n"}}{{end}}' | sort -u | wc -l)
 [ "$nodes" -gt 1 ]""",
-    # The pods must not start before the other masters are Ready: all of them would be on the first master again.
+    # CoreDNS must not restart before the other masters are Ready: all its pods would run on the first master again.
     apply=f"""\
 {_KUBECTL} wait node -l node-role.kubernetes.io/control-plane --for=condition=Ready --timeout=180s
 {_KUBECTL} -n kube-system rollout restart deployment coredns
@@ -50,7 +51,10 @@ _SIZE = Step(
 
 
 def parts(plan: Plan, master: Node) -> Parts:
-    """Returns what a master does for CoreDNS: in a large cluster the first resizes it, the last spreads it."""
+    """Returns a master's files and steps for CoreDNS.
+
+    In a large cluster, the first master applies the larger size. With several masters, the last one spreads the pods.
+    """
     first, last = plan.masters[0], plan.masters[-1]
     if master == first:
         return Parts((File(FILE, template(_deployment())),), (_SIZE,)) if large(plan) else Parts()

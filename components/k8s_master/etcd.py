@@ -1,7 +1,7 @@
-"""etcd on the masters, each member a systemd unit (004, 5.5.7): its user, settings, unit and backups.
+"""etcd on the masters: each member's user, settings, systemd unit and backups (source 004, 5.5.7).
 
-Three members on three masters keep the quorum (004, 5.5.4). etcd has dropped the proxy mode that source 004 uses on
-every node; instead, the API servers are configured with all members.
+Three members on three masters keep the quorum if one fails (source 004, 5.5.4). Source 004 runs etcd's proxy mode on
+every node. etcd no longer has this mode, so the API servers are configured with the addresses of all members.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ CLIENT_PORT, PEER_PORT = 2379, 2380
 TOKEN = "quorate"  # noqa: S105 - names the cluster, guards nothing
 PKI = "/etc/etcd/pki"
 CERTIFICATES = tuple(f"{PKI}/{name}" for name in ("ca.crt", "server.crt", "server.key", "peer.crt", "peer.key"))
-"""Files that the operator places; Quorate does not render them yet. The keys belong to the user etcd."""
+"""Certificate files that the operator places on each master; Quorate does not render them yet. The key files must
+belong to the user etcd."""
 NAME = "etcd"
 UNITS = "/etc/systemd/system"
 
@@ -53,11 +54,12 @@ case $(systemctl is-active etcd.service) in
 active | activating) ;;
 *) exit 1 ;;
 esac"""
-"""Until a majority of the members runs, etcd stays `activating`: it notifies systemd when it can serve."""
+"""Shell commands that succeed if etcd's unit is enabled and started. The unit stays `activating` until a majority of
+the members runs, because etcd notifies systemd only when it can serve."""
 
 BACKUP = "/var/lib/etcd-backup"
 TRIES = 20
-"""Seconds to wait for a majority to elect a leader. Project figure: etcd's election timeout is 1 s."""
+"""Seconds to wait until etcd has a leader. Project figure: etcd's election timeout is 1 s."""
 AWAIT_QUORUM = "await-etcd-quorum"
 KEPT = 7
 """Days that a backup is kept. Project figure: long enough to notice a loss, short enough for a master's disk."""
@@ -91,16 +93,17 @@ Persistent=true
 [Install]
 WantedBy=timers.target
 """
-"""004, 5.5.10: a backup before an update. A random delay keeps members from writing at the same time."""
+"""Timer for etcd's backups: source 004, 5.5.10, requires a backup before an update. A random delay keeps the members
+from writing their backups at the same time."""
 
 
 def endpoints(masters: Sequence[Node]) -> list[str]:
-    """Returns the members' client URLs."""
+    """Returns the client URLs of etcd's members, one on each master."""
     return [f"https://{master.address}:{CLIENT_PORT}" for master in masters]
 
 
 def parts(master: Node, masters: Sequence[Node]) -> Parts:
-    """Files and steps of one member."""
+    """Returns the files and steps of the etcd member on `master`."""
     member = quorum(master, masters)
     unit = Unit("etcd.service", disrupts=member)
     return Parts(
@@ -145,7 +148,10 @@ def parts(master: Node, masters: Sequence[Node]) -> Parts:
 
 
 def quorum(master: Node, masters: Sequence[Node]) -> Quorum:
-    """Returns the quorum with the checks that `master` runs: health of the other members, and of its own member."""
+    """Returns etcd's quorum with the two checks that `master` runs before and after its member stops.
+
+    Before: whether enough other members are healthy. After: whether the own member is healthy.
+    """
     others = [each for each in masters if each.name != master.name]
     needed = len(masters) // 2 + 1
     asked = "\n".join(f"ask https://{each.address}:{CLIENT_PORT}" for each in others)

@@ -1,8 +1,8 @@
 """kubeadm's configuration of each master: the first initialises the cluster, the others join it.
 
-Source of the figures is 004: three masters (5.5.3), leader election for scheduler and controller manager (5.5.4),
-requests in flight at 1000 nodes (5.5.8). Taints are not in the cluster-wide KubeletConfiguration, which every worker
-uses: each machine has its own taints in the patch of kubelet.py.
+Source 004 gives the requirements: three masters (5.5.3), leader election for scheduler and controller manager (5.5.4),
+requests in flight at 1000 nodes (5.5.8). All machines share the cluster-wide KubeletConfiguration, so it contains no
+taints: each machine has its own taints in a kubeadm patch (components/kubelet.py).
 """
 
 from __future__ import annotations
@@ -20,10 +20,12 @@ from components.kubelet import API_PORT, CONFIGURATION, DISCOVERY, KUBEADM, PATC
 from components.machine import File, Parts, Step
 
 ENDPOINT = f"127.0.0.1:{API_PORT}"
-"""The same address on every machine: the API server on a master, the local proxy on a worker (004, 5.5.5)."""
+"""Address at which every machine reaches the API: its own API server on a master, the local proxy on a worker (source
+004, 5.5.5)."""
 
 MAX_REQUESTS_INFLIGHT = 2000
-"""004, 5.5.8: the default of 400 answers 429 long before the top load of 1000 nodes."""
+"""Requests in flight per API server (source 004, 5.5.8). With the default of 400, an API server rejects requests with
+429 long before it reaches the load of 1000 nodes."""
 
 PKI = "/etc/kubernetes/pki"
 ETCD_CLIENT = tuple(f"{PKI}/apiserver-etcd-client.{end}" for end in ("crt", "key"))
@@ -64,7 +66,8 @@ _LAB_PROXY = {
     "mode": "nftables",
     "conntrack": {"maxPerCore": 0, "min": 0},
 }
-"""Keeps the host's conntrack settings: a lab's machines may be containers, which cannot change them."""
+"""kube-proxy's configuration in a lab. It leaves the host's conntrack settings unchanged, because a lab's machines may
+be containers, which cannot change these settings."""
 
 
 def _certificates(paths: Sequence[str]) -> Step:
@@ -72,7 +75,7 @@ def _certificates(paths: Sequence[str]) -> Step:
 
 
 def cluster_configuration(plan: Plan) -> dict[str, Any]:
-    """Returns the configuration that all API servers, schedulers and controller managers share."""
+    """Returns kubeadm's ClusterConfiguration, which all API servers, schedulers and controller managers share."""
     masters = plan.masters
     arguments: dict[str, str] = {}
     if large(plan):

@@ -21,7 +21,10 @@ from components.machine import Machine, MachineArgs, Parts, Turns
 
 @dataclass(frozen=True)
 class MasterTierArgs:
-    """The plan, and the masters on physical servers; virtual masters are children of their hosts."""
+    """The plan, the masters on physical servers, and the order of changes.
+
+    Masters on virtual machines are children of their virt hosts instead.
+    """
 
     plan: Plan
     machines: Sequence[MachineArgs]
@@ -38,11 +41,11 @@ class Etcd(Component[Sequence[Node]]):
         return plain(members=[{"node": node.name, "server": node.server, "address": node.address} for node in args])
 
     def build(self, name: str, args: Sequence[Node]) -> None:
-        """Builds nothing: the members' files belong to their machines."""
+        """Creates no resources: the files of etcd's members belong to the masters' machines."""
 
 
 class Calico(Component[Plan]):
-    """The pods' network."""
+    """Calico, the network of the cluster's pods, with its route reflectors."""
 
     token = contract.CALICO
 
@@ -52,11 +55,11 @@ class Calico(Component[Plan]):
         return plain(route_reflectors=reflectors, datastore=calico.DATASTORE)
 
     def build(self, name: str, args: Plan) -> None:
-        """Builds nothing: Calico's files belong to the masters."""
+        """Creates no resources: Calico's files belong to the masters' machines."""
 
 
 class MasterTier(Component[MasterTierArgs]):
-    """The masters, with etcd and Calico."""
+    """The master tier: the machines of masters on physical servers, etcd and Calico."""
 
     token = contract.MASTER_TIER
 
@@ -77,11 +80,11 @@ class MasterTier(Component[MasterTierArgs]):
 
 
 def master_parts(plan: Plan, master: Node) -> Parts:
-    """Returns the files and steps of a master, in addition to those of every machine."""
+    """Returns the files and steps that only a master has: etcd, kubeadm, Calico and CoreDNS."""
     members = etcd.parts(master, plan.masters)
     return members + kubeadm.parts(plan, master) + calico.parts(plan) + dns.parts(plan, master)
 
 
 def proxy_parts(plan: Plan) -> Parts:
-    """Returns the API server proxy of machines other than masters."""
+    """Returns the files of the proxy to the API servers, for machines other than masters."""
     return api_proxy.parts(plan.masters, plan.settings.images.digests)

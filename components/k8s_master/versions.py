@@ -8,9 +8,10 @@ KUBERNETES = "v1.36.3"
 NGINX_IMAGE = "docker.io/library/nginx:1.28-alpine"
 
 LARGE = 1000
-"""Nodes from which source 004, 5.5.8 'Scaling to 1000 Nodes' applies: the size of its measurements."""
+"""Number of computes from which the settings of source 004, 5.5.8 'Scaling to 1000 Nodes' apply: the size at which the
+source measured them."""
 
 
 def large(plan: Plan) -> bool:
-    """Whether the cluster's architecture is for LARGE computes or more."""
+    """Whether the plan's reference architecture is for LARGE computes or more."""
     return plan.architecture.computes >= LARGE

@@ -1,4 +1,4 @@
-"""Machines, their files and the steps to run on them; the same for every target."""
+"""Machines, their files and the steps that configure them, the same for rendered files and live machines."""
 
 from components.machine.parts import File, Parts, Quorum, Step, Unit, filled
 from components.machine.resources import Machine, MachineArgs, MachinePool, MachinePoolArgs, variables

@@ -1,4 +1,4 @@
-"""A machine's parts as a directory, which every target delivers and `apply` reads.
+"""The directory of a machine: its files and steps, as a target delivers them and the script `apply` reads them.
 
 apply              POSIX sh script that configures the machine from this directory
 manifest           the contents, one per line: `file MODE OWNER plain|secret UNIT PATH`, `unit NAME QUORUM`,
@@ -41,7 +41,10 @@ _CASE = """\
 
 
 def entries(parts: Parts, definition: Mapping[str, str]) -> dict[str, str]:
-    """Returns the templates of the directory's files by path. `definition`: plain texts by name."""
+    """Returns the templates of the files in a machine's directory, by path.
+
+    `definition`: texts of the files that define a virtual machine, by name; empty for a physical server.
+    """
     steps = {f"{number:02}-{step.name}": step for number, step in enumerate(parts.ordered_steps(), start=1)}
     return {
         "apply": literal(_apply()),

@@ -1,7 +1,7 @@
 """Files of a machine, and steps that run on the machine in order.
 
-Plain data, the same for every target. `components/machine/directory.py` writes it as a directory, from which `apply.sh`
-configures the machine.
+These parts of a machine are plain data, the same for every target. `components/machine/directory.py` writes them as a
+directory, from which `apply.sh` configures the machine.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pulumi
 from components import templates
 
 _PATH = re.compile(r"(/[A-Za-z0-9@_-][A-Za-z0-9@._-]*)+")
-"""An absolute path without characters that need quoting in a shell or in the manifest."""
+"""Pattern of an absolute path without characters that need quoting in a shell or in the manifest."""
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _OWNER = re.compile(r"[a-z_][a-z0-9_-]*:[a-z_][a-z0-9_-]*")
 
@@ -37,7 +37,10 @@ class Quorum:
 
 @dataclass(frozen=True)
 class Unit:
-    """A systemd unit that restarts if a file changes, and the quorum that it is a member of."""
+    """A systemd unit that restarts when a file changes.
+
+    `disrupts`: the quorum whose local member the unit runs, or None.
+    """
 
     name: str
     disrupts: Quorum | None = None
@@ -45,19 +48,19 @@ class Unit:
 
 @dataclass(frozen=True)
 class File:
-    """A file of a machine. `content` is a template (templates.py), or the text of a secret file, as an Output.
+    """A file of a machine. `content` is a template (templates.py) or, for a secret file, the text as an Output.
 
-    Raises ValueError for a path that is not absolute and plain, and for a secret file that others may read.
+    Raises ValueError for a path that is relative or needs quoting, and for a secret file that all users may access.
     """
 
     path: str
     content: str | pulumi.Output[str]
     owner: str = ROOT
-    """User and group as `user:group`. Both must exist on the machine already, since files are written before steps."""
+    """User and group as `user:group`. They must exist before the steps run, because files are written before steps."""
     mode: int = 0o644
     secret: bool = False
     restarts: Unit | None = None
-    """The unit to restart when the file changes, if it is running; a step starts it."""
+    """The unit to restart when the file changes and the unit is running. A step starts the unit the first time."""
 
     def __post_init__(self) -> None:
         if not _PATH.fullmatch(self.path) or "/.." in self.path:
@@ -95,7 +98,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Parts:
-    """Files and steps of a machine, from one or more modules."""
+    """Files and steps of a machine. The parts that several modules define for a machine are added with `+`."""
 
     files: tuple[File, ...] = ()
     steps: tuple[Step, ...] = ()
@@ -105,29 +108,29 @@ class Parts:
 
     @property
     def plain_files(self) -> Mapping[str, str]:
-        """Templates of the files that are not secret, by path."""
+        """Templates of the machine's files that are not secret, by path."""
         return {file.path: file.content for file in self.files if isinstance(file.content, str) and not file.secret}
 
     @property
     def secret_files(self) -> Mapping[str, str | pulumi.Output[str]]:
-        """Contents of the secret files, by path."""
+        """Contents of the machine's secret files, by path."""
         return {file.path: file.content for file in self.files if file.secret}
 
     @property
     def units(self) -> tuple[Unit, ...]:
-        """Units to restart when files change, each once."""
+        """Systemd units to restart when files of the machine change, without duplicates."""
         return tuple({file.restarts.name: file.restarts for file in self.files if file.restarts}.values())
 
     @property
     def quorums(self) -> Mapping[str, Quorum]:
-        """Quorums whose local member is stopped by a step or a restart, by name."""
+        """Quorums with a member on the machine that a step or a unit's restart stops, by name."""
         found = [each.disrupts for each in (*self.steps, *self.units) if each.disrupts]
         return {quorum.name: quorum for quorum in found}
 
     def ordered_steps(self) -> tuple[Step, ...]:
-        """Returns the steps in the order in which they run: each after those in its `after`, otherwise as given.
+        """Returns the steps in the order in which they run: each after the steps in its `after`, otherwise as given.
 
-        Raises ValueError for a duplicate or unknown name, and for a cycle.
+        Raises ValueError if steps have the same name, or if `after` has an unknown name or a cycle.
         """
         names = [step.name for step in self.steps]
         if doubled := sorted({name for name in names if names.count(name) > 1}):
@@ -147,5 +150,8 @@ def _first_ready(steps: Sequence[Step], done: Iterable[str]) -> Step | None:
 
 
 def filled(parts: Parts, variables: Mapping[str, str]) -> dict[str, str]:
-    """Returns the texts of one machine's files, without secrets. Raises KeyError for a placeholder without a value."""
+    """Returns the texts of a machine's files that are not secret, by path. `variables`: values of the placeholders.
+
+    Raises KeyError for a placeholder without a value.
+    """
     return templates.fill(parts.plain_files, variables)

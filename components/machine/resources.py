@@ -1,7 +1,7 @@
-"""Components for a machine and for a pool of identical workers, with the facts that rules and proofs use.
+"""Pulumi components for a machine and for a pool of identical workers, with the facts that rules and proofs use.
 
-The facts are the same for every target. They contain the names of secret files, but not their content. A thousand
-computes are one component with one set of templates and a table of nodes.
+The facts are the same for every target. They contain the paths of secret files, but not their content. A thousand
+computes are one component, MachinePool, with one set of file templates and a table of the nodes' values.
 """
 
 from __future__ import annotations
@@ -21,30 +21,33 @@ from contract import RACK, SERVER, ZONE
 
 @dataclass(frozen=True)
 class MachineArgs:
-    """One machine."""
+    """Arguments of a machine's component: its node in the plan, its files and steps, and the target."""
 
     node: Node
     parts: Parts
     target: Target
     definition: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Files that define a virtual machine, by name; none for a physical server."""
+    """Texts of the files that define a virtual machine, by name; empty for a physical server."""
     existing: bool = False
-    """Whether the machine is a node of a running cluster: its component has its facts, and nothing is made for it."""
+    """Whether the machine is already a node of a running cluster. Its component has facts, but creates no files."""
 
 
 @dataclass(frozen=True)
 class MachinePoolArgs:
-    """Workers that differ only in name, address, server and rack; these four fill the templates of their files."""
+    """Workers that differ only in name, address, server and rack.
+
+    These four values fill the templates of their files.
+    """
 
     nodes: Sequence[Node]
     parts: Parts
     target: Target
     existing: bool = False
-    """Whether the machines are nodes of a running cluster."""
+    """Whether the machines are already nodes of a running cluster. Their component then creates no files."""
 
 
 class Machine(Component[MachineArgs]):
-    """One machine."""
+    """A physical or virtual machine, with its files and steps."""
 
     token = contract.MACHINE
 
@@ -73,7 +76,7 @@ class Machine(Component[MachineArgs]):
 
 
 class MachinePool(Component[MachinePoolArgs]):
-    """Identical workers."""
+    """A pool of workers that differ only in name, address, server and rack."""
 
     token = contract.MACHINE_POOL
 
@@ -98,12 +101,12 @@ class MachinePool(Component[MachinePoolArgs]):
 
 
 def variables(node: Node) -> dict[str, str]:
-    """Returns the node's values for templates: those that differ between nodes of a pool."""
+    """Returns the node's values for placeholders in templates. Only these values differ between the nodes of a pool."""
     return {"node": node.name, "server": node.server, "rack": node.rack or "", "address": node.address}
 
 
 def _common(node: Node, parts: Parts) -> dict[str, Any]:
-    """Returns the facts that all machines of a pool share."""
+    """Returns the facts that are the same for all machines of a pool, such as taints, sizes and steps."""
     return {
         "pool": node.pool,
         "roles": node.roles,
@@ -113,7 +116,8 @@ def _common(node: Node, parts: Parts) -> dict[str, Any]:
         "allocatable": {"cpu": node.allocatable.cpu, "memory": node.allocatable.memory},
         "file_attributes": _attributes(parts),
         "steps": [
-            {"name": step.name, "disrupts": step.disrupts.name if step.disrupts else ""}  # the tree has their scripts
+            # Without the steps' scripts, which are in the rendered tree.
+            {"name": step.name, "disrupts": step.disrupts.name if step.disrupts else ""}
             for step in parts.ordered_steps()
         ],
         "restarts": {unit.name: unit.disrupts.name if unit.disrupts else "" for unit in parts.units},
@@ -122,7 +126,7 @@ def _common(node: Node, parts: Parts) -> dict[str, Any]:
 
 
 def _attributes(parts: Parts) -> dict[str, dict[str, object]]:
-    """Returns owner, mode, secrecy and restarted unit of each file, as far as they differ from the defaults."""
+    """Returns attributes of files by path: owner, mode, restarted unit and secrecy. Default values are left out."""
     found: dict[str, dict[str, object]] = {}
     for file in parts.files:
         said: dict[str, object] = {

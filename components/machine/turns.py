@@ -1,7 +1,7 @@
-"""Orders machines with members of the same quorum, so that they are changed one after the other.
+"""Orders the machines that have members of the same quorum, so that an update changes them one after the other.
 
-A machine's steps and restarts declare which quorums they disrupt. Dependencies between the machines' resources make a
-target change one machine at a time.
+A machine's steps and systemd units declare which quorums they disrupt. Each of these machines depends on the previous
+machine with a member of the same quorum, so that Pulumi changes one machine at a time.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from components.machine.parts import Parts
 
 
 class Turns:
-    """Remembers the last machine created for each quorum."""
+    """Remembers, for each quorum, the machine that was created last with a member of the quorum."""
 
     def __init__(self) -> None:
         self._last: dict[str, pulumi.Resource] = {}
 
     def before(self, parts: Parts) -> Sequence[pulumi.Resource]:
-        """Returns the machines that a machine with these parts depends on."""
+        """Returns the earlier machines on which a machine with these files and steps depends; [] if there are none."""
         found = [self._last[name] for name in parts.quorums if name in self._last]
         return list(dict.fromkeys(found))
 
     def add(self, parts: Parts, machine: pulumi.Resource) -> None:
-        """Makes later machines with members of the same quorums depend on this one."""
+        """Makes later machines with members of the same quorums depend on `machine`, which consists of `parts`."""
         self._last |= dict.fromkeys(parts.quorums, machine)

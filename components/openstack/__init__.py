@@ -1,1 +1,1 @@
-"""OpenStack's services as Kubernetes workloads: projects are defined as data, from which shared code builds objects."""
+"""OpenStack's services as Kubernetes workloads. Projects are defined as data; shared code builds their objects."""

@@ -1,7 +1,8 @@
-"""Jobs that create a project's accounts: databases, a RabbitMQ vhost, a Keystone user with its endpoints.
+"""Jobs that create a project's databases, RabbitMQ vhosts and Keystone user, with the accounts for them.
 
-Each job is idempotent: it creates what is missing and sets every account's current password. It leaves the account of
-the previous generation as it is, until the stack file says that it is no longer valid.
+Each job is idempotent: it creates missing accounts and sets the current password. The generation of a secret counts its
+replacements, and each generation has an account of its own. The job leaves the previous generation's account unchanged
+until the stack file says that the account is no longer valid.
 """
 
 from __future__ import annotations
@@ -25,38 +26,40 @@ UNREAD: Mapping[str, object] = {
     "apply-to": "queues",
     "definition": {"max-length-bytes": 256 * 1024 * 1024, "overflow": "drop-head"},
 }
-"""The limit of each queue of notifications, in bytes: the oldest messages are dropped first. Quorate runs no program
-that reads them, and an unread queue would fill the members' disks, which blocks all publishers of the cluster
-(https://www.rabbitmq.com/docs/maxlength). Project figure: 5 levels of notifications take at most a quarter of a lab's
-volume."""
+"""RabbitMQ policy that limits each queue of notifications, in bytes: the oldest messages are dropped first. Quorate
+runs no program that reads notifications, and an unread queue would fill the members' disks, which blocks all publishers
+of the cluster (https://www.rabbitmq.com/docs/maxlength). Project figure: the queues of 5 notification levels take at
+most a quarter of a lab's volume."""
 _CEPH_ADMINISTRATOR = ceph_client.keyring("client.admin")
 
 
 @dataclass(frozen=True)
 class Endpoint:
-    """A service in Keystone's catalog."""
+    """A service in Keystone's catalog, with the process and the path of its URL."""
 
     type: str
     name: str
     process: str
-    """The process that serves it."""
+    """The process that serves the endpoint, such as nova-api."""
     path: str = ""
 
 
 @dataclass(frozen=True)
 class Domain:
-    """A domain of Keystone, and the account that administers it."""
+    """A domain of Keystone, and the account that administers the domain."""
 
     name: str
     administrator: str
     password: Secret
     roles: tuple[str, ...]
-    """Roles that the domain's users may get; the job makes them if they are missing."""
+    """Roles that the domain's users may get; the job creates missing roles."""
 
 
 def databases(wiring: Wiring, user: str) -> JobDefinition:
-    """Returns the job that creates a project's databases and the account of the current generation, and removes those
-    that are no longer valid."""
+    """Returns the job that creates a project's databases and its current account, and removes accounts no longer valid.
+
+    `user`: the project.
+    """
     name = wiring.account(user, "database")
     statements = "".join(
         f"CREATE DATABASE IF NOT EXISTS {database} CHARACTER SET utf8mb4;\n"
@@ -88,9 +91,9 @@ def databases(wiring: Wiring, user: str) -> JobDefinition:
 
 
 def messaging(wiring: Wiring, user: str) -> tuple[JobDefinition, JobDefinition]:
-    """Returns the jobs that create a project's accounts of RabbitMQ, through its management API.
+    """Returns the two jobs that create a project's accounts in RabbitMQ, through RabbitMQ's management API.
 
-    One is for the project's own vhost, the other for the vhost of all projects' notifications.
+    The first account is for the project's own vhost, the second for the vhost that all projects use for notifications.
     """
     rpc, events = wiring.broker(user, "rpc"), wiring.broker(user, "notifications")
     own = {
@@ -137,7 +140,7 @@ def identity(
     roles: Sequence[str] = ("admin", "service"),
     domain: Domain | None = None,
 ) -> JobDefinition:
-    """Returns the job that creates a service's user, its roles, its endpoints in the catalog, and its own domain."""
+    """Returns the job that creates a project's Keystone user with roles, its endpoints in the catalog, and `domain`."""
     document: Mapping[str, object] = {
         "url": wiring.url("keystone", "/v3"),
         "region": REGION,
@@ -180,12 +183,15 @@ def identity(
 def storage(
     wiring: Wiring, project: str, entries: Sequence[Secret], pools: Sequence[str] = ()
 ) -> tuple[JobDefinition, ...]:
-    """Returns the job that makes a project's accounts in Ceph and its pools; none in a stack without Ceph."""
+    """Returns the job that creates a project's accounts and pools in Ceph; () in a stack without Ceph.
+
+    `entries`: the accounts as keyring entries.
+    """
     if not wiring.monitors:
         return ()
     job = JobDefinition(
         name=f"{project}-storage",
-        # Kolla's images of Cinder have Ceph's command line.
+        # Kolla's images of Cinder contain Ceph's command line.
         image="cinder-volume",
         user="cinder",
         command=" ".join(["sh", "/usr/local/bin/ceph_account.sh", *pools]),
@@ -206,7 +212,7 @@ def storage(
 
 
 def manage(project: str, image: str, name: str, command: str, files: Sequence[File]) -> JobDefinition:
-    """Returns a job that runs a project's own tool with the project's files."""
+    """Returns a job that runs a project's own management tool, such as nova-manage, with the project's files."""
     return JobDefinition(name=f"{project}-{name}", image=image, user=project, command=command, files=tuple(files))
 
 

@@ -1,8 +1,8 @@
 """Scheduling rules of pods: the plan's pools, anti-affinity and topology spread.
 
-Planner, components and policy rules all rely on these rules. Members of a quorum have required anti-affinity over nodes
-and over physical hosts, since two virtual machines of one host are one failure domain. Instances of other services
-never share a node, but spread over physical hosts only where possible, so that a small site works.
+The planner and the policy rules assume these rules. Members of a quorum have required anti-affinity over nodes and over
+physical hosts, because a host's failure stops all its virtual machines. Instances of other services never share a node,
+but they spread over physical hosts only if possible, so that a small site works.
 """
 
 from __future__ import annotations
@@ -15,12 +15,16 @@ from contract import CONTROL_PLANE_TAINT, DEDICATED, HOSTNAME, MASTER_POOL, NAME
 
 
 def affinity(service: ServicePlan) -> core.AffinityArgs:
-    """Requires nodes of the service's pools, without other instances of it or services that it must be apart from."""
+    """Returns affinity that requires nodes of the service's pools, and anti-affinity between instances of the service.
+
+    The anti-affinity also excludes nodes with services from which the plan keeps this service apart. A DaemonSet needs
+    no anti-affinity between its own instances.
+    """
     terms: list[core.PodAffinityTermArgs] = []
     own = [] if service.everywhere else [service.name]
-    # One term over nodes for all services. When a pod is deleted, the scheduler (1.36.3, interpodaffinity) retries a
-    # pending pod only if the deleted pod matches all of its terms. No pod has two names, so that with one term per
-    # service a rollout would wait five minutes.
+    # One anti-affinity term over nodes covers all these services. When a pod is deleted, the scheduler (1.36.3,
+    # interpodaffinity) retries a pending pod only if the deleted pod matches all terms of the pending pod. No pod
+    # matches the names of two services, so with one term per service, a rollout would wait five minutes.
     if on_node := [*own, *service.apart_from]:
         terms.append(_apart(HOSTNAME, on_node))
     if own and service.quorum:
@@ -34,12 +38,12 @@ def affinity(service: ServicePlan) -> core.AffinityArgs:
 
 
 def on_pools(service: ServicePlan) -> core.AffinityArgs:
-    """Requires nodes of the service's pools, without anti-affinity."""
+    """Returns affinity that requires nodes of the service's pools, without anti-affinity. For jobs."""
     return core.AffinityArgs(node_affinity=_node_affinity(service))
 
 
 def tolerations(service: ServicePlan) -> list[core.TolerationArgs]:
-    """Tolerates the taints of the service's pools, and no others."""
+    """Returns tolerations for the taints of the service's pools, and for no other taints."""
     return [
         core.TolerationArgs(key=CONTROL_PLANE_TAINT, operator="Exists", effect="NoSchedule")
         if pool == MASTER_POOL
@@ -49,7 +53,10 @@ def tolerations(service: ServicePlan) -> list[core.TolerationArgs]:
 
 
 def spread(service: ServicePlan) -> list[core.TopologySpreadConstraintArgs] | None:
-    """Spreads pods over physical hosts if possible; None for quorums, whose rule is required, and for DaemonSets."""
+    """Returns a constraint that spreads a service's pods over physical hosts if possible.
+
+    Returns None for quorums, which have required anti-affinity instead, and for DaemonSets.
+    """
     if service.everywhere or service.quorum:
         return None
     return [

@@ -1,4 +1,4 @@
-"""What every program that uses Ceph reads: ceph.conf with the monitors' addresses, and the key of its account."""
+"""Files of programs that use Ceph: ceph.conf with the monitors' addresses, and the key of the program's account."""
 
 from __future__ import annotations
 
@@ -14,13 +14,16 @@ _MANUAL = "https://docs.ceph.com/en/squid/rados/configuration"
 
 
 def configuration(wiring: Wiring, *layers: Layer) -> ConfigFile:
-    """Returns ceph.conf. It lists every node that may run a monitor, so that the file stays when a monitor moves."""
+    """Returns ceph.conf.
+
+    The file lists every node that may run a monitor, so that it stays valid when a monitor moves.
+    """
     monitors = Layer(Level.PROJECT, f"{_MANUAL}/common/#monitors", {"global": {"mon_host": wiring.monitors}})
     return ConfigFile(CONFIGURATION.name, "ini", (monitors, *layers))
 
 
 def daemons() -> Layer:
-    """Returns what containers of Ceph's own image need: logs on standard error, and keys from their Secret object."""
+    """Returns settings for containers of Ceph's own image: logs on standard error, and keys from a Secret object."""
     sections: dict[str, Section] = {
         "global": {"log_to_file": False, "log_to_stderr": True, "err_to_stderr": True},
         "client": {"keyring": "/var/lib/kolla/secrets/$name.keyring"},
@@ -29,13 +32,13 @@ def daemons() -> Layer:
 
 
 def keyring(entity: str) -> File:
-    """Returns where a client in one of Kolla's images finds its key."""
+    """Returns the name and path of the file with a Ceph account's key, for a client in one of Kolla's images."""
     name = f"ceph.{entity}.keyring"
     return File(name, f"/etc/ceph/{name}")
 
 
 def files(wiring: Wiring, *entities: str) -> tuple[WrittenFile, ...]:
-    """Returns a client's files, with the keys of these accounts. There are none in a stack without Ceph."""
+    """Returns ceph.conf and a keyring file for each account of `entities`; () in a stack without Ceph."""
     if not wiring.monitors:
         return ()
     return (configuration(wiring), *(cephx.keyring(entity) for entity in entities))

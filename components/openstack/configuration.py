@@ -1,4 +1,7 @@
-"""The configuration files of a process, from all layers. Pure Python, so that `quorate config` needs no Pulumi."""
+"""The configuration files of a process, merged from all layers.
+
+Does not import Pulumi, so that `quorate config` is fast.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +19,9 @@ from components.openstack.projects import PROJECTS
 def files(
     project: ProjectDefinition, process: ProcessDefinition, service: str, around: Wiring, settings: Settings
 ) -> tuple[WrittenFile, ...]:
-    """Returns the project's files that a container of the process uses, with the stack file's options.
+    """Returns the configuration files that the containers of a process use, with the stack file's options.
 
-    `service` is the process's name in the plan, which is the same for both workloads of a process that has two.
+    `service`: the name of the process in the plan. A process with two workloads has one such name.
     """
     wanted = {file.name for container in process.containers for file in container.files}
     return tuple(
@@ -29,12 +32,12 @@ def files(
 
 
 def on_node(file: WrittenFile, settings: Settings, service: str, node: str) -> WrittenFile:
-    """Returns a file of a service as its process on a node reads it, with the node's own values."""
+    """Returns a service's configuration file as its process on `node` reads it, with the values for that node."""
     return file.with_layers(*node_layers(file.name, settings, service, node)) if isinstance(file, ConfigFile) else file
 
 
 def of_service(plan: Plan, service: str) -> tuple[WrittenFile, ...]:
-    """Returns the files of a service of the plan. Raises KeyError if no project has such a process."""
+    """Returns the configuration files of a service of the plan. Raises KeyError if no project has its process."""
     runs = next((each.process for each in plan.processes if each.name == service), service)
     for project in PROJECTS:
         for process in project.processes:

@@ -1,4 +1,4 @@
-"""Directories of nodes that hold the data of an environment's processes. Imports no Pulumi."""
+"""Directories on nodes that contain the data of an environment's processes. Does not import Pulumi."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ class DataDirectory:
 
     path: str
     uid: int
-    """User and group of the process."""
+    """User and group id of the process, which own the directory."""
 
 
 def root(environment: str) -> str:
-    """Returns the directory of nodes that holds an environment's data."""
+    """Returns the path of the directory on nodes that contains the data of an environment, such as openstack."""
     return f"{_ROOT}/{environment}"
 
 
 def directories(plan: Plan, node: Node) -> Iterator[DataDirectory]:
-    """Yields the directories that a node needs."""
+    """Yields the data directories that must exist on a node, for every process of the plan that may run there."""
     for entry in plan.processes:
         process = replace(PROCESSES[entry.process], name=entry.name)
         if node.pool in entry.pools and process.claim:

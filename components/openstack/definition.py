@@ -1,7 +1,7 @@
-"""Projects and processes as data: containers with their ports, probes and files.
+"""Definitions of OpenStack projects and processes as data: containers with their ports, probes and files.
 
-Does not use Kubernetes or Pulumi, and contains no figures of the reference architectures: instances and nodes come from
-the plan.
+The definitions do not depend on Kubernetes or Pulumi. Numbers of instances and nodes come from the plan instead.
+
 Names of images, commands, users and files are Kolla's (branch stable/2026.1, docker/ and ansible/roles/).
 """
 
@@ -18,31 +18,31 @@ if TYPE_CHECKING:
 
 Kind = Literal["Deployment", "StatefulSet", "DaemonSet"]
 Client = Literal["members", "project", "needs", "monitoring", "nodes", "everyone"]
-"""Who may connect to a port:
+"""Kinds of clients that may connect to a port of a process:
 
 - members: pods of the process itself;
-- project: pods of its project, including jobs;
-- needs: pods of the projects that need its project, including jobs;
+- project: pods of the process's project, including jobs;
+- needs: pods of the projects that need the process's project, including jobs;
 - monitoring: pods of Prometheus;
-- nodes: addresses of the nodes, from which pods on the host's network connect;
+- nodes: addresses of the nodes, which are also the addresses of pods on the host's network;
 - everyone: every address, inside and outside of the cluster.
 """
 
 
 @dataclass(frozen=True)
 class Port:
-    """A port that a container listens on, by name."""
+    """A named port on which a container listens."""
 
     name: str
     number: int
     protocol: Literal["TCP", "UDP"] = "TCP"
     clients: tuple[Client, ...] = ("project", "needs")
-    """Who may connect, which a NetworkPolicy enforces (network_policies.py)."""
+    """Kinds of clients that may connect to the port. A NetworkPolicy enforces this (network_policies.py)."""
 
 
 @dataclass(frozen=True)
 class Http:
-    """Succeeds if a GET returns 2xx or 3xx."""
+    """A probe that succeeds if an HTTP GET of `path` returns 2xx or 3xx."""
 
     port: str
     path: str = "/"
@@ -50,14 +50,14 @@ class Http:
 
 @dataclass(frozen=True)
 class Tcp:
-    """Succeeds if the port accepts a connection."""
+    """A probe that succeeds if the port accepts a connection."""
 
     port: str
 
 
 @dataclass(frozen=True)
 class Exec:
-    """Succeeds if the command exits with 0. `timeout` in seconds: Kolla's health checks start slowly."""
+    """A probe that succeeds if a command exits with 0. `timeout` in seconds; Kolla's health checks start slowly."""
 
     command: tuple[str, ...]
     timeout: int = 15
@@ -72,11 +72,11 @@ class HostPath:
 
     name: str
     path: str
-    """Absolute, or relative to the environment's own directory on the node (data.root)."""
+    """Path on the node: absolute, or relative to the environment's directory there (data.root)."""
     mount: str | None = None
     read_only: bool = False
     shared: bool = False
-    """Whether mounts propagate in both directions, as network namespaces and guests' disks require."""
+    """Whether mounts propagate between node and container, as network namespaces and disks of virtual machines need."""
 
 
 @dataclass(frozen=True)
@@ -89,8 +89,10 @@ class File:
 
 @dataclass(frozen=True, kw_only=True)
 class Container:
-    """A container of a pod. The first one is the process itself; the others run in its pod because they share its
-    files, its network or its lifecycle."""
+    """A container of a process's pod.
+
+    The first container of a pod runs the process itself. The others share its files, its network or its lifecycle.
+    """
 
     name: str
     image: str
@@ -102,15 +104,16 @@ class Container:
     alive: Probe
     ports: tuple[Port, ...] = ()
     files: tuple[File, ...] = ()
-    """Destinations of files from the project or the stack file; a file that neither provides is left out."""
+    """Files that the container reads, with their paths. A file that neither the project nor the stack file provides is
+    left out."""
     host_paths: tuple[HostPath, ...] = ()
     data: str | None = None
-    """Directory of the process's persistent data."""
+    """Directory in the container at which the process's volume is mounted; None without a volume."""
     owns: tuple[str, ...] = ()
-    """Further directories that the user must own, in addition to logs and data."""
+    """Directories that `user` must own, in addition to those for logs and data."""
     environment: tuple[tuple[str, str], ...] = ()
     node_address: tuple[str, ...] = ()
-    """Environment variables set to the node's address. oslo.config reads OS_<SECTION>__<OPTION>."""
+    """Names of environment variables that are set to the node's address. oslo.config reads OS_<SECTION>__<OPTION>."""
     node_values: bool = False
     """Whether the stack file may set options for single nodes. The command then begins with node_values.start()."""
     privileged: bool = False
@@ -119,12 +122,15 @@ class Container:
     patience: int = 5
     """Minutes that the container may take to start before kubelet restarts it."""
     share: int = 1
-    """The container's share of the pod's resources, relative to the other containers."""
+    """The container's share of the pod's CPU and memory, relative to the shares of the other containers."""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """Persistent data on the node's own disk, in GiB by profile. Project figures, unmeasured."""
+    """Size of a volume on the node's own disk in GiB, by profile of the stack.
+
+    The sizes are project figures, not measured.
+    """
 
     production: int
     lab: int
@@ -132,7 +138,7 @@ class Claim:
 
 @dataclass(frozen=True, kw_only=True)
 class ClaimMount:
-    """A volume of the environment, mounted in a job by its claim."""
+    """Mount of a persistent volume in a job, by the name of the volume's claim."""
 
     name: str
     claim: str
@@ -142,7 +148,10 @@ class ClaimMount:
 
 @dataclass(frozen=True, kw_only=True)
 class ProcessDefinition:
-    """A process of a project: what one instance runs. Instances and nodes come from the plan, under the same name."""
+    """A process of an OpenStack project, such as nova-api.
+
+    The plan has its number of instances and its nodes by `name`.
+    """
 
     name: str
     project: str
@@ -151,9 +160,9 @@ class ProcessDefinition:
     uid: int
     """User and group id of the main container, from kolla/common/users.py; for Ceph, from its packages."""
     exposed: tuple[tuple[int, str], ...] = ()
-    """Ports of the Service, each with the name of its target port."""
+    """Ports of the process's Service, each with the name of the container port that receives the traffic."""
     discovered: bool = False
-    """Whether a headless Service lists its pods, as it does for members of a StatefulSet."""
+    """Whether a headless Service lists the process's pods. A StatefulSet always has such a Service."""
     sticky: bool = False
     """Whether the Service sends a client always to the same pod, because pods do not share their sessions."""
     host_network: bool = False
@@ -161,19 +170,19 @@ class ProcessDefinition:
     host_ipc: bool = False
     claim: Claim | None = None
     backups: Claim | None = None
-    """A volume for backups of its data, on a node that runs a member."""
+    """Size of the volume for backups of the process's data, on a node that runs a member; None for no backups."""
     grace: int = 30
     """Termination grace period in seconds."""
 
     @property
     def backup_claim_name(self) -> str:
-        """The name of the claim for backups, and of its volumes."""
+        """The name of the claim for the volume with backups, which is part of the volumes' names too."""
         return f"{self.name}-backup"
 
 
 @dataclass(frozen=True, kw_only=True)
 class JobDefinition:
-    """Work that must complete before the processes of its project start. It must be idempotent."""
+    """A job that must complete before the processes of its project start. Its command must be idempotent."""
 
     name: str
     image: str
@@ -181,41 +190,45 @@ class JobDefinition:
     command: str
     """The command that Kolla's start script runs: words separated by spaces, no shell."""
     written: tuple[WrittenFile, ...] = ()
-    """The job's own files."""
+    """Files that only the job has."""
     files: tuple[File, ...] = ()
-    """Destinations of the job's own files and of the project's."""
+    """Files that the job reads, its own and those of its project, with their paths."""
     environment: tuple[tuple[str, str], ...] = ()
     secrets: tuple[tuple[str, Secret], ...] = ()
-    """Environment variables that contain secrets."""
+    """Names of environment variables with the secret that each contains."""
 
 
 Requirement = Literal["whole", "stopped", "nothing"]
-"""What an action requires of its project's quorum before it may run:
+"""State of the database's members (Galera) that an action requires before it may run:
 
 - whole: every member is ready;
-- stopped: no member exists.
+- stopped: no member exists;
+- nothing: any state.
 """
 
 
 @dataclass(frozen=True, kw_only=True)
 class ActionDefinition:
-    """Work that runs on a schedule or on request. A CronJob holds it, suspended if it has no schedule."""
+    """A job that runs on a schedule or when the operator requests it.
+
+    It becomes a CronJob, which is suspended if the action has no schedule.
+    """
 
     job: JobDefinition
     purpose: str
-    """What it does, in one line."""
+    """What the action does, in one line, as `quorate action` lists it."""
     requires: Requirement = "nothing"
     schedule: str | None = None
-    """In cron's form, UTC."""
+    """Schedule in cron's syntax, in UTC; None if the action runs only on request."""
     mounts: tuple[ClaimMount, ...] = ()
     attempts: int = 1
     deadline: int
-    """Seconds after which it is stopped, all attempts included."""
+    """Seconds after which the action is stopped, all attempts included."""
 
 
 Configure = Callable[["Wiring", str], tuple[WrittenFile, ...]]
-"""Returns the files of a project for one of its processes or jobs, given by name. The stack file can replace a file by
-one of the same name."""
+"""Function that returns the configuration files of a project for the process or job with the given name. A file of the
+stack file replaces the project's file of the same name."""
 
 
 def _no_files(_wiring: Wiring, _name: str) -> tuple[WrittenFile, ...]:
@@ -224,7 +237,7 @@ def _no_files(_wiring: Wiring, _name: str) -> tuple[WrittenFile, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class ProjectDefinition:
-    """An OpenStack project: processes that share a database, a user, endpoints, jobs and secrets."""
+    """An OpenStack project such as Nova: processes that share a database, a user, endpoints, jobs and secrets."""
 
     name: str
     processes: tuple[ProcessDefinition, ...]
@@ -232,15 +245,21 @@ class ProjectDefinition:
     """Projects that must run before this project's jobs and processes start."""
     configure: Configure = _no_files
     jobs: Callable[[Wiring], tuple[JobDefinition, ...]] = lambda _wiring: ()
-    """Returns the project's jobs, in the order in which they run."""
+    """Function that returns the project's jobs, in the order in which they run."""
     actions: Callable[[Wiring], tuple[ActionDefinition, ...]] = lambda _wiring: ()
 
 
 def port_check(process: str, port: int) -> Exec:
-    """Kolla's check for a process without an API: succeeds if it has a connection to `port` (queue or database)."""
+    """Returns Kolla's probe for a process without an API.
+
+    The probe succeeds if the process has a connection to `port`, which is that of RabbitMQ or of the database.
+    """
     return Exec(("healthcheck_port", process, str(port)))
 
 
 def runs(process: str) -> Exec:
-    """Succeeds if the process exists: a failed message queue must not restart every agent of the cloud at once."""
+    """Returns a probe that succeeds if the process exists.
+
+    The probe ignores connections: a failure of RabbitMQ must not restart every agent of the cloud at once.
+    """
     return Exec(("pgrep", "-f", process))

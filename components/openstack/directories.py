@@ -1,4 +1,4 @@
-"""Creates the directories of local volumes with systemd-tmpfiles; Kubernetes does not create them."""
+"""File and step that create the directories of local volumes on a node, because Kubernetes does not create them."""
 
 from __future__ import annotations
 
@@ -22,6 +22,9 @@ done <"$ROOT{TMPFILES}\"""",
 
 
 def parts(plan: Plan, node: Node) -> Parts:
-    """Returns a node's systemd-tmpfiles list and the step that applies it, if processes store data on the node."""
+    """Returns a node's systemd-tmpfiles list of data directories and the step that applies the list.
+
+    Returns no files and no steps for a node on which no process stores data.
+    """
     lines = [f"d {each.path} {data.MODE} {each.uid} {each.uid} -\n" for each in data.directories(plan, node)]
     return Parts((File(TMPFILES, literal("".join(lines))),), (_CREATE,)) if lines else Parts()

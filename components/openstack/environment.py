@@ -1,4 +1,4 @@
-"""An OpenStack environment: a namespace with its shared objects, and the projects of the plan in it."""
+"""An OpenStack environment: a namespace with its shared objects, and the OpenStack projects that the plan contains."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from components.target import Target
 
 @dataclass(frozen=True)
 class EnvironmentArgs:
-    """A finished plan, and the name of the environment that it describes."""
+    """A finished plan, the name of the environment that the plan describes, the target and the root secret."""
 
     name: str
     """Name of the namespace, and part of the name of every cluster-scoped object."""
     plan: Plan
     target: Target
     root_secret: pulumi.Output[str] | None
-    """The secret that all others are derived from; None in a preview without it."""
+    """The secret from which all other secrets of the cloud are derived; None in a preview without the passphrase."""
 
 
 class Environment(Component[EnvironmentArgs]):
-    """One OpenStack cloud in a Kubernetes cluster, which may contain several."""
+    """One OpenStack cloud in a namespace of a Kubernetes cluster. A cluster may contain several clouds."""
 
     token = contract.ENVIRONMENT
 
@@ -66,14 +66,17 @@ class Environment(Component[EnvironmentArgs]):
 
 
 def _is_built(plan: Plan, project: ProjectDefinition, around: Wiring) -> bool:
-    """Whether the plan contains processes of the project. A project without processes is built if it has jobs."""
+    """Whether the project gets a component: the plan contains one of its processes, or it has jobs but no processes."""
     if project.processes:
         return bool(_placements(plan, project))
     return bool(project.jobs(around))
 
 
 def _beside(plan: Plan, project: ProjectDefinition) -> ServicePlan:
-    """Returns the entry of the process beside which the project's jobs run: its first, or that of what it needs."""
+    """Returns the plan's entry of the process on whose nodes the project's jobs run.
+
+    This is the project's first process, or the first process of a project that it needs.
+    """
     for each in (project, *(other for other in PROJECTS if other.name in project.needs)):
         if placements := _placements(plan, each):
             return placements[0][1]
@@ -81,9 +84,9 @@ def _beside(plan: Plan, project: ProjectDefinition) -> ServicePlan:
 
 
 def _placements(plan: Plan, project: ProjectDefinition) -> tuple[tuple[ProcessDefinition, ServicePlan], ...]:
-    """Returns the project's processes that the plan contains, each with its entry.
+    """Returns the project's processes that the plan contains, each with its entry in the plan.
 
-    A process with several workloads is returned once for each, under the workload's name.
+    A process with several workloads is returned once for each workload, under the workload's name.
     """
     return tuple(
         (replace(process, name=name), placement)

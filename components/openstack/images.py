@@ -1,4 +1,4 @@
-"""Image references: the stack's registry, Kolla's image names, and a tag or a digest.
+"""Container image references, made of the stack's registry, Kolla's image names, and a tag or a digest.
 
 Tags in Kolla's public namespace (quay.io/openstack.kolla) move with every publish job; digests never change.
 """
@@ -10,11 +10,14 @@ from blueprint.stackfile.settings import Override, Settings
 from components.openstack.definition import Container
 
 CEPH_TAG = "v19.2.3"
-"""Ceph Squid, the series of the clients in Kolla's 2026.1 images."""
+"""Tag of Ceph's image: a version of Ceph Squid, the series of the Ceph clients in Kolla's 2026.1 images."""
 
 
 def reference(container: Container, settings: Settings, override: Override, *, main: bool) -> str:
-    """Returns the image of a container. The stack file's `image` of a service applies only to the main container."""
+    """Returns the image reference of a container.
+
+    `override`: the stack file's settings of the service; its `image` applies only to the main container (`main`).
+    """
     if main and override.image:
         return override.image
     if container.kolla:
@@ -23,7 +26,7 @@ def reference(container: Container, settings: Settings, override: Override, *, m
 
 
 def kolla_reference(image: str, settings: Settings) -> str:
-    """Returns the reference of a Kolla image."""
+    """Returns the reference of Kolla's image with a name such as nova-api, for the release of the stack."""
     tag = image_tag(settings.release, settings.images.distro)
     return _reference(settings.images.namespace, image, tag, settings)
 

@@ -1,7 +1,8 @@
-"""Ingress: how clients outside of the cluster reach the services, always with TLS (004, 1.6.2).
+"""The Ingress object, through which clients outside of the cluster reach the services with TLS (source 004, 1.6.2).
 
-One object has all hosts, so that cert-manager makes one certificate for all of them. The cluster must have a controller
-of Ingresses, whose IngressClass the stack file names.
+The cluster must have an ingress controller; the stack file names its IngressClass. One Ingress object has all hosts, so
+that one certificate covers them. cert-manager creates the certificate if the stack file names an issuer; otherwise the
+operator provides the Secret with the certificate.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ def ingress(
     processes: Iterable[str],
     opts: pulumi.ResourceOptions,
 ) -> networking.Ingress:
-    """Creates the Ingress of an environment. `processes`: all that run; those with a subdomain get a host."""
+    """Creates the Ingress of an environment, with a host for each of `processes` that has a subdomain."""
     hosts = domains.hosts(settings, processes)
     annotations = {_ISSUER: settings.issuer} if settings.issuer else None
     metadata = meta.ObjectMetaArgs(

@@ -1,8 +1,8 @@
-"""Jobs: work that must complete before the processes of a project start; and actions, which are CronJobs.
+"""Jobs, which must complete before the processes of a project start, and actions, which are CronJobs.
 
-A Job's pod template is immutable, so the name contains a digest of the content: changed content creates a new Job,
-unchanged content does not run again. A CronJob keeps its name: it is the template of the Jobs that it or `quorate
-action` creates.
+A Job's pod template is immutable, so the Job's name contains a digest of its content. Changed content creates a new
+Job; unchanged content does not run again. A CronJob keeps its name, because its Jobs are created from its template, by
+the schedule or by `quorate action`.
 """
 
 from __future__ import annotations
@@ -27,30 +27,30 @@ from components.openstack.scope import Scope
 from components.openstack.secrets import placeholder
 
 ATTEMPTS = 6
-"""Kubernetes' own default; it waits 10, 20, 40, … seconds between two attempts."""
+"""Further attempts of a failed Job: Kubernetes' default. Kubernetes waits 10, 20, 40, … seconds between attempts."""
 NEVER = "0 0 1 1 *"
-"""The schedule of an action without one; its CronJob is suspended."""
+"""The schedule in the CronJob of an action without a schedule. The CronJob is suspended, so that it never runs."""
 LATEST = 3600
-"""Seconds after its time that a run may still start, such as after a restart of the control plane."""
+"""Seconds by which a scheduled run may start late, for example after a restart of the control plane."""
 RESOURCES = {"requests": {"cpu": "100m", "memory": "256Mi"}, "limits": {"memory": "1Gi"}}
 """Resources of every job's container. Project figures, not measured."""
 
 
 @dataclass(frozen=True)
 class JobArgs:
-    """A job of a project, and where it runs."""
+    """A job of a project, and the process on whose nodes the job runs."""
 
     definition: JobDefinition
     project: ProjectDefinition
     placement: ServicePlan
-    """The process on whose pools the job runs."""
+    """The plan's entry of the process on whose pools of nodes the job runs."""
     settings: Settings
     scope: Scope
     mounts: tuple[ClaimMount, ...] = ()
 
     @cached_property
     def files(self) -> kolla.FileSet:
-        """The job's own files and those of the project that it uses."""
+        """The files of the job's pod: its own files, and the files of its project that it reads."""
         project = self.project.configure(self.scope.wiring, self.definition.name)
         wanted = {file.name for file in self.definition.files}
         named = (file for file in project if file.name in wanted)
@@ -59,7 +59,7 @@ class JobArgs:
 
 
 def job(name: str, args: JobArgs, opts: pulumi.ResourceOptions, first: Sequence[pulumi.Resource]) -> batch.Job:
-    """Creates a Job, which waits for `first`, with its ConfigMap and its Secret object."""
+    """Creates a Job with its ConfigMap and its Secret object. The Job is created after the resources of `first`."""
     data, before = _files(name, args, opts)
     spec = batch.JobSpecArgs(backoff_limit=ATTEMPTS, template=_template(args))
     opts = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(depends_on=[*first, *before]))
@@ -69,7 +69,7 @@ def job(name: str, args: JobArgs, opts: pulumi.ResourceOptions, first: Sequence[
 
 
 def action(name: str, definition: ActionDefinition, args: JobArgs, opts: pulumi.ResourceOptions) -> batch.CronJob:
-    """Creates the CronJob of an action, with its ConfigMap and its Secret object."""
+    """Creates the CronJob of an action such as a backup, with its ConfigMap and its Secret object."""
     _, before = _files(name, args, opts)
     job = batch.JobSpecArgs(
         backoff_limit=definition.attempts - 1, active_deadline_seconds=definition.deadline, template=_template(args)
@@ -79,7 +79,7 @@ def action(name: str, definition: ActionDefinition, args: JobArgs, opts: pulumi.
         schedule=definition.schedule or NEVER,
         suspend=definition.schedule is None,
         time_zone="Etc/UTC",
-        # A late or long run must not overlap with the next one.
+        # A late or long run must not overlap with the next run.
         concurrency_policy="Forbid",
         starting_deadline_seconds=LATEST,
         job_template=batch.JobTemplateSpecArgs(metadata=meta.ObjectMetaArgs(labels=_labels(args)), spec=job),
@@ -93,7 +93,10 @@ def action(name: str, definition: ActionDefinition, args: JobArgs, opts: pulumi.
 
 
 def _files(name: str, args: JobArgs, opts: pulumi.ResourceOptions) -> tuple[dict[str, str], list[pulumi.Resource]]:
-    """Creates the ConfigMap and the Secret object of a job. Returns the ConfigMap's content, and both."""
+    """Creates the ConfigMap of a job, and its Secret object if it has secrets.
+
+    Returns the ConfigMap's content and the created objects.
+    """
     data = kolla.job_data(args.definition, args.files)
     before: list[pulumi.Resource] = [
         core.ConfigMap(f"{name}-kolla", metadata=_metadata(args, _config_name(args)), data=data, opts=opts)
@@ -128,14 +131,17 @@ def _secret_names(args: JobArgs) -> frozenset[str]:
 
 
 def _secret_data(args: JobArgs, reveal: Reveal) -> dict[str, str]:
-    """Returns the content of the job's Secret: its files with secrets, and its environment variables by name."""
+    """Returns the content of the job's Secret object: its files with secrets, and its secret environment variables."""
     return args.files.secret(reveal) | {
         variable: secret.revealed(reveal) for variable, secret in args.definition.secrets
     }
 
 
 def _digest(args: JobArgs, data: dict[str, str]) -> str:
-    """Returns a digest of the job: image, files, variables, and the generations of its secrets, but no secret."""
+    """Returns a digest of the job's image, files, variables and secret generations.
+
+    It does not depend on the secrets.
+    """
     generations = {name: args.scope.keyring.generation(name) for name in sorted(_secret_names(args))}
     content = [_image(args), data, _secret_data(args, placeholder), args.definition.environment, generations]
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:10]
@@ -170,7 +176,7 @@ def _template(args: JobArgs) -> core.PodTemplateSpecArgs:
         volume_mounts=mounts,
     )
     return core.PodTemplateSpecArgs(
-        # Jobs may run wherever the row of that process may.
+        # The annotation lets rules accept the job on the nodes of the process that `placement` describes.
         metadata=meta.ObjectMetaArgs(labels=_labels(args), annotations={contract.COMPANION_OF: args.placement.row}),
         spec=core.PodSpecArgs(
             automount_service_account_token=False,

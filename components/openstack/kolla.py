@@ -1,9 +1,9 @@
 """Kolla's configuration interface: config.json for each container, and the files copied from a ConfigMap and a Secret.
 
-Kolla's start script reads config.json as root, copies each file to its destination, and runs the command. config.json
-names only files that exist: the start script fails if one is missing. Files come from the project (`configure`) and
-from the stack file (`services.<name>.config`); a file of the stack file replaces the project's file of the same name,
-but not its fragment with secrets.
+The start script in Kolla's images reads config.json, copies each file to its destination, and runs the command. The
+script fails if a file is missing, so config.json lists only files that exist. Files come from the project (`configure`)
+and from the stack file (`services.<name>.config`). A file of the stack file replaces the project's file of the same
+name, but not that file's fragment with secrets.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ STRATEGY = "COPY_ALWAYS"
 
 @dataclass(frozen=True)
 class Copied:
-    """A file that a container copies from `directory` to `path`."""
+    """A file that a container's start script copies from `directory` to `path`."""
 
     name: str
     directory: str
@@ -33,28 +33,28 @@ class Copied:
 
 @dataclass(frozen=True)
 class FileSet:
-    """The files of one pod: those from the project (`written`), and those from the stack file (`given`)."""
+    """Configuration files of one pod: those from the project (`written`), and those from the stack file (`given`)."""
 
     written: tuple[WrittenFile, ...]
     given: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @cached_property
     def public(self) -> Mapping[str, str]:
-        """The texts that a ConfigMap holds, by name."""
+        """Texts of the files that are written to a ConfigMap, by file name."""
         texts = {file.name: formats.public_text(file) for file in self.written}
         return {name: text for name, text in sorted((texts | dict(self.given)).items()) if text is not None}
 
     def secret(self, reveal: Reveal) -> dict[str, str]:
-        """Returns the texts that a Secret object holds, by name."""
+        """Returns the texts that are written to a Secret object, by file name."""
         texts = {file.name: formats.secret_text(file, reveal) for file in self.written}
         return {name: text for name, text in sorted(texts.items()) if text is not None}
 
     def secret_names(self) -> frozenset[str]:
-        """Returns the names of all secrets in these files."""
+        """Returns the keys of all secrets that the files contain, such as nova/database."""
         return frozenset(name for file in self.written for name in formats.secret_names(file))
 
     def copied(self, files: Iterable[File]) -> tuple[Copied, ...]:
-        """Returns the copy operations for a container: the files that exist, and their fragments with secrets."""
+        """Returns the files that a container copies: those of `files` that exist, and their fragments with secrets."""
         written = {file.name: file for file in self.written}
         found: list[Copied] = []
         for file in files:
@@ -68,7 +68,10 @@ class FileSet:
 
 
 def destinations(process: ProcessDefinition, container: Container, files: FileSet) -> tuple[File, ...]:
-    """Returns the destinations of a container's files. The first container also gets files that no container lists."""
+    """Returns the files of a container with their paths in it.
+
+    The first container also gets the files of the stack file that no container lists.
+    """
     known = {file.name for each in process.containers for file in each.files}
     if container is not process.containers[0]:
         return container.files
@@ -77,12 +80,12 @@ def destinations(process: ProcessDefinition, container: Container, files: FileSe
 
 
 def key(process: ProcessDefinition, container: Container) -> str:
-    """Returns the ConfigMap's key of a container's config.json."""
+    """Returns the key under which a process's ConfigMap contains the config.json of a container."""
     return "config.json" if container is process.containers[0] else f"{container.name}.config.json"
 
 
 def data(process: ProcessDefinition, files: FileSet) -> dict[str, str]:
-    """Returns the ConfigMap's content: each Kolla container's config.json, and the files without secrets."""
+    """Returns the content of a process's ConfigMap: config.json of each Kolla container, and files without secrets."""
     documents = {
         key(process, container): _process_json(process, container, files)
         for container in process.containers
@@ -92,7 +95,7 @@ def data(process: ProcessDefinition, files: FileSet) -> dict[str, str]:
 
 
 def job_data(job: JobDefinition, files: FileSet) -> dict[str, str]:
-    """Returns the content of a job's ConfigMap."""
+    """Returns the content of a job's ConfigMap: config.json, and the files without secrets."""
     return {"config.json": _config_json(job.command, job.user, files.copied(job.files), ())} | dict(files.public)
 
 

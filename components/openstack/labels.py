@@ -1,4 +1,4 @@
-"""Labels that users, policies and proofs rely on (contract.py)."""
+"""Labels of Kubernetes objects, by which users, policy rules and proofs find the objects (contract.py)."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ PART_OF, MANAGED_BY = "openstack", "quorate"
 
 
 def of(process: ProcessDefinition) -> dict[str, str]:
-    """Returns the labels of everything that belongs to the process."""
+    """Returns the labels of all objects of a process."""
     return named(process.name, process.project)
 
 
 def named(name: str, project: str) -> dict[str, str]:
-    """Returns the labels of a part of a project."""
+    """Returns the labels of an object with the given name that belongs to a project, such as a job."""
     return {contract.NAME: name, contract.COMPONENT: project, **common()}
 
 
 def common() -> dict[str, str]:
-    """Returns the labels of everything that belongs to an environment."""
+    """Returns the labels that all objects of an environment have."""
     return {contract.PART_OF: PART_OF, contract.MANAGED_BY: MANAGED_BY}

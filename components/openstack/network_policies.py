@@ -1,17 +1,17 @@
 """NetworkPolicies: which connections the pods of a process accept.
 
-A policy for each process on the pod network, named after it. It admits the clients that the process's ports list
-(definition.py), on those ports, and nothing else. A process without ports accepts no connections.
+Each process on the pod network has a policy of the same name. The policy admits the clients that the process's ports
+list (definition.py), on these ports, and nothing else. A process without ports accepts no connections.
 
-- Egress is not limited. Each connection within the environment is checked once, at the receiver. Limits on egress would
-  have to list DNS, the API server, image sources and every network of a user's own, and would protect no member.
-- Pods on the host's network (computes, agents, OSDs) have no policy: Kubernetes does not apply policies to them. As
-  clients they have their node's address, so `nodes` admits the management network. A pod selector never matches them.
-- An overlay between nodes (IPIP, VXLAN) gives such connections an address of the pod network, which no rule admits.
-  Calico must route without one.
-- APIs and dashboards admit everyone: their clients are outside of the cluster. A controller of Ingresses, which sends
-  their requests on, may run in any namespace or on its node's network.
-- Probes come from the node that runs the pod, which network plugins always admit.
+- Egress is not limited. A connection between two processes is checked at the receiver. Limits on egress would have to
+list DNS, the API server, image sources and networks of users, and would not protect quorum members. - Pods on the
+host's network (computes, agents, OSDs) have no policy, because Kubernetes does not apply policies to them. When they
+connect to other pods, they have the address of their node, which pod selectors do not match. Therefore the client kind
+`nodes` admits the management network. - With an overlay between nodes (IPIP, VXLAN), connections of these pods would
+have an address of the pod network, which no policy admits. Calico must route without an overlay. - APIs and dashboards
+admit every address, because their clients are outside of the cluster. The ingress controller that forwards the requests
+may run in any namespace or on its node's network. - Probes come from the node that runs the pod. Network plugins admit
+them regardless of policies.
 """
 
 from __future__ import annotations
@@ -27,17 +27,18 @@ from components.openstack.definition import Client, Port, ProcessDefinition
 from components.openstack.projects import PROJECTS
 
 MONITORING = "prometheus"
-"""The project whose pods read metrics."""
+"""The project whose pods may connect to ports for metrics."""
 NEEDED_BY: Mapping[str, tuple[str, ...]] = {
     project.name: tuple(other.name for other in PROJECTS if project.name in other.needs) for project in PROJECTS
 }
-"""For each project, the projects that need it."""
+"""For each project, the other projects whose definitions list it under `needs`."""
 
 
 def node_networks(plan: Plan) -> tuple[str, ...]:
-    """Returns the networks that contain the nodes' addresses: the management network, or the /24 of each address.
+    """Returns the networks that contain the nodes' addresses.
 
-    With a /24, a new node rarely changes the policies.
+    These are the management network of the stack file or, without it, the /24 network of each address. With a /24, a
+    new node rarely changes the policies.
     """
     if plan.settings.networks.management:
         return (str(plan.settings.networks.management),)
@@ -46,7 +47,10 @@ def node_networks(plan: Plan) -> tuple[str, ...]:
 
 
 def needed_by(process: ProcessDefinition, wiring: Wiring) -> tuple[str, ...]:
-    """Returns the projects that need a process: those that need its project; of several RabbitMQ, their users."""
+    """Returns the projects whose pods connect to a process.
+
+    These are the projects that need its project. For one of several RabbitMQ clusters, only those that use the cluster.
+    """
     projects = NEEDED_BY[process.project]
     if process.name not in wiring.brokers:
         return projects
@@ -56,7 +60,7 @@ def needed_by(process: ProcessDefinition, wiring: Wiring) -> tuple[str, ...]:
 
 
 def spec(process: ProcessDefinition, nodes: Sequence[str], needing: Sequence[str]) -> networking.NetworkPolicySpecArgs:
-    """Returns the policy of a process on the pod network.
+    """Returns the spec of the NetworkPolicy for a process on the pod network.
 
     `nodes`: the networks of the nodes' addresses. `needing`: the projects that need the process.
     """
@@ -100,7 +104,7 @@ def _peers(
 
 
 def _pods(label: str, values: Sequence[str]) -> meta.LabelSelectorArgs:
-    """Returns a selector of pods with one of these values of a label."""
+    """Returns a selector for pods whose label `label` has one of `values`."""
     if len(values) == 1:
         return meta.LabelSelectorArgs(match_labels={label: values[0]})
     expression = meta.LabelSelectorRequirementArgs(key=label, operator="In", values=list(values))

@@ -1,8 +1,8 @@
 """Configuration values of single nodes, for processes that run on every node of their pools.
 
-A ConfigMap holds one file for each node with values. Pods mount all of it, and the start command reads the file of the
-pod's node. The pod template does not depend on the values: a value for one node changes no pod of another node.
-Imports no Pulumi.
+A ConfigMap contains one file for each node that has values in the stack file. Pods mount the whole ConfigMap, and the
+start command reads the file of the pod's node. The pod template does not depend on the values, so that a value for one
+node changes no pod of another node. Does not import Pulumi.
 """
 
 from __future__ import annotations
@@ -17,27 +17,33 @@ from components.openstack.config.overrides import node_layers
 from components.openstack.definition import File
 
 DIRECTORY = "/var/lib/quorate/node-values"
-"""Where a container mounts the files of all nodes; scripts/node_values.sh has the same path."""
+"""Directory at which a container mounts the files of all nodes. scripts/node_values.sh contains the same path."""
 START = File("node-values.sh", "/usr/local/bin/node-values.sh")
 SCRIPT = TextFile(START.name, (scripts.text("node_values.sh"),))
 VARIABLE = "NODE_NAME"
 
 
 def config_map(workload: str) -> str:
-    """Returns the name of a workload's ConfigMap. It exists only if a node has values."""
+    """Returns the name of the ConfigMap with a workload's node values.
+
+    The ConfigMap exists only if a node has values.
+    """
     return f"{workload}-nodes"
 
 
 def start(command: str) -> str:
-    """Returns the command that starts a program with its node's values. It must name its own files explicitly:
-    oslo.config reads its default files only without `--config-file`."""
+    """Returns the command that starts a program with the values of its node.
+
+    `command` must name the program's configuration files with `--config-file`: the start script adds such an option,
+    and oslo.config then ignores its default files.
+    """
     return f"sh {START.path} {command}"
 
 
 def texts(files: Iterable[WrittenFile], settings: Settings, service: str, nodes: Iterable[str]) -> dict[str, str]:
-    """Returns the content of the ConfigMap: a file for each of the nodes that has values for the service.
+    """Returns the content of the ConfigMap with node values: a file for each node that has values for the service.
 
-    A process reads all its files as one configuration, so one file holds the node's values of all of them.
+    A process reads all its files as one configuration, so one file contains the node's values for all of `files`.
     """
     names = [file.name for file in files if isinstance(file, ConfigFile)]
     found: dict[str, str] = {}

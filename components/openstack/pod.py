@@ -1,7 +1,8 @@
 """Pod template of a process: containers with probes, volumes and resources.
 
 Kolla's start script calls sudo, so containers must allow privilege escalation. Unprivileged containers use the
-runtime's seccomp profile. Service links are disabled: `RABBITMQ_PORT=tcp://…` in the environment breaks RabbitMQ.
+runtime's seccomp profile. Service links are disabled, because they set the variable `RABBITMQ_PORT=tcp://…`, with which
+RabbitMQ fails.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _NODES = "node-values"
 
 @dataclass(frozen=True)
 class Pod:
-    """The parts of a pod template."""
+    """The inputs from which the pod template of a process's workload is built."""
 
     process: ProcessDefinition
     placement: ServicePlan
@@ -37,17 +38,18 @@ class Pod:
     settings: Settings
     resources: Resources
     annotations: Mapping[str, str]
-    """The workload's annotations, which the pods get too."""
+    """Annotations of the workload, which are also set on its pods."""
     config_map: str | None
+    """Name of the process's ConfigMap; None if the process has no files."""
     data: Mapping[str, str]
-    """The ConfigMap's content."""
+    """Content of the process's ConfigMap."""
 
     @property
     def environment(self) -> str:
         return self.scope.environment
 
     def template(self) -> core.PodTemplateSpecArgs:
-        """Returns the pod template of a Deployment, StatefulSet or DaemonSet."""
+        """Returns the pod template for the process's Deployment, StatefulSet or DaemonSet."""
         digest = hashlib.sha256(json.dumps(self.data, sort_keys=True).encode()).hexdigest()[:16]
         annotations = {**self.annotations, contract.CONFIG: digest}
         if names := sorted(self.files.secret_names()):
@@ -111,7 +113,7 @@ class Pod:
     def _mounts(self, container: Container) -> list[core.VolumeMountArgs] | None:
         mounts = [_host_mount(path) for path in container.host_paths]
         if self.config_map:
-            # Without Kolla's start script, files are not copied but mounted where the program reads them.
+            # An image without Kolla's start script copies no files, so they are mounted where the program reads them.
             path = kolla.DIRECTORY if container.kolla else f"/etc/{container.image}"
             mounts.append(core.VolumeMountArgs(name=_files(container), mount_path=path, read_only=True))
         if self._copied(container, kolla.SECRETS):
@@ -128,7 +130,7 @@ class Pod:
         volumes = [
             core.VolumeArgs(
                 name=name,
-                # An absolute path is used as is, a relative one is below the environment's own directory.
+                # An absolute path is used as it is, a relative path is below the environment's directory.
                 host_path=core.HostPathVolumeSourceArgs(path=str(root / path.path), type="DirectoryOrCreate"),
             )
             for name, path in paths.items()
@@ -141,15 +143,15 @@ class Pod:
             if self._copied(container, kolla.SECRETS)
         ]
         if any(container.node_values for container in self.process.containers):
-            # Optional, and with all files: the template is the same with and without values, so that values change no
-            # other pod.
+            # The volume is optional and has the files of all nodes, so that the pod template does not depend on the
+            # values: a value for one node changes no pod of another node.
             name = node_values.config_map(self.process.name)
             source = core.ConfigMapVolumeSourceArgs(name=name, optional=True)
             volumes.append(core.VolumeArgs(name=_NODES, config_map=source))
         return volumes or None
 
     def _copied(self, container: Container, directory: str) -> list[core.KeyToPathArgs]:
-        """Returns the files that a container copies from `directory`: the mounted ConfigMap or Secret."""
+        """Returns volume items: the files that a container copies from `directory`, a mounted ConfigMap or Secret."""
         copied = self.files.copied(kolla.destinations(self.process, container, self.files))
         return [core.KeyToPathArgs(key=each.name, path=each.name) for each in copied if each.directory == directory]
 
@@ -160,7 +162,7 @@ class Pod:
         return core.VolumeArgs(name=_secrets(container), secret=source)
 
     def _files_volume(self, container: Container) -> core.VolumeArgs:
-        """Returns the ConfigMap volume of one container: its files, and its own config.json under that name."""
+        """Returns the ConfigMap volume of a container, with its files and its config.json."""
         items = self._copied(container, kolla.DIRECTORY)
         if container.kolla:
             items.insert(0, core.KeyToPathArgs(key=kolla.key(self.process, container), path="config.json"))
@@ -170,7 +172,7 @@ class Pod:
 
 
 def split(resources: Resources, shares: Sequence[int]) -> list[core.ResourceRequirementsArgs]:
-    """Divides the pod's resources among its containers; the parts add up to the whole."""
+    """Divides the resources of a pod among its containers, in proportion to `shares`. The parts add up to the whole."""
     cpu, memory = divide(resources.cpu_m, shares), divide(resources.memory_mi, shares)
     most = divide(resources.limit_memory_mi, shares)
     most_cpu = divide(resources.limit_cpu_m, shares) if resources.limit_cpu_m else None

@@ -1,4 +1,4 @@
-"""A process as Kubernetes objects: workload, NetworkPolicy, ServiceAccount, ConfigMap, Services, volumes, budget."""
+"""A process of an OpenStack project as Kubernetes objects: its workload, with Services, files, volumes and policies."""
 
 from __future__ import annotations
 
@@ -23,39 +23,39 @@ from components.openstack.scope import Scope
 from contract import COMPUTE_POOL
 
 HISTORY = 3
-"""Revisions kept for a rollback."""
+"""Number of old revisions of a workload that Kubernetes keeps for a rollback."""
 
 
 @dataclass(frozen=True)
 class ProcessArgs:
-    """A process's definition and its entry in the plan."""
+    """Arguments of a process's component: its definition, its entry in the plan, its files and its nodes."""
 
     definition: ProcessDefinition
     placement: ServicePlan
     written: tuple[WrittenFile, ...]
-    """The files that the project writes for the process."""
+    """Configuration files that the project defines for the process."""
     scope: Scope
     settings: Settings
     resources: Resources
     nodes: tuple[Node, ...]
-    """Nodes of the process's pools; a stateful process has a volume on each."""
+    """Nodes of the process's pools. A stateful process has a volume on each of them."""
     replaces: tuple[str, ...]
-    """Retired services that the process replaces."""
+    """Names of retired services that the process replaces, such as a service of Fuel-CCP that no longer exists."""
     needs: Sequence[pulumi.Resource]
-    """Workloads that must run, and jobs that must be complete, before the process starts."""
+    """Workloads and jobs on which the process's workload depends: it is created when they are ready or complete."""
 
     @cached_property
     def files(self) -> kolla.FileSet:
-        """The files that the project writes and those of the stack file."""
+        """Configuration files of the process, from the project and from the stack file."""
         return kolla.FileSet(self.written, self.placement.override.config)
 
 
 class Process(Component[ProcessArgs]):
-    """One process of a project."""
+    """A process of an OpenStack project, such as nova-api, with all its Kubernetes objects."""
 
     token = contract.PROCESS
     workload: pulumi.Resource
-    """The Deployment, StatefulSet or DaemonSet."""
+    """The process's Deployment, StatefulSet or DaemonSet."""
 
     @staticmethod
     def facts(args: ProcessArgs) -> Facts:
@@ -142,10 +142,14 @@ def _node_values(args: ProcessArgs) -> dict[str, str]:
 
 
 def _services(name: str, args: ProcessArgs, opts: pulumi.ResourceOptions) -> list[core.Service]:
-    """Creates a Service if the table requires a load balancer, and a headless Service for pods with names."""
+    """Creates the Services of a process and returns them.
+
+    A process whose row in the reference architecture requires a load balancer gets a Service with a cluster IP. A
+    StatefulSet, or a process whose pods others discover, gets a headless Service.
+    """
     found: list[core.Service] = []
     pods = {contract.NAME: args.definition.name}
-    # A row behind a proxy exposes no ports: clients use the proxy's Service.
+    # A process behind a proxy, such as Galera, exposes no ports: clients use the proxy's Service.
     if args.placement.load_balancer and args.definition.exposed:
         ports = [
             core.ServicePortArgs(name=target, port=port, target_port=target) for port, target in args.definition.exposed
@@ -183,7 +187,10 @@ def _volumes(name: str, args: ProcessArgs, opts: pulumi.ResourceOptions) -> list
 
 
 def _disruption_budget(name: str, args: ProcessArgs, opts: pulumi.ResourceOptions) -> policy.PodDisruptionBudget:
-    """Allows one unavailable pod. DaemonSets have no budget: drains ignore their pods, the API cannot count them."""
+    """Creates the process's PodDisruptionBudget, which allows one unavailable pod.
+
+    DaemonSets have no budget, because drains ignore their pods.
+    """
     return policy.PodDisruptionBudget(
         name,
         metadata=_metadata(args, args.definition.name),
@@ -229,7 +236,10 @@ def _workload(name: str, args: ProcessArgs, data: dict[str, str], opts: pulumi.R
 def _members(
     args: ProcessArgs, template: core.PodTemplateSpecArgs, selector: meta.LabelSelectorArgs
 ) -> apps.StatefulSetSpecArgs:
-    """Returns the StatefulSet's spec. Members start in parallel: after a power failure, any may be ready first."""
+    """Returns the spec of the process's StatefulSet.
+
+    Members start in parallel, because after a power failure any of them may be the one that the others wait for.
+    """
     claim = args.definition.claim
     claims = (
         [storage.claim_template(args.scope.environment, args.definition, storage.size(claim, args.settings.profile))]

@@ -1,4 +1,4 @@
-"""A project: the processes that share a database, a user, endpoints, jobs and secrets."""
+"""The component of an OpenStack project, such as Nova: its jobs, processes and actions."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ from components.openstack.scope import Scope
 
 @dataclass(frozen=True)
 class ProjectArgs:
-    """A project, the part of it that the plan contains, and what must exist first."""
+    """Arguments of a project's component: definition, processes in the plan, and workloads that the project needs."""
 
     definition: ProjectDefinition
     plan: Plan
     placements: tuple[tuple[ProcessDefinition, ServicePlan], ...]
-    """The processes that the plan contains, each with its entry in the plan."""
+    """The project's processes that the plan contains, each with its entry in the plan."""
     beside: ServicePlan
-    """The process on whose pools the project's jobs run."""
+    """The plan's entry of the process on whose pools of nodes the project's jobs run."""
     scope: Scope
     needs: Sequence[pulumi.Resource]
     """Workloads of the projects that this project needs."""
 
 
 class Project(Component[ProjectArgs]):
-    """One project of an environment."""
+    """An OpenStack project in an environment: its jobs, the processes that start after them, and its actions."""
 
     token = contract.PROJECT
     workloads: tuple[pulumi.Resource, ...]
-    """The workloads of its processes; projects that need this one wait for them."""
+    """Workloads of the project's processes. Projects that need this project are created after them."""
 
     @staticmethod
     def facts(args: ProjectArgs) -> Facts:
@@ -64,7 +64,10 @@ class Project(Component[ProjectArgs]):
             action(f"{name}-{_suffix(definition.job.name, args.definition.name)}", definition, arguments, child)
 
     def _jobs(self, name: str, args: ProjectArgs) -> list[pulumi.Resource]:
-        """Creates the project's jobs, each depending on the one before, and returns the last one."""
+        """Creates the project's jobs, each of which depends on the previous job.
+
+        Returns the last job; [] without jobs.
+        """
         last: list[pulumi.Resource] = []
         for definition in args.definition.jobs(args.scope.wiring):
             arguments = JobArgs(definition, args.definition, args.beside, args.plan.settings, args.scope)
@@ -79,7 +82,10 @@ def _suffix(job: str, project: str) -> str:
 
 
 def child_name(name: str, process: ProcessDefinition) -> str:
-    """Returns the resource name of a process. The project's name is not repeated: `…-nova-api`, `…-keystone`."""
+    """Returns the resource name of a process, which contains the project's name once: `…-nova-api`, `…-keystone`.
+
+    `name`: the resource name of the project.
+    """
     if process.name == process.project:
         return name
     return f"{name}-{process.name.removeprefix(f'{process.project}-')}"

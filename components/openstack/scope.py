@@ -1,4 +1,4 @@
-"""What all projects of an environment share."""
+"""The objects and data that all projects of an environment share."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from components.openstack.storage import Foundation
 
 @dataclass(frozen=True)
 class Scope:
-    """The objects of an environment that its projects use."""
+    """Objects and data of an environment that its projects and processes use."""
 
     environment: str
-    """The name of the namespace."""
+    """Name of the environment, which is also the name of its namespace."""
     wiring: Wiring
     keyring: Keyring
     node_networks: tuple[str, ...]
-    """The networks that contain the nodes' addresses."""
+    """Networks that contain the addresses of the cluster's nodes, for NetworkPolicies."""
     foundation: Foundation
-    """All objects depend on its namespace, workloads on its storage and priority classes."""
+    """The namespace, on which all objects depend, and the storage and priority classes, on which workloads depend."""
     secrets: kubernetes.Provider
-    """The provider for Secret objects only."""
+    """The Kubernetes provider for Secret objects. All other objects use another provider."""
 
     def for_secrets(self, opts: pulumi.ResourceOptions) -> pulumi.ResourceOptions:
-        """Returns the options of a Secret object."""
+        """Returns `opts` with the provider for Secret objects."""
         return pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(provider=self.secrets))

@@ -1,4 +1,4 @@
-"""Namespace and classes of an environment, and the volumes of its stateful processes.
+"""Namespace, storage class and priority classes of an environment, and the volumes of its stateful processes.
 
 Names of cluster-scoped objects and of node directories contain the environment's name, so that one cluster can hold
 several environments. Data is on the node's own disk (source 004, 5.3.17: 'kept on the local storage devices of
@@ -33,17 +33,17 @@ def storage_class(environment: str) -> str:
 
 
 NODE_CRITICAL = "system-node-critical"
-"""Kubernetes' own class for agents of nodes."""
+"""Kubernetes' built-in PriorityClass for pods that a node needs, used for agents on nodes."""
 
 
 def priority(environment: str, *, quorum: bool) -> str:
-    """Returns the name of the PriorityClass of a process's pods."""
+    """Returns the name of the PriorityClass for pods of quorum members (`quorum`) or of other processes."""
     return f"{environment}-{'quorum' if quorum else 'control-plane'}"
 
 
 @dataclass(frozen=True)
 class Foundation:
-    """What all processes of an environment share."""
+    """Objects of an environment that exist before its processes: namespace, StorageClass and PriorityClasses."""
 
     namespace: pulumi.Resource
     classes: Sequence[pulumi.Resource]
@@ -53,7 +53,8 @@ class Foundation:
 def foundation(name: str, environment: str, opts: pulumi.ResourceOptions) -> Foundation:
     """Creates the namespace, the StorageClass of local volumes and the PriorityClasses."""
     common = labels.common()
-    # Agents manage networks and guests on their nodes, which Pod Security Admission allows only in such a namespace.
+    # Agents manage networks and virtual machines on their nodes in privileged containers, which Pod Security
+    # Admission allows only in a namespace with this label.
     privileged = {"pod-security.kubernetes.io/enforce": "privileged"}
     namespace = core.Namespace(
         name, metadata=meta.ObjectMetaArgs(name=environment, labels=common | privileged), opts=opts
@@ -80,12 +81,12 @@ def foundation(name: str, environment: str, opts: pulumi.ResourceOptions) -> Fou
 
 
 def size(claim: Claim, profile: str) -> str:
-    """Returns the size of each volume and of each member's claim."""
+    """Returns the size of each volume for a claim as a Kubernetes quantity, by the stack's profile."""
     return f"{claim.production if profile == 'production' else claim.lab}Gi"
 
 
 def claim_template(environment: str, process: ProcessDefinition, capacity: str) -> core.PersistentVolumeClaimArgs:
-    """Returns the claim template of a StatefulSet: each member claims its process's volume on the member's node."""
+    """Returns the claim template of a StatefulSet. Each member claims the process's volume on the member's node."""
     return core.PersistentVolumeClaimArgs(
         metadata=meta.ObjectMetaArgs(name=CLAIM, labels=labels.of(process)),
         spec=_claim_spec(environment, process.name, capacity),
@@ -102,7 +103,7 @@ def _claim_spec(environment: str, volumes: str, capacity: str) -> core.Persisten
 
 
 def backup_claim(environment: str, process: ProcessDefinition, capacity: str) -> core.PersistentVolumeClaimInitArgs:
-    """Returns the claim for backups of a process's data."""
+    """Returns the claim for the volume with backups of a process's data."""
     name = process.backup_claim_name
     return core.PersistentVolumeClaimInitArgs(
         metadata=meta.ObjectMetaArgs(name=name, namespace=environment, labels=labels.named(name, process.project)),
@@ -113,7 +114,7 @@ def backup_claim(environment: str, process: ProcessDefinition, capacity: str) ->
 def volume(
     environment: str, process: ProcessDefinition, name: str, capacity: str, node: Node
 ) -> core.PersistentVolumeInitArgs:
-    """Returns a volume of the process on one node. `name`: the process's own, or that of its claim for backups."""
+    """Returns the local volume of a process on one node. `name`: that of the process, or of its claim for backups."""
     on_node = core.NodeSelectorRequirementArgs(key=HOSTNAME, operator="In", values=[node.name])
     return core.PersistentVolumeInitArgs(
         metadata=meta.ObjectMetaArgs(

@@ -1,4 +1,4 @@
-"""Targets: where the results are written. Components work with every target, through its providers and `machines`."""
+"""Targets of a deployment: rendered files or a live cluster. Components use either through the class Target."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ import pulumi
 import pulumi_kubernetes as kubernetes
 
 BUILD = PurePosixPath("build")
-"""Relative to the project: an absolute path in the state would differ in every clone."""
+"""Directory of rendered files, relative to the project: an absolute path in the state would differ in every clone."""
 
 
 @dataclass(frozen=True)
 class Tree:
-    """Files of one machine or of identical machines: templates that are filled with the values of each of `nodes`."""
+    """Files of one machine or of identical machines, as templates that are filled with the values of each node."""
 
     nodes: Sequence[Mapping[str, str]]
-    """Template values of each node; `node` is its name."""
+    """Template values of each node; the value `node` is the node's name."""
     files: Mapping[str, str]
     """Templates by path below the node's directory."""
     secrets: Mapping[str, str | pulumi.Output[str]]
@@ -28,24 +28,27 @@ class Tree:
 
 
 class Target(ABC):
-    """Takes Kubernetes objects through two providers, and machines as trees of files."""
+    """The place to which a deployment goes: two providers for Kubernetes objects, and a method for machines' files."""
 
     kubernetes: kubernetes.Provider
-    """Takes every object but Secrets."""
+    """Provider for all Kubernetes objects except Secrets."""
     secrets: kubernetes.Provider
-    """Takes Secret objects."""
+    """Provider for Secret objects."""
 
     def options(self) -> pulumi.ResourceOptions:
-        """Returns the options of the stack's uppermost component."""
+        """Returns the resource options of the stack's root component, Cloud."""
         return pulumi.ResourceOptions(providers=[self.kubernetes])
 
     @abstractmethod
     def machines(self, name: str, tree: Tree, opts: pulumi.ResourceOptions) -> None:
-        """Creates the resource for one machine or for a pool of identical workers, below the component `name`."""
+        """Creates the resource with the files of one machine or of a pool of identical workers.
+
+        `name`: name of the machine's component, from which the resource's name is made.
+        """
 
 
 def table(nodes: Sequence[Mapping[str, str]]) -> str:
-    """Returns the values of nodes as one JSON text.
+    """Returns the template values of nodes as one JSON text.
 
     As a list, a thousand nodes would be four thousand values, each processed by the SDK, the engine and the providers.
     """
@@ -53,10 +56,10 @@ def table(nodes: Sequence[Mapping[str, str]]) -> str:
 
 
 def directory(stack: str) -> PurePosixPath:
-    """Returns the directory of a stack's files."""
+    """Returns the directory of a stack's rendered files, relative to the project."""
     return BUILD / stack
 
 
 def secrets_directory(stack: str) -> PurePosixPath:
-    """Returns the directory of a stack's secret files, which only its owner may read."""
+    """Returns the directory of a stack's rendered secret files, relative to the project."""
     return directory(stack) / "secrets"

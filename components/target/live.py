@@ -1,7 +1,7 @@
 """The target `live`: applies Kubernetes objects to the cluster of a kubeconfig's context.
 
-The provider reads the kubeconfig as kubectl does (KUBECONFIG, or ~/.kube/config), so that neither credentials nor a
-path of this machine enter the state.
+The provider finds the kubeconfig as kubectl does (KUBECONFIG, or ~/.kube/config), so that the state contains neither
+credentials nor a path of the user's machine.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from blueprint.stackfile.settings import ExistingCluster
 from components.target import Target, Tree
 
 CLUSTER_IDENTIFIER = "quorate"
-"""A constant: otherwise the provider would replace every object when the context is renamed. The commands compare the
-cluster with the state before every run (commands/live_cluster.py)."""
+"""Cluster identifier for the Kubernetes provider. It is constant, because the provider would otherwise replace every
+object when the context is renamed. The commands check that the cluster is that of the state (commands/live_cluster.py).
+"""
 
 TIMEOUT = "30m"
-"""How long an object may take until it is ready. The provider's 10 minutes are short for a schema change of a large
-database and for the first download of images. Project figure, not measured."""
+"""How long an object may take until it is ready. The provider's default of 10 minutes can be too short for a schema
+change of a large database or the first download of images. Project figure, not measured."""
 
 _TYPE = "kubernetes:{}"
 _KEPT = tuple(
@@ -34,13 +35,14 @@ _KEPT = tuple(
         ),
     )
 )
-"""Types of objects that `destroy` leaves in the cluster: the members' data, and what their claims depend on."""
+"""Types of objects that `destroy` leaves in the cluster: volumes and claims with the members' data, and the namespace
+and storage class of the claims."""
 _FORCE = {"pulumi.com/patchForce": "true"}
 """The declared state wins over other writers of the same fields, as Kubernetes recommends for controllers of their own
 objects (Server-Side Apply, Conflicts). Otherwise an interrupted `up` leaves objects that the next one cannot change."""
 _ANNOTATIONS = {
-    # The provider would wait until a Service's pods are ready. Their workloads depend on the Service, so an update that
-    # repairs its pods would never start.
+    # By default, the provider waits until a Service's pods are ready. The pods' workloads depend on the Service, so an
+    # update that repairs these pods would never start.
     _TYPE.format("core/v1:Service"): {"pulumi.com/skipAwait": "true"},
     # The claim for backups is bound when the first backup runs.
     _TYPE.format("core/v1:PersistentVolumeClaim"): {"pulumi.com/skipAwait": "true"},
@@ -50,15 +52,16 @@ _ANNOTATIONS = {
 
 
 class Live(Target):
-    """Applies objects; Secret objects go to the same cluster. Machines exist already."""
+    """Target that applies all Kubernetes objects to a running cluster, whose machines exist already."""
 
     def __init__(self, cluster: ExistingCluster) -> None:
         self.kubernetes = kubernetes.Provider(
             "live",
             context=cluster.context,
             cluster_identifier=CLUSTER_IDENTIFIER,
-            # Set here, since the SDK would read them from the user's environment. An empty kubeconfig makes the
-            # provider search for one as kubectl does. An object that exists already is taken over.
+            # The options below are set because the SDK would otherwise read them from the user's environment. With an
+            # empty kubeconfig, the provider searches for the file as kubectl does. With server-side apply, an object
+            # that exists already is taken over.
             kubeconfig="",
             delete_unreachable=False,
             skip_update_unreachable=False,
@@ -70,12 +73,15 @@ class Live(Target):
         return pulumi.ResourceOptions(providers=[self.kubernetes], transformations=[_for_cluster])
 
     def machines(self, name: str, tree: Tree, opts: pulumi.ResourceOptions) -> None:
-        """Raises NotImplementedError: blueprint/stackfile/checks.py refuses a live stack that makes machines."""
+        """Raises NotImplementedError: blueprint/stackfile/checks.py rejects a live stack without existing machines."""
         raise NotImplementedError(name)
 
 
 def _for_cluster(args: pulumi.ResourceTransformationArgs) -> pulumi.ResourceTransformationResult | None:
-    """Adds to an object how the provider awaits and deletes it in a cluster."""
+    """Adds timeouts and annotations to a Kubernetes object, by which the provider awaits and deletes the object.
+
+    Returns None for other resources, which stay unchanged.
+    """
     if not args.type_.startswith(_TYPE.format("")):
         return None
     props = dict(args.props)

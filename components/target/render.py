@@ -19,7 +19,7 @@ from components.tree import TreeProvider
 
 
 class Render(Target):
-    """Writes files only; applying manifests and copying files to machines comes with a later release."""
+    """Target that only writes files. The operator applies the manifests and copies the files to the machines."""
 
     def __init__(self, stack: str) -> None:
         self._root = str(directory(stack) / "machines")
@@ -33,9 +33,9 @@ class Render(Target):
 
 
 def _renderer(name: str, directory: PurePosixPath) -> kubernetes.Provider:
-    # Set here, since the SDK would read them from the user's environment. The provider refuses a kubeconfig together
-    # with a directory; delete_unreachable would drop every object from the state in a refresh, and
-    # skip_update_unreachable would ignore changes.
+    # The last three options are set because the SDK would otherwise read them from the user's environment. The provider
+    # rejects a kubeconfig together with a directory. delete_unreachable would remove every object from the state in a
+    # refresh, and skip_update_unreachable would ignore changes.
     return kubernetes.Provider(
         name,
         render_yaml_to_directory=str(directory),
@@ -46,7 +46,7 @@ def _renderer(name: str, directory: PurePosixPath) -> kubernetes.Provider:
 
 
 class RenderedTree(dynamic.Resource, module="quorate", name="Tree"):
-    """One directory for each node."""
+    """Resource with the rendered files of machines: one directory for each node."""
 
     def __init__(self, name: str, tree: Tree, root: str, secrets_root: str, opts: pulumi.ResourceOptions) -> None:
         secrets = {path: pulumi.Output.secret(content) for path, content in tree.secrets.items()}

@@ -1,8 +1,8 @@
 """The files that define a virtual machine, from a template: a libvirt domain or a system container.
 
-Fuel's rules for the template apply (source 000, Data model impact): the operator may provide one, with further values.
-A value that the template does not use is ignored; a missing value is left empty. The hypervisors are those of source
-002: kvm and lxc use a libvirt domain; container is a systemd-nspawn container with a full init, without a domain.
+Fuel's rules apply (source 000, Data model impact): the operator may provide a template of the libvirt domain, and
+further values for it. A value that the template does not use is ignored; a missing value is left empty. The hypervisors
+are those of source 002: kvm and lxc use a libvirt domain; container is a systemd-nspawn container with a full init.
 """
 
 from __future__ import annotations
@@ -25,7 +25,10 @@ Values = Mapping[str, str | int | float | bool]
 
 
 def files(node: Node, template: str | None) -> dict[str, str]:
-    """Returns the files that define a virtual machine; none for a physical server. `template`: path of a template."""
+    """Returns the files that define a virtual machine, by name; {} for a physical server.
+
+    `template`: path of the operator's template for the libvirt domain; None for Quorate's.
+    """
     if node.machine.vm is None:
         return {}
     given = values(node)
@@ -36,7 +39,7 @@ def files(node: Node, template: str | None) -> dict[str, str]:
 
 
 def values(node: Node) -> Values:
-    """Returns the values for a template: the machine's settings in the stack file, its name, host, address and type."""
+    """Returns the values for a virtual machine's template: settings in the stack file, name, host, address and type."""
     if node.machine.vm is None:
         raise ValueError(f"{node.name} is not a virtual machine")
     said = node.machine.vm.model_dump(mode="json", exclude={"values", "roles", "name"})
@@ -50,7 +53,10 @@ def values(node: Node) -> Values:
 
 
 def fill(template: str, given: Values, quote: Callable[[str], str]) -> str:
-    """Returns the template with every `{placeholder}` replaced by its value, or by nothing if there is none."""
+    """Returns a template with each `{placeholder}` replaced by its value, or by an empty text if it has no value.
+
+    `quote`: escapes a value for the template's format.
+    """
     return PLACE.sub(lambda place: quote(_text(given.get(place[1], ""))), template)
 
 

@@ -1,4 +1,4 @@
-"""A server of role virt with its virtual machines."""
+"""The component of a server with the role virt: the server and its virtual machines."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from components.machine import Machine, MachineArgs, Turns
 
 @dataclass(frozen=True)
 class VirtHostArgs:
-    """The server and its virtual machines."""
+    """A server with the role virt, its virtual machines, and the order in which machines change."""
 
     host: Server
     guests: Sequence[MachineArgs]

@@ -1,1 +1,1 @@
-"""Runs real programs with the rendered configuration, makes them fail, and checks every acknowledged write."""
+"""Trials of real services: programs run with rendered configuration and fail, and acknowledged writes are checked."""

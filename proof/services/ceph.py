@@ -1,7 +1,8 @@
-"""Makes Ceph's monitors and OSDs, run as rendered, fail under load, and checks that no acknowledged object is lost.
+"""Trials of Ceph: monitors and OSDs fail under load, and no acknowledged object may be lost.
 
-Disks are files here, which the proof prepares as `ceph-volume lvm prepare` prepares a disk: with the rendered key of
-client.bootstrap-osd. The nodes' addresses in ceph.conf are replaced by those of the lab's machines.
+The programs run with the rendered configuration. Files replace disks; the trials prepare them as `ceph-volume lvm
+prepare` prepares a disk, with the rendered key of client.bootstrap-osd. The addresses of nodes in ceph.conf are
+replaced by those of the lab's machines.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ DOMAIN = "openstack.svc"
 MONITORS = tuple(f"ceph-mon-{number}" for number in range(3))
 STORAGE = tuple(f"storage-{number}" for number in range(3))
 START = 300
-"""Seconds that a start may take on a busy machine."""
+"""Seconds that the start of a Ceph daemon may take on a busy machine."""
 _CONFIGURATION = "/etc/ceph/ceph.conf"
 _LOAD = """\
 i=%d
@@ -43,11 +44,11 @@ ceph-osd --mkfs --setuser ceph --setgroup ceph --id $id --osd-uuid $uuid --osd-d
     --osd-objectstore bluestore --bluestore-block-size 2147483648
 """
 _NO_DISKS_OF_LVM = "#!/bin/sh\n"
-"""Instead of ceph-volume: files are active as soon as they are there."""
+"""Script that replaces ceph-volume, because files need no activation."""
 
 
 class Cluster:
-    """Three monitors with their managers, three storage nodes with an OSD each, and a client with Glance's account."""
+    """A Ceph cluster in the lab: three monitors with managers, three OSDs, and a client with Glance's account."""
 
     def __init__(self, lab: Lab, containers: Mapping[str, Container]) -> None:
         self.lab, self._containers = lab, containers
@@ -66,7 +67,7 @@ class Cluster:
         self._place(self.gateway, "radosgw/radosgw", "/radosgw.sh")
 
     def _place(self, machine: Machine, name: str, script: str = "") -> Container:
-        """Writes a container's files, with the lab's addresses."""
+        """Writes a container's files into a machine, with the addresses of the lab. Returns the container."""
         container = self._containers[name]
         addresses = ",".join(monitor.address for monitor in self.monitors.values())
         for path, file in container.files.items():
@@ -79,7 +80,7 @@ class Cluster:
         return container
 
     def run_job(self, name: str) -> None:
-        """Runs a rendered job on a machine of its own."""
+        """Runs a rendered job of a Ceph client on a separate machine. Raises Broken if the job fails."""
         machine = self.lab.machines.get(name) or self.lab.add(name)
         try:
             machine.run(self._place(machine, f"{name}/{name}").command.split(), seconds=START)
@@ -100,36 +101,36 @@ class Cluster:
             self.lab.machines[name].kill()
 
     def ready(self, name: str) -> bool:
-        """The rendered readiness probe of a monitor."""
+        """Whether the rendered readiness probe of a monitor succeeds."""
         return _succeeds(self.monitors[name], ["env", f"POD_NAME={name}", *self._probe("ceph-mon")])
 
     def active(self, name: str) -> bool:
-        """The rendered readiness probe of a storage node."""
+        """Whether the rendered readiness probe of a storage node's OSD succeeds."""
         return _succeeds(self.storage[name], self._probe("ceph-osd"))
 
     def _probe(self, name: str) -> Sequence[str]:
         return self._containers[f"{name}/{name}"].ready
 
     def wait_ready(self) -> float:
-        """Waits until all monitors are in the quorum and all OSDs are active; returns the seconds."""
+        """Waits until all monitors are in the quorum and all OSDs are active. Returns the seconds that this took."""
         return until("monitors in quorum", lambda: all(map(self.ready, MONITORS)), START, 1) + until(
             "OSDs active", lambda: all(map(self.active, STORAGE)), START, 1
         )
 
     def quorum(self, name: str) -> list[str]:
-        """Returns the members of the quorum, as `ceph quorum_status` on a monitor says; none without a quorum."""
+        """Returns the monitors in the quorum, as a monitor's `ceph quorum_status` lists them; [] without a quorum."""
         try:
             return json.loads(self.monitors[name].run(["timeout", "10", "ceph", "quorum_status"]))["quorum_names"]
         except subprocess.CalledProcessError:
             return []
 
     def ceph(self, *words: str) -> str:
-        """Runs ceph as administrator, on any monitor that runs."""
+        """Runs the command `ceph` as administrator on a running monitor. Returns its output."""
         monitor = next(machine for machine in self.monitors.values() if machine.runs)
         return monitor.run(["timeout", "60", "ceph", *words], seconds=90)
 
     def load(self) -> None:
-        """Begins to write objects with Glance's account, each by a new client."""
+        """Starts the load: a client writes objects with Glance's account, each with a new connection."""
         self.client.log.write_text("")
         self.client.start(["bash", "-c", _LOAD % self.written], "root")
 
@@ -138,7 +139,7 @@ class Cluster:
         return {int(line[0]): line[1] for line in lines if len(line) == 2 and line[0].isdecimal()}
 
     def more(self, objects: int = 5) -> float:
-        """Waits for further acknowledged objects; returns the seconds until the first of them."""
+        """Waits until Ceph has acknowledged further objects. Returns the seconds until the first of them."""
 
         def count() -> int:
             return list(self.said().values()).count("ok")
@@ -149,14 +150,17 @@ class Cluster:
         return first
 
     def end_load(self) -> dict[int, str]:
-        """Stops writing. Returns ok or no for each object, by number."""
+        """Stops the load.
+
+        Returns for each object, by number, whether the write was acknowledged (`ok`) or not (`no`).
+        """
         self.client.stop(70)
         said = self.said()
         self.written = max(said, default=self.written) + 1
         return said
 
     def intact(self, number: int) -> bool:
-        """Whether an object can be read, and holds what was written."""
+        """Whether the object with a number can be read and has the written content."""
         command = ["timeout", "60", "rados", "--id", "glance", "--pool", "images", "get", f"object-{number}", "-"]
         return self.client.run(command, check=False, seconds=90) == f"object {number}\n"
 
@@ -170,7 +174,10 @@ def _succeeds(machine: Machine, command: Sequence[str]) -> bool:
 
 
 def begin(cluster: Cluster) -> list[str]:
-    """Starts a new cluster, prepares its disks, and runs the jobs of its clients, twice."""
+    """Starts a new Ceph cluster, prepares its disks, and runs the jobs of its clients twice.
+
+    Returns notes for the report.
+    """
     cluster.start(*MONITORS)
     quorum = until("monitors in quorum", lambda: all(map(cluster.ready, MONITORS)), START, 1)
     for machine in cluster.storage.values():
@@ -251,7 +258,7 @@ FAILURES: tuple[Failure, ...] = (monitor_killed, monitor_cut_off, storage_killed
 
 
 def trial(name: str, cluster: Cluster, failure: Failure) -> Proof:
-    """Runs a failure under load, and reads every acknowledged object afterwards."""
+    """Makes the Ceph cluster fail under load, and reads every acknowledged object afterwards. Returns the result."""
     started = time.monotonic()
     cluster.load()
     problem, notes = "", list[str]()
@@ -269,7 +276,10 @@ def trial(name: str, cluster: Cluster, failure: Failure) -> Proof:
 
 
 def prove(root: Path, containers: Mapping[str, Container], failures: Sequence[Failure] = FAILURES) -> list[Proof]:
-    """Runs failures one after the other on one cluster, until one is not survived. Raises Unavailable."""
+    """Runs the failures on one Ceph cluster, until the cluster does not survive one. Returns the results.
+
+    Raises Unavailable if this machine cannot run the lab.
+    """
     with Lab(root) as lab:
         cluster = Cluster(lab, containers)
         notes = begin(cluster)

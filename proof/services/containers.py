@@ -1,8 +1,8 @@
-"""Containers of rendered Kubernetes objects as Kolla's start script prepares them: files, command and variables.
+"""Reads containers from rendered Kubernetes objects: their command, variables, and files as Kolla's start script copies
+them.
 
-A container without Kolla's start script is a shell script; its files are where they are mounted.
-
-Knows Kubernetes and Kolla's contract, and nothing of Quorate's components: it takes any list of objects.
+A container without Kolla's start script runs a shell script, and its files are where they are mounted. This module
+depends only on Kubernetes and on Kolla's config.json, so that it reads any list of objects.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _CONFIG = "/var/lib/kolla/config_files/config.json"
 
 @dataclass(frozen=True)
 class File:
-    """A file that Kolla's start script copies."""
+    """A file of a container, with owner and mode, as Kolla's start script copies it."""
 
     text: str
     owner: str
@@ -29,28 +29,32 @@ class File:
 
 @dataclass(frozen=True)
 class Container:
-    """A container after Kolla's start script, if it has one, has copied its files."""
+    """A container as it is after Kolla's start script has copied its files, or as it is mounted without this script."""
 
     workload: str
     name: str
     command: str
-    """What the start script runs, or a shell script."""
+    """The command that Kolla's start script runs; without this script, a shell script."""
     files: Mapping[str, File]
-    """By path."""
+    """Files of the container by path."""
     directories: Mapping[str, str]
-    """Directories that a user must own, and that user."""
+    """Owner of each directory that the start script gives to a user, by path."""
     variables: Mapping[str, str]
-    """Its environment; one that only a node knows has that field's name, such as status.hostIP, as its value."""
+    """Environment variables by name. A variable from a field of the pod has the field's path as value, such as
+    status.hostIP."""
     ready: Sequence[str] = ()
-    """The command of its readiness probe, if that is one."""
+    """Command of the readiness probe; () if the probe is not a command."""
 
     def text(self, path: str) -> str:
-        """The text of one of its files."""
+        """Returns the text of the container's file at `path`."""
         return self.files[path].text
 
 
 def read(documents: Iterable[Mapping[str, Any]]) -> dict[str, Container]:
-    """Every container of Kolla or of a shell, by workload/container. Raises KeyError if a mounted object is missing."""
+    """Returns the containers of rendered objects, by workload/container.
+
+    Raises KeyError if the ConfigMap or Secret of a volume is missing.
+    """
     known = list(documents)
     holders = [each for each in known if each["kind"] in ("ConfigMap", "Secret")]
     contents = {(each["kind"], each["metadata"]["name"]): _texts(each) for each in holders}
@@ -93,7 +97,7 @@ def _containers(workload: Mapping[str, Any], contents: Mapping[tuple[str, str], 
 
 
 def _volume(volume: Mapping[str, Any], contents: Mapping[tuple[str, str], dict[str, str]]) -> dict[str, str]:
-    """The files of a volume by name; none of a volume that is neither a ConfigMap nor a Secret."""
+    """Returns the texts of a ConfigMap or Secret volume, by file name; {} for other volumes."""
     for kind, key, name in (("ConfigMap", "configMap", "name"), ("Secret", "secret", "secretName")):
         if key in volume:
             source = (kind, volume[key][name])

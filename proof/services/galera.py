@@ -1,7 +1,8 @@
-"""Makes Galera's members, run as rendered, fail under write load, and checks that no acknowledged write is lost.
+"""Trials of Galera: members fail under write load, and no acknowledged write may be lost.
 
-The load moves money between accounts and appends numbers, in the manner of Jepsen's bank and append tests. After each
-failure every member must hold every acknowledged number, no number that was rejected, and the same sum of money.
+The members run with the rendered configuration. The load moves money between accounts and appends numbers, as Jepsen's
+bank and append tests do. After each failure, every member must have every acknowledged number, no rejected number, and
+an unchanged sum of money. The docstring of a failure is the name of its trial in the report.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ from proof.services.report import Proof, in_turn
 ACCOUNTS = 20
 SERVICE, DOMAIN, PORT = "mysqld-members", "openstack.svc", 9200
 MOST = 5
-"""Members that the lab has names for."""
+"""Number of members to which the trials enlarge the cluster."""
 START = 240
-"""Seconds that a start may take on a busy machine."""
+"""Seconds that the start of a Galera member may take on a busy machine."""
 _SYNCED = "SET SESSION wsrep_sync_wait = 1;"
 _LOAD = Path(__file__).with_name("galera_load.py")
 _SQL = """\
@@ -35,7 +36,7 @@ GRANT ALL ON bank.* TO client@'%';
 
 
 class Cluster:
-    """The members of one cluster, and a client."""
+    """A Galera cluster in the lab: its members, each on a machine, and a client."""
 
     def __init__(self, lab: Lab, container: Container, size: int = 3) -> None:
         self.lab, self.container = lab, container
@@ -50,19 +51,22 @@ class Cluster:
         self.name()
 
     def add(self, number: int) -> Machine:
-        """Adds a member, as a larger StatefulSet does."""
+        """Adds the machine of a further member, as a StatefulSet with more replicas does. Does not start the member."""
         name = f"mysqld-{number}"
         machine = self.members[name] = self.lab.add(name)
         self._commands[name] = place(machine, self.container)
         return machine
 
     def grow(self, number: int) -> None:
-        """Adds a member to a running cluster, and its name to the DNS."""
+        """Adds the machine of a further member, and the member's name to the DNS of the lab.
+
+        Does not start the member.
+        """
         self.add(number)
         self.name()
 
     def name(self) -> None:
-        """Writes the names of all members to the DNS."""
+        """Writes the names of all members to the DNS of the lab."""
         self.lab.name_members(SERVICE, DOMAIN, list(self.members))
 
     def start(self, *names: str) -> None:
@@ -70,11 +74,14 @@ class Cluster:
             self.members[name].start(self._commands[name], "mysql", self.environment)
 
     def state(self, name: str) -> tuple[int, str]:
-        """Returns the answer of the readiness probe."""
+        """Returns the HTTP status and text of a member's readiness probe; status 0 if the member does not answer."""
         return self.members[name].get(PORT, "/ready")
 
     def wait_ready(self, *names: str, seconds: float = START) -> float:
-        """Waits until members are ready. Does what kubelet does: starts what has ended or is not alive."""
+        """Waits until members are ready. Restarts members that have ended or are not alive, as kubelet does.
+
+        Returns the seconds that this took.
+        """
         return until(f"{', '.join(names)} ready: {self._states()}", lambda: self._all_ready(names), seconds)
 
     def _all_ready(self, names: tuple[str, ...]) -> bool:
@@ -91,12 +98,12 @@ class Cluster:
         return "; ".join(f"{name}: {self.state(name)[1]}" for name in self.members)
 
     def sql(self, name: str, statement: str, *, check: bool = True, seconds: float = 60) -> str:
-        """Runs statements on a member, with the account of the operating system's user."""
+        """Runs SQL statements on a member, with the account of the operating system's user. Returns the output."""
         command = ["mariadb", "--no-defaults", "--socket=/tmp/mysqld.sock", "-NBe", statement]
         return self.members[name].run(command, user="mysql", check=check, seconds=seconds)
 
     def refuses_writes(self, name: str) -> bool:
-        """Whether a member rejects a write."""
+        """Whether a member rejects a write because it is not in the primary component."""
         said = self.members[name].run(
             ["sh", "-c", 'mariadb --no-defaults --socket=/tmp/mysqld.sock -e "$1" 2>&1; true', "sh",
              "INSERT INTO bank.filling (text) VALUES ('minority')"],
@@ -114,7 +121,7 @@ class Cluster:
 
 
 class Load:
-    """Transfers that the client makes, with the outcome of each."""
+    """The write load: transfers that the client makes, with the outcome of each in `said` (ok, no or unknown)."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
@@ -122,7 +129,7 @@ class Load:
         cluster.client.write("/load.py", _LOAD.read_text(encoding="utf-8"))
 
     def start(self) -> None:
-        """Begins to write to the members that there are now."""
+        """Starts a run of the load, which writes to all current members."""
         settings = {
             "members": [machine.address for machine in self.cluster.members.values()],
             "user": self.cluster.user,
@@ -136,23 +143,23 @@ class Load:
         self.cluster.client.start(["python3", "/load.py"], "root")
 
     def acknowledged(self) -> int:
-        """Returns how many transfers of this run were acknowledged so far."""
+        """Returns how many transfers of the current run are acknowledged."""
         return self.cluster.client.log.read_text().count(" ok\n")
 
     def acknowledged_numbers(self) -> list[int]:
-        """Returns the transfers of this run that were acknowledged so far."""
+        """Returns the numbers of the transfers of the current run that are acknowledged."""
         lines = self.cluster.client.log.read_text().splitlines(keepends=True)
         return [int(line.split()[0]) for line in lines if line.endswith(" ok\n")]
 
     def more(self, transfers: int = 20, seconds: float = 60) -> float:
-        """Waits for further acknowledged transfers; returns the seconds until the first of them."""
+        """Waits until the cluster has acknowledged further transfers. Returns the seconds until the first of them."""
         before = self.acknowledged()
         first = until("a transfer is acknowledged", lambda: self.acknowledged() > before, seconds, 0.2)
         until("transfers are acknowledged", lambda: self.acknowledged() >= before + transfers, seconds)
         return first
 
     def stop(self) -> dict[int, str]:
-        """Ends the run, and returns the outcome of each of its transfers."""
+        """Ends the run of the load. Returns the outcome of each of the run's transfers, by number."""
         self.cluster.client.stop(30)
         lines = [line.split() for line in self.cluster.client.log.read_text().splitlines()]
         run = {int(words[0]): words[1] for words in lines if len(words) == 2 and words[0].isdecimal()}
@@ -161,7 +168,10 @@ class Load:
 
 
 def contradictions(cluster: Cluster, said: Mapping[int, str]) -> tuple[int, list[str]]:
-    """Returns how many acknowledged transfers some member lacks, and what else is wrong."""
+    """Compares the members' data with the outcomes of transfers, which are by number in `said`.
+
+    Returns the number of acknowledged transfers that a member lacks, and texts about other errors.
+    """
     lost: set[int] = set()
     wrong: list[str] = []
     sums: set[str] = set()
@@ -187,7 +197,7 @@ Failure = Callable[[Cluster, Load], list[str]]
 
 
 def trial(name: str, cluster: Cluster, load: Load, failure: Failure) -> Proof:
-    """Runs a failure under load, and checks every transfer since the beginning."""
+    """Makes the cluster fail under load, and checks all transfers since the first failure. Returns the result."""
     started = time.monotonic()
     load.start()
     load.more()
@@ -209,7 +219,7 @@ def trial(name: str, cluster: Cluster, load: Load, failure: Failure) -> Proof:
 
 
 def begin(cluster: Cluster) -> list[str]:
-    """Starts a new cluster: exactly one member bootstraps it."""
+    """Starts a new cluster, which exactly one member must bootstrap. Returns notes for the report."""
     cluster.start(*cluster.members)
     seconds = cluster.wait_ready(*cluster.members)
     bootstrapped = [name for name, member in cluster.members.items() if "galera-start: bootstrap" in member.tail(5000)]
@@ -234,7 +244,7 @@ def one_killed(cluster: Cluster, load: Load) -> list[str]:
 
 
 def minority(cluster: Cluster, load: Load) -> list[str]:
-    """One of three is cut off: it refuses writes, the others continue."""
+    """One of three members is cut off from the network: it rejects writes, and the others continue."""
     cluster.lab.isolate("mysqld-2")
     refused = until("the minority refuses writes", lambda: cluster.refuses_writes("mysqld-2"), 60)
     until("the minority is not ready", lambda: cluster.state("mysqld-2")[0] != 200, 20)
@@ -249,7 +259,7 @@ def minority(cluster: Cluster, load: Load) -> list[str]:
 
 
 def full_stop(cluster: Cluster, load: Load) -> list[str]:
-    """All stop, one after the other under load; the most advanced one, killed last, returns last."""
+    """All members stop one after the other under load; the most advanced one, killed last, starts last."""
     *early, last = sorted(cluster.members)
     for name in early:
         cluster.stop(name)
@@ -270,7 +280,7 @@ def full_stop(cluster: Cluster, load: Load) -> list[str]:
 
 
 def power_cut(cluster: Cluster, load: Load) -> list[str]:
-    """All are killed at the same moment."""
+    """All members are killed at the same moment."""
     load.more()
     cluster.kill(*cluster.members)
     cluster.start(*cluster.members)
@@ -306,7 +316,7 @@ def donor_killed(cluster: Cluster, load: Load) -> list[str]:
 
 
 def three_to_five(cluster: Cluster, load: Load) -> list[str]:
-    """Two more members join; then the five stop and start again."""
+    """Two more members join; then all five are killed and start again."""
     for number in range(len(cluster.members), MOST):
         cluster.grow(number)
         cluster.start(f"mysqld-{number}")
@@ -319,7 +329,7 @@ def three_to_five(cluster: Cluster, load: Load) -> list[str]:
 
 
 def stuck(cluster: Cluster, _load: Load) -> list[str]:
-    """A member that no longer applies what the others write is not ready, and its liveness rule restarts it."""
+    """A member that no longer applies the writes of the others is not ready, and its liveness probe restarts it."""
     cluster.environment = {"GALERA_PATIENCE": "20"}
     cluster.stop("mysqld-2")
     cluster.start("mysqld-2")
@@ -340,7 +350,10 @@ HEAVY: tuple[Failure, ...] = (power_cut, donor_killed, stuck, three_to_five)
 
 
 def prove(root: Path, container: Container, failures: Sequence[Failure]) -> list[Proof]:
-    """Runs failures one after the other on one cluster, until one is not survived. Raises Unavailable."""
+    """Runs the failures on one Galera cluster, until the cluster does not survive one. Returns the results.
+
+    Raises Unavailable if this machine cannot run the lab.
+    """
     with Lab(root) as lab:
         cluster = Cluster(lab, container)
         load = Load(cluster)

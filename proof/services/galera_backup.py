@@ -1,6 +1,6 @@
-"""Runs the rendered jobs that back up and restore Galera, and checks every write acknowledged before the backup.
+"""Trial of Galera's backup: runs the rendered jobs, and checks every write that was acknowledged before the backup.
 
-The pods of these jobs mount the data of one member. Here they run in that member's machine, which has the same files.
+In a cluster, the pods of these jobs mount the data of one member. In the lab, the jobs run on that member's machine.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ _SIZE = "SHOW GLOBAL STATUS LIKE 'wsrep_cluster_size'"
 
 
 def prove(root: Path, containers: Mapping[str, Container]) -> list[Proof]:
-    """Backs up under load, destroys everything, restores. Raises Unavailable."""
+    """Backs up a Galera cluster under load, destroys all data, and restores the backup. Returns the result.
+
+    Raises Unavailable if this machine cannot run the lab.
+    """
     with Lab(root) as lab:
         cluster = Cluster(lab, containers["mysqld/mariadb"])
         load = Load(cluster)
@@ -49,7 +52,10 @@ def prove(root: Path, containers: Mapping[str, Container]) -> list[Proof]:
 def _back_up_and_destroy(
     cluster: Cluster, load: Load, containers: Mapping[str, Container], notes: list[str]
 ) -> dict[int, str]:
-    """Returns what was acknowledged before the backup began."""
+    """Backs up under load, then drops all data. Returns the transfers that were acknowledged before the backup began.
+
+    Adds texts for the report to `notes`.
+    """
     job = containers[BACKUP]
     load.start()
     load.more(200)
@@ -71,7 +77,7 @@ def _back_up_and_destroy(
 
 
 def _restore(cluster: Cluster, job: Container, notes: list[str]) -> None:
-    """Restores the first backup: the second one has the damage."""
+    """Restores the first backup, because the second one was taken after the data was destroyed."""
     machine = cluster.members[MEMBER]
     cluster.stop(*sorted(cluster.members))
     names = sorted(machine.run(["sh", "-c", f"cd {BACKUPS} && ls -d *Z"]).split())
@@ -79,7 +85,7 @@ def _restore(cluster: Cluster, job: Container, notes: list[str]) -> None:
     code, said = run_job(machine, job)
     require(code == 1 and "is alive" in said, f"members that have addresses were not noticed: {said}")
     cluster.lab.name_members(SERVICE, DOMAIN, [])
-    # As a DNS server answers for a Service without pods: the name does not exist.
+    # Without pods, the DNS name of a headless Service does not exist. In the lab, only /etc/hosts resolves names.
     machine.run(["sed", "-i", "s/^hosts:.*/hosts: files/", "/etc/nsswitch.conf"])
     began = time.monotonic()
     code, said = run_job(machine, job, {"BACKUP": names[0]})
@@ -97,7 +103,10 @@ def _restore(cluster: Cluster, job: Container, notes: list[str]) -> None:
 
 
 def run_job(machine: Machine, job: Container, variables: Mapping[str, str] | None = None) -> tuple[int, str]:
-    """Runs a job as its pod does: the data of the member is read-only for the backup. Returns its code and log."""
+    """Runs a backup or restoration job in a member's machine. Returns the job's exit code and log.
+
+    As in the job's pod, the member's data is read-only for the backup.
+    """
     command = place(machine, job)
     assigned = [f"{name}={value}" for name, value in (variables or {}).items()]
     script = 'env "$@" 2>&1; echo $?'

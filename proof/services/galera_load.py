@@ -1,8 +1,8 @@
 # pyright: reportMissingModuleSource=false, reportMissingImports=false, reportUnknownMemberType=false
 # pyright: reportUnknownVariableType=false
-"""Writes to Galera until it is asked to end: transfers between accounts, each with a row of its own.
+"""Write load for Galera, until SIGTERM: each transaction moves money between two accounts and appends a number.
 
-Runs inside of the lab with Debian's PyMySQL. Prints one line for each transaction: its number and whether it was
+Runs in a machine of the lab with Debian's PyMySQL. Prints one line for each transaction: its number, and whether it was
 acknowledged (`ok`), rejected (`no`) or broke off with an unknown outcome (`unknown`).
 """
 
@@ -24,7 +24,7 @@ stop = threading.Event()
 
 
 def transfer(connection: Any, accounts: int, number: int) -> None:
-    """Moves money between two accounts, and appends the transaction's number."""
+    """Runs one transaction: moves money between two random accounts, and appends the transaction's number."""
     source, target = random.sample(range(accounts), 2)
     with connection.cursor() as cursor:
         cursor.execute("BEGIN")
@@ -35,7 +35,7 @@ def transfer(connection: Any, accounts: int, number: int) -> None:
 
 
 def client(settings: Any, numbers: Any, first: int) -> None:
-    """Writes through one member at a time; goes to the next one when it is refused."""
+    """Writes transactions through one member, and changes to the next member when the member rejects a write."""
     members, choice = settings["members"], first
     connection: Any = None
     while not stop.is_set():

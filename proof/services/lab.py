@@ -1,7 +1,8 @@
-"""Members of a service on one machine: each in a copy of a Debian root, with a host name, an address and a network.
+"""A lab of simulated machines on one host: each has a copy of a Debian root, a host name, an address and a network.
 
-The members' networks are joined by a bridge in a namespace of its own: the network of the machine is not touched, and
-everything is gone when the processes of the lab are. Needs root; needs no container runtime and no systemd.
+The machines run in Linux namespaces. A bridge in a separate network namespace joins their networks, so that the network
+of the host stays unchanged. When the processes of the lab end, the namespaces are gone. The lab needs root, but no
+container runtime and no systemd.
 """
 
 from __future__ import annotations
@@ -21,28 +22,28 @@ from typing import Self
 from proof.services.containers import Container
 
 NETWORK = "10.199.0"
-"""Exists in the lab's namespaces only."""
+"""The first three parts of all addresses of machines, which exist only in the lab's network namespaces."""
 _WITH_US = ("setpriv", "--pdeathsig=KILL", "--")
-"""Ends a process when the process that started it ends, however that ends."""
+"""Prefix of a command that kills the process when the process that started it ends for any reason."""
 _CAPABILITIES = "the proofs with real services need root, unshare, nsenter, ip and overlay mounts"
 
 
 class Unavailable(Exception):
-    """Why this machine cannot run a lab."""
+    """This host cannot run a lab. The message gives the reason."""
 
 
 class Broken(Exception):
-    """A real service behaved as it must not."""
+    """A trial found that a real service behaved wrongly. The message describes the error."""
 
 
 def require(condition: bool, otherwise: str) -> None:
-    """Raises Broken with the text unless the condition holds."""
+    """Raises Broken with the text `otherwise` if the condition is false."""
     if not condition:
         raise Broken(otherwise)
 
 
 class Machine:
-    """A member: a writable copy of the root, that programs run in as if in a container of their own."""
+    """A simulated machine of the lab: programs run in a writable copy of the Debian root, as in a container."""
 
     def __init__(self, lab: Lab, name: str, number: int, programs: Path | None = None) -> None:
         self.lab, self.name, self.number, self.programs = lab, name, number, programs
@@ -60,7 +61,7 @@ class Machine:
     def _hold(self) -> subprocess.Popen[bytes]:
         own, lower = self.directory / "own", "/" if self.programs else self.lab.root
         layers = f"lowerdir={lower},upperdir={own}/upper,workdir={own}/work"
-        # A layer over the machine's own root must be on another file system.
+        # The writable layer over the host's own root must be on another file system, here in memory.
         in_memory = f"mount -t tmpfs tmpfs {own}" if self.programs else ""
         script = f"""set -e
             {in_memory}
@@ -77,16 +78,16 @@ class Machine:
 
     @property
     def pid(self) -> int:
-        """The process whose namespaces are the machine's."""
+        """Id of the process that keeps the namespaces of the machine."""
         return self._holder.pid
 
     def write(self, path: str, text: str, owner: str = "root", mode: str = "0644") -> None:
-        """Writes a file in the machine."""
+        """Writes a file into the machine, with owner and mode; creates missing directories."""
         script = 'mkdir -p "$(dirname "$1")" && cat > "$1" && chown "$2" "$1" && chmod "$3" "$1"'
         self.run(["sh", "-c", script, "sh", path, owner, mode], text)
 
     def own(self, path: str, owner: str) -> None:
-        """Makes a directory that belongs to a user."""
+        """Creates a directory in the machine, which belongs to a user."""
         self.run(["sh", "-c", 'mkdir -p "$1" && chown -R "$2:" "$1"', "sh", path, owner])
 
     def run(  # noqa: PLR0913 - a command has as many parts
@@ -101,7 +102,7 @@ class Machine:
     ) -> str:
         """Runs a command in the machine and returns its output. Raises CalledProcessError if it fails.
 
-        `read_only`: a directory that the command cannot write to, as with a volume that is mounted so.
+        `read_only`: a directory that is read-only for the command, as a volume mounted read-only.
         """
         enter = self._enter()
         if read_only:
@@ -118,9 +119,10 @@ class Machine:
         return result.stdout
 
     def start(self, command: Sequence[str], user: str, environment: Mapping[str, str] | None = None) -> None:
-        """Starts the machine's program, as process 1 of its own process namespace."""
+        """Starts the machine's program in a new process namespace, so that `kill` ends all its children too."""
         assigned = [f"{name}={value}" for name, value in (environment or {}).items()]
-        # Process 1 stays root: a change of user clears the setting that ends a process with its parent.
+        # Process 1 of the namespace runs as root: a change of user would clear the setting that ends a process with
+        # its parent.
         init = f"""mount -t proc proc {self._root}/proc
             "$@" & program=$!
             trap 'kill -TERM $program' TERM
@@ -132,7 +134,7 @@ class Machine:
             self.program = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
     def background(self, command: Sequence[str], user: str) -> None:
-        """Starts a further command, which ends with the machine at the latest."""
+        """Starts a further command in the background. The command is killed when the machine ends."""
         words = [*self._enter(), *self._as(user), *command]
         self._others.append(subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
 
@@ -141,19 +143,22 @@ class Machine:
         return self.program is not None and self.program.poll() is None
 
     def kill(self) -> None:
-        """Ends the program and all its children at once, as a power failure does."""
+        """Kills the machine's program and all its children at once, as a power failure does."""
         if self.program:
             self._signal(signal.SIGKILL)
             self.program.wait()
 
     def _signal(self, number: signal.Signals) -> None:
-        """Signals process 1. When it is killed, the kernel kills all others of its namespace."""
+        """Sends a signal to process 1 of the program's namespace.
+
+        If it is killed, the kernel kills the other processes.
+        """
         for child in _children(self.program.pid if self.program else 0):
             with suppress(ProcessLookupError):
                 os.kill(child, number)
 
     def stop(self, seconds: float = 60) -> None:
-        """Asks the program to end, as kubelet does, and kills it after its period of grace."""
+        """Sends SIGTERM to the machine's program, as kubelet does, and kills the program after `seconds`."""
         if not self.program:
             return
         self._signal(signal.SIGTERM)
@@ -163,7 +168,10 @@ class Machine:
             self.kill()
 
     def get(self, port: int, path: str) -> tuple[int, str]:
-        """Asks a program of the machine over HTTP, as kubelet does; the code is 0 if it does not answer."""
+        """Sends an HTTP GET to a program of the machine, as kubelet's probes do.
+
+        Returns status and text; status 0 without an answer.
+        """
         request = f"exec 3<>/dev/tcp/{self.address}/{port} && printf 'GET {path} HTTP/1.0\\r\\n\\r\\n' >&3 && cat <&3"
         command = ["nsenter", f"--target={self.pid}", "--net", "timeout", "5", "bash", "-c", request]
         answer = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False).stdout
@@ -178,7 +186,7 @@ class Machine:
         return subprocess.run(opened, capture_output=True, check=False).returncode == 0
 
     def end(self) -> None:
-        """Ends the machine."""
+        """Ends the machine and all programs in it."""
         self.kill()
         for other in self._others:
             other.kill()
@@ -187,7 +195,7 @@ class Machine:
         self._holder.wait()
 
     def tail(self, lines: int = 25) -> str:
-        """Returns the last lines of the program's log."""
+        """Returns the last lines of the log of the machine's program; "" without a log."""
         return "\n".join(self.log.read_text(errors="replace").splitlines()[-lines:]) if self.log.exists() else ""
 
     def _enter(self, *, chroot: bool = True) -> list[str]:
@@ -205,7 +213,7 @@ class Machine:
 
 
 class Lab:
-    """Machines on one network. They end when the context ends."""
+    """Simulated machines on one network, which end when the context ends. `root`: their Debian root."""
 
     def __init__(self, root: Path) -> None:
         check()
@@ -231,7 +239,11 @@ class Lab:
         shutil.rmtree(self.directory, ignore_errors=True)
 
     def add(self, name: str, programs: Path | None = None) -> Machine:
-        """Adds a machine. One with the programs of an OpenStack release has this machine's root under its own files."""
+        """Adds a machine to the lab.
+
+        `programs`: environment of an OpenStack release. A machine with these programs uses a copy of the host's root
+        instead of the Debian root.
+        """
         machine = self.machines[name] = Machine(self, name, len(self.machines) + 1, programs)
         machine.write("/etc/resolv.conf", "")
         self._write_names(machine)
@@ -240,7 +252,7 @@ class Lab:
         return machine
 
     def connect(self, machine: Machine) -> None:
-        """Gives a machine its link to the bridge."""
+        """Connects a machine to the lab's bridge, and sets the machine's address."""
         port = f"port{machine.number}"
         self._net("link", "add", port, "type", "veth", "peer", "name", "eth0", "netns", str(machine.pid))
         self._net("link", "set", port, "master", "one")
@@ -250,7 +262,10 @@ class Lab:
         _run([*inside, "link", "set", "eth0", "up"])
 
     def name_members(self, service: str, domain: str, names: Sequence[str]) -> None:
-        """Writes what the cluster's DNS says of a headless Service, also of members that are added later."""
+        """Writes the names of a headless Service's members to /etc/hosts of all machines, in place of cluster DNS.
+
+        A name without a machine gets the address of a machine that is added later.
+        """
         first = len(self.machines) + 1
         numbers = {name: self.machines[name].number if name in self.machines else None for name in names}
         unused = iter(range(first, first + len(names)))
@@ -261,7 +276,7 @@ class Lab:
         self._name({service: lines})
 
     def name_services(self, domain: str, services: Mapping[str, Machine]) -> None:
-        """Writes the names of Services with one machine each."""
+        """Writes the names of Services, each with one machine, to /etc/hosts of all machines."""
         self._name({service: [f"{machine.address} {service}.{domain}"] for service, machine in services.items()})
 
     def _name(self, lines: Mapping[str, list[str]]) -> None:
@@ -274,12 +289,12 @@ class Lab:
         machine.write("/etc/hosts", "\n".join(lines) + "\n")
 
     def isolate(self, *names: str) -> None:
-        """Cuts machines off from all others; among themselves they stay connected."""
+        """Cuts the named machines off from all other machines. The named machines stay connected to each other."""
         for name in names:
             self._net("link", "set", f"port{self.machines[name].number}", "master", "other")
 
     def heal(self) -> None:
-        """Connects all machines again."""
+        """Connects all machines to one network again, after `isolate`."""
         for machine in self.machines.values():
             self._net("link", "set", f"port{machine.number}", "master", "one")
 
@@ -288,9 +303,9 @@ class Lab:
 
 
 def place(machine: Machine, container: Container, owner: str = "") -> list[str]:
-    """Does what Kolla's start script does with a container's files; returns the command to run.
+    """Copies a container's files into a machine, as Kolla's start script does. Returns the command to run.
 
-    `owner` owns all of them on a machine that does not have the users of Kolla's images.
+    `owner`: the owner of all files, for a machine without the users of Kolla's images.
     """
     for path, file in container.files.items():
         machine.write(path, file.text, owner or file.owner, file.mode)
@@ -300,7 +315,10 @@ def place(machine: Machine, container: Container, owner: str = "") -> list[str]:
 
 
 def until(what: str, condition: Callable[[], object], seconds: float, pause: float = 0.5) -> float:
-    """Waits until the condition holds and returns the seconds that it took. Raises TimeoutError."""
+    """Waits until `condition` is true, and returns the seconds that this took.
+
+    Raises TimeoutError with the text `what` after `seconds`.
+    """
     started = time.monotonic()
     while not condition():
         if time.monotonic() - started > seconds:
@@ -310,7 +328,7 @@ def until(what: str, condition: Callable[[], object], seconds: float, pause: flo
 
 
 def check() -> None:
-    """Raises Unavailable if this machine cannot run a lab."""
+    """Raises Unavailable if this host cannot run a lab."""
     missing = [name for name in ("unshare", "nsenter", "ip", "chroot", "setpriv") if not shutil.which(name)]
     if os.geteuid() != 0 or missing:
         raise Unavailable(_CAPABILITIES + (f"; {', '.join(missing)} not found" if missing else ""))
@@ -320,7 +338,10 @@ def check() -> None:
 
 
 def _hold(command: Sequence[str]) -> subprocess.Popen[bytes]:
-    """Starts a process that keeps namespaces, and returns once they are ready."""
+    """Starts a process that keeps new namespaces. Returns when the namespaces are ready.
+
+    Raises Unavailable if they cannot be created.
+    """
     holder = subprocess.Popen([*_WITH_US, *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     if not holder.stdout or holder.stdout.readline().strip() != b"held":
         _, said = holder.communicate()

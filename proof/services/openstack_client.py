@@ -1,11 +1,16 @@
 # pyright: reportMissingModuleSource=false, reportMissingImports=false, reportUnknownMemberType=false
 # pyright: reportUnknownVariableType=false, reportAttributeAccessIssue=false
-"""Uses OpenStack as a client does. Runs inside of the lab with the release's own openstacksdk.
+"""Uses OpenStack as a client does, with the openstacksdk of the OpenStack release. The account is in the environment.
 
-Argument `everything`: makes an image, a flavor, a network, a server, a volume and a stack, and deletes them; prints
-one line for each step with its seconds. `write`: makes networks until it is asked to end; prints one line for each, its
-number and whether it was acknowledged (`ok`) or not (`no`). `list`: prints the numbers of these networks. `clean`:
-deletes them. `prepare`: makes what tempest needs.
+The argument chooses the work:
+
+- everything: creates an image, a flavor, a network, a server, a volume and a stack, deletes them, and prints one line
+  for each step with its seconds;
+- write: creates networks until SIGTERM, and prints for each its number and whether it was acknowledged (`ok`) or not
+  (`no`);
+- list: prints the numbers of these networks;
+- clean: deletes these networks;
+- prepare: creates the image, flavor and network that tempest needs.
 """
 
 from __future__ import annotations
@@ -28,7 +33,7 @@ stop = threading.Event()
 
 
 def everything(cloud: Any) -> None:
-    """Makes one of each and deletes it; an exception ends the run."""
+    """Creates one object of each kind and deletes it. An exception ends the run."""
     image = step("image", lambda: upload(cloud))
     flavor = step("flavor", lambda: cloud.compute.create_flavor(name="m1.test", ram=64, vcpus=1, disk=1))
     network = step("network", lambda: cloud.network.create_network(name="internal"))
@@ -49,8 +54,8 @@ def everything(cloud: Any) -> None:
 
 
 def prepare(cloud: Any) -> None:
-    """Makes what tempest needs; prints ids of an image, a flavor and an external network, and Neutron's extensions."""
-    image = cloud.image.update_image(upload(cloud), visibility="public")  # tempest's tests have projects of their own
+    """Creates an image, a flavor and an external network for tempest. Prints their ids, and Neutron's extensions."""
+    image = cloud.image.update_image(upload(cloud), visibility="public")  # tempest's tests create their own projects
     flavor = cloud.compute.create_flavor(name="m1.tempest", ram=64, vcpus=1, disk=1)
     network = cloud.network.create_network(
         name="external", is_router_external=True, provider_network_type="flat", provider_physical_network="physnet1"
@@ -60,7 +65,7 @@ def prepare(cloud: Any) -> None:
 
 
 def step(name: str, act: Callable[[], Any]) -> Any:
-    """Does one step and prints how long it took."""
+    """Runs `act`, and prints the step's name and duration. Returns the result of `act`."""
     started = time.monotonic()
     result = act()
     print(f"{name}: {time.monotonic() - started:.1f} s", flush=True)
@@ -68,7 +73,7 @@ def step(name: str, act: Callable[[], Any]) -> Any:
 
 
 def upload(cloud: Any) -> Any:
-    """Uploads an image and reads it back."""
+    """Uploads an image, downloads it, and compares both. Returns the image."""
     data = bytes(range(256)) * 64
     image = cloud.image.create_image(name="bytes", disk_format="raw", container_format="bare", data=data)
     read = cloud.image.download_image(image).content
@@ -78,7 +83,7 @@ def upload(cloud: Any) -> Any:
 
 
 def boot(cloud: Any, image: Any, flavor: Any) -> Any:
-    """Boots a server, as soon as the scheduler knows the compute."""
+    """Boots a server. Retries until the scheduler finds the new compute. Returns the active server."""
     end = time.monotonic() + LIMIT
     while True:
         server = cloud.compute.create_server(name="first", image_id=image.id, flavor_id=flavor.id, networks="none")
@@ -98,13 +103,13 @@ def delete_server(cloud: Any, server: Any) -> None:
 
 
 def create_volume(cloud: Any) -> Any:
-    """Makes a volume."""
+    """Creates a volume, and returns it when it is available."""
     volume = cloud.block_storage.create_volume(name="first", size=1)
     return cloud.block_storage.wait_for_status(volume, "available", ["error"], wait=LIMIT)
 
 
 def require_cinder(cloud: Any) -> None:
-    """Raises RuntimeError if a service of Cinder has not reported lately."""
+    """Raises RuntimeError unless all services of Cinder are up."""
     states = {each.binary: each.state for each in cloud.block_storage.services()}
     expected = dict.fromkeys(("cinder-backup", "cinder-scheduler", "cinder-volume"), "up")
     if states != expected:
@@ -118,7 +123,10 @@ def open_console(cloud: Any, server: Any) -> None:
 
 
 def create_stack(cloud: Any) -> Any:
-    """Makes a stack: a network, which Heat makes as the user, and a handle, for which it makes a user in its domain."""
+    """Creates a Heat stack with a network and a wait condition handle. Returns the complete stack.
+
+    Heat creates the network with the rights of the user, and for the handle a user in Heat's own domain.
+    """
     resources = {"network": {"type": "OS::Neutron::Net"}, "handle": {"type": "OS::Heat::WaitConditionHandle"}}
     template = {"heat_template_version": "2021-04-16", "resources": resources}
     stack = cloud.orchestration.create_stack(name="first", template=template, timeout=LIMIT // 60)
@@ -132,14 +140,14 @@ def delete_stack(cloud: Any, stack: Any) -> None:
 
 
 def nothing_left(cloud: Any) -> None:
-    """Raises RuntimeError if the services still list what was deleted."""
+    """Raises RuntimeError if the services still list servers, volumes, networks or images."""
     left = [*cloud.compute.servers(), *cloud.block_storage.volumes(), *cloud.network.networks(), *cloud.image.images()]
     if left:
         raise RuntimeError(f"still there: {[each.name for each in left]}")
 
 
 def write(cloud: Any) -> None:
-    """Makes networks, one after the other."""
+    """Creates networks one after the other until SIGTERM, and prints the outcome of each."""
     first = 1 + max(numbers(cloud), default=-1)
     for number in itertools.count(first):
         if stop.is_set():
@@ -154,13 +162,13 @@ def write(cloud: Any) -> None:
 
 
 def numbers(cloud: Any) -> list[int]:
-    """Numbers of the networks that are there."""
+    """Returns the numbers of the existing networks that `write` created."""
     names = [each.name for each in cloud.network.networks()]
     return [int(name.removeprefix(PREFIX)) for name in names if name.startswith(PREFIX)]
 
 
 def print_numbers(cloud: Any) -> None:
-    """Prints what `numbers` returns, one a line."""
+    """Prints the numbers of the existing networks that `write` created, one a line."""
     print(*numbers(cloud), sep="\n")
 
 
@@ -172,12 +180,12 @@ def clean(cloud: Any) -> None:
 
 
 def end(_number: int, _frame: object) -> None:
-    """Ends the writing after the current write."""
+    """Handles SIGTERM: `write` ends after its current network."""
     stop.set()
 
 
 def main() -> None:
-    """Reads the account from the environment, as the command line `openstack` does."""
+    """Runs the work that the argument names, with the account in the environment, as the command `openstack` does."""
     signal.signal(signal.SIGTERM, end)
     cloud = openstack.connect()
     commands = {"everything": everything, "prepare": prepare, "write": write, "list": print_numbers, "clean": clean}

@@ -1,9 +1,8 @@
-"""OpenStack with its rendered configuration and jobs, on three members each of Galera, RabbitMQ and memcached.
+"""OpenStack in the lab with its rendered configuration and jobs, and three members each of Galera, RabbitMQ, memcached.
 
-The jobs run with their own commands, then the services start, and a client uses them. Four things differ from what is
-rendered, because this machine lacks Ceph, KVM and ProxySQL: images and backups are files, volumes and virtual machines
-are those of Cinder's and Nova's fake drivers, and services reach the first member of Galera directly. Neutron's agents
-do not run, so the server has no network.
+The rendered jobs run, then the services start, and a client uses them. The lab has no Ceph, KVM and ProxySQL. Therefore
+images and backups are files, Cinder and Nova use fake drivers for volumes and virtual machines, and services connect to
+the first member of Galera directly. Neutron's agents do not run, so virtual machines have no network.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from proof.services.lab import Broken, Lab, Machine, place, require, until
 DOMAIN = "openstack.svc"
 CACHES = 3
 START = 300
-"""Seconds that a service or a job may take on a busy machine."""
+"""Seconds that the start of a service or a job may take on a busy machine."""
 PROCESSES: Mapping[str, tuple[str, ...]] = {
     "keystone": ("keystone",),
     "placement": ("placement-api",),
@@ -31,10 +30,10 @@ PROCESSES: Mapping[str, tuple[str, ...]] = {
     "cinder": ("cinder-api", "cinder-scheduler", "cinder-volume", "cinder-backup"),
     "heat": ("heat-api", "heat-api-cfn", "heat-engine"),
 }
-"""The projects in the order of their start, and the processes that run."""
+"""The OpenStack projects in the order of their start, each with the processes that run in the lab."""
 LEFT_OUT = ("nova-compute/nova-libvirt",)
 JOBS = ("databases", "messaging", "notifications", "db-sync", "cells", "bootstrap", "identity")
-"""Jobs of a project in their order, as far as it has them."""
+"""Ends of the names of a project's jobs, in the order in which the jobs run. A project has some of them."""
 PORTS = {
     "keystone": 5000,
     "placement-api": 8780,
@@ -53,17 +52,18 @@ OVERRIDES: Mapping[str, Mapping[str, str]] = {
         "OS_FILES__FILESYSTEM_STORE_DATADIR": "/var/lib/glance/images",
     },
     "nova-compute": {"OS_DEFAULT__COMPUTE_DRIVER": "fake.FakeDriver"},
-    # The rendered interval is 5 minutes: a new compute is found that late.
+    # With the rendered interval, Nova would find the new compute only after 5 minutes.
     "nova-scheduler": {"OS_SCHEDULER__DISCOVER_HOSTS_IN_CELLS_INTERVAL": "10"},
     "cinder-volume": {"OS_CEPH__VOLUME_DRIVER": "cinder.tests.fake_driver.FakeLoggingVolumeDriver"},
     "cinder-backup": {"OS_DEFAULT__BACKUP_DRIVER": "cinder.backup.drivers.posix.PosixBackupDriver"},
 }
-"""What this machine lacks, by process: oslo.config reads OS_<SECTION>__<OPTION>."""
+"""Environment variables that override options the lab cannot use, by container. oslo.config reads
+OS_<SECTION>__<OPTION>."""
 _CLIENT = Path(__file__).with_name("openstack_client.py")
 
 
 class Cloud:
-    """The members of Galera and RabbitMQ, a machine for each process of OpenStack, and a client."""
+    """An OpenStack cloud in the lab: Galera, RabbitMQ, memcached, a machine for each process, and a client."""
 
     def __init__(self, lab: Lab, containers: Mapping[str, Container], release: Path) -> None:
         self.lab, self.release = lab, release
@@ -76,13 +76,13 @@ class Cloud:
         lab.name_members("memcached-members", DOMAIN, [machine.name for machine in self.caches])
         lab.name_services(DOMAIN, {**self.processes, "proxysql": self.database.members["mysqld-0"]})
         self.password = containers["keystone-bootstrap/keystone-bootstrap"].variables["OS_BOOTSTRAP_PASSWORD"]
-        # Kolla's image has noVNC.
+        # The page of noVNC, which Kolla's image contains.
         self.processes["nova-novncproxy"].write("/usr/share/novnc/vnc_lite.html", "")
         self.client.write("/client.py", _CLIENT.read_text(encoding="utf-8"))
         self.client.write("/account.sh", _assigned(_account(self.password)), mode="0600")
 
     def start(self) -> list[str]:
-        """Starts everything in the order of the projects' needs; returns what was seen."""
+        """Starts all clusters and services in the order of the projects' needs. Returns notes for the report."""
         notes = [*galera.begin(self.database), *rabbitmq.begin(self.queue)]
         for machine in self.caches:
             self.begin_cache(machine)
@@ -96,13 +96,13 @@ class Cloud:
         return notes
 
     def run_jobs(self, project: str, jobs: Sequence[str]) -> None:
-        """Runs those of the jobs that the project has, one after the other. Raises Broken if one fails."""
+        """Runs the jobs of a project whose names end with `jobs`, one after the other. Raises Broken if a job fails."""
         for job in jobs:
             if container := self._containers.get(f"{project}-{job}/{project}-{job}"):
                 self._run(container)
 
     def _run(self, job: Container) -> None:
-        """Runs a job to its end, on a machine that only this job uses."""
+        """Runs a job to its end, on a machine that only this job uses. Raises Broken if the job fails."""
         release = None if job.workload.endswith("-databases") else self.release
         machine = self.lab.machines.get(job.workload) or self.lab.add(job.workload, release)
         machine.write("/start.sh", self._script(machine, [job]), mode="0700")
@@ -112,7 +112,7 @@ class Cloud:
             raise Broken(f"job {job.workload} exited with {error.returncode}: {error.stdout}{error.stderr}") from None
 
     def begin(self, name: str) -> None:
-        """Starts the containers of a process."""
+        """Starts all containers of an OpenStack process on its machine."""
         mine = [
             container
             for key, container in self._containers.items()
@@ -123,46 +123,49 @@ class Cloud:
         machine.start(["bash", "/start.sh"], "root")
 
     def begin_cache(self, machine: Machine) -> None:
-        """Starts an instance of memcached, as the user of Debian's package."""
+        """Starts an instance of memcached on a machine, as the user of Debian's package."""
         machine.start(place(machine, self._containers["memcached/memcached"], owner="root"), "memcache")
 
     def cached(self) -> int:
-        """Returns how many lookups memcached has answered."""
+        """Returns how many lookups the instances of memcached have answered from their caches."""
         ask = "exec 3<>/dev/tcp/$0/11211; printf 'stats\\r\\nquit\\r\\n' >&3; cat <&3"
         said = [machine.run(["bash", "-c", ask, machine.address]) for machine in self.caches if machine.runs]
         return sum(int(line.split()[2]) for text in said for line in text.splitlines() if " get_hits " in line)
 
     def answers(self, name: str) -> bool:
-        """Whether an API answers; a process without one must run. Raises Broken if it has ended."""
+        """Whether the API of a process answers; True for a running process without an API.
+
+        Raises Broken if the process has ended.
+        """
         machine = self.processes[name]
         require(machine.runs, f"{name} has ended:\n{machine.tail()}")
         return machine.get(PORTS[name], "/")[0] > 0 if name in PORTS else True
 
     def use(self, what: str) -> str:
-        """Runs openstack_client.py and waits until it exits. Raises Broken if it fails."""
+        """Runs openstack_client.py with the argument `what`. Returns its output. Raises Broken if it fails."""
         try:
             return self.client.run(self._client(what), seconds=3 * START)
         except subprocess.CalledProcessError as error:
             raise Broken(f"the client failed: {error.stdout}{error.stderr[-2000:]}\n{self._errors()}") from None
 
     def write(self) -> None:
-        """Begins to make networks."""
+        """Starts the client that creates networks until `end_write`."""
         self.client.log.write_text("")
         self.client.start(self._client("write"), "root")
 
     def acknowledged(self) -> set[int]:
-        """Numbers of the networks that were acknowledged so far."""
+        """Returns the numbers of the networks whose creation is acknowledged."""
         return {int(words[0]) for words in self._said() if words[1] == "ok"}
 
     def more(self, writes: int = 10) -> float:
-        """Waits for further acknowledged writes; returns the seconds until the first of them."""
+        """Waits until Neutron has acknowledged further networks. Returns the seconds until the first of them."""
         before = len(self.acknowledged())
         first = until("a write is acknowledged", lambda: len(self.acknowledged()) > before, START, 0.2)
         until("writes are acknowledged", lambda: len(self.acknowledged()) >= before + writes, START)
         return first
 
     def end_write(self) -> int:
-        """Ends the writing; returns how many writes were tried."""
+        """Ends the client that creates networks. Returns how many networks it tried to create."""
         self.client.stop(60)
         return len(self._said())
 
@@ -174,7 +177,7 @@ class Cloud:
         return ["sh", "-c", f". /account.sh && exec {self.release}/bin/python /client.py {what}"]
 
     def _errors(self) -> str:
-        """The errors in the services' logs, a few of each."""
+        """Returns the last errors in the logs of the services, up to five of each service."""
         found: list[str] = []
         for name, machine in self.processes.items():
             lines = machine.log.read_text(errors="replace").splitlines() if machine.log.exists() else []
@@ -182,7 +185,7 @@ class Cloud:
         return "\n".join(found)
 
     def _script(self, machine: Machine, containers: list[Container]) -> str:
-        """Starts all containers of a pod; ends when one of them ends."""
+        """Returns a script that starts all containers of a pod on a machine, and that ends when one of them ends."""
         lines: list[str] = []
         for container in containers:
             command = shlex.join(place(machine, container, owner="root"))

@@ -1,4 +1,4 @@
-"""OpenStack's proofs: a client uses every service, members fail under writes, tempest's smoke tests pass."""
+"""Trials of OpenStack: a client uses the services, cluster members fail under writes, and tempest's smoke tests run."""
 
 from __future__ import annotations
 
@@ -16,19 +16,22 @@ from proof.services.report import Proof
 
 @dataclass(frozen=True)
 class Programs:
-    """Where the programs are: a Debian root for the database and the queue, the environment of an OpenStack release."""
+    """Directories of programs: a Debian root with database and message queue, and an environment with OpenStack."""
 
     root: Path
     release: Path
 
 
 def prove(programs: Programs, containers: Mapping[str, Container]) -> Iterator[Proof]:
-    """Starts OpenStack, uses it, and lets a member of each cluster fail under writes. Raises Unavailable or Broken."""
+    """Starts OpenStack in the lab, uses it, and kills a member of each cluster under writes. Yields the results.
+
+    Raises Unavailable if this machine cannot run the lab, and Broken if a service does not work.
+    """
     with Lab(programs.root) as lab:
         cloud = Cloud(lab, containers, programs.release)
         started = time.monotonic()
         notes = cloud.start()
-        for project in PROCESSES:  # done again, a job changes nothing
+        for project in PROCESSES:  # a second run of a job must change nothing
             cloud.run_jobs(project, ["identity"])
         steps = cloud.use("everything").splitlines()
         seconds = time.monotonic() - started

@@ -1,4 +1,7 @@
-"""Makes RabbitMQ's members, run as rendered, fail under load, and checks that no confirmed message is lost."""
+"""Trials of RabbitMQ: members fail under load, and no confirmed message may be lost.
+
+The members run with the rendered configuration. The docstring of a failure is the name of its trial in the report.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +18,12 @@ from proof.services.report import Proof, in_turn
 CONFIGURATION, SECRETS = "/etc/rabbitmq/rabbitmq.conf", "/etc/rabbitmq/conf.d/secrets.conf"
 DOMAIN, PORT = "openstack.svc", 5672
 START = 300
-"""Seconds that a start may take on a busy machine."""
+"""Seconds that the start of a RabbitMQ member may take on a busy machine."""
 _LOAD = Path(__file__).with_name("rabbitmq_load.py")
 
 
 class Cluster:
-    """Three members, and a client that publishes numbered messages to a quorum queue."""
+    """A RabbitMQ cluster in the lab: its members, and a client that publishes numbered messages to a quorum queue."""
 
     def __init__(self, lab: Lab, container: Container, size: int = 3) -> None:
         self.lab = lab
@@ -52,11 +55,14 @@ class Cluster:
             self.members[name].kill()
 
     def ready(self, name: str) -> bool:
-        """The readiness probe: whether the AMQP port accepts connections."""
+        """Whether a member's AMQP port accepts connections, as the readiness probe checks."""
         return self.members[name].accepts(PORT)
 
     def wait_ready(self, *names: str) -> float:
-        """Waits until members are ready; starts one that has ended, as kubelet does."""
+        """Waits until members are ready; starts members that have ended, as kubelet does.
+
+        Returns the seconds it took.
+        """
 
         def all_ready() -> bool:
             for name in names:
@@ -67,16 +73,16 @@ class Cluster:
         return until(f"{', '.join(names)} ready", all_ready, START, 1)
 
     def control(self, name: str, *words: str) -> str:
-        """Runs rabbitmqctl on a member."""
+        """Runs rabbitmqctl on the member `name`. Returns its output."""
         return self.members[name].run(["rabbitmqctl", "-q", *words], user="rabbitmq", seconds=120)
 
     def running(self, name: str) -> list[str]:
-        """Returns the members that a member sees running, as one cluster."""
+        """Returns the running members of the cluster, as the member `name` lists them."""
         said = json.loads(self.control(name, "cluster_status", "--formatter=json"))
         return sorted(said["running_nodes"])
 
     def load(self) -> None:
-        """Begins to publish."""
+        """Starts the load: the client publishes numbered messages."""
         members = [machine.address for machine in self.members.values()]
         account = {"user": self.user, "password": self.password, "vhost": self.vhost}
         settings = {"members": members, **account, "first": self.sent}
@@ -85,18 +91,18 @@ class Cluster:
         self.client.start(["python3", "/load.py"], "root")
 
     def confirmed(self) -> int:
-        """Returns how many messages of this run were confirmed so far."""
+        """Returns how many messages of the current run are confirmed."""
         return self.client.log.read_text().count(" ok\n")
 
     def more(self, messages: int = 20) -> float:
-        """Waits for further confirmed messages; returns the seconds until the first of them."""
+        """Waits until RabbitMQ has confirmed further messages. Returns the seconds until the first of them."""
         before = self.confirmed()
         first = until("a message is confirmed", lambda: self.confirmed() > before, START, 0.2)
         until("messages are confirmed", lambda: self.confirmed() >= before + messages, START)
         return first
 
     def end_load(self) -> dict[int, str]:
-        """Stops publishing. Returns ok, no or unknown for each message, by number."""
+        """Stops the load. Returns the outcome of each message by number: ok (confirmed), no (rejected) or unknown."""
         self.client.stop(30)
         lines = [line.split() for line in self.client.log.read_text().splitlines()]
         said = {int(words[0]): words[1] for words in lines if len(words) == 2 and words[0].isdecimal()}
@@ -104,7 +110,7 @@ class Cluster:
         return said
 
     def drained(self) -> set[int]:
-        """Takes all messages out of the queue, and returns their numbers."""
+        """Removes all messages from the queue, and returns their numbers."""
         return {int(line) for line in self.client.run(["python3", "/load.py", "drain"], seconds=START).split()}
 
 
@@ -117,7 +123,10 @@ Failure = Callable[[Cluster], list[str]]
 
 
 def trial(name: str, cluster: Cluster, failure: Failure) -> Proof:
-    """Runs a failure under load, and looks for every confirmed message afterwards."""
+    """Makes the RabbitMQ cluster fail under load, and looks for every confirmed message afterwards.
+
+    Returns the result.
+    """
     started = time.monotonic()
     cluster.load()
     problem, notes = "", list[str]()
@@ -142,7 +151,10 @@ def trial(name: str, cluster: Cluster, failure: Failure) -> Proof:
 
 
 def begin(cluster: Cluster) -> list[str]:
-    """Starts a new cluster: all members are in one, and queues are quorum queues by default."""
+    """Starts a new cluster. All members must be in one cluster, and queues must be quorum queues by default.
+
+    Returns notes for the report. Raises Broken otherwise.
+    """
     cluster.start(*cluster.members)
     seconds = cluster.wait_ready(*cluster.members)
     first = next(iter(cluster.members))
@@ -167,7 +179,7 @@ def one_killed(cluster: Cluster) -> list[str]:
 
 
 def minority(cluster: Cluster) -> list[str]:
-    """One of three is cut off: it pauses, the others continue."""
+    """One of three members is cut off from the network: it pauses, and the others continue."""
     cluster.lab.isolate("rabbitmq-2")
     paused = until("the minority pauses", lambda: not cluster.ready("rabbitmq-2"), 120, 1)
     silence = cluster.more()
@@ -180,10 +192,10 @@ def minority(cluster: Cluster) -> list[str]:
 
 
 def full_stop(cluster: Cluster) -> list[str]:
-    """All stop, one after the other, and start in the wrong order."""
+    """All members stop one after the other; the one that stopped first, with the oldest state, starts first."""
     names = sorted(cluster.members)
     cluster.stop(*names)
-    for name in names:  # the first that stopped has the oldest state
+    for name in names:  # the member that stopped first has the oldest state
         cluster.start(name)
         time.sleep(5)
     seconds = cluster.wait_ready(*names)
@@ -191,14 +203,14 @@ def full_stop(cluster: Cluster) -> list[str]:
 
 
 def power_cut(cluster: Cluster) -> list[str]:
-    """All are killed at the same moment."""
+    """All members are killed at the same moment."""
     cluster.kill(*cluster.members)
     cluster.start(*cluster.members)
     return [f"all were ready after {cluster.wait_ready(*cluster.members):.0f} s"]
 
 
 def lost_disk(cluster: Cluster) -> list[str]:
-    """Ordinal 0 returns without its data: it joins, and forms no cluster of its own."""
+    """The member with ordinal 0 starts without its data: it joins the others and does not form a new cluster."""
     first = "rabbitmq-0"
     cluster.kill(first)
     cluster.members[first].run(["sh", "-c", "rm -rf /var/lib/rabbitmq/*"])
@@ -214,7 +226,10 @@ HEAVY: tuple[Failure, ...] = (power_cut, lost_disk)
 
 
 def prove(root: Path, container: Container, failures: Sequence[Failure]) -> list[Proof]:
-    """Runs failures one after the other on one cluster, until one is not survived. Raises Unavailable."""
+    """Runs the failures on one RabbitMQ cluster, until the cluster does not survive one. Returns the results.
+
+    Raises Unavailable if this machine cannot run the lab.
+    """
     with Lab(root) as lab:
         cluster = Cluster(lab, container)
         notes = begin(cluster)
@@ -222,7 +237,10 @@ def prove(root: Path, container: Container, failures: Sequence[Failure]) -> list
 
 
 def prove_beside(root: Path, own: Container, further: Container) -> list[Proof]:
-    """Runs two clusters beside each other: one continues without the other. Raises Unavailable."""
+    """Runs two RabbitMQ clusters: the second must continue while the first has lost its majority.
+
+    Returns the result. Raises Unavailable if this machine cannot run the lab.
+    """
     with Lab(root) as lab:
         first, second = Cluster(lab, own), Cluster(lab, further)
         notes = [*begin(first), *begin(second)]

@@ -1,9 +1,9 @@
 # pyright: reportMissingModuleSource=false, reportMissingImports=false, reportUnknownMemberType=false
 # pyright: reportUnknownVariableType=false
-"""Publishes numbered messages to RabbitMQ until it is asked to end, or takes all messages out of the queue.
+"""Load for RabbitMQ: publishes numbered messages until SIGTERM, or removes all messages from the queue (`drain`).
 
-Runs inside of the lab with Debian's Pika. Prints one line for each message: its number and whether the queue has
-confirmed it (`ok`), refused it (`no`) or the connection broke off before (`unknown`).
+Runs in a machine of the lab with Debian's Pika. Prints one line for each published message: its number, and whether it
+was confirmed (`ok`), rejected (`no`) or broke off with an unknown outcome (`unknown`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ stop = threading.Event()
 
 
 def connect(settings: Any, choice: int) -> Any:
-    """Connects to one member. A member that does not answer is noticed by the heartbeat."""
+    """Connects to the member with the index `choice`. Heartbeats end the connection if the member stops answering."""
     members = settings["members"]
     return pika.BlockingConnection(
         pika.ConnectionParameters(
@@ -41,7 +41,10 @@ def connect(settings: Any, choice: int) -> Any:
 
 
 def publish(settings: Any, numbers: Any, choice: int) -> None:
-    """Publishes one message after the other, each confirmed before the next; moves on when a member is lost."""
+    """Publishes messages through one member, each after the previous one is confirmed.
+
+    Changes to the next member when the connection to the member is lost.
+    """
     channel: Any = None
     while not stop.is_set():
         number, said = next(numbers), "no"
@@ -66,7 +69,7 @@ def publish(settings: Any, numbers: Any, choice: int) -> None:
 
 
 def drain(settings: Any) -> None:
-    """Takes every message out of the queue and prints their numbers."""
+    """Removes every message from the queue, and prints the numbers of the messages."""
     channel = connect(settings, 0).channel()
     for method, _, body in channel.consume(QUEUE, inactivity_timeout=5):
         if method is None:

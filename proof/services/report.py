@@ -1,4 +1,4 @@
-"""build/services/report.json and report.md: what each proof tried, what was acknowledged, and what was lost."""
+"""The report of the trials with real services: acknowledged and lost writes (build/services/report.json and .md)."""
 
 from __future__ import annotations
 
@@ -13,30 +13,31 @@ F = TypeVar("F", bound=Callable[..., object])
 
 @dataclass(frozen=True)
 class Proof:
-    """The outcome of one failure of a real service."""
+    """The result of a trial with a real service, such as the failure of a member under load."""
 
     name: str
     tried: int
-    """Writes, or messages, that clients sent."""
+    """Number of writes or messages that clients sent."""
     acknowledged: int
     lost: int
-    """Of the acknowledged ones, those that are not there afterwards."""
+    """Number of acknowledged writes or messages that are missing after the trial."""
     seconds: float
     notes: tuple[str, ...] = ()
-    """What was seen besides: times, refusals, contradictions."""
+    """Further observations for the report, such as recovery times and rejected writes."""
     failure: str = ""
-    """What is wrong; empty if the proof holds."""
+    """The error that made the trial fail; empty if there was none."""
 
     @property
     def holds(self) -> bool:
-        """Whether the failure was survived without loss, with at least one acknowledged write."""
+        """Whether the trial passed: no error, no lost write, and at least one acknowledged write."""
         return not self.failure and not self.lost and self.acknowledged > 0
 
 
 def in_turn(service: str, failures: Sequence[F], trial: Callable[[str, F], Proof], notes: Sequence[str]) -> list[Proof]:
-    """Tries failures one after the other, until one is not survived. A failure's docstring names its proof.
+    """Runs a trial for each failure until a trial does not pass. Returns the results.
 
-    `notes`: what was seen before the first failure, which go with its proof.
+    The docstring of a failure is the name of its trial. `notes`: observations before the first failure, which are added
+    to the first result.
     """
     proofs: list[Proof] = []
     for failure in failures:
@@ -48,13 +49,16 @@ def in_turn(service: str, failures: Sequence[F], trial: Callable[[str, F], Proof
 
 
 def document(proofs: Sequence[Proof], skipped: Sequence[str] = ()) -> dict[str, object]:
-    """Returns the report. The verdict is `skipped` if nothing could be run."""
+    """Returns the content of report.json. The verdict is `skipped` if no trial could run.
+
+    `skipped`: reasons why services were not tried.
+    """
     verdict = "skipped" if not proofs else "pass" if all(proof.holds for proof in proofs) else "fail"
     return {"verdict": verdict, "proofs": [asdict(proof) for proof in proofs], "skipped": list(skipped)}
 
 
 def markdown(proofs: Sequence[Proof], skipped: Sequence[str] = ()) -> str:
-    """Returns the report for people."""
+    """Returns the content of report.md: a table of the results, with the notes of each trial."""
     lines = [
         "# Real services",
         "",
@@ -78,7 +82,7 @@ def markdown(proofs: Sequence[Proof], skipped: Sequence[str] = ()) -> str:
 
 
 def write(directory: Path, proofs: Sequence[Proof], skipped: Sequence[str] = ()) -> Path:
-    """Writes report.json and report.md into a directory, and returns the latter's path."""
+    """Writes report.json and report.md into a directory. Returns the path of report.md."""
     directory.mkdir(parents=True, exist_ok=True)
     text = json.dumps(document(proofs, skipped), indent=2)
     (directory / "report.json").write_text(text + "\n", encoding="utf-8")

@@ -1,6 +1,7 @@
-"""Replaces accounts under load: the old account must work until the new one is in use, and never afterwards.
+"""Trials of replaced passwords: under load, the old account must work until the new one is in use, and not afterwards.
 
-Runs the jobs of three renderings of one stack: generation 1; generation 2 with generation 1 kept; generation 2 alone.
+Each generation of a password has its own account. The trials run the account jobs of three renderings of a stack:
+generation 1; generation 2 while generation 1 is still valid; generation 2 alone.
 """
 
 from __future__ import annotations
@@ -23,7 +24,10 @@ CREATE TABLE keystone.transfer (number BIGINT PRIMARY KEY);
 
 
 def database(root: Path, container: Container, jobs: Sequence[Container]) -> Proof:
-    """Replaces Keystone's account of MariaDB under write load. `jobs`: keystone-databases of the three renderings."""
+    """Replaces Keystone's account in MariaDB under write load. Returns the result.
+
+    `jobs`: the job keystone-databases of the three renderings.
+    """
     with Lab(root) as lab:
         cluster = galera.Cluster(lab, container)
         galera.begin(cluster)
@@ -73,7 +77,10 @@ def _database_account_replaced(
 
 
 def messaging(root: Path, container: Container, jobs: Sequence[Container]) -> Proof:
-    """Replaces Nova's account of RabbitMQ under load. `jobs`: nova-messaging of the three renderings."""
+    """Replaces Nova's account in RabbitMQ under load. Returns the result.
+
+    `jobs`: the job nova-messaging of the three renderings.
+    """
     with Lab(root) as lab:
         cluster = rabbitmq.Cluster(lab, container)
         cluster.start(*cluster.members)
@@ -126,7 +133,7 @@ def _users(cluster: rabbitmq.Cluster) -> list[str]:
 
 
 def run_job(machine: Machine, job: Container) -> float:
-    """Runs a job as Kolla's start script does; returns its seconds. Raises Broken with its error."""
+    """Runs an account job as Kolla's start script does. Returns its duration in seconds. Raises Broken if it fails."""
     started = time.monotonic()
     command = place(machine, job, owner="root")
     variables = [f"{name}={value}" for name, value in job.variables.items()]
@@ -151,5 +158,5 @@ def _logs_in(cluster: galera.Cluster, user: str, password: str) -> bool:
 
 
 def _count(said: Mapping[int, str]) -> int:
-    """Returns how many were acknowledged."""
+    """Returns how many of the writes in `said`, outcomes by number, were acknowledged."""
     return list(said.values()).count("ok")

@@ -1,4 +1,4 @@
-"""Runs the proofs of all services on the real programs, and writes the report."""
+"""Runs the trials of all services with their real programs, and writes the report."""
 
 from __future__ import annotations
 
@@ -14,11 +14,14 @@ from proof.services.openstack_trials import Programs
 from proof.services.report import Proof
 
 Trials = Mapping[str, Callable[[], Iterable[Proof]]]
-"""What proves each service, by its name."""
+"""Functions that run the trials of a service and return the results, by the service's name."""
 
 
 def trials(programs: Programs, ceph_root: Path, containers: Mapping[str, Container]) -> Trials:
-    """All proofs with the rendered containers of a stack."""
+    """Returns the trials of all services, with the rendered containers of a stack.
+
+    `ceph_root`: Debian root with Ceph's programs.
+    """
     database, queue = containers["mysqld/mariadb"], containers["rabbitmq/rabbitmq"]
     return {
         "Galera": lambda: galera.prove(programs.root, database, (*galera.QUICK, *galera.HEAVY)),
@@ -30,9 +33,10 @@ def trials(programs: Programs, ceph_root: Path, containers: Mapping[str, Contain
 
 
 def run(services: Trials, directory: Path, say: Callable[[str], None]) -> bool:
-    """Proves services and writes `directory`/report.json and report.md. Returns whether all proofs hold.
+    """Runs the trials of services, and writes `directory`/report.json and report.md. Returns whether all trials passed.
 
-    A service that cannot be tried on this machine (Unavailable) is skipped, which is not a pass; the report says why.
+    A service that cannot run on this machine (Unavailable) is skipped. The report contains the reason, and the result
+    is then False.
     """
     found: list[Proof] = []
     skipped: list[str] = []
@@ -53,7 +57,7 @@ def run(services: Trials, directory: Path, say: Callable[[str], None]) -> bool:
 
 
 def line(proof: Proof) -> str:
-    """Returns a proof as one line."""
+    """Returns the result of a trial as one line of text."""
     outcome = "holds" if proof.holds else f"FAILS: {proof.failure or 'acknowledged writes are lost'}"
     figures = f"{proof.tried} tried, {proof.acknowledged} acknowledged, {proof.lost} lost, {proof.seconds:.0f} s"
     return f"{proof.name}: {outcome} ({figures})"

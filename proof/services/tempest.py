@@ -1,4 +1,4 @@
-"""Tempest's smoke tests against the running services: OpenStack's own tests of its APIs."""
+"""Trial with tempest, OpenStack's own tests of its APIs: runs tempest's smoke tests on the services in the lab."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from proof.services.openstack_services import DOMAIN, Cloud
 from proof.services.report import Proof
 
 LEFT_OUT = (
-    r"^tempest\.scenario",  # log in to a server by SSH, which Nova's fake driver does not run
+    r"^tempest\.scenario",  # log in to a server by SSH, but servers of Nova's fake driver do not run
     r"test_list_server_addresses\[",  # the server has no network, and so no address
-    "ServersTestBootFromVolume",  # copies an image to a volume: by sudo, and to a driver that holds no data
-    "update_delete_from_image",  # the same
+    "ServersTestBootFromVolume",  # copies an image to a volume, but Cinder's fake driver stores no data
+    "update_delete_from_image",  # copies an image to a volume too
 )
 LIMIT = 1800
-"""Seconds for all tests on a busy machine."""
+"""Seconds that all smoke tests may take on a busy machine."""
 _TOTALS = re.compile(r"^ - (Passed|Skipped|Failed|Unexpected Success): (\d+)$", re.MULTILINE)
 _FAILED = re.compile(r"^\{\d+\} ((?:setUpClass )?\S+) .*\.\.\. FAILED$", re.MULTILINE)
 _CONFIGURATION = """\
@@ -70,7 +70,7 @@ lock_path = /tempest/locks
 
 
 def smoke(cloud: Cloud) -> Proof:
-    """Runs the smoke tests. In the report, a test that passes counts as acknowledged."""
+    """Runs tempest's smoke tests. In the result, a test that passes counts as an acknowledged write."""
     started = time.monotonic()
     image, flavor, network, extensions = cloud.use("prepare").split()
     text = _CONFIGURATION.format(

@@ -1,4 +1,7 @@
-"""What an attack is: a stack with a fault that the gate must find, designed from the sources and not from the rules."""
+"""The class Attack: a stack with a fault that the policy pack must find.
+
+Designed from the sources, not from the rules.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from tests.sound.sound import NAMESPACE, member, nodes, quorum
 
 @dataclass(frozen=True)
 class Attack:
-    """A production stack with one fault, or one attempt to hide a fault from the gate."""
+    """A production stack with one fault, or one attempt to hide a fault from the policy pack."""
 
     name: str
     given: Sequence[Given]
@@ -29,7 +32,7 @@ def given(kind: str, name: str, spec: Props | None = None, namespace: str = NAME
 
 
 def container(program: str, *, image: str = "", **more: object) -> Props:
-    """A container as the members of sound stacks have it."""
+    """Returns the properties of a container, with requests and probes as in a stack without faults."""
     return {
         "name": program,
         "image": image or f"registry.example/{program}:1.2.3@sha256:{'0' * 64}",
@@ -44,13 +47,13 @@ def with_container(program: str, **more: Any) -> Props:
 
 
 def changed(stack: Sequence[Given], name: str, **changes: object) -> list[Given]:
-    """The same stack with other properties of one resource."""
+    """Returns the stack with other properties of one resource."""
     assert any(each.name == name for each in stack), f"no resource {name}"
     return [each.but(**changes) if each.name == name else each for each in stack]
 
 
 def without(stack: Sequence[Given], *names: str) -> list[Given]:
-    """The same stack with fewer resources."""
+    """Returns the stack without the named resources."""
     assert set(names) <= {each.name for each in stack}
     return [each for each in stack if each.name not in names]
 
@@ -68,7 +71,7 @@ def mounting(program: str, name: str, path: str, **more: Any) -> Props:
 
 
 def rabbit(text: str, pod: Props | None = None, *more: Given) -> list[Given]:
-    """A RabbitMQ of three with a rabbitmq.conf."""
+    """A RabbitMQ of three members with this text as rabbitmq.conf."""
     inside = {**mounting("rabbitmq", "rabbit-config", "/etc/rabbitmq"), **(pod or {})}
     return [
         *nodes(3),
@@ -79,7 +82,7 @@ def rabbit(text: str, pod: Props | None = None, *more: Given) -> list[Given]:
 
 
 def galera(text: str, pod: Props | None = None, *more: Given) -> list[Given]:
-    """A Galera of three with a file of options."""
+    """A Galera of three members with this text as its option file."""
     inside = {**mounting("mariadb", "db-config", "/etc/mysql/conf.d"), **(pod or {})}
     return [*nodes(3), *quorum("db", "mariadb", pod=inside), config("db-config", {"galera.cnf": text}), *more]
 
@@ -99,13 +102,13 @@ DEFAULT_QUEUE = "default_queue_type = quorum\n"
 
 
 def single(name: str, program: str, cluster: str, **pod: object) -> Given:
-    """One member of a quorum in a workload of its own."""
+    """One quorum member as a separate workload."""
     inside: Props = {"containers": [container(program)], **pod}
     return member(name, program, replicas=1, apart=(), labels={"app": name, "cluster": cluster}, pod=inside)
 
 
 def pinned(each: Given) -> Given:
-    """The same workload with images that are pinned, and with requests."""
+    """Returns the workload with images pinned by digest, and with resource requests."""
     if not each.type.startswith("kubernetes:apps/"):
         return each
     small = {"requests": {"cpu": "100m", "memory": "256Mi"}}

@@ -1,4 +1,4 @@
-"""What a broken stack is: changes to resources on their way to the engine, and the rules that must catch them."""
+"""The class Broken: a stack whose resources are changed on their way to the engine, and rules that must report it."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ class Broken:
     expected: Mapping[str, set[str]]
     """Rules that must catch it, each with the names of the resources that it must name; no other rule may."""
     stack: str = "prod"
-    """The stack that is broken."""
+    """Name of the stack that is changed."""
     adds: tuple[Given, ...] = ()
     """Hand-written Kubernetes objects beside the stack's own."""
 
 
 def pod(props: Props) -> Props:
-    """The pod that a workload makes."""
+    """Returns the pod template's spec in a workload's inputs."""
     return props["spec"]["template"]["spec"]
 
 
 def apart_terms(props: Props) -> list[Props]:
-    """A workload's required pod anti-affinities."""
+    """Returns the required pod anti-affinity terms in a workload's inputs."""
     return pod(props)["affinity"]["podAntiAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
 
 
 def replicas(count: int) -> Callable[[Props], None]:
-    """So many replicas."""
+    """Returns a change that sets the number of replicas."""
 
     def break_(props: Props) -> None:
         props["spec"]["replicas"] = count
@@ -47,7 +47,7 @@ def replicas(count: int) -> Callable[[Props], None]:
 
 
 def moved_to(*pools: str) -> Callable[[Props], None]:
-    """Its node affinity and its tolerations name these pools."""
+    """Returns a change by which a workload's node affinity and tolerations name these pools."""
 
     def break_(props: Props) -> None:
         inner = pod(props)
@@ -64,7 +64,7 @@ def moved_to(*pools: str) -> Callable[[Props], None]:
 
 
 def requesting(cpu: str, memory: str) -> Callable[[Props], None]:
-    """Its first container asks for so much."""
+    """Returns a change that sets the requests of a workload's first container."""
 
     def break_(props: Props) -> None:
         pod(props)["containers"][0]["resources"]["requests"] = {"cpu": cpu, "memory": memory}
@@ -73,7 +73,7 @@ def requesting(cpu: str, memory: str) -> Callable[[Props], None]:
 
 
 def on_server(server: str) -> Callable[[Props], None]:
-    """A machine on another physical host, which its label and its files say too."""
+    """Returns a change that puts a machine on another physical host, also in its label and its kubeadm.yaml."""
 
     def break_(props: Props) -> None:
         own = props["server"]

@@ -23,12 +23,12 @@ from tests.broken.cases import BY_NAME
 from tests.stacks import ROOT, STACKS, copy_sources
 
 OWN = Path(__file__).parent / "stacks"
-"""Stacks that stand nowhere else."""
+"""Stacks that only these tests use, by name."""
 
 
 @dataclass(frozen=True)
 class Project:
-    """A copy of the program that breaks what QUORATE_BREAK names, with a state of its own."""
+    """A copy of the program that breaks the stack as QUORATE_BREAK names, with a separate state."""
 
     path: Path
 

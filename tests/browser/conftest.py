@@ -18,20 +18,20 @@ from toolchain import browser
 
 @dataclass
 class Shown:
-    """A page, and what it did that it should not."""
+    """A page of the audit, with console output and requests that it should not make."""
 
     page: Page
     errors: list[str] = field(default_factory=list[str])
-    """Whatever it said to the console, and errors of its script."""
+    """Messages that the page wrote to the console, and errors of its script."""
     requests: list[str] = field(default_factory=list[str])
-    """Addresses that it asked for, its own apart."""
+    """Addresses that the page requested, except its own."""
 
     def loss(self) -> str:
-        """What the panel says of a server's loss."""
+        """Returns the text of the panel about the loss of a server."""
         return self.page.locator("#loss").inner_text()
 
     def server(self, name: str) -> Locator:
-        """The button of a server on the map."""
+        """Returns the button of a server on the placement map."""
         return self.page.locator(f'.server-name[data-server="{name}"]')
 
 
@@ -54,7 +54,7 @@ def chromium() -> Generator[Browser]:
 
 @pytest.fixture
 def show(chromium: Browser, tmp_path: Path) -> Generator[Open]:
-    """Opens the page of an event log."""
+    """Opens the audit page for an event log."""
     contexts: list[BrowserContext] = []
 
     def opened(

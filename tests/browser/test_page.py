@@ -117,7 +117,7 @@ def test_a_member_names_the_rules_that_judged_it(show: Open, way: str) -> None:
 
 
 def test_members_are_told_apart_without_colour(show: Open) -> None:
-    """Each kind of quorum has a letter of its own and a shape of its own."""
+    """Each kind of quorum has its own letter and its own shape."""
     shown = show(log_of(whole_stack()))
     looks = """marks => marks.map(mark => {
         const style = getComputedStyle(mark.querySelector("b"));
@@ -166,7 +166,7 @@ def test_what_was_not_evaluated_is_loud(show: Open) -> None:
 
 
 def test_no_value_becomes_markup(show: Open) -> None:
-    """Neither in the page nor in the data that its script reads."""
+    """Values of the stack become no markup, neither in the page nor in the data that its script reads."""
     bad = "</script><img src=x onerror=alert(1)><!--&\"'"
     given = [
         *SHARED,

@@ -1,4 +1,4 @@
-"""The rendered stacks of tests/engine, for the comparison with a preview's own words."""
+"""Rendered stacks of tests/engine, with which the tests compare the changes that a preview reports."""
 
 from tests.engine.conftest import engine, rendered
 

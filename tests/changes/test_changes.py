@@ -1,4 +1,4 @@
-"""Each type of change: its kind, its resources, its phase and its level."""
+"""Tests of each type of change that `quorate diff` reports: its kind, resources, phase and level."""
 
 from __future__ import annotations
 
@@ -448,7 +448,7 @@ def test_grown_before_moved_before_drained() -> None:
 
 
 def test_a_quorum_that_cannot_be_counted_is_no_safe_change() -> None:
-    """Its size is not known before the update, so it is not known whether a majority stays."""
+    """The quorum's size is unknown before the update, so a majority may not remain."""
     found = compared(CLOUD, edited(CLOUD, "rabbitmq", "StatefulSet", spec__replicas=UNKNOWN))
     (untold,) = [each for each in found if each.says.startswith("the changes of quorums are not completely known")]
     assert untold.level is Level.FORBIDDEN

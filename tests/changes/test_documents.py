@@ -1,4 +1,4 @@
-"""The views: JSON by its schema, a comment that fits, the screen, and the trees' difference without secrets."""
+"""Tests of a difference's views: JSON by its schema, a comment of limited length, terminal output, and tree.diff."""
 
 from __future__ import annotations
 

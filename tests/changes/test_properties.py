@@ -1,4 +1,4 @@
-"""What holds for every difference, whatever the two sides are."""
+"""Properties that every difference of two stacks has, tested with generated stacks."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ COMPONENTS = ("pulumi:", "quorate:")
 
 @st.composite
 def others(draw: st.DrawFn) -> list[Given]:
-    """The small cloud with resources gone, and values changed or not known any more."""
+    """Generates changes of the small cloud: removed resources, and changed or unknown values."""
     gone = draw(st.sets(st.sampled_from([each.urn for each in SMALL]), max_size=3))
     left = [each for each in SMALL if each.urn not in gone]
     for _ in range(draw(st.integers(0, 3))):
@@ -55,7 +55,7 @@ def changed(one: Given, path: tuple[str | int, ...], value: object) -> Given:
 
 
 def differing(before: list[Given], after: list[Given]) -> set[str]:
-    """URNs of what differs, components and providers apart: their resources tell it."""
+    """Returns the URNs of resources that differ, without components and providers."""
     one, other = ({each.urn: each for each in side} for side in (before, after))
     urns = {urn for urn in one.keys() | other.keys() if one.get(urn) != other.get(urn)}
     return {urn for urn in urns if not urn.split("::")[2].startswith(COMPONENTS)}
@@ -88,7 +88,7 @@ def test_changes_come_in_the_order_of_their_phases(world: list[Given]) -> None:
 
 
 def test_other_names_of_all_machines_change_nothing_but_names() -> None:
-    """Both sides with other names: the same changes, in other words."""
+    """If all machines have other names on both sides, the changes are the same but for the names."""
 
     def renamed(world: list[Given]) -> list[Given]:
         return [Given(each.type, each.name, _other(each.props)) for each in world]

@@ -1,4 +1,4 @@
-"""Two sides of a difference, made from one cloud that breaks no rule."""
+"""Builders of stacks to compare, made from one cloud that breaks no rule."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ def vm(name: str, pool: str, server: str = "virt1", **changes: object) -> Given:
 
 
 def edited(given: Iterable[Given], name: str, type_: str = "", **changes: object) -> list[Given]:
-    """The same with the resources of that name (and kind) changed."""
+    """Returns the stack with the resources of a name (and kind) changed."""
     found = [each.but(**changes) if _meant(each, name, type_) else each for each in given]
     assert found != list(given), f"there is no {name} to change"
     return found
 
 
 def without(given: Iterable[Given], *names: str) -> list[Given]:
-    """The same without the resources of these names."""
+    """Returns the stack without the resources of these names."""
     return [each for each in given if each.name not in names]
 
 
 def replaced(given: Iterable[Given], *new: Given) -> list[Given]:
-    """The same with resources in place of those of the same type and name, or beside all others."""
+    """Returns the stack with these resources added, or in place of resources of the same type and name."""
     urns = {each.urn for each in new}
     return [*(each for each in given if each.urn not in urns), *new]
 
 
 def compared(before: Sequence[Given], after: Sequence[Given]) -> list[Change]:
-    """What changes from one to the other."""
+    """Returns the changes from one stack to the other."""
     return changes(facts(before).resources, facts(after).resources)
 
 

@@ -1,4 +1,4 @@
-"""Layers and archives of images: the same bytes for the same tree, nothing lost, deletions kept."""
+"""Tests of image layers and archives: the same tree gives the same bytes, and nothing is lost, including deletions."""
 
 from __future__ import annotations
 

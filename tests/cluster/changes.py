@@ -20,32 +20,32 @@ def changed(rendered: Rendered, kind: str, name: str, change: Callable[[Object],
 
 
 def moved(rendered: Rendered, change: Callable[[Machine], Machine]) -> Rendered:
-    """The stack with its machines changed."""
+    """Returns the rendered stack with its machines changed."""
     return replace(rendered, machines=tuple(change(machine) for machine in rendered.machines))
 
 
 def pod_spec(item: Object) -> Object:
-    """The pods that a workload makes."""
+    """Returns the spec of a workload's pod template."""
     spec: Object = item["spec"]["template"]["spec"]
     return spec
 
 
 def without_anti_affinity(item: Object) -> None:
-    """Nothing keeps its pods apart any more."""
+    """Removes the anti-affinity of a workload's pods."""
     del pod_spec(item)["affinity"]["podAntiAffinity"]
 
 
 def without_tolerations(item: Object) -> None:
-    """Its pods tolerate no taint."""
+    """Removes all tolerations of a workload's pods."""
     del pod_spec(item)["tolerations"]
 
 
 def with_surge(item: Object) -> None:
-    """A rollout starts the new pod before it deletes the old one."""
+    """Sets a surge: a rollout of the workload starts a new pod before it deletes an old pod."""
     item["spec"]["strategy"]["rollingUpdate"] = {"maxSurge": 1, "maxUnavailable": 0}
 
 
 def with_budget_of_nothing(item: Object) -> None:
-    """Every pod may be evicted at once."""
+    """Lets the disruption budget allow the eviction of all pods at once."""
     item["spec"].pop("maxUnavailable", None)
     item["spec"]["minAvailable"] = 0

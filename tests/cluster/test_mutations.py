@@ -15,7 +15,7 @@ from tests.cluster.conftest import StartCluster
 
 
 def found(simulated: SimulatedCluster) -> set[tuple[str, str]]:
-    """Check and subject of everything that does not hold."""
+    """Returns check and subject of each finding in the cluster."""
     return {
         (finding.check, finding.subject)
         for finding in [*simulated.findings, *check_cluster(simulated.state, simulated.cluster())]
@@ -23,7 +23,7 @@ def found(simulated: SimulatedCluster) -> set[tuple[str, str]]:
 
 
 def of_pool(subject: Subject, pool: str) -> list[str]:
-    """Names of the machines of a pool."""
+    """Returns the names of the machines of a pool."""
     return sorted(machine.name for machine in subject.rendered.machines if machine.labels[POOL] == pool)
 
 

@@ -1,4 +1,4 @@
-"""Actions: what is listed, what is refused, and the Job that is created from the cluster's own object."""
+"""Tests of `quorate action`: the list of actions, errors, and the Job that is created from the cluster's object."""
 
 from __future__ import annotations
 

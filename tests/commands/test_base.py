@@ -1,4 +1,4 @@
-"""Finding the base of a difference, and what is said where it is not there."""
+"""Tests of finding the base commit of a difference, and of the messages if the commit does not exist."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def git(root: Path, *words: str) -> str:
 
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
-    """Two commits on main."""
+    """A git clone with two commits on the branch main."""
     root = tmp_path / "clone"
     root.mkdir()
     git(root, "init", "-q", "-b", "main")

@@ -1,4 +1,4 @@
-"""What `make clean` removes, and what it must keep."""
+"""Tests of the files that `make clean` removes, and of those that it keeps."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ sys.exit(%d)
 
 @dataclass(frozen=True)
 class World:
-    """A clone whose engine writes down what it is asked."""
+    """A clone with a fake engine that records its calls."""
 
     root: Path
     log: Path
@@ -78,7 +78,7 @@ class World:
 
     @property
     def asked(self) -> list[list[str]]:
-        """Every call of the engine: words, passphrase, passphrase file, backend, whether checkpoints are skipped."""
+        """The recorded engine calls: arguments, passphrase, its file, backend, and whether checkpoints are skipped."""
         text = self.log.read_text(encoding="utf-8") if self.log.exists() else ""
         return [call.split("|") for call in text.splitlines()]
 
@@ -206,7 +206,7 @@ def test_the_engine_is_given_one_passphrase(world: World, monkeypatch: pytest.Mo
 
 
 def live_file(world: World) -> None:
-    """Makes the stack prod a live one."""
+    """Changes the stack file of prod to the target live."""
     file = world.root / "Pulumi.prod.yaml"
     live = "target: live\n  quorate:machines: existing\n  quorate:cluster: {context: lab}"
     root = "config:\n  quorate:rootSecret: {secure: 'v1:x:y'}"
@@ -507,12 +507,12 @@ def test_taking_down_what_is_not_there(world: World, capfd: pytest.CaptureFixtur
 
 
 def from_the_terminal(process: subprocess.Popen[str]) -> None:
-    """Ctrl-C: the whole group gets it, the engine too."""
+    """Sends SIGINT to the whole process group with the engine, as a terminal does after Ctrl-C."""
     os.killpg(process.pid, signal.SIGINT)
 
 
 def from_a_supervisor(process: subprocess.Popen[str]) -> None:
-    """A cancelled job in continuous integration: only the command gets the signal."""
+    """Sends SIGTERM to the command only, as a cancelled CI job does."""
     process.terminate()
 
 

@@ -1,4 +1,4 @@
-"""The engine's guard, with a script in place of the engine."""
+"""Tests of the engine's guard, with a script instead of the engine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is kept of the engine's events, and above all what is not."""
+"""Tests of the engine's events that are kept, and of the messages with secrets that are dropped."""
 
 from __future__ import annotations
 

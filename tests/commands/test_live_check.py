@@ -1,4 +1,4 @@
-"""Why a Job failed: the last lines of its newest pod, or why there are none."""
+"""Tests of the text about a failed Job: the last lines of its newest pod's log, or why there are none."""
 
 from __future__ import annotations
 

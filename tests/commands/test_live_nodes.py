@@ -1,4 +1,4 @@
-"""Nodes of a running cluster against the plan: what differs, the kubectl line, and the patch that `up` makes."""
+"""Tests of the comparison of a cluster's nodes with the plan: differences, kubectl lines, and the patches of `up`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NAMES = {node.name: node for node in PLAN}
 
 
 def item(node: Node) -> Object:
-    """A node as the plan has it."""
+    """Returns a Kubernetes node as the plan describes it."""
     taints = [_taint(text) for text in node.taints]
     mark = {CONTROL_PLANE_TAINT: ""} if "master" in node.roles else {}
     return {
@@ -43,7 +43,7 @@ def _taint(text: str) -> dict[str, str]:
 
 
 def cluster(**changed: Object) -> list[Object]:
-    """The plan's nodes, some of them changed."""
+    """Returns the plan's nodes as Kubernetes nodes, some of them changed."""
     return [changed.get(node.name) or item(node) for node in PLAN]
 
 

@@ -1,4 +1,4 @@
-"""Which locks are removed from a stack, and which never."""
+"""Tests of which locks of a stack are removed as stale, and which are kept."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def ended_process() -> int:
 
 @pytest.fixture
 def pulumi(tmp_path: Path) -> Generator[int]:
-    """A process whose program is called pulumi."""
+    """A running process whose program is named pulumi."""
     program = script(tmp_path / "bin", "pulumi", "read -r _")
     with subprocess.Popen([program], stdin=subprocess.PIPE) as process:
         while program_name(process.pid) != "pulumi":  # the kernel sets it a little after the start

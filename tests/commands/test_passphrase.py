@@ -92,7 +92,7 @@ def test_later_commands_use_the_made_up_one(root: Path) -> None:
 
 
 def test_a_made_up_passphrase_does_not_serve_what_matters(root: Path) -> None:
-    """A stack that was a lab and is production now must be sealed by its owner."""
+    """A generated passphrase is not used for a stack that was a lab and is production now."""
     promoted = replace(LAB, profile="production")
     place = workspace(root, promoted, state=True, kept=True)
     with pytest.raises(UserError, match="needs its passphrase"):

@@ -35,7 +35,7 @@ def test_only_pools_are_written_and_the_plan_stays(file: Path, tmp_path: Path) -
 
 
 def _without_pools(text: str) -> list[str]:
-    """A file's lines without `pool` and the lines below it."""
+    """Returns a stack file's lines without `pool` and the lines below each `pool`."""
     lines: list[str] = []
     inside: int | None = None
     for line in text.splitlines():

@@ -19,7 +19,7 @@ from toolchain.progress import UserError
 
 BASE = Base("main", "0123456789ab")
 ENGINE = cast("Engine", None)
-"""Nobody starts it here."""
+"""The engine, which the fake previews do not start."""
 ROLLS = Change(Kind.MEMBERS_ROLLED, Phase.ROLL, "rolls quorum rabbitmq", ("urn",), level=Level.RISKY)
 GONE = Change(Kind.MEMBERS_LEAVE, Phase.REMOVE, "removes the whole quorum", ("urn",), level=Level.FORBIDDEN)
 
@@ -40,7 +40,7 @@ FINDINGS = {
 
 
 def report(_name: str, summary: RunSummary, directory: Path) -> int:
-    """An audit that fails where it is the head's."""
+    """A fake audit, which fails for the working tree and passes for the base."""
     (side,) = summary.lines
     directory.mkdir(parents=True, exist_ok=True)
     document = {"summary": {"verdict": "fail"}, "findings": FINDINGS[side]}
@@ -50,7 +50,7 @@ def report(_name: str, summary: RunSummary, directory: Path) -> int:
 
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A place where `good` and `grave` can be previewed, and nothing else can."""
+    """A clone in which only the stacks `good` and `grave` can be previewed."""
     known = {"good": ROLLS, "grave": GONE}
 
     def compare(_root: Path, _engine: Engine, _base: Base, name: str, pack: str | None = None) -> Sides:

@@ -55,7 +55,10 @@ def test_a_stack_that_is_not_rendered_has_no_snapshot(clone: Path) -> None:
 
 
 class Cluster:
-    """An API server with one pod; it refuses events, and the log of the container before its last restart."""
+    """A fake API server with one pod.
+
+    It rejects requests for events, and for the log before the container's last restart.
+    """
 
     def __init__(self) -> None:
         self.asked: list[str] = []

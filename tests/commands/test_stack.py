@@ -1,4 +1,4 @@
-"""Which file is a stack's, and what its working copy holds."""
+"""Tests of the choice of a stack's file, and of the content of its working copy."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_the_state_of_another_backend_is_not_looked_for(root: Path) -> None:
 
 
 def test_a_large_configuration_reaches_the_program_by_file(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As one environment variable, it would end in "Argument list too long"."""
+    """A large configuration as one environment variable would fail with "Argument list too long"."""
     server = {"roles": ["compute"], "cpu": 24, "memory": 256}
     servers = [{"name": f"cmp{n:04}", "address": f"10.20.{4 + n // 250}.{n % 250 + 1}", **server} for n in range(2000)]
     first = {"name": "one", "address": "10.20.0.11", "roles": ["master", "controller", "storage"]}

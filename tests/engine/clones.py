@@ -25,7 +25,7 @@ TREE = ("manifests", "machines", "secrets")
 
 @dataclass(frozen=True)
 class Ended:
-    """What a command came to."""
+    """The result of a command: its exit code and output."""
 
     code: int
     output: str
@@ -77,7 +77,7 @@ class Clone:
             return Ended(process.returncode, output)
 
     def up(self, *options: str) -> Ended:
-        """An `up` that is expected to succeed."""
+        """Runs an `up` that must succeed."""
         done = self.run("up", *options)
         assert done.code == 0, done.output
         return done
@@ -104,7 +104,7 @@ class Clone:
             time.sleep(0.1)
 
     def files(self) -> dict[str, str]:
-        """Every file of the rendered tree."""
+        """Returns the texts of all files of the rendered tree, by path."""
         paths = sorted(path for area in TREE for path in (self.build / area).rglob("*"))
         return {
             str(path.relative_to(self.build)): path.read_text()
@@ -113,7 +113,7 @@ class Clone:
         }
 
     def inputs(self) -> dict[str, Any]:
-        """Inputs of the state's resources by URN."""
+        """Returns the inputs of the resources in the state, by URN."""
         file = self.root / STATE / ".pulumi" / "stacks" / "quorate" / f"{self.stack}.json"
         document: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
         return {each["urn"]: each.get("inputs") for each in document["checkpoint"]["latest"]["resources"]}

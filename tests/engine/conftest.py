@@ -27,7 +27,7 @@ from toolchain.engine import MANIFEST, Engine
 
 @dataclass(frozen=True)
 class Done:
-    """What an engine operation came to."""
+    """The result of an engine operation."""
 
     code: int
     output: str
@@ -44,7 +44,7 @@ class Done:
         return dict(found)
 
     def changes(self) -> dict[str, set[str]]:
-        """The same without what stayed."""
+        """Names of resources by operation, without unchanged resources."""
         return {op: names for op, names in self.resources().items() if op != "same"}
 
 
@@ -58,7 +58,7 @@ class Project:
 
     @property
     def build(self) -> Path:
-        """Where the stack is rendered."""
+        """The directory into which the stack is rendered."""
         return self.directory / "build" / self.stack
 
     @property
@@ -84,13 +84,13 @@ class Project:
         return Done(done.returncode, done.stdout + done.stderr, [json.loads(line) for line in lines])
 
     def up(self) -> Done:
-        """An update that is expected to succeed."""
+        """Runs an update that must succeed."""
         done = self.run("up", "--yes", "--skip-preview")
         assert done.code == 0, done.output
         return done
 
     def state(self) -> dict[str, Any]:
-        """The resources of the state, by URN."""
+        """Returns the resources of the stack's state, by URN."""
         document: dict[str, Any] = json.loads(self.state_file.read_text(encoding="utf-8"))
         resources: list[dict[str, Any]] = document["checkpoint"]["latest"].get("resources") or []
         return {each["urn"]: each for each in resources}
@@ -106,7 +106,7 @@ class Project:
         return {str(path.relative_to(root)): path.read_text() for path in paths}
 
     def manifests(self) -> dict[tuple[str, str], dict[str, Any]]:
-        """The rendered Kubernetes objects, by kind and name."""
+        """Returns the rendered Kubernetes objects, by kind and name."""
         documents: list[dict[str, Any]] = [yaml.safe_load(text) for text in self.files("manifests/1-manifest").values()]
         return {(each["kind"], each["metadata"]["name"]): each for each in documents}
 

@@ -25,12 +25,12 @@ def violations(done: Done) -> dict[str, set[str]]:
 
 
 def replace(project: Project, name: str, *others: dict[str, Any]) -> None:
-    """Puts these servers in the place of a pattern of servers."""
+    """Replaces a pattern of servers in the stack file by these servers."""
     edit(project, servers=[new for each in servers(project) for new in (others if each["name"] == name else [each])])
 
 
 def named(project: Project, pattern: str, **changes: Any) -> dict[str, Any]:
-    """A server of the stack, changed."""
+    """Returns a server of the stack with changed keys."""
     return next(each for each in servers(project) if each["name"] == pattern) | changes
 
 
@@ -87,7 +87,7 @@ def test_two_masters_may_not(standing: Projects) -> None:
 
 
 def test_an_update_that_fails_leaves_what_stood(standing: Projects) -> None:
-    """Otherwise the next change would be compared with members that were never created."""
+    """A failed update keeps the old record: else the next change would be compared with members never created."""
     ra100 = standing("ra100")
     stack = "urn:pulumi:ra100::quorate::pulumi:pulumi:Stack::quorate-ra100"
     before = ra100.state()[stack]["outputs"]["standing"]

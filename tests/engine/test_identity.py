@@ -61,7 +61,7 @@ def previewed(done: Done) -> list[Resource]:
 
 @pytest.fixture(scope="module")
 def before(tmp_path_factory: pytest.TempPathFactory, engine: dict[str, str]) -> Callable[[str], Before]:
-    """Stacks that are up, with the resources that they have."""
+    """Returns a function that deploys a stack and returns it with its resources."""
     found: dict[str, Before] = {}
 
     def get(name: str) -> Before:

@@ -20,7 +20,7 @@ from tests.stacks import STACKS
 
 STACK = "one-server"
 HISTORY = ("Previous", "StackReference")
-"""Parts of the types of resources that tell one `up` from the next."""
+"""Parts of the types of resources that differ between two updates even if the stack file is unchanged."""
 
 
 def lasting(inputs: dict[str, Any]) -> dict[str, Any]:
@@ -54,7 +54,7 @@ def test_a_killed_up_leaves_no_engine_and_no_lock_and_loses_nothing(clone: Clone
 
 
 def damage(clone: Clone, chance: random.Random) -> None:
-    """Deletes, cuts or edits some files of the tree."""
+    """Deletes, truncates or edits some files of the rendered tree."""
     files = sorted(path for area in ("manifests", "machines") for path in (clone.build / area).rglob("*"))
     files = [path for path in files if path.is_file()]
     for path in chance.sample(files, min(5, len(files))):

@@ -15,7 +15,7 @@ MACHINES = "**dynamic/quorate:**"
 
 
 def edit(project: Project, **keys: Any) -> None:
-    """Changes keys of the stack file; None takes one away."""
+    """Changes keys of the stack file; None removes a key."""
     document = yaml.safe_load(project.stack_file.read_text())
     config = document["config"] | {f"quorate:{key}": value for key, value in keys.items()}
     document["config"] = {key: value for key, value in config.items() if value is not None}

@@ -16,7 +16,7 @@ STATEFUL = {"rabbitmq", "mysqld", "ceph-mon", "influxdb-grafana", "elasticsearch
 NAMED = STATEFUL | {"memcached"}
 """Services whose pods have stable names; memcached keeps no data."""
 DISCOVERED = NAMED | {"nagios", "node-exporter"}
-"""What a headless Service lists."""
+"""Services whose pods a headless Service lists."""
 Manifests = dict[tuple[str, str], dict[str, Any]]
 Pod = dict[str, Any]
 
@@ -53,7 +53,7 @@ def pod(manifests: Manifests, service: str) -> Pod:
 
 
 def anti_affinity(pod: Pod) -> set[tuple[str, tuple[str, ...]]]:
-    """Required rules: the topology, and the services kept apart in it."""
+    """Returns the required anti-affinity terms of a pod: topology key, and services to keep apart."""
     terms = pod["affinity"].get("podAntiAffinity", {}).get("requiredDuringSchedulingIgnoredDuringExecution", [])
     return {(term["topologyKey"], services(term["labelSelector"])) for term in terms}
 

@@ -17,7 +17,7 @@ STACK = "one-server"
 
 
 def damage(build: Path) -> None:
-    """Deletes, edits and replaces files of machines and objects."""
+    """Deletes, edits and replaces rendered files of machines and Kubernetes objects."""
     shutil.rmtree(build / "machines" / "one1")
     service, other, third = sorted((build / "manifests" / "1-manifest").glob("v1-service-*.yaml"))[:3]
     service.write_text(service.read_text() + "# edited\n")

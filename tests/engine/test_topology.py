@@ -1,4 +1,4 @@
-"""A stack that a Fuel-CCP topology lays out, on the real engine and evaluated by the policy pack."""
+"""Tests of a stack whose placement is a Fuel-CCP topology's, on the real engine with the policy pack."""
 
 from __future__ import annotations
 

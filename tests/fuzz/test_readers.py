@@ -1,4 +1,4 @@
-"""Whatever a file holds, its reader accepts it or reports it: no other exception, and no file takes longer than 5 s."""
+"""For any content, a file's reader accepts the file or reports an error: no other exception, and at most 5 s."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.stacks import ROOT, STACKS
 from toolchain.progress import UserError
 
 EXAMPLES = int(os.environ.get("QUORATE_FUZZ_EXAMPLES", "10"))
-"""`make e2e` sets more."""
+"""Number of examples of each test; `make e2e` sets more."""
 FUZZ = settings(
     max_examples=EXAMPLES,
     deadline=None,
@@ -48,7 +48,7 @@ KEYS = [f"quorate:{field.alias or name}" for name, field in Settings.model_field
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Generator[Path]:
-    """An empty project as working directory."""
+    """Makes an empty project the working directory."""
     directory = tmp_path_factory.mktemp("project")
     with contextlib.chdir(directory):
         yield directory

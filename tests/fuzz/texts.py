@@ -54,13 +54,13 @@ VALUES: st.SearchStrategy[Any] = st.recursive(
 
 
 def documents(keys: list[str]) -> st.SearchStrategy[dict[str, Any]]:
-    """Mappings of these keys to any values."""
+    """Generates mappings of these keys to arbitrary values."""
     return st.dictionaries(st.sampled_from(keys) | ODD, VALUES, max_size=6)
 
 
 @st.composite
 def changed(draw: st.DrawFn, text: str) -> str:
-    """A text with up to four pieces replaced by odd ones."""
+    """Generates variants of a text with up to four pieces replaced by unusual text."""
     for _ in range(draw(st.integers(1, 4))):
         start = draw(st.integers(0, len(text)))
         end = draw(st.integers(start, min(len(text), start + 40)))
@@ -69,10 +69,10 @@ def changed(draw: st.DrawFn, text: str) -> str:
 
 
 def as_yaml(document: object) -> str:
-    """The document as YAML."""
+    """Returns a document as YAML text."""
     return yaml.safe_dump(document, allow_unicode=True)
 
 
 def as_json(value: object) -> str:
-    """The value as JSON, as the engine hands it over."""
+    """Returns a value as JSON text, as the engine passes configuration to the program."""
     return json.dumps(value, default=str)

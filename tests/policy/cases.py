@@ -13,7 +13,7 @@ from policy.rule import AnyRule, Rule, S
 from tests.policy.world import Given
 
 KINDS = (Verdict.PASS, Verdict.FAIL, Verdict.NOT_APPLICABLE, Verdict.NOT_EVALUATED)
-"""Every rule has a case of each."""
+"""Verdicts of which every rule must have a case."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Case:
     fails: frozenset[str] = frozenset()
     undecided: frozenset[str] = frozenset()
     message: str = ""
-    """A part of the message of a failing or undecided one."""
+    """A part of the message for a resource that fails or cannot be evaluated."""
     waivers: Callable[[], Waivers] | None = None
     """The stack's waivers, made anew for each test: they remember what they were used for."""
     levels: Sequence[Level] = ()
@@ -45,7 +45,7 @@ class Case:
 
 
 def names(*written: str) -> frozenset[str]:
-    """The names of resources."""
+    """Returns the names of resources as a set."""
     return frozenset(written)
 
 

@@ -21,7 +21,7 @@ PROGRAM = Path(__file__).resolve().parent / "program"
 
 @dataclass(frozen=True)
 class Preview:
-    """What a preview came to."""
+    """The result of a preview."""
 
     code: int
     output: str
@@ -32,7 +32,7 @@ class Preview:
         return [json.loads(line) for line in self.log.read_text(encoding="utf-8").splitlines()]
 
     def violations(self) -> dict[str, set[str]]:
-        """Names of the resources of each violated policy, by its enforcement."""
+        """Returns the names of the resources that violate each policy, by enforcement level."""
         found: dict[str, set[str]] = {}
         for event in self.events:
             if policy := event.get("policyEvent"):

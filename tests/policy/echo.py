@@ -17,7 +17,7 @@ from pulumi.runtime.proto import plugin_pb2, provider_pb2, provider_pb2_grpc
 
 
 class Echo(provider_pb2_grpc.ResourceProviderServicer):
-    """As much of a provider as a preview asks for."""
+    """A provider with only the calls that a preview makes. It returns the inputs of resources as their outputs."""
 
     def Handshake(self, request: Any, context: Any) -> provider_pb2.ProviderHandshakeResponse:
         return provider_pb2.ProviderHandshakeResponse()
@@ -46,7 +46,7 @@ class Echo(provider_pb2_grpc.ResourceProviderServicer):
 
 @contextmanager
 def serving(*packages: str) -> Generator[str]:
-    """Serves these packages, and gives the value of PULUMI_DEBUG_PROVIDERS."""
+    """Serves a provider for these packages. Yields the value for PULUMI_DEBUG_PROVIDERS."""
     server = grpc.server(futures.ThreadPoolExecutor(max_workers=4))
     provider_pb2_grpc.add_ResourceProviderServicer_to_server(Echo(), server)  # pyright: ignore[reportUnknownMemberType]
     port = server.add_insecure_port("127.0.0.1:0")

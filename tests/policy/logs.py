@@ -65,7 +65,7 @@ def error(message: str) -> Event:
 
 
 def written(events: Iterable[Event], path: Path) -> Path:
-    """The log as a file."""
+    """Writes an event log to a file, and returns the path."""
     path.write_text("".join(json.dumps(event) + "\n" for event in events), encoding="utf-8")
     return path
 

@@ -18,7 +18,7 @@ NORMATIVE = re.compile(
     r"|(?:is|it's) necessary|supposed to)\b|^ensure\b",
     re.IGNORECASE,
 )
-"""What marks a sentence as a requirement."""
+"""Words that mark a sentence of a source document as a requirement."""
 
 DESCRIPTIVE = re.compile(
     r"(?:if|as|when|where) (?:needed|required)|capacity increase is required|when need arises|needed parameters"
@@ -26,13 +26,13 @@ DESCRIPTIVE = re.compile(
     r"|you need to run|should a monitor|we should see support|images, required|\tRequires a Load",
     re.IGNORECASE,
 )
-"""The same words in sentences that require nothing."""
+"""Phrases with words such as `must` in sentences that require nothing."""
 
 SHARED = 0.5
-"""The share of a paraphrase's words that its sentence contains, at least."""
+"""Minimum share of a paraphrase's words that its source sentence must contain."""
 
 COPIED = 8
-"""The most words in a row that a paraphrase takes over from its sentence."""
+"""Maximum number of consecutive words that a paraphrase may copy from its source sentence."""
 
 NAMES = frozenset(
     re.findall(
@@ -57,17 +57,18 @@ _FILLER = frozenset(
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence of a document."""
+    """A sentence of a source document."""
 
     section: str
     """The section's number, or its title in documents without numbers."""
     number: int
-    """Its number in the section, from 1. Every list item and table row begins a sentence; listings are not counted."""
+    """Number of the sentence in its section, from 1. Each list item and table row begins a sentence; listings do not
+    count."""
     text: str
 
     @property
     def normative(self) -> bool:
-        """Whether it requires something, as far as its words show."""
+        """Whether the sentence contains a word that marks a requirement."""
         return NORMATIVE.search(DESCRIPTIVE.sub("", self.text)) is not None
 
 
@@ -132,7 +133,10 @@ def _names(text: str) -> frozenset[str]:
 
 
 def faults(says: str, sentence: Sentence) -> list[str]:
-    """What a paraphrase adds to its sentence. Context in square brackets is not compared."""
+    """Returns the faults of a paraphrase: added key terms or figures, or too few words of its source sentence.
+
+    Text in square brackets is ignored.
+    """
     own = _CONTEXT.sub(" ", says)
     added = (_figures(own) - _figures(sentence.text)) | (_names(own) - _names(sentence.text))
     found = [f"adds {', '.join(sorted(added))}"] if added else []
@@ -141,12 +145,12 @@ def faults(says: str, sentence: Sentence) -> list[str]:
 
 
 def losses(says: str, sentence: Sentence) -> list[str]:
-    """The figures and names of a sentence that a paraphrase lacks."""
+    """Returns the figures and names of a source sentence that a paraphrase lacks."""
     return sorted((_figures(sentence.text) - _figures(says)) | (_names(sentence.text) - _names(says)))
 
 
 def copied(says: str, sentence: Sentence) -> int:
-    """The most words in a row that a paraphrase takes over."""
+    """Returns the longest run of words that a paraphrase copies from its source sentence."""
     ours, theirs = tokens(says), tokens(sentence.text)
     runs = SequenceMatcher(None, ours, theirs, autojunk=False)
     return runs.find_longest_match(0, len(ours), 0, len(theirs)).size
@@ -166,13 +170,13 @@ class Reading:
         return found[-1] if found else None
 
     def located(self) -> Iterator[tuple[str, Norm, Sentence | None]]:
-        """Every requirement with each of its sentences, and where that is."""
+        """Yields every requirement with each of its source sentences, and the sentence's position."""
         for norm in self.part.norms:
             for section, number in zip(norm.sections, norm.sentences, strict=True):
                 yield f"{self.document}, {section} ({number})", norm, self.sentence(section, number)
 
     def unfounded(self) -> list[str]:
-        """The requirements that state something else than their sentence."""
+        """Returns the requirements whose text does not agree with their source sentence."""
         return [
             f"{where}: {norm.says}: {'; '.join(wrong)}"
             for where, norm, sentence in self.located()
@@ -180,7 +184,7 @@ class Reading:
         ]
 
     def missing(self) -> list[str]:
-        """The sentences that require something and that no requirement states."""
+        """Returns the requiring sentences of the source documents that no requirement states."""
         stated = {(each.section, each.text) for _, _, each in self.located() if each}
         return [
             f"{self.document}, {each.section} ({each.number}): {each.text}"

@@ -1,4 +1,4 @@
-"""How the pack answers the engine, without one: the protocol's messages in and out."""
+"""Tests of the policy pack's answers to the engine's messages, without an engine."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.policy.world import UNKNOWN, Given, cloud, message, quorum, whole_sta
 
 ROOT = Path(__file__).parents[2]
 CONTEXT = cast("Any", None)
-"""The answers do not look at it."""
+"""The context of a call, which the answers do not use."""
 
 
 def analyzer(pack: Iterable[RulePolicy] | None = None) -> Analyzer:
@@ -37,7 +37,7 @@ def asked(given: Iterable[Given]) -> messages.AnalyzeStackRequest:
 
 
 def answered(given: Iterable[Given], profile: str | None) -> set[tuple[str, str]]:
-    """Violated rules by level."""
+    """Returns the violated rules, each with its enforcement level."""
     server = analyzer()
     config = {"quorate:profile": profile} if profile else {}
     server.ConfigureStack(messages.AnalyzerStackConfigureRequest(config=config), CONTEXT)

@@ -1,4 +1,4 @@
-"""What a command does to a quorum's member, by its parsed text: each text by itself."""
+"""Tests of the effect of a shell command on a quorum member, which is derived from the command's text."""
 
 from __future__ import annotations
 

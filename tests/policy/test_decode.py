@@ -1,4 +1,4 @@
-"""What the engine sends, read in two ways that must agree: its own message, and the policy SDK's proxies."""
+"""Tests of two ways to read resources that must agree: from the engine's message, and from the policy SDK's proxies."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_an_asset_is_its_text_or_its_path() -> None:
 
 
 def test_properties_are_read_when_they_are_needed() -> None:
-    """Most resources of a stack are never looked into."""
+    """Properties are read only when a rule needs them, because no rule reads most resources of a stack."""
     read_count = 0
 
     def load() -> dict[str, Any]:

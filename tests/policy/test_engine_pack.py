@@ -1,4 +1,4 @@
-"""The pack on the real engine: what it lets pass, what it stops, and what a lab may do."""
+"""Tests of the policy pack on the real engine: stacks that pass, stacks that are stopped, and the profile lab."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PRODUCTION = {"quorate:profile": "production"}
 
 
 def without_spread(given: list[Given]) -> list[Given]:
-    """RabbitMQ without any anti-affinity."""
+    """Returns the stack with a RabbitMQ that has no anti-affinity."""
     return [quorum(apart=()) if each.name == "rabbitmq" else each for each in given]
 
 
@@ -66,7 +66,7 @@ def test_a_stack_that_names_no_profile_is_production(preview: Previews) -> None:
 
 
 def test_an_unknown_value_stops_production(preview: Previews) -> None:
-    """The engine by itself would make an advisory message of it."""
+    """An unknown value stops production, although the engine alone would make only an advisory message of it."""
     given = [quorum(replicas=UNKNOWN) if each.name == "rabbitmq" else each for each in whole_stack()]
     result = preview(given, PRODUCTION)
     assert result.code != 0

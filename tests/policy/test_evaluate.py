@@ -1,4 +1,4 @@
-"""A rule that cannot be evaluated has not passed, whatever the reason; all other subjects are still evaluated."""
+"""Tests that a rule that cannot be evaluated has not passed, and that all other resources are still evaluated."""
 
 from __future__ import annotations
 

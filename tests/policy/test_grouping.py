@@ -1,4 +1,4 @@
-"""A cause is shown once, with all resources that it affects."""
+"""Tests that an audit shows findings with one cause once, with all resources that the cause affects."""
 
 from __future__ import annotations
 

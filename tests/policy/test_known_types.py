@@ -1,4 +1,4 @@
-"""How much of a stack was evaluated: every resource counts once, and what no rule has seen is unknown."""
+"""Tests of the counts of evaluated resources: each resource counts once, and a type that no rule reads is unknown."""
 
 from __future__ import annotations
 

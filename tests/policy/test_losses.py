@@ -1,4 +1,4 @@
-"""The map's facts, and the worst that a server's loss can do, workload by workload."""
+"""Tests of the placement map's facts, and of the worst effect of a server's loss on each workload."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ THREE = QuorumState(3, {"a": A, "b": B, "c": C})
 
 
 def but(name: str, node: MemberNode | None, members: int = 3) -> QuorumState:
-    """The three, with one node changed or removed."""
+    """Returns the three nodes of a quorum with one node changed or removed."""
     nodes = {**THREE.nodes, name: node}
     return QuorumState(members, {name: each for name, each in nodes.items() if each is not None})
 
@@ -48,7 +48,7 @@ def test_what_was_not_recorded_is_not_compared() -> None:
 
 
 def test_more_nodes_than_members() -> None:
-    """Every node that leaves counts, up to the number of members."""
+    """Each node that leaves counts as a lost member, up to the number of members."""
     two = QuorumState(2, THREE.nodes)
     assert Departure(two, replace(two, nodes={"a": A})).lost == 2
     assert Departure(two, replace(two, nodes={})).lost == 2

@@ -1,4 +1,4 @@
-"""Every number says where it comes from: a row, an override, the servers, or the program alone."""
+"""Tests that the audit gives the origin of each number: a row, an override, the servers, or only the program."""
 
 from __future__ import annotations
 
@@ -80,13 +80,13 @@ def test_without_a_record_there_are_none(tmp_path: Path) -> None:
 
 
 def service(name: str, table: dict[str, object], **planned: object) -> dict[str, object]:
-    """A service as plan.json has it."""
+    """Returns a service as it is in plan.json."""
     holds = {"instances": 5, "dedicatedNodes": 5, "shareable": True, "loadBalancer": True, **planned}
     return {"name": name, "row": f"{name}-all", **holds, "table": table, "source": SOURCE, "replacedBy": None}
 
 
 def page(directory: Path) -> str:
-    """The audit's page beside this plan."""
+    """Returns the audit page of a stack with the plan.json in a directory."""
     events = written(log_of(GIVEN), directory / "events.jsonl")
     command = ["--events", str(events), "--stack", "prod", "--out", str(directory)]
     main([*command, "--plan", str(directory / "plan.json")])

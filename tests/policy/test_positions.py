@@ -1,4 +1,4 @@
-"""Lines of a stack file, and whose they are."""
+"""Tests of the lines of a stack file to which findings refer."""
 
 from __future__ import annotations
 

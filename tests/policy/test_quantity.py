@@ -1,4 +1,4 @@
-"""Quantities as Kubernetes reads them, and configuration as the services read it."""
+"""Tests of reading quantities as Kubernetes does, and configuration files as services do."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ UNDECIDED = [quorum(replicas=UNKNOWN) if each.name == "rabbitmq" else each for e
 
 
 def in_lab(given: list[Given]) -> list[Given]:
-    """The same resources under a Cloud with the profile lab."""
+    """Returns the resources with a Cloud of the profile lab."""
     return [cloud(profile="lab") if each.name == "cloud" else each for each in given]
 
 
@@ -279,14 +279,14 @@ def test_an_update_is_judged_by_its_last_phase(report: Reports) -> None:
 
 
 def test_the_same_log_gives_the_same_documents(report: Reports) -> None:
-    """The engine hands resources over in any order."""
+    """The documents do not depend on the order in which the engine sends resources."""
     one = report(log_of(whole_stack()))
     other = report(log_of(list(reversed(whole_stack()))))
     assert (one.json, one.markdown) == (other.json, other.markdown)
 
 
 def test_a_comment_fits_into_a_pull_request(report: Reports) -> None:
-    """However much is broken."""
+    """A comment has a limited length, however many rules are broken."""
     many = [quorum(f"store-{number}", "mysqld-server", apart=(), replicas=4) for number in range(400)]
     made = report(log_of([*whole_stack(), *many]))
     assert len(made.markdown) < 65_536

@@ -133,7 +133,7 @@ def test_taints_that_only_advise_and_taints_of_conditions() -> None:
 
 
 def test_hand_written_nodes() -> None:
-    """They say labels and taints as Kubernetes does."""
+    """Hand-written nodes have labels and taints as Kubernetes objects."""
     taint = {"key": "quorate.io/dedicated", "value": "x", "effect": "NoSchedule"}
     metadata = {"name": "n1", "labels": {"quorate.io/server": "s1", "quorate.io/pool": "x"}}
     written = Given("kubernetes:core/v1:Node", "n1", {"metadata": metadata, "spec": {"taints": [taint]}})

@@ -1,4 +1,4 @@
-"""How the source documents are read: sentences and their numbers, and what makes a paraphrase unfaithful."""
+"""Tests of reading source documents: sentences and their numbers, and the faults of a paraphrase."""
 
 from __future__ import annotations
 

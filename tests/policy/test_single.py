@@ -53,7 +53,7 @@ def test_a_failure_is_found_before_its_resource_is_created(rule: AnyRule) -> Non
 
 
 def analyzed(*given: Given, dry_run: bool = False, server: Analyzer | None = None, **config: object) -> list[str]:
-    """Rules that stop the creation of the last of these resources."""
+    """Returns the rules that stop the creation of the last of these resources."""
     analyzer = server or Analyzer("quorate", "0.1.0", list(policies()), EnforcementLevel.MANDATORY)
     written = {
         f"quorate:{key}": value if isinstance(value, str) else json.dumps(value) for key, value in config.items()

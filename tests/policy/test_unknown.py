@@ -22,7 +22,7 @@ Path = tuple[str | int, ...]
 
 
 def paths(value: object, above: Path = ()) -> Iterator[Path]:
-    """Every place in a resource's properties."""
+    """Yields the path of every value in a resource's properties."""
     if above:
         yield above
     if isinstance(value, dict):
@@ -44,7 +44,7 @@ def unknown_at(given: Given, path: Path) -> Given:
 
 
 def spoilt(case: Case) -> Iterator[tuple[str, list[Given]]]:
-    """The case's resources, each time with one more value unknown."""
+    """Yields the resources of a case, each time with another value unknown."""
     for index, given in enumerate(case.given):
         for path in paths(given.props):
             yield f"{given.name}: {path}", [*case.given[:index], unknown_at(given, path), *case.given[index + 1 :]]

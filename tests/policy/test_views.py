@@ -48,7 +48,7 @@ UNDECIDED = but("rabbitmq", quorum(replicas=UNKNOWN))
 
 
 class Views:
-    """The documents of one audit."""
+    """The documents of one audit: findings.json, SARIF and JUnit."""
 
     def __init__(self, directory: Path) -> None:
         self.findings: list[dict[str, Any]] = json.loads((directory / "findings.json").read_text())["findings"]
@@ -82,7 +82,7 @@ See = Callable[..., Views]
 
 @pytest.fixture
 def see(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> See:
-    """The views of an event log, beside a stack file."""
+    """Returns the documents of an audit of an event log with a stack file."""
     monkeypatch.chdir(tmp_path)
     for name in ("SERVER_URL", "REPOSITORY", "SHA"):
         monkeypatch.delenv(f"GITHUB_{name}", raising=False)

@@ -1,4 +1,4 @@
-"""What a waiver does to a finding, and above all what it does not."""
+"""Tests of the effect of a waiver on a finding, and of the findings that no waiver affects."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_a_waived_failure_stops_nothing_and_tells_who_answers_for_it() -> None:
 
 @pytest.mark.parametrize("verdict", [Verdict.NOT_EVALUATED, Verdict.PASS, Verdict.NOT_APPLICABLE])
 def test_nothing_but_a_failure_can_be_waived(verdict: Verdict) -> None:
-    """Least of all what could not be evaluated: it is not known what would be accepted."""
+    """A rule that could not be evaluated cannot be waived: the accepted failure would be unknown."""
     found = finding(verdict)
     assert applied(found, replace(GIVEN, resource="cloud-*")) == found
 
@@ -95,7 +95,7 @@ def test_only_a_critical_rule_needs_a_second_person() -> None:
 
 @pytest.mark.parametrize("rule", [rule.id for rule in RULES if not rule.waivable])
 def test_a_rule_about_the_gate_cannot_be_waived(rule: str) -> None:
-    """Least of all by a waiver of the rule that would report it."""
+    """A waiver for a rule about waivers has no effect."""
     given = replace(GIVEN, rule=rule, resource="quorate-prod")
     found = applied(finding(rule=rule, name="quorate-prod"), given)
     assert found.verdict is Verdict.FAIL

@@ -16,7 +16,7 @@ KEYS = (HOSTNAME, SERVER, RACK)
 
 @dataclass(frozen=True)
 class Pods:
-    """Pods of one workload."""
+    """The pods of one workload, with their scheduling rules."""
 
     resource: str
     count: int
@@ -28,7 +28,7 @@ class Pods:
 
 @dataclass(frozen=True)
 class Cluster:
-    """Nodes in servers in racks. A server's rack may be unknown."""
+    """A small cluster: nodes on servers in racks. A server's rack may be unknown."""
 
     topologies: Topologies
 

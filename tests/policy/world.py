@@ -30,7 +30,7 @@ from policy.facts.stack import PRODUCTION, Facts
 from policy.facts.stack_waivers import Waivers
 
 UNKNOWN = proxy.UNKNOWN_STRING_VALUE
-"""What the engine sends in a preview for a value that it does not have yet."""
+"""The text that the engine sends in a preview for a value that is not known yet."""
 
 HOST, SERVER = "kubernetes.io/hostname", "quorate.io/server"
 
@@ -39,25 +39,25 @@ Props = dict[str, Any]
 
 @dataclass(frozen=True)
 class Given:
-    """A resource of a stack."""
+    """A resource of a stack, as a program would create it."""
 
     type: str
     name: str
     props: Props
     protected: bool = False
     after: tuple[str, ...] = ()
-    """Names of what it depends on."""
+    """Names of the resources on which the resource depends."""
     parent: str = ""
-    """Name of the component that it belongs to."""
+    """Name of the resource's parent component; empty for none."""
     provider: str = "provider"
-    """The connection (`uri`) of its provider; empty for a component, which has none."""
+    """Connection (`uri`) of the resource's provider; empty for a component, which has no provider."""
 
     @property
     def urn(self) -> str:
         return f"urn:pulumi:test::quorate::{self.type}::{self.name}"
 
     def but(self, **changes: object) -> Given:
-        """The same with other properties; `spec__replicas=2` changes one deep inside, None removes it."""
+        """Returns the resource with other properties; `spec__replicas=2` changes a nested property, None removes it."""
         props = copy.deepcopy(self.props)
         for path, value in changes.items():
             *above, last = path.split("__")
@@ -90,7 +90,7 @@ def machine(
     files: Mapping[str, object] | None = None,
     definition: Mapping[str, object] | None = None,
 ) -> Given:
-    """A node of a pool, on a physical server of its own unless it is said otherwise."""
+    """A machine that is a node of a pool, by default on a separate physical server."""
     dedicated = (
         ["node-role.kubernetes.io/control-plane=:NoSchedule"]
         if pool == "master"
@@ -117,7 +117,7 @@ def machines(pool: str, count: int = 3, **each: Any) -> list[Given]:
 
 
 def machine_pool(pool: str, count: int = 3, **changes: object) -> Given:
-    """Identical workers as one resource."""
+    """A pool of identical workers as one resource."""
     names = [f"{pool}-{number}" for number in range(1, count + 1)]
     props: Props = {
         "pool": pool,
@@ -136,7 +136,7 @@ def masters(count: int = 3, **each: Any) -> list[Given]:
 
 
 def with_files(given: Given) -> Given:
-    """The same machine with the files that belong to its properties.
+    """Returns the machine with the files that match its properties.
 
     A master's also run etcd and copy its data; any other's run a proxy to the API servers.
     """
@@ -251,21 +251,21 @@ def apart_term(topology: str, labels: Mapping[str, object], **more: object) -> P
 
 
 def quorum(name: str = "rabbitmq", row: object = "rabbitmq-server", **changes: Any) -> Given:
-    """A quorum of three, apart over nodes and physical hosts; it reads the ConfigMap of its name in a whole stack."""
+    """A quorum of three members with anti-affinity over nodes and physical hosts, and the ConfigMap of its name."""
     given: dict[str, Any] = {"pools": [name], "apart": (HOST, SERVER), **changes}
     built = workload(name, "StatefulSet", row=row, **given)
     return _as_member(reading(built, name) if name in CONFIGURED else built)
 
 
 def _as_member(given: Given) -> Given:
-    """The same workload, whose containers request a little, as those of a quorum's members must."""
+    """Returns the workload with small requests of its containers, because members of a quorum must have requests."""
     containers = given.props["spec"]["template"]["spec"]["containers"]
     little = {"requests": {"cpu": "1m", "memory": "1Mi"}}
     return given.but(spec__template__spec__containers=[{**each, "resources": little} for each in containers])
 
 
 def of_cluster(given: Given, cluster: str = "rabbit") -> Given:
-    """The same workload, whose pods are members of a cluster of this name."""
+    """Returns the workload with pods that are members of a cluster of this name."""
     (first, *others) = given.props["spec"]["template"]["spec"]["containers"]
     named = {**first, "env": [{"name": "CLUSTER_NAME", "value": cluster}]}
     return given.but(spec__template__spec__containers=[named, *others])
@@ -301,7 +301,7 @@ def names(name: str, selects: object = None, namespace: str = "openstack") -> Gi
 
 
 def closed(namespace: str = "openstack") -> Given:
-    """A NetworkPolicy that closes a namespace to the pods of others."""
+    """A NetworkPolicy that admits no pods of other namespaces to a namespace."""
     spec: Props = {"podSelector": {}, "policyTypes": ["Ingress"], "ingress": [{"from": [{"podSelector": {}}]}]}
     props: Props = {"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy", "spec": spec}
     props["metadata"] = {"name": "closed", "namespace": namespace}
@@ -318,7 +318,7 @@ def scheduled(command: object = "mariadb-backup --backup", namespace: str = "ope
 
 
 def requesting(given: Given, cpu: object, memory: object) -> Given:
-    """The same workload, whose pods request so much."""
+    """Returns the workload with these requests of its pods."""
     container = {"name": "main", "image": "registry/app:1", "resources": {"requests": {"cpu": cpu, "memory": memory}}}
     return given.but(spec__template__spec__containers=[container])
 
@@ -329,7 +329,7 @@ def config_map(name: str, files: Mapping[str, object], namespace: str = "opensta
 
 
 def reading(given: Given, *config_maps: str) -> Given:
-    """The same workload, whose pods mount these ConfigMaps."""
+    """Returns the workload with pods that mount these ConfigMaps."""
     volumes = [{"name": name, "configMap": {"name": name}} for name in config_maps]
     return given.but(spec__template__spec__volumes=volumes)
 
@@ -342,7 +342,7 @@ def companion(name: str, row: str, *, pools: Sequence[str] = (), **changes: Any)
 
 
 def proxysql(*pools: str) -> Given:
-    """ProxySQL as a workload of its own beside the database, on port 6033."""
+    """ProxySQL as a separate workload in front of the database, on port 6033."""
     container = {
         "name": "proxysql",
         "image": "registry/proxysql:1",
@@ -352,7 +352,7 @@ def proxysql(*pools: str) -> Given:
 
 
 def behind_proxysql(given: Given) -> Given:
-    """The same database, with ProxySQL beside it in its pods on port 6033."""
+    """Returns the database with ProxySQL as a further container of its pods, on port 6033."""
     proxy = {"name": "proxysql", "image": "registry/proxysql:1", "ports": [{"name": "proxysql", "containerPort": 6033}]}
     containers = [*given.props["spec"]["template"]["spec"]["containers"], proxy]
     return given.but(spec__template__spec__containers=containers)
@@ -364,7 +364,7 @@ CONFIGURED: Mapping[str, Mapping[str, object]] = {
     },
     "mysqld": {"my.cnf": "[mysqld]\nwsrep_on = ON\nwsrep_cluster_address = gcomm://mysqld-0.m,mysqld-1.m\n"},
 }
-"""What quorums need that do not work by their product's defaults."""
+"""Configuration files that a quorum needs because its program's defaults are not sufficient, by program and file."""
 
 
 def whole_stack(architecture: str = "100", profile: str = "production") -> list[Given]:
@@ -412,7 +412,10 @@ def facts(
     levels: Sequence[Level] = (),
     profile: str = PRODUCTION,
 ) -> Facts:
-    """What the analyzer makes of these resources when the engine sends them; `profile` is the configuration's."""
+    """Returns the resources as the policy pack's analyzer reads them.
+
+    `profile`: the profile in the stack's configuration.
+    """
     stack = list(given)
     urns = {each.name: each.urn for each in stack}
     resources = (
@@ -432,12 +435,12 @@ def facts(
 
 
 def message(props: Props) -> struct_pb2.Struct:
-    """Properties as they travel: whole numbers become floats."""
+    """Returns properties as the engine sends them: integers become floats."""
     return json_format.ParseDict(props, struct_pb2.Struct())
 
 
 def sdk_args(given: Iterable[Given]) -> StackValidationArgs:
-    """The same resources behind the policy SDK's proxies, which raise on every touch of an unknown value."""
+    """Returns the resources in the policy SDK's proxies, which raise an error when an unknown value is used."""
     stack = list(given)
     resources = [_sdk_resource(each) for each in stack]
     named = {resource.name: resource for resource in resources}

@@ -16,7 +16,7 @@ from toolchain.progress import Reporter, UserError
 
 @pytest.fixture(scope="session")
 def root() -> Path:
-    """A Debian root; the tests are skipped where a lab is not possible."""
+    """A Debian root with the programs. The tests are skipped if this host cannot run a lab."""
     return _made(debian_root.SERVICES)
 
 
@@ -42,5 +42,5 @@ def programs() -> Path:
 
 @pytest.fixture(scope="session")
 def containers() -> Mapping[str, Container]:
-    """Every container of the stack, by workload/container."""
+    """The containers of the stack "dev", by workload/container."""
     return read(documents("dev"))

@@ -1,4 +1,4 @@
-"""The verdict of a test on proofs."""
+"""Helper by which tests check the results of trials with real services."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from proof.services.run import line
 
 
 def judge(proofs: Iterable[Proof]) -> None:
-    """Prints the figures, and fails if a proof does not hold."""
+    """Prints the results of trials, and fails if a trial did not pass."""
     proofs = list(proofs)
     for proof in proofs:
         print(line(proof), *proof.notes, sep="\n    ")

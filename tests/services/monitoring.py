@@ -29,7 +29,7 @@ def place_programs(machine: Machine, container: Container) -> list[str]:
 
 
 def hurried(container: Container) -> Container:
-    """Prometheus' container with seconds instead of minutes; test_alert_rules.py checks the minutes."""
+    """Prometheus' container with seconds instead of minutes in rules; test_alert_rules.py checks the minutes."""
     files = dict(container.files)
     for path in (CONFIG, RULES):
         text = files[path].text
@@ -40,7 +40,7 @@ def hurried(container: Container) -> Container:
 
 
 def _resolve(machine: Machine, records: Mapping[str, str]) -> None:
-    """Gives a machine a DNS server of its own. Prometheus' discovery does not read /etc/hosts."""
+    """Starts a DNS server in a machine, because Prometheus' discovery does not read /etc/hosts."""
     machine.write("/dns_records.py", Path(__file__).with_name("dns_records.py").read_text(encoding="utf-8"))
     machine.write("/etc/resolv.conf", "nameserver 127.0.0.1\n")
     words = [word for record in records.items() for word in record]
@@ -70,7 +70,7 @@ class Monitoring:
         return json.loads(body)["data"]["result"] if code == 200 else []
 
     def members(self) -> dict[str, int]:
-        """How many members of each quorum count."""
+        """Returns the number of members that take part in each quorum, as Prometheus counts them."""
         found = self.query("quorate:quorum:members")
         return {each["metric"]["quorum"]: int(each["value"][1]) for each in found}
 

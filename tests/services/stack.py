@@ -20,12 +20,12 @@ from tests.stacks import STACKS
 
 
 def documents(stack: str, **changed: Any) -> list[dict[str, Any]]:
-    """Every Kubernetes object of a stack, some of whose settings are changed."""
+    """Returns every Kubernetes object of a stack file, with some settings changed."""
     return objects(load_file(STACKS[stack]).model_copy(update=changed), stack)
 
 
 def objects(settings: Settings, stack: str) -> list[dict[str, Any]]:
-    """Every Kubernetes object of a stack with these settings."""
+    """Returns every Kubernetes object of a stack with these settings."""
     made = plan(settings)
 
     def build() -> None:

@@ -21,7 +21,7 @@ from tests.stacks import full_size, parsed
 
 @pytest.fixture(scope="module")
 def tool(root: Path) -> Iterator[Machine]:
-    """A machine with promtool and amtool."""
+    """A machine of the lab with promtool and amtool."""
     with Lab(root) as lab:
         yield lab.add("tool")
 
@@ -54,12 +54,12 @@ class Metrics:
         self.lines = [self._line("up", member, "1x100") for member in members]
 
     def each(self, metric: str, values: str, **labels: str) -> Metrics:
-        """A metric that all members have, with the same values."""
+        """Adds a metric with the same values for all members."""
         self.lines += [self._line(metric, member, values, **labels) for member in self.members]
         return self
 
     def gone(self, member: str) -> Metrics:
-        """A member stops to answer after five minutes."""
+        """Lets a member stop answering after five minutes."""
         mine = [line for line in self.lines if f'member="{member}"' in line["series"]]
         for line in mine:
             answer = line["values"].partition("x")[0]
@@ -121,7 +121,7 @@ def test_a_healthy_quorum_raises_nothing(tool: Machine, healthy: Metrics) -> Non
 
 @pytest.mark.parametrize("quorum", [galera, rabbitmq, etcd])
 def test_a_lost_member_of_three_is_critical_after_two_minutes(tool: Machine, quorum: Any) -> None:
-    """The next loss would take the majority."""
+    """One lost member of three is critical, because one more loss would end the majority."""
     metrics = quorum()
     metrics.gone(metrics.members[1])
     assert raised(tool, rules(3), metrics, "6m") == {}
@@ -153,7 +153,7 @@ def test_of_five_members_the_second_loss_is_critical(tool: Machine) -> None:
 
 
 def test_a_member_outside_of_the_primary_component_is_lost(tool: Machine) -> None:
-    """It answers, and refuses queries."""
+    """A member outside of the primary component answers but rejects queries, so it counts as lost."""
     metrics = galera(3)
     for line in metrics.lines:
         if line["series"].startswith("mysql_global_status_wsrep_cluster_status") and "mysqld-2" in line["series"]:

@@ -18,7 +18,7 @@ KEPT, REMOVED = SecretVersion(generation=2), SecretVersion(generation=2, previou
 
 @pytest.fixture(scope="module")
 def renderings(containers: Mapping[str, Container]) -> Sequence[Mapping[str, Container]]:
-    """The containers of generation 1, of generation 2 with the previous one, and of generation 2 alone."""
+    """The containers of three renderings: generation 1; generation 2 with generation 1 valid; generation 2 alone."""
     names = ("keystone/database", "nova/messaging")
     replaced = (dict.fromkeys(names, version) for version in (KEPT, REMOVED))
     return (containers, *(read(documents("dev", secrets=versions)) for versions in replaced))

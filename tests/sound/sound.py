@@ -1,4 +1,4 @@
-"""What a sound stack is: hand-written resources that no rule may report, and short builders for them."""
+"""The class Sound: hand-written resources that no rule may report. Also has builders for such resources."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def around(name: str, labels: Mapping[str, object] | None = None) -> list[Given]
 
 
 def quorum(name: str, program: str, *more: Given, **parts: object) -> list[Given]:
-    """A quorum in one StatefulSet, whole."""
+    """A complete quorum in one StatefulSet, with its Service and its disruption budget."""
     return [member(name, program, **parts), *around(name), *more]  # pyright: ignore[reportArgumentType]
 
 

@@ -1,4 +1,4 @@
-"""Where a Chromium for the page's tests comes from, without installing one."""
+"""Tests of where Chromium for the tests of the audit page is found, without installing it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from toolchain.progress import ProgramError
 
 
 class World:
-    """A machine on which commands fail, or bring a Chromium."""
+    """A fake machine on which commands fail, or install Chromium."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []

@@ -1,4 +1,4 @@
-"""Which programs of a cache count as damaged."""
+"""Tests of which programs in the user's cache count as damaged."""
 
 from __future__ import annotations
 

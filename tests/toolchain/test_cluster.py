@@ -21,7 +21,7 @@ touch "$2"
 
 @pytest.fixture
 def with_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
-    """A Go that is a script, and a cache of its own."""
+    """A fake Go, which is a script, and a separate cache."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
     def set_up(body: str) -> Path:

@@ -1,4 +1,4 @@
-"""What an engine of our own keeps in its home."""
+"""Tests of the content of a built engine's PULUMI_HOME."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What activation sets and leaving takes back, and how the lock file is read."""
+"""Tests of the variables that `activate` sets and `deactivate` restores, and of reading the lock file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ export VIRTUAL_ENV
 
 
 def activate(venv: Path, settings: dict[str, str]) -> Path:
-    """An `activate` with the hook, as a set-up leaves it."""
+    """Returns the script `activate` with the hook, as the set-up writes it."""
     (venv / "bin").mkdir(parents=True)
     script = venv / "bin" / "activate"
     script.write_text(ACTIVATE % venv, encoding="utf-8")

@@ -60,7 +60,7 @@ class Client:
 
 @dataclass(frozen=True)
 class Host:
-    """A running host, and a client of it."""
+    """A running language host, and a client of it."""
 
     process: subprocess.Popen[bytes]
     client: Client
@@ -88,7 +88,7 @@ class Host:
         return messages.ProgramInfo(root_directory=where, program_directory=where, entry_point=".")
 
     def pack(self, source: str) -> messages.RunPluginRequest:
-        """A request to run a policy pack."""
+        """Returns a request to run a policy pack with this Python source."""
         (self.program / "__main__.py").write_text(source, encoding="utf-8")
         environment = [f"{name}={value}" for name, value in os.environ.items()]
         return messages.RunPluginRequest(
@@ -98,7 +98,7 @@ class Host:
 
 @pytest.fixture
 def host(tmp_path: Path) -> Generator[Host]:
-    """Started as the engine does: by the launcher beside the executor, in an environment that is tied to a clone."""
+    """A language host, started as the engine does: by the launcher beside the executor, in a clone's environment."""
     engine, program, venv = tmp_path / "engine", tmp_path / "program", tmp_path / "venv"
     program.mkdir()
     activate = script(venv / "bin", "activate", "")

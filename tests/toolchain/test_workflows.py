@@ -1,4 +1,4 @@
-"""The workflows: what their linters say of them, and what must hold whatever linters say."""
+"""Tests of the CI workflows: the linters report nothing, and further requirements hold that no linter checks."""
 
 from __future__ import annotations
 

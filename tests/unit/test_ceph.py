@@ -1,4 +1,4 @@
-"""What Ceph and its clients are configured with: keys, addresses, rights."""
+"""Tests of the configuration of Ceph and its clients: keys, addresses and rights."""
 
 from __future__ import annotations
 

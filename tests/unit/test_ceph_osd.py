@@ -1,4 +1,4 @@
-"""Which disks of a node the rendered script starts OSDs for."""
+"""Tests of the rendered start script of OSDs: for which disks of a node it starts an OSD."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def node(tmp_path: Path) -> Path:
 
 
 def activated(node: Path, disks: str) -> list[str]:
-    """What the part of the script that activates disks asks of ceph-volume."""
+    """Runs the part of the script that activates disks. Returns its calls of ceph-volume."""
     (node / "disks").write_text(disks)
     text = scripts.text("ceph_osd.sh")
     functions = text[text.index("raw_disks() {") : text.index("until activate")]

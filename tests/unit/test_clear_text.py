@@ -1,4 +1,4 @@
-"""What counts as a secret in clear text, and what does not: each line by itself."""
+"""Tests of which texts count as a secret in clear text, and which do not."""
 
 from __future__ import annotations
 

@@ -252,7 +252,7 @@ DIGEST = re.compile(r"(?<=[\"-])([0-9a-f]{10}|[0-9a-f]{16})(?=\")")
 
 
 def environment(made: Plan, name: str) -> list[Recorded]:
-    """The Kubernetes objects of one environment."""
+    """Returns the Kubernetes objects of an environment with this name."""
 
     def build() -> None:
         Environment(f"cloud-{name}", EnvironmentArgs(name, made, Render("test"), root_secret=None))

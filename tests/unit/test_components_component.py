@@ -1,4 +1,4 @@
-"""The base of all components: facts in, the same facts out, once."""
+"""Tests of the base class of components: it registers a component's facts once, as inputs and as outputs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.recording import record
 
 
 class Shelf(Component[int]):
-    """A component with one child."""
+    """A component with one child, for these tests."""
 
     token = "test:index:Shelf"  # noqa: S105 - a type token
 
@@ -25,7 +25,7 @@ class Shelf(Component[int]):
 
 
 class Plank(Component[int]):
-    """Its child."""
+    """The child component of a Shelf."""
 
     token = "test:index:Plank"  # noqa: S105 - a type token
 
@@ -34,7 +34,7 @@ class Plank(Component[int]):
         return plain(length=args)
 
     def build(self, name: str, args: int) -> None:
-        """Nothing."""
+        """Creates no resources."""
 
 
 def test_facts_travel_as_inputs_and_as_outputs_registered_once() -> None:

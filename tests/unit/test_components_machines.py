@@ -134,7 +134,7 @@ def test_the_first_master_initialises_and_the_others_join() -> None:
 
 
 def test_the_cluster_wide_kubelet_configuration_taints_nobody() -> None:
-    """Every worker takes it over."""
+    """The cluster-wide kubelet configuration has no taints, because every worker uses it."""
     assert "registerWithTaints" not in document(DEV, "master1", KUBEADM, "KubeletConfiguration")
 
 

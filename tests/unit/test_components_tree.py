@@ -49,7 +49,7 @@ def mode(path: Path) -> int:
 
 
 def there(root: Path) -> dict[str, str]:
-    """Every file below the root but the owners' marks."""
+    """Returns every file below the root, except the marks of owners."""
     files = (path for path in root.rglob("*") if path.is_file() and ".owners" not in path.parts)
     return {str(path.relative_to(root)): path.read_bytes().decode() for path in files}
 
@@ -292,7 +292,7 @@ ELSEWHERE = [
     {"secrets": {"/../../../etc/passwd": "x"}},
     {"secrets": {"//etc/passwd": "x"}},
 ]
-"""What somebody may have written into a state."""
+"""Properties that a person may have written into a state."""
 
 
 @pytest.mark.parametrize("edited", ELSEWHERE)

@@ -1,4 +1,4 @@
-"""Configuration in layers: which value wins, where it comes from, and the text that it becomes."""
+"""Tests of configuration in layers: the value that counts, its source, and the text of the file."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_a_file_without_sections() -> None:
 
 
 def test_a_value_of_two_lines_is_rejected() -> None:
-    """It would be read as another option."""
+    """A value with two lines is rejected, because its second line would be read as another option."""
     layer = Layer(Level.STACK, "-", {"DEFAULT": {"a": "b\nc = d"}})
     with pytest.raises(ValueError, match="a: a value has one line, not 2"):
         public_text(ConfigFile("x.conf", "ini", (layer,)))

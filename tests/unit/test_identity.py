@@ -218,7 +218,7 @@ def pinned_stacks(draw: st.DrawFn) -> list[dict[str, Any]]:
 
 
 def standing(result: Plan, *, pinned: bool = True) -> dict[str, tuple[Any, ...]]:
-    """What each node is: address, rack, pool, and the owners' members on it; of pinned nodes, or of all."""
+    """Returns address, rack, pool and quorum members of each node, for pinned nodes or for all nodes."""
     owners = {row.service for row in result.architecture.owners}
     work: dict[str, set[str]] = defaultdict(set)
     for each in result.assignment:

@@ -1,4 +1,4 @@
-"""How clients outside of the cluster reach the services: one Ingress, and public URLs wherever a client reads one."""
+"""Tests of access from outside of the cluster: one Ingress, and public URLs in the files that clients use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Host keys reach the machines of the inventory by name."""
+"""Tests that each machine of the inventory gets the SSH host key that the stack file sets for its name."""
 
 from __future__ import annotations
 

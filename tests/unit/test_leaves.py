@@ -1,4 +1,4 @@
-"""The small modules that every part uses: suggestions, image references, writing in one step."""
+"""Tests of small modules that all packages use: suggestions, image references, and writing files in one step."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ class Machine:
             file.write_text(text)
 
     def apply(self, *words: str, code: int = 0) -> list[str]:
-        """What a run says; it must end with `code`."""
+        """Runs `apply`, which must end with the exit code `code`. Returns its output."""
         environment = {"PATH": f"{self.directory / 'bin'}:{os.environ['PATH']}", "ACTIVE": " ".join(self.active)}
         done = subprocess.run(
             ["sh", self.tree / "apply", "--root", self.root, "--wait", "1", *words],

@@ -30,7 +30,7 @@ def single() -> Plan:
 
 
 def text(made: Plan, service: str, name: str) -> str:
-    """The public text of a file."""
+    """Returns the text of a file that is written to a ConfigMap."""
     (file,) = [each for each in configuration.of_service(made, service) if each.name == name]
     return public_text(file) or ""
 

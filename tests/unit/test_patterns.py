@@ -1,4 +1,4 @@
-"""Patterns of names."""
+"""Tests of patterns of names, such as node[1-3]."""
 
 import pytest
 from hypothesis import given

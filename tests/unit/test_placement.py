@@ -65,7 +65,7 @@ def stacks(draw: st.DrawFn) -> dict[str, Any]:
 
 
 def placed(made: Plan) -> list[ServicePlan]:
-    """The rows, and the further clusters that the stack file names."""
+    """Returns the rows of the architecture, and the further RabbitMQ clusters of the stack file."""
     return [*made.services, *(each for each in made.companions if each.definition)]
 
 

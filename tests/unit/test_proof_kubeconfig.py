@@ -1,4 +1,4 @@
-"""Lists of kubeconfigs, and what is wrong with one."""
+"""Tests of reading lists of kubeconfigs, and of the errors for an invalid kubeconfig."""
 
 from __future__ import annotations
 

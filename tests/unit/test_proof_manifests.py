@@ -1,4 +1,4 @@
-"""What the proof reads of a rendered tree."""
+"""Tests of the manifests that the proof reads from a rendered tree."""
 
 from __future__ import annotations
 

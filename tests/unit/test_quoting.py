@@ -1,4 +1,4 @@
-"""Text from outside in reports and on the terminal: it is shown, and has no effect."""
+"""Tests of quoting: text from outside is shown in reports and on the terminal without any other effect."""
 
 from __future__ import annotations
 

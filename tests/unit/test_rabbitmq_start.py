@@ -1,4 +1,4 @@
-"""When a member of RabbitMQ asks the others to forget what it was."""
+"""Tests of RabbitMQ's start script: when a member makes the others forget its earlier membership."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ def secret_values(dev: list[Recorded]) -> set[str]:
 
 
 def _written(name: str, secret: str) -> str:
-    """The form in which an object has a secret: Ceph's is a key of its own, Heat's the first 32 characters."""
+    """Returns a secret as a Secret object contains it: Ceph's as a cephx key, Heat's as the first 32 characters."""
     if name == "ceph/fsid":
         return cephx.fsid(secret)
     return cephx.key(secret) if name.startswith("ceph/") else secret[:32]

@@ -63,7 +63,7 @@ def test_what_breaks_is_reported_beside_what_held_before(tmp_path: Path) -> None
 
 
 class Members:
-    """Members that hold given transfers, and a sum of money."""
+    """A fake Galera cluster whose members have given transfers and a given sum of money."""
 
     database = "bank"
 

@@ -1,4 +1,4 @@
-"""A stack whose placement is a Fuel-CCP topology's."""
+"""Tests of stacks whose placement is that of a Fuel-CCP topology."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def stack(topology: Path, nodes: int = 3, **more: Any) -> dict[str, Any]:
 
 
 def pools_of(result: Plan) -> dict[str, set[str]]:
-    """Service to the nodes of its pools."""
+    """Returns the nodes of each service's pools, by service."""
     nodes: dict[str, set[str]] = defaultdict(set)
     for service in result.services:
         for node in result.nodes:

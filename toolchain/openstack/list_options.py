@@ -1,9 +1,9 @@
-"""Lists the options of configuration files; runs in the environment of an OpenStack release.
+"""Lists the options of OpenStack's configuration files. Runs in the environment of an OpenStack release.
 
-Reads {file: [namespace, …]} from standard input and writes {"files": {file: the generator's document}, "auth": […]} to
-standard output. Run it once per project: importing a project takes most of the time, and two projects in one process
-would register some options twice. The release's modules are imported by name, because Quorate's own environment does
-not have them.
+Reads {file: [namespace, …]} from standard input and writes {"files": {file: document}, "auth": […]} to standard output;
+a document is the output of oslo-config-generator. Run it once per project: importing a project takes most of the time,
+and two projects in one process would register some options twice. The release's modules are imported by name, because
+Quorate's own environment does not have them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,10 @@ from typing import Any
 
 
 def listed(namespaces: list[str]) -> dict[str, Any]:
-    """Returns the output of `oslo-config-generator --format json` for those of the namespaces that the release has."""
+    """Returns the output of `oslo-config-generator --format json` for the namespaces that the release has.
+
+    Raises LookupError if the release does not have the first namespace.
+    """
     generator = import_module("oslo_config.generator")
     known = {entry.name for entry in entry_points(group="oslo.config.opts")}
     if namespaces[0] not in known:
@@ -36,7 +39,7 @@ def listed(namespaces: list[str]) -> dict[str, Any]:
 
 
 def _repeated(namespaces: set[str]) -> set[tuple[str, str]]:
-    """Returns section and name of options that may be repeated; the generator prints the type of one value only."""
+    """Returns section and name of the options that may be repeated, which the generator's output does not show."""
     return {
         (str(getattr(group, "name", group) or "DEFAULT"), option.dest)
         for name in namespaces
@@ -48,7 +51,7 @@ def _repeated(namespaces: set[str]) -> set[tuple[str, str]]:
 
 
 def auth_options() -> list[dict[str, object]]:
-    """Returns the options of keystoneauth and its plugin `password`, which some projects read but do not list."""
+    """Returns the options of keystoneauth and its plugin `password`, which some projects use but do not list."""
     loading = import_module("keystoneauth1.loading")
     options = [*loading.get_auth_common_conf_options(), *loading.get_auth_plugin_conf_options("password")]
     return [

@@ -1,1 +1,1 @@
-"""Configuration of processes: layers of values, and file formats."""
+"""Configuration files of OpenStack processes: values in layers that override each other, and file formats."""

@@ -1,6 +1,6 @@
-"""Ceph's secrets, from the text of a derived secret: keys of its protocol cephx, and the cluster's identifier.
+"""Converts secrets of the stack to the forms that Ceph requires: keys of its protocol cephx, and the cluster's id.
 
-A key is base64 of its type (1: AES), its time of creation, its length and 16 bytes, little-endian (ceph,
+A key is the base64 text of its type (1: AES), its time of creation, its length and 16 bytes, little-endian (ceph,
 src/auth/Crypto.cc, CryptoKey::encode). The time is 0, so that the same secret always gives the same key.
 """
 
@@ -18,7 +18,7 @@ _AES, _BYTES = 1, 16
 
 
 def key(secret: str) -> str:
-    """Returns a secret as a key. A placeholder of a preview stays one."""
+    """Returns a secret as a cephx key. The placeholder of a preview (`<name>`) is returned unchanged."""
     if secret.startswith("<"):
         return secret
     header = struct.pack("<HIIH", _AES, 0, 0, _BYTES)
@@ -26,23 +26,23 @@ def key(secret: str) -> str:
 
 
 def fsid(secret: str) -> str:
-    """Returns a secret as a UUID, which differs between stacks."""
+    """Returns a secret as the UUID of the Ceph cluster, which differs between stacks. A placeholder stays unchanged."""
     return secret if secret.startswith("<") else str(uuid.UUID(bytes=base64.urlsafe_b64decode(secret)[:16], version=4))
 
 
 def entry(entity: str, **caps: str) -> Secret:
-    """Returns an account in a keyring, such as client.glance, with what it may do to each kind of daemon."""
+    """Returns the keyring entry of a Ceph account such as client.glance. `caps`: its rights by kind of daemon."""
     rights = "".join(f'    caps {daemon} = "{allowed}"\n' for daemon, allowed in caps.items())
     return Secret(f"ceph/{entity}", f"[{entity}]\n    key = {{}}\n{rights}", encode=key)
 
 
 def keyring(entity: str) -> TextFile:
-    """Returns the file in which a client with the account `entity` looks for its key."""
+    """Returns the keyring file of the Ceph account `entity`, in which a client looks for its key."""
     return TextFile(f"ceph.{entity}.keyring", (entry(entity),))
 
 
 def block_devices(pool: str, reads: Sequence[str] = ()) -> dict[str, str]:
-    """Returns the rights of an account that has block devices in a pool, and clones those of other pools.
+    """Returns the rights of a Ceph account that keeps block devices in `pool` and clones those of the pools in `reads`.
 
     https://docs.ceph.com/en/squid/rbd/rbd-openstack/#setup-ceph-client-authentication
     """
@@ -52,12 +52,15 @@ def block_devices(pool: str, reads: Sequence[str] = ()) -> dict[str, str]:
 
 
 def libvirt_secret(entity: str) -> str:
-    """Returns the UUID under which libvirt knows an account's key: a name, the same on every node."""
+    """Returns the UUID by which libvirt identifies the key of a Ceph account.
+
+    It is the same on every node, and no secret.
+    """
     return str(uuid.uuid5(uuid.NAMESPACE_URL, f"quorate/{entity}"))
 
 
 def libvirt_files(entity: str) -> tuple[TextFile, TextFile]:
-    """Returns the two files with which libvirt keeps an account's key (libvirt, formatsecret.html)."""
+    """Returns libvirt's two files for the key of a Ceph account: definition and value (libvirt, formatsecret.html)."""
     definition = (
         "<secret ephemeral='no' private='no'>\n"
         f"  <uuid>{libvirt_secret(entity)}</uuid>\n"

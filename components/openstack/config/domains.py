@@ -1,6 +1,6 @@
-"""Names under which services are reached from outside of the cluster: a subdomain of the stack's domain for each.
+"""DNS names by which clients outside of the cluster reach services: subdomains of the domain in the stack file.
 
-The subdomains are Fuel-CCP's (004, 1.6.2); placement and cloudformation are additions.
+The subdomains are those of Fuel-CCP (source 004, 1.6.2). Quorate adds placement and cloudformation.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ SUBDOMAINS = {
     "radosgw": "object-store",
     "horizon": "horizon",
 }
-"""Subdomains by process."""
+"""Subdomain of each process that clients outside of the cluster can reach."""
 HTTPS = 443
 
 
 def host(ingress: Ingress, process: str) -> str:
-    """Returns the name of a process outside of the cluster."""
+    """Returns the DNS name by which clients outside of the cluster reach a process, such as identity.example.org."""
     return f"{SUBDOMAINS[process]}.{ingress.domain}"
 
 
 def hosts(ingress: Ingress, processes: Iterable[str]) -> dict[str, str]:
-    """Returns the name of each of these processes that is reached from outside of the cluster."""
+    """Returns the DNS names outside of the cluster, by process. Processes without a subdomain are left out."""
     present = set(processes)
     return {process: host(ingress, process) for process in SUBDOMAINS if process in present}
 
 
 def url(ingress: Ingress, process: str, path: str = "") -> str:
-    """Returns the URL of a process outside of the cluster."""
+    """Returns the HTTPS URL by which clients outside of the cluster reach a process."""
     port = "" if ingress.port == HTTPS else f":{ingress.port}"
     return f"https://{host(ingress, process)}{port}{path}"

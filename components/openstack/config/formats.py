@@ -1,6 +1,6 @@
-"""Text of configuration files. The same document always gives the same bytes; sources of values are not written.
+"""Writes configuration files as text. The same values give the same bytes; the sources of values are not written.
 
-A file has up to two texts: one without secrets for a ConfigMap, and one with the secrets for a Secret object.
+A file has up to two texts: one without secrets for a ConfigMap, and one with its secrets for a Secret object.
 """
 
 from __future__ import annotations
@@ -22,14 +22,20 @@ from components.openstack.config.layers import (
 
 
 def public_text(file: WrittenFile) -> str | None:
-    """Returns the text for a ConfigMap, or None. Raises ValueError for a value that the format cannot represent."""
+    """Returns a file's text for a ConfigMap, which contains no secrets; None for a text file with secrets.
+
+    Raises ValueError for a value that the file's format cannot represent.
+    """
     if isinstance(file, TextFile):
         return None if secret_names(file) else _joined(file, _never)
     return _text(file, _selected(file.document(), with_secrets=False), _never)
 
 
 def secret_text(file: WrittenFile, reveal: Reveal) -> str | None:
-    """Returns the text for a Secret object, or None. Raises ValueError as `public_text`."""
+    """Returns a file's text for a Secret object, with its secrets; None for a file without secrets.
+
+    `reveal`: returns the secret of a key. Raises ValueError for a value that the file's format cannot represent.
+    """
     if not secret_names(file):
         return None
     if isinstance(file, TextFile):
@@ -40,7 +46,7 @@ def secret_text(file: WrittenFile, reveal: Reveal) -> str | None:
 
 
 def secret_names(file: WrittenFile) -> frozenset[str]:
-    """Returns the keys of the file's secrets."""
+    """Returns the keys of the secrets that a configuration file contains, such as nova/database."""
     if isinstance(file, TextFile):
         return frozenset(part.key for part in file.parts if isinstance(part, Secret))
     settings = (setting for options in file.document().values() for setting in options.values())
@@ -48,7 +54,7 @@ def secret_names(file: WrittenFile) -> frozenset[str]:
 
 
 def value_text(option: str, value: Value) -> str:
-    """Formats a value for output: a secret as its name in angle brackets, a repeated option separated by commas."""
+    """Returns a value as text for users: a secret as its name in angle brackets, several values separated by commas."""
     values = value.values if isinstance(value, Repeated) else value
     return _value(option, values, "<{}>".format)
 
@@ -62,7 +68,10 @@ def _joined(file: TextFile, reveal: Reveal) -> str:
 
 
 def _selected(document: Document, *, with_secrets: bool) -> Document:
-    """Returns only the settings whose values hold secrets, or only the others."""
+    """Returns the settings of a document that contain secrets, or those without secrets.
+
+    Empty sections are left out.
+    """
     chosen = {
         name: {option: each for option, each in options.items() if bool(_secrets(each.value)) == with_secrets}
         for name, options in document.items()
@@ -80,7 +89,7 @@ def _text(file: ConfigFile, document: Document, reveal: Reveal) -> str:
 
 
 def _ini(document: Document, reveal: Reveal) -> str:
-    """Formats as oslo.config: DEFAULT first, sections separated by an empty line, lists separated by commas."""
+    """Returns a document as oslo.config text: DEFAULT first, sections separated by an empty line, lists by commas."""
     names = sorted(document, key=lambda name: (name != "DEFAULT", name))
     blocks = [f"[{name}]\n" + "".join(f"{line}\n" for line in _lines(document[name], reveal)) for name in names]
     return "\n".join(blocks)

@@ -1,7 +1,7 @@
-"""Configuration in layers: documents of section, option and value, merged by option.
+"""Configuration in layers. A layer holds options from one source by section; a file's layers are merged by option.
 
-A later layer overrides single options of an earlier one; a list replaces the earlier list. Each value keeps its level
-and source, which `quorate config` can print. Pure Python, without Pulumi.
+A later layer overrides single options of an earlier layer; a list replaces the earlier list. Each value keeps its level
+and source, which `quorate config` prints. Pure Python, without Pulumi.
 """
 
 from __future__ import annotations
@@ -12,31 +12,31 @@ from enum import IntEnum
 from typing import Literal
 
 Reveal = Callable[[str], str]
-"""Returns the secret with the given key: its name, or name and generation."""
+"""Function that returns the secret with a key such as nova/database, or nova/database:1 with a generation."""
 
 
 @dataclass(frozen=True)
 class Secret:
-    """A value that contains a secret. It is written to a Secret object, never to a ConfigMap."""
+    """A configuration value that contains a secret. The value is written to a Secret object, never to a ConfigMap."""
 
     name: str
-    """Project and purpose, such as keystone/database."""
+    """Name of the secret: project and purpose, such as keystone/database."""
     text: str = "{}"
-    """The value as text; {} is replaced by the secret."""
+    """The value as text, in which the secret replaces {}."""
     generation: int | None = None
-    """The generation before the current one, where an account of it is still valid; None: the current one."""
+    """Number of the secret's version: the previous one for an account that is still valid, None for the current one."""
     length: int | None = None
-    """Characters of the secret that are used, for a program that requires an exact number; None: all 44."""
+    """Number of characters of the secret to use, for a program that requires an exact length; None for all 44."""
     encode: Callable[[str], str] = str
-    """Gives the secret the form that a program requires."""
+    """Function that converts the secret to the form that a program requires."""
 
     @property
     def key(self) -> str:
-        """The name, and the generation if it is not the current one, such as nova/database:1."""
+        """Key by which the secret is looked up: its name, or name and generation such as nova/database:1."""
         return self.name if self.generation is None else f"{self.name}:{self.generation}"
 
     def revealed(self, reveal: Reveal) -> str:
-        """Returns the text with the secret."""
+        """Returns the value's text with the secret, which `reveal` returns."""
         return self.text.replace("{}", self.encode(reveal(self.key))[: self.length])
 
 
@@ -51,40 +51,40 @@ class Repeated:
 
 
 Value = Scalar | tuple[Scalar, ...] | Repeated
-"""A tuple is one option with a list of values (oslo.config's ListOpt)."""
+"""Value of an option. A tuple is a list of values that is written as one option (oslo.config's ListOpt)."""
 
 Section = Mapping[str, Value]
 
 
 class Level(IntEnum):
-    """Where a value may be written. A higher level overrides a lower one."""
+    """Origin of a configuration value. A value of a higher level overrides a value of a lower level."""
 
     RELEASE = 1
     """Defaults of the OpenStack release."""
     PROJECT = 2
-    """What Quorate sets for the project or the process."""
+    """Quorate's values for an OpenStack project or process."""
     ARCHITECTURE = 3
     """Values that depend on the size of the reference architecture."""
     STACK = 4
-    """The stack file, for a project or a process."""
+    """Values of the stack file for a project or a service."""
     NODE = 5
-    """The stack file, for single nodes."""
+    """Values of the stack file for a service on single nodes."""
 
 
 @dataclass(frozen=True)
 class Layer:
-    """Values from one source."""
+    """Configuration values from one source."""
 
     level: Level
     source: str
-    """Section of a list document, page of a manual, or key of the stack file."""
+    """Section of a source document, page of a manual, or key of the stack file."""
     sections: Mapping[str, Section]
     """Options by section. Formats without sections use the section ''."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A value of the result, with its origin."""
+    """A value of a merged configuration, with its origin."""
 
     value: Value
     level: Level
@@ -92,11 +92,11 @@ class Setting:
 
 
 Document = Mapping[str, Mapping[str, Setting]]
-"""The result: settings by section and option, both in alphabetical order."""
+"""A merged configuration: settings by section and option, both in alphabetical order."""
 
 
 def merge(layers: Iterable[Layer]) -> Document:
-    """Returns the settings that result from all layers. Of two layers of one level, the later one overrides."""
+    """Merges layers by level. Of two layers with the same level, the later one overrides the earlier one."""
     found: dict[str, dict[str, Setting]] = {}
     for layer in sorted(layers, key=lambda each: each.level):
         for section, options in layer.sections.items():
@@ -114,14 +114,14 @@ class ConfigFile:
     """ini: sections and options (oslo.config). flat: options without sections (rabbitmq.conf)."""
     layers: tuple[Layer, ...]
     fragment: str | None = None
-    """Path of an additional file that the program reads; options with secrets are written there."""
+    """Path of an additional file that the program reads, for the options with secrets; None for no such file."""
 
     def with_layers(self, *layers: Layer) -> ConfigFile:
-        """Returns the file with further layers."""
+        """Returns a copy of the file with further layers after its own."""
         return replace(self, layers=(*self.layers, *layers))
 
     def document(self) -> Document:
-        """Returns the merged values."""
+        """Returns the merged values of the file's layers."""
         return merge(self.layers)
 
 
@@ -131,7 +131,7 @@ class TextFile:
 
     name: str
     parts: tuple[str | Secret, ...]
-    """The parts of the text, in order. If one is a secret, the whole file is written to a Secret object."""
+    """The parts of the text, in order. If a part is a secret, the whole file is written to a Secret object."""
 
 
 WrittenFile = ConfigFile | TextFile

@@ -1,4 +1,4 @@
-"""Options of the stack file: a layer for a project, for a service, and for a service on single nodes."""
+"""Layers with the configuration options of the stack file: for projects, services, and services on single nodes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from components.openstack.config.layers import ConfigFile, Layer, Level, Repeate
 
 
 def with_options(file: WrittenFile, settings: Settings, project: str, service: str | None) -> WrittenFile:
-    """Returns the file with the stack file's options. `service` is None for jobs, which belong only to a project."""
+    """Returns a configuration file with the stack file's options for the project and the service; None for a job."""
     if not isinstance(file, ConfigFile):
         return file
     return file.with_layers(*_layers(file.name, settings, project, service))
@@ -29,7 +29,10 @@ def _layers(file: str, settings: Settings, project: str, service: str | None) ->
 
 
 def node_layers(file: str, settings: Settings, service: str, node: str) -> Iterator[Layer]:
-    """Yields a service's layers of a file on one node. Patterns apply in lexicographic order (004, 1.3)."""
+    """Yields the layers of a service's file for one node, from the stack file.
+
+    Patterns of node names apply in lexicographic order (source 004, 1.3).
+    """
     for pattern, values in sorted(settings.nodes.items()):
         override = values.services.get(service)
         if override and file in override.options and node in _names(pattern):
@@ -54,7 +57,7 @@ def _section(given: Mapping[str, options.Value], known: Mapping[str, options.Opt
 
 
 def _value(value: options.Value, option: options.Option | None) -> Value:
-    """Returns the value for its kind of option: `multi` is written once per value, other lists as one line."""
+    """Returns a value in the form of its option: Repeated for the kind `multi`, otherwise unchanged."""
     if option and option.kind == "multi":
         return Repeated(value if isinstance(value, tuple) else (value,))
     return value

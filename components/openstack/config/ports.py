@@ -1,4 +1,4 @@
-"""TCP ports that other processes connect to."""
+"""TCP ports of services to which other processes of the cloud connect."""
 
 AMQP = 5672
 MYSQL = 3306
@@ -8,7 +8,7 @@ ALERTMANAGER = 9093
 
 OPENSEARCH = 9200
 FORWARD = 24224
-"""Where Fluentd's aggregator takes records."""
+"""Port at which Fluentd's aggregator receives log records."""
 
 RABBITMQ_METRICS = 15692
 MYSQLD_EXPORTER = 9104
@@ -28,4 +28,4 @@ APIS = {
     "horizon": 80,
     "radosgw": 7480,
 }
-"""Ports of the Services that have an API, by process."""
+"""Port of each process with an API that clients of the cloud use."""

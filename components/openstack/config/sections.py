@@ -1,6 +1,6 @@
 """Sections that the configuration files of several OpenStack projects share.
 
-Option names are OpenStack's own. A source is a section of source 004 or a page of a manual.
+Option names are OpenStack's own. The source of a layer is a section of source 004 or a page of a manual.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ _MIDDLEWARE = "https://docs.openstack.org/keystonemiddleware/2026.1/middlewarear
 
 
 def database(wiring: Wiring, user: str, name: str | None = None, section: str = "database") -> Layer:
-    """Returns the connection to a database, by default of the user's own name."""
+    """Returns the settings for a project's database connection. `name`: the database; default: named after `user`."""
     options: Section = {
         "connection": wiring.database(user, name or user),
-        # Seconds; connections are renewed because a stopped member drops them and ProxySQL closes idle ones.
+        # Seconds. Connections are renewed, because a stopped member drops them and ProxySQL closes idle connections.
         "connection_recycle_time": 280,
         "max_retries": -1,
     }
@@ -26,24 +26,24 @@ def database(wiring: Wiring, user: str, name: str | None = None, section: str = 
 
 
 def messaging(wiring: Wiring, user: str) -> Layer:
-    """Returns the connections to the project's own vhost and to that of notifications.
+    """Returns the settings for a project's RabbitMQ connections: to its own vhost, and to the vhost of notifications.
 
-    Queues survive the loss of a minority of the members, and notifications are durable (004, 5.3.12).
+    Queues survive the loss of a minority of RabbitMQ's members, and notifications are durable (source 004, 5.3.12).
     """
     rabbit: Section = {
         "rabbit_quorum_queue": True,
         "rabbit_transient_quorum_queue": True,
-        # Streams need a prefetch count: without one, every process that listens to a fanout exits at startup.
+        # Streams need a prefetch count: without it, every process that listens to a fanout exits at startup.
         "rabbit_stream_fanout": True,
         "rabbit_qos_prefetch_count": 10,
         "use_queue_manager": True,
-        # Seconds; detects a lost peer before calls time out after 60 s.
+        # Seconds. A lost RabbitMQ member is detected before calls time out after 60 s.
         "heartbeat_timeout_threshold": 30,
     }
     sections: dict[str, Section] = {
         "DEFAULT": {"transport_url": wiring.messaging(user)},
         "oslo_messaging_rabbit": rabbit,
-        # Without a driver, a project sends no notifications.
+        # Without the option driver, a project sends no notifications.
         "oslo_messaging_notifications": {
             "driver": Repeated(("messagingv2",)),
             "transport_url": wiring.notifications(user),
@@ -66,12 +66,12 @@ def service_user(wiring: Wiring, user: str) -> dict[str, Value]:
 
 
 def cache(wiring: Wiring) -> Layer:
-    """Returns the settings with which a program keeps results in memcached; empty if the stack has no memcached."""
+    """Returns the settings with which a project caches results in memcached; empty if the stack has no memcached."""
     options: Section = {
         "enabled": True,
         "backend": "oslo_cache.memcache_pool",
         "memcache_servers": wiring.caches(),
-        # An instance that was unreachable may have missed that a token was revoked.
+        # A memcached instance that was unreachable may still contain a token that was revoked meanwhile.
         "memcache_pool_flush_on_reconnect": True,
     }
     return Layer(Level.PROJECT, _CACHE, {"cache": options} if wiring.caches() else {})
@@ -80,8 +80,8 @@ def cache(wiring: Wiring) -> Layer:
 def authentication(wiring: Wiring, user: str) -> Layer:
     """Returns the settings with which an API validates its clients' tokens.
 
-    Validated tokens are kept in memcached, encrypted with a key of the project: instances of memcached do not know who
-    reads or writes, so that without a key, one project could forge the tokens that another accepts.
+    Validated tokens are cached in memcached, encrypted with a key of the project. memcached does not authenticate its
+    clients, so without the key, one project could forge tokens that another project accepts.
     """
     options: Section = {
         **service_user(wiring, user),
@@ -101,7 +101,7 @@ def authentication(wiring: Wiring, user: str) -> Layer:
 
 
 def locks(project: str) -> Layer:
-    """Returns the directory for locks between processes of one pod."""
+    """Returns the setting for the directory of lock files, which processes of one pod share."""
     source = "https://docs.openstack.org/oslo.concurrency/2026.1/configuration/index.html"
     return Layer(Level.PROJECT, source, {"oslo_concurrency": {"lock_path": f"/var/lib/{project}/locks"}})
 

@@ -1,4 +1,4 @@
-"""Settings of uWSGI, which serves every OpenStack API as Kolla's images do."""
+"""Settings of uWSGI, the server that runs OpenStack's APIs in Kolla's images."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ _SOURCE = "https://docs.openstack.org/project-team-guide/wsgi.html"
 
 
 def uwsgi(wiring: Wiring, process: str, name: str, module: str, port: int) -> ConfigFile:
-    """Returns uWSGI's settings for an API. `module`: its WSGI module; `process`: determines the number of workers."""
+    """Returns uWSGI's settings for an API. `name`: of the file; `module`: the API's WSGI module.
+
+    `process`: the process whose requested cores determine the number of workers.
+    """
     options = {
         "module": f"{module}:application",
         # With http-socket the workers serve HTTP themselves; `http` would start an additional uWSGI proxy.

@@ -1,4 +1,4 @@
-"""What the configuration of a process contains about other processes: names, addresses, accounts and sizes.
+"""Facts of the plan that the configuration of a process needs about other processes: names, accounts and sizes.
 
 Processes are addressed by the names of their Services, so that rescheduling a pod changes no configuration.
 """
@@ -20,10 +20,11 @@ from components.openstack.config.ports import AMQP, APIS, MEMCACHED, MYSQL
 ENVIRONMENT = "openstack"
 """The name of a stack's only environment and of its namespace; the stack file cannot define others yet."""
 REGION = "RegionOne"
-"""Keystone's own default for a cloud of one region."""
+"""Name of the cloud's only region: Keystone's default."""
 
 NOTIFICATIONS = "notifications"
-"""The vhost of all projects' notifications, so that a program that reads them needs no access to a project's calls."""
+"""Name of the RabbitMQ vhost for the notifications of all projects. A program that reads notifications needs no access
+to the vhosts of the projects' calls."""
 RABBITMQ = brokers.DEFINITION
 Use = Literal["rpc", "notifications"]
 
@@ -36,41 +37,43 @@ DATABASES = {
     "cinder": ("cinder",),
     "heat": ("heat",),
 }
-"""Databases by the account that owns them. Accounts are named after projects and configured in ProxySQL."""
+"""Names of each project's databases. The account that owns them has the project's name and is configured in
+ProxySQL."""
 
 
 @dataclass(frozen=True)
 class Wiring:
-    """The parts of a plan that configurations depend on."""
+    """The facts of a plan on which configuration files of processes depend."""
 
     environment: str
     size: int
-    """Computes that the reference architecture is for, such as 100, 300, 500 or 1000."""
+    """Number of computes of the plan's reference architecture, such as 100, 300, 500 or 1000."""
     instances: Mapping[str, int]
-    """Instances by process, for every process of the stack."""
+    """Number of instances of every process of the stack, by process name."""
     cores: Mapping[str, float]
     """Cores that an instance requests, by process name."""
     memory: Mapping[str, int]
     """Memory limit of an instance in MiB, by process name."""
     ingress: Ingress | None
-    """How clients outside of the cluster reach the services, if they can."""
+    """Settings by which clients outside of the cluster reach the services; None if they cannot."""
     bootstrap: Bootstrap | None
-    """What a new cloud contains; None for nothing."""
+    """Flavors, networks and other content that a new cloud gets; None for no content."""
     masters: Mapping[str, str]
     """Address of each Kubernetes master, by the node's name."""
     brokers: tuple[str, ...]
-    """Every cluster of RabbitMQ, the stack's own first."""
+    """Names of all RabbitMQ clusters of the stack, the default cluster first."""
     mapping: Mapping[tuple[str, str], str]
-    """The cluster of RabbitMQ that a project uses, by project and use, where it is not the stack's own."""
+    """Name of the RabbitMQ cluster that a project uses, by project and use (`rpc` or `notifications`), if it is not the
+    default cluster."""
     secrets: Mapping[str, SecretVersion]
-    """Secrets that were replaced, by name."""
+    """Current version of each secret that was replaced at least once, by name."""
     monitors: tuple[str, ...]
     """Addresses of the nodes that may run Ceph's monitors; empty in a stack without Ceph."""
     physical_networks: Mapping[str, PhysicalNetwork]
     """Physical networks of Neutron by name."""
 
     def host(self, process: str) -> str:
-        """Returns the name of a process's Service."""
+        """Returns the DNS name of a process's Service."""
         return f"{process}.{self.environment}.svc"
 
     def url(self, process: str, path: str = "") -> str:
@@ -82,29 +85,29 @@ class Wiring:
         return domains.url(self.ingress, process, path) if self.ingress else self.url(process, path)
 
     def members(self, process: str) -> tuple[str, ...]:
-        """Returns the stable names of a StatefulSet's members."""
+        """Returns the stable DNS names of the members of a process that is a StatefulSet."""
         domain = self.host(f"{process}-members")
         return tuple(f"{process}-{ordinal}.{domain}" for ordinal in range(self.instances[process]))
 
     def has(self, process: str) -> bool:
-        """Whether the stack runs the process."""
+        """Whether the stack runs an instance of the process."""
         return bool(self.instances.get(process))
 
     def database(self, user: str, name: str) -> Secret:
-        """Returns the SQLAlchemy URL of a database. Clients reach Galera through ProxySQL."""
+        """Returns the SQLAlchemy URL for the database `name` of the project `user`, which connects through ProxySQL."""
         account = self.account(user, "database")
         return Secret(f"{user}/database", f"mysql+pymysql://{account}:{{}}@{self.host('proxysql')}:{MYSQL}/{name}")
 
     def broker(self, project: str, use: Use) -> str:
-        """Returns the name of the RabbitMQ that carries a project's calls or notifications."""
+        """Returns the name of the RabbitMQ cluster that carries a project's calls (`rpc`) or notifications."""
         return self.mapping.get((project, use), RABBITMQ)
 
     def messaging(self, user: str) -> Secret:
-        """Returns the transport URL of a project's own vhost, with every member of its RabbitMQ."""
+        """Returns the transport URL of the project's own vhost, with all members of the project's RabbitMQ cluster."""
         return self._transport(self.broker(user, "rpc"), user, "messaging", user)
 
     def notifications(self, user: str) -> Secret:
-        """Returns the transport URL of a project's notifications: an account of its own on their vhost."""
+        """Returns the transport URL for a project's notifications, with its account for the vhost of notifications."""
         return self._transport(self.broker(user, "notifications"), user, "notifications", NOTIFICATIONS)
 
     def _transport(self, broker: str, user: str, kind: str, vhost: str) -> Secret:
@@ -113,22 +116,22 @@ class Wiring:
         return Secret(f"{user}/{kind}", f"rabbit://{members}/{vhost}")
 
     def account(self, user: str, kind: str, generation: int | None = None) -> str:
-        """Returns the name of a project's account of the current or given generation.
+        """Returns the name of a project's account for a generation of its password; None for the current generation.
 
-        `kind`: database, messaging, notifications or identity. Each generation has an account of its own,
-        so that an earlier one stays valid while services are restarted.
+        `kind`: database, messaging, notifications or identity. Each generation has an account of its own, so that the
+        previous account stays valid while services restart with the new one.
         """
         generation = generation or self._generation(user, kind)
         name = f"{user}-notifications" if kind == "notifications" else user
         return name if generation == 1 else f"{name}_g{generation}"
 
     def previous(self, user: str, kind: str) -> int | None:
-        """Returns the generation before the current one if its account is still valid."""
+        """Returns the previous generation of a project's password if its account is still valid, otherwise None."""
         version = self.secrets.get(f"{user}/{kind}")
         return version.generation - 1 if version and version.previous == "kept" else None
 
     def removed(self, user: str, kind: str) -> tuple[str, ...]:
-        """Returns the names of the accounts of all generations that are no longer valid."""
+        """Returns the names of a project's accounts whose generations are no longer valid; () if there are none."""
         oldest = self.previous(user, kind) or self._generation(user, kind)
         return tuple(self.account(user, kind, generation) for generation in range(1, oldest))
 
@@ -137,16 +140,19 @@ class Wiring:
         return version.generation if version else 1
 
     def caches(self) -> tuple[str, ...]:
-        """Returns the addresses of all instances of memcached, one of which clients choose by the key."""
+        """Returns the addresses of all memcached instances; () without memcached.
+
+        Clients choose an instance by the key.
+        """
         return tuple(f"{member}:{MEMCACHED}" for member in self.members("memcached")) if self.has("memcached") else ()
 
     def workers(self, process: str, least: int = 2) -> int:
-        """Returns how many worker processes an instance runs: one per requested core, at least `least`."""
+        """Returns the number of worker processes of a process's instance: one per requested core, at least `least`."""
         return max(least, round(self.cores[process]))
 
 
 def wiring(plan: Plan, environment: str) -> Wiring:
-    """Returns the wiring of a plan."""
+    """Returns the facts of a plan on which configuration files depend. `environment`: name of the cloud's namespace."""
     return Wiring(
         environment,
         plan.architecture.computes,

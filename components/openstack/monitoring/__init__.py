@@ -1,1 +1,1 @@
-"""What Prometheus reads and which alerts it raises, derived from the plan."""
+"""Files of Prometheus and Grafana, derived from the plan: scrape targets, alert rules and dashboards."""

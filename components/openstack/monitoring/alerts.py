@@ -1,6 +1,7 @@
-"""Alert rules: a lost member of a quorum, a lost majority, and what precedes them.
+"""Prometheus' alert rules: a lost quorum member, a lost majority, and states that can lead to such losses.
 
-Every figure follows from the members that the plan declares. Rules named `quorate:…` are queries that others use.
+Numbers of members in the rules come from the plan. Recording rules are named `quorate:…`; alerts and dashboards use
+them.
 """
 
 from __future__ import annotations
@@ -12,16 +13,17 @@ from components.openstack.config.wiring import Wiring
 from components.openstack.monitoring.quorums import Quorum, quorums
 
 MEMBER = "quorate:member:counts"
-"""1 for each declared member that belongs to its quorum, otherwise 0."""
+"""Metric for each member of a quorum in the plan: 1 if the member takes part in the quorum, otherwise 0."""
 MEMBERS = "quorate:quorum:members"
-"""How many members a quorum has."""
+"""Metric for each quorum: the number of members that take part in the quorum now."""
 
 Rule = Mapping[str, Any]
 
 
 class _Urgency(NamedTuple):
     after: str
-    """How long the condition must hold. Project figures: a planned restart of a member takes less than two minutes."""
+    """How long an alert's condition must hold. Project figures: a planned restart of a member takes less than 2
+    minutes."""
     severity: str
 
 
@@ -29,7 +31,7 @@ _AT_ONCE, _CRITICAL, _WARNING = _Urgency("1m", "critical"), _Urgency("2m", "crit
 
 
 def document(wiring: Wiring) -> Mapping[str, Any]:
-    """Returns the content of the rules' file."""
+    """Returns the content of Prometheus' file with recording and alert rules."""
     watched = quorums(wiring)
     groups = [
         {"name": quorum.name, "rules": [*_records(quorum), *_losses(quorum), *_own(quorum)]} for quorum in watched
@@ -47,7 +49,7 @@ def _records(quorum: Quorum) -> Iterator[Rule]:
 
 
 def _losses(quorum: Quorum) -> Iterator[Rule]:
-    """The loss of a member is critical if the next loss would take the majority, otherwise a warning."""
+    """Yields the alerts for lost members. A lost member is critical if one more loss would end the majority."""
     members, there, needed = _of(MEMBERS, quorum), quorum.size, quorum.majority
     lost = f"query `{_of(MEMBER, quorum)} == 0` | sortByLabel `member`"
     missing = f"{{{{ range {lost} }}}}{{{{ .Labels.member }}}} {{{{ end }}}}"
@@ -68,7 +70,7 @@ def _own(quorum: Quorum) -> Iterator[Rule]:
 
 
 def _galera(quorum: Quorum) -> Iterator[Rule]:
-    # 4 is Synced. A member can stay in another state for ever; ProxySQL then sends it nothing (004, 5.1.2).
+    # 4 is Synced. ProxySQL sends no traffic to a member that stays in another state (source 004, 5.1.2).
     yield _alert(
         "GaleraMemberNotSynced",
         'mysql_global_status_wsrep_local_state{job="galera"} != 4',
@@ -87,7 +89,7 @@ def _galera(quorum: Quorum) -> Iterator[Rule]:
 
 def _rabbitmq(quorum: Quorum) -> Iterator[Rule]:
     job = f'job="{quorum.name}"'
-    # A member that has ended is unreachable too: a partition is when more are unreachable than have ended.
+    # A stopped member is unreachable too. There is a partition if more members are unreachable than are stopped.
     yield _alert(
         "RabbitmqPartitioned",
         f"max(rabbitmq_unreachable_cluster_peers_count{{{job}}}) > {quorum.size} - sum(up{{{job}}})",

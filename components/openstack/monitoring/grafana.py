@@ -1,7 +1,7 @@
 """Grafana's files: its settings, its data sources and a dashboard of the quorums.
 
-These files contain everything that it shows, so that it needs no database and also works while the database is down.
-Each instance knows only its own sessions, so the Service always sends a client to the same one.
+Data sources and dashboard are files, so that Grafana works while the cloud's database is down. An instance of Grafana
+knows only its own sessions, so the Service sends each client to the same instance.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _MANUAL = "https://grafana.com/docs/grafana/latest/setup-grafana/configure-grafa
 
 
 def files(wiring: Wiring, store: str) -> tuple[WrittenFile, ...]:
-    """Returns the files of an instance. `store`: Prometheus' name in the plan."""
+    """Returns the files of a Grafana instance. `store`: name of the process in the plan that runs Prometheus."""
     return (
         ConfigFile(SETTINGS.name, "ini", (Layer(Level.PROJECT, _MANUAL, _settings()),)),
         TextFile(SOURCES.name, (plain_document(_sources(wiring, store)),)),
@@ -53,12 +53,12 @@ def _settings() -> dict[str, dict[str, str | int | bool]]:
 
 
 def _content(file: File) -> str:
-    """Returns Grafana's expression for the content of a file."""
+    """Returns the expression that Grafana replaces by the content of a file."""
     return f"$__file{{{file.path}}}"
 
 
 def _sources(wiring: Wiring, store: str) -> dict[str, Any]:
-    """Every instance of Prometheus is a source of its own: each scrapes and stores everything by itself."""
+    """Returns a data source for each instance of Prometheus, because each instance scrapes and stores all metrics."""
     members = [member.partition(".")[0] for member in wiring.members(store)]
     return {
         "apiVersion": 1,
@@ -85,7 +85,7 @@ def _provider() -> dict[str, Any]:
 
 
 def _dashboard(wiring: Wiring) -> dict[str, Any]:
-    """A row for each quorum: how many members count, and which."""
+    """Returns the dashboard with a row for each quorum: how many members take part in the quorum, and which."""
     watched = quorums(wiring)
     panels = [panel for row, quorum in enumerate(watched) for panel in _panels(quorum, row)]
     source = {"name": "source", "label": "Prometheus", "type": "datasource", "query": "prometheus"}

@@ -1,7 +1,7 @@
-"""The quorums that Prometheus watches: where their members answer, and when a member counts.
+"""The quorums that Prometheus watches: the addresses of their members, and the queries for members in the quorum.
 
-Members are listed by their stable names, not discovered: a lost member must stay a target, so that its loss is
-reported. The lists come from the plan (docs/adr/0015-prometheus-targets.md).
+Members are listed by their stable names instead of being discovered: a lost member must stay a target of Prometheus, so
+that its loss is reported. The lists come from the plan (docs/adr/0015-prometheus-targets.md).
 """
 
 from __future__ import annotations
@@ -18,28 +18,28 @@ from components.openstack.config.wiring import Wiring
 
 @dataclass(frozen=True)
 class Quorum:
-    """A quorum: its kind, its name, which is also the job's name, its members, and the query for those that count."""
+    """A quorum that Prometheus watches. `name` is also the name of the scrape job for the members."""
 
     kind: Literal["galera", "rabbitmq", "etcd"]
     name: str
     targets: Mapping[str, str]
     """Host and port of each member's metrics, by the member's name."""
     counts: str
-    """PromQL: a series for each member that answers, 1 if the member belongs to the part with the majority."""
+    """PromQL query with a series for each member that answers: 1 if the member is in the part with the majority."""
 
     @property
     def size(self) -> int:
-        """How many members the plan declares."""
+        """Number of members of the quorum in the plan."""
         return len(self.targets)
 
     @property
     def majority(self) -> int:
-        """How many of them must count."""
+        """Number of members that are a majority."""
         return majority(self.size)
 
 
 def quorums(wiring: Wiring) -> tuple[Quorum, ...]:
-    """Returns the quorums of the stack that have metrics."""
+    """Returns the quorums of the stack whose members have metrics: Galera, RabbitMQ clusters and etcd."""
     return tuple(_quorums(wiring))
 
 
@@ -50,7 +50,7 @@ def _quorums(wiring: Wiring) -> Iterator[Quorum]:
         yield Quorum("galera", "galera", targets, 'mysql_global_status_wsrep_cluster_status{job="galera"}')
     for broker in filter(wiring.has, wiring.brokers):
         targets = _members(wiring, broker, RABBITMQ_METRICS)
-        # A paused member does not answer. One that reaches too few others does not count even if it answers.
+        # A paused member does not answer. A member that answers but reaches too few others is not in the majority.
         tolerated = len(targets) - majority(len(targets))
         unreachable = f'rabbitmq_unreachable_cluster_peers_count{{job="{broker}"}}'
         yield Quorum("rabbitmq", broker, targets, f"{unreachable} <= bool {tolerated}")

@@ -1,7 +1,7 @@
-"""prometheus.yml: what Prometheus reads, and where it sends alerts.
+"""Prometheus' configuration prometheus.yml: the targets that Prometheus scrapes, and the receivers of its alerts.
 
-No target is discovered through the Kubernetes API, so Prometheus needs no account of it. Members of quorums are listed;
-agents and instances that come and go are found by the DNS records of a headless Service.
+Prometheus does not discover targets through the Kubernetes API, so that it needs no Kubernetes account. Members of
+quorums are listed. Other targets whose number changes are found by the DNS records of a headless Service.
 """
 
 from __future__ import annotations
@@ -26,7 +26,10 @@ Job = Mapping[str, Any]
 
 
 def document(wiring: Wiring, process: str, alerts: str) -> Mapping[str, Any]:
-    """Returns the content of prometheus.yml. `process`: Prometheus' name in the plan; `alerts`: path of its rules."""
+    """Returns the content of prometheus.yml.
+
+    `process`: name of the process in the plan that runs Prometheus. `alerts`: path of the file with alert rules.
+    """
     managers = [_records(wiring.host("nagios-members"), ALERTMANAGER)] if wiring.has("nagios") else []
     return {
         "global": {"scrape_interval": f"{INTERVAL}s", "evaluation_interval": f"{INTERVAL}s"},
@@ -41,7 +44,7 @@ def _jobs(wiring: Wiring, process: str) -> Iterator[Job]:
     yield {"job_name": "prometheus", "static_configs": _static(targets)}
     yield _by_dns("node", wiring.host("node-exporter-members"), NODE_EXPORTER)
     exporter = f"{wiring.host('openstack-exporter')}:{OPENSTACK_EXPORTER}"
-    # Each scrape requests lists from every API, and these lists grow with the cloud.
+    # Each scrape makes the exporter request lists from every OpenStack API, and these lists grow with the cloud.
     often = {"scrape_interval": "2m", "scrape_timeout": "1m"}
     yield {"job_name": "openstack", **often, "static_configs": [{"targets": [exporter]}]}
     for quorum in quorums(wiring):
@@ -49,7 +52,7 @@ def _jobs(wiring: Wiring, process: str) -> Iterator[Job]:
 
 
 def _by_dns(job: str, name: str, port: int) -> Job:
-    """Every pod of a headless Service, also those that are not ready."""
+    """Returns the scrape job for all pods of a headless Service, which include pods that are not ready."""
     return {"job_name": job, **_records(name, port)}
 
 
@@ -62,12 +65,15 @@ def _direct(quorum: Quorum) -> Job:
 
 
 def _probed(quorum: Quorum, wiring: Wiring) -> Job:
-    """Members of Galera serve no metrics: any instance of mysqld-exporter queries the member that the target names."""
+    """Returns the scrape job for Galera, whose members serve no metrics.
+
+    Any instance of mysqld-exporter queries the member that a request names.
+    """
     exporter = f"{wiring.host('mysqld-exporter')}:{MYSQLD_EXPORTER}"
     return {
         "job_name": quorum.name,
         "metrics_path": "/probe",
-        # Needs no privilege in the database; the exporter's other collectors do.
+        # The exporter's collector global_status needs no privilege in the database; other collectors need some.
         "params": {"collect[]": ["global_status"]},
         "static_configs": _static(quorum.targets),
         "relabel_configs": [
@@ -79,5 +85,5 @@ def _probed(quorum: Quorum, wiring: Wiring) -> Job:
 
 
 def _static(targets: Mapping[str, str]) -> list[Mapping[str, Any]]:
-    """Returns one entry per member, labelled with the member's name."""
+    """Returns a static target for each member of a quorum, labelled with the member's name."""
     return [{"targets": [target], "labels": {"member": name}} for name, target in targets.items()]

@@ -1,4 +1,4 @@
-"""The projects of an environment. To add one, write its file here and add it to `PROJECTS`."""
+"""The OpenStack projects of an environment. To add a project, write its module here and add it to `PROJECTS`."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ PROJECTS: tuple[ProjectDefinition, ...] = (
     fluentd.PROJECT,
     alertmanager.PROJECT,
 )
-"""Each project after the projects that it needs."""
+"""All projects, ordered so that each comes after the projects that it needs."""
 
 PROCESSES: dict[str, ProcessDefinition] = {
     process.name: process for project in PROJECTS for process in project.processes
 }
-"""Every process by its name, which is also its name in the plan."""
+"""The definition of every process, by the process's name in the plan."""

@@ -1,7 +1,10 @@
-"""Alertmanager, where source 004 has Nagios: it sends the alerts of Prometheus and checks nothing itself (004, 5.3.15).
+"""Alertmanager, which sends the alerts of Prometheus.
 
-By default alerts are shown and sent nowhere. Their receivers are set in the stack file, by the file `alertmanager.yml`
-of `services.nagios.config`. Instances exchange silences and the record of sent alerts, so that each alert is sent once.
+It replaces Nagios of source 004, 5.3.15, but checks nothing itself.
+
+By default, Alertmanager shows alerts in its web page only. To send them, set receivers in the stack file, with the file
+`alertmanager.yml` in `services.nagios.config`. Instances exchange silences and the record of sent alerts, so that each
+alert is sent once.
 """
 
 from __future__ import annotations
@@ -34,7 +37,7 @@ _DEFAULT = {
 
 def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
     peers = f"{wiring.host(f'{name}-members')}:{_GOSSIP}"
-    # An empty address turns the exchange off.
+    # An empty address turns off the exchange between instances.
     several = [f"--cluster.listen-address=0.0.0.0:{_GOSSIP}", f"--cluster.peer={peers}"]
     words = [
         "exec /opt/prometheus_alertmanager/alertmanager",
@@ -52,8 +55,8 @@ def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
 ALERTMANAGER = ProcessDefinition(
     name="nagios",
     project="alertmanager",
-    # No data on the node's disk, which would bind the pod to its node: the pod of a failed node must start on another
-    # one.
+    # The process has no data on a node's disk, which would bind the pod to the node: when the node fails, the pod must
+    # start on another node.
     kind="Deployment",
     uid=42472,
     discovered=True,

@@ -1,7 +1,8 @@
-"""Bootstrap: what a new cloud contains, if the stack file asks for it (004, 1.5). A project without processes.
+"""Bootstrap: creates the networks, flavors and image of a new cloud that the stack file sets (source 004, 1.5).
 
-Its job uses the APIs as Keystone's administrator, and runs again only if the settings change. The image's file is
-downloaded and checked by the job, because Glance's own import (web-download) checks no checksum.
+The project has a job and no processes. The job calls OpenStack's APIs as Keystone's administrator, and runs again only
+if the settings change. The job downloads the image and verifies its checksum, because Glance's own import
+(web-download) does not.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Ceph: monitors with their managers, and OSDs, from Ceph's own image; Kolla ships none.
+"""Ceph: monitors with their managers, and OSDs. They run from Ceph's own image, because Kolla has no image of Ceph.
 
-Monitors run on different physical nodes, and nothing else runs beside OSDs (004, 5.4.14). Monitors use their nodes'
-networks: a monitor is known by its address, which must stay the same when its pod is made again (ADR 19). An OSD pod
-runs one daemon for every prepared disk of its node.
+Monitors run on different physical nodes, and OSDs share their nodes only with node agents (source 004, 5.4.14).
+Monitors use the networks of their nodes, because a monitor's address must not change when its pod is recreated (ADR
+19). An OSD pod runs one daemon for every prepared disk of its node.
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ from components.openstack.definition import (
 )
 
 FIRST_MEMBERS = 3
-"""Monitors that a new cluster waits for. The list does not grow with the cluster: later ones join the quorum."""
+"""Number of monitors for which a new Ceph cluster waits. The list does not grow with the cluster: further monitors join
+the quorum later."""
 COPIES = 3
-"""Copies of each object, Ceph's own default, as far as there are storage nodes for them."""
+"""Copies of each object in Ceph: Ceph's default. Clouds with fewer storage nodes have as many copies as nodes."""
 UID = 167
 
 _BOOTSTRAP_OSD = cephx.entry("client.bootstrap-osd", mon="allow profile bootstrap-osd")
@@ -37,7 +38,7 @@ _MONITORS = cephx.entry("mon.", mon="allow *")
 
 
 def secret_file(name: str) -> File:
-    """Returns a file of Ceph's own containers that is mounted from a Secret object, whatever its path."""
+    """Returns a file that containers of Ceph's image read from a mounted Secret object, so that it needs no path."""
     return File(name, name)
 
 
@@ -55,14 +56,14 @@ def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
         TextFile("fsid", (Secret("ceph/fsid", encode=cephx.fsid),)),
         TextFile("mgr.key", (Secret("ceph/mgr", encode=cephx.key),)),
         TextFile("client.admin.keyring", (ADMINISTRATOR,)),
-        # The accounts of a new cluster; jobs of the projects make the others.
+        # The accounts of a new Ceph cluster. Jobs of the OpenStack projects create the other accounts.
         TextFile("mon.keyring", (_MONITORS, ADMINISTRATOR, _BOOTSTRAP_OSD)),
     )
 
 
 def _layers(copies: int) -> Iterator[Layer]:
     yield _layer("rados/configuration/mon-config-ref", mon_cluster_log_to_file=False)
-    # Only clients older than 2021 need it, and it lets them take over another client's identity.
+    # Only clients older than 2021 need this option, and with it a client can take over another client's identity.
     yield _layer("security/CVE-2021-20288", auth_allow_insecure_global_id_reclaim=False)
     yield _layer(
         "rados/configuration/pool-pg-config-ref", osd_pool_default_size=copies, mon_allow_pool_size_one=copies == 1
@@ -91,7 +92,7 @@ MON = ProcessDefinition(
             image="ceph",
             user="ceph",
             command=scripts.text("ceph_mon.sh"),
-            # OSDs, and virtual machines with disks in Ceph, are on their nodes' networks.
+            # OSDs, and virtual machines with disks in Ceph, connect from the addresses of their nodes.
             ports=(
                 Port("msgr2", 3300, clients=("project", "needs", "nodes")),
                 Port("msgr1", 6789, clients=("project", "needs", "nodes")),
@@ -113,7 +114,7 @@ MON = ProcessDefinition(
             image="ceph",
             user="ceph",
             command=scripts.text("ceph_mgr.sh"),
-            # A standby listens on no port.
+            # A manager in standby listens on no port, so its socket is queried.
             ready=Exec(("bash", "-ec", 'ceph daemon "mgr.$POD_NAME" version')),
             alive=Exec(("pgrep", "-f", "ceph-mgr")),
             files=(CONFIGURATION, *map(secret_file, ("mgr.key", "client.admin.keyring"))),
@@ -136,7 +137,8 @@ OSD = ProcessDefinition(
             user="ceph",
             command=scripts.text("ceph_osd.sh"),
             ready=Exec(("bash", "-ec", _ACTIVE)),
-            # The start script counts too: it waits for a disk to be prepared. It ends with any of its daemons.
+            # The pattern also matches the start script, which waits for prepared disks, and which ends when one of its
+            # daemons ends.
             alive=Exec(("pgrep", "-f", "ceph-osd")),
             files=(CONFIGURATION, secret_file("client.bootstrap-osd.keyring")),
             host_paths=(

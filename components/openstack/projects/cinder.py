@@ -1,4 +1,7 @@
-"""Cinder: volumes, kept in Ceph (004, 5.3.17), so that cinder-volume needs no device of its node and no privilege."""
+"""Cinder, the volume service.
+
+Volumes are in Ceph (source 004, 5.3.17), so cinder-volume needs no device and no privilege.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +67,7 @@ SCHEDULER = _worker("cinder-scheduler")
 _VOLUMES, _BACKUPS = "volumes", "backups"
 _CEPH = (ceph_client.CONFIGURATION, ceph_client.keyring(cephx.CINDER))
 VOLUME = _worker("cinder-volume", extra=_CEPH)
-# A backup reads the volume with Cinder's account and writes the copy with its own.
+# cinder-backup reads a volume with Cinder's Ceph account and writes the copy with its own account.
 BACKUP = _worker("cinder-backup", extra=(*_CEPH, ceph_client.keyring(_BACKUP_ENTITY)))
 
 _RBD = "https://docs.openstack.org/cinder/2026.1/configuration/block-storage/drivers/ceph-rbd-volume-driver.html"

@@ -1,7 +1,7 @@
-"""Fluentd: a collector on every node, and an aggregator that gathers what they send (004, 5.3.15).
+"""Fluentd: a collector of container logs on every node, and an aggregator for all collectors (source 004, 5.3.15).
 
-Records wait in buffers on disk: at the collector until the aggregator has stored them, at the aggregator until
-OpenSearch has. So no record is lost while the aggregator or OpenSearch is stopped.
+Log records wait in buffers on disk: at the collector until the aggregator has stored them, at the aggregator until
+OpenSearch has stored them. So records are not lost while the aggregator or OpenSearch is stopped.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _BUFFER = f"""\
     overflow_action block
   </buffer>
 """
-"""Records wait on disk until the next program has them."""
+"""Buffer settings of Fluentd: log records stay on disk until the next program has received them."""
 
 
 def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
@@ -45,10 +45,11 @@ def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
 
 
 def _collector(wiring: Wiring) -> str:
-    """Reads what containers write to standard output, as kubelet keeps it: time, stream, P (partial) or F, text.
+    """Returns the configuration of the collector, which reads the output of a node's containers from kubelet's files.
 
-    The directory of a container is /var/log/pods/<namespace>_<pod>_<uid>/<container>. Fluentd's own pods are excluded:
-    otherwise each record that cannot be sent would produce a further record.
+    A line of such a file has the time, the stream, P (partial) or F (full), and the text. The directory of a container
+    is /var/log/pods/<namespace>_<pod>_<uid>/<container>. Fluentd's own pods are excluded: otherwise each record that
+    cannot be sent would produce a further record.
     """
     servers = "".join(
         f"  <server>\n    host {member}\n    port {FORWARD}\n  </server>\n"
@@ -93,10 +94,10 @@ def _collector(wiring: Wiring) -> str:
 
 
 def _aggregator(wiring: Wiring) -> str:
-    """Takes records from collectors, and writes them to an index for each day: logs-2026.11.22.
+    """Returns the configuration of the aggregator, which writes the records of all collectors to OpenSearch.
 
-    A full buffer blocks its senders, which keep their records on their own disks. Its size is half of a lab's volume;
-    all figures are the project's.
+    Each day has an index, such as logs-2026.11.22. A full buffer of the aggregator blocks the collectors, which keep
+    their records on their own disks. The buffer's size is half of a lab's volume; all figures are project figures.
     """
     return f"""\
 <source>

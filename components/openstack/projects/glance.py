@@ -1,4 +1,4 @@
-"""Glance: images, kept in Ceph (004, 5.3.17). Glance no longer has glance-registry: the API does its work."""
+"""Glance, the image service. Images are in Ceph (source 004, 5.3.17). glance-api has replaced glance-registry."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Heat: stacks of resources from templates. Two APIs, its own and CloudFormation's, and the engine that does the work.
+"""Heat, which creates stacks of cloud resources from templates: Heat's API, CloudFormation's API, and the engine.
 
-The users that Heat creates for a stack live in a domain of their own, which the account heat_domain_admin administers
+The users that Heat creates for its stacks are in a separate Keystone domain, which heat_domain_admin administers
 (https://docs.openstack.org/heat/2026.1/install/install.html).
 """
 
@@ -31,12 +31,12 @@ CONFIGURATION = File("heat.conf", "/etc/heat/heat.conf")
 _MANUAL = "https://docs.openstack.org/heat/2026.1/configuration/config-options.html"
 _DOMAIN, _ADMINISTRATOR = "heat", "heat_domain_admin"
 _STACK_USER = "heat_stack_user"
-"""Role of the users that Heat creates for a stack's virtual machines."""
+"""Keystone role of the users that Heat creates for the virtual machines of a Heat stack."""
 _STACK_OWNER = "heat_stack_owner"
-"""Role that operators may give to users who make stacks."""
+"""Keystone role that operators may give to users who create Heat stacks."""
 _ADMINISTRATORS_PASSWORD = Secret("heat/domain")
 _ENCRYPTION_KEY = Secret("heat/encryption", length=32)
-"""Encrypts credentials and hidden parameters in the database; Heat requires 32 characters."""
+"""Key with which Heat encrypts credentials and hidden parameters in its database. Heat requires 32 characters."""
 
 
 def _api(name: str) -> ProcessDefinition:
@@ -80,7 +80,7 @@ ENGINE = ProcessDefinition(
 
 
 def _configure(wiring: Wiring, _name: str) -> tuple[WrittenFile, ...]:
-    signals = wiring.public_url("heat-api-cfn")  # virtual machines call it
+    signals = wiring.public_url("heat-api-cfn")  # virtual machines call this URL
     trustee = sections.service_user(wiring, "heat")
     stacks = Layer(
         Level.PROJECT,
@@ -98,8 +98,8 @@ def _configure(wiring: Wiring, _name: str) -> tuple[WrittenFile, ...]:
             },
             "clients": {"endpoint_type": "internalURL"},
             "clients_keystone": {"auth_uri": wiring.url("keystone")},
-            # Heat acts for a user through a trust, with this account. The trust names the project; the account must
-            # name none.
+            # Heat acts for a user with this account, through a Keystone trust. The trust names the project, so the
+            # account's settings must not name a project.
             "trustee": {name: value for name, value in trustee.items() if not name.startswith("project_")},
         },
     )

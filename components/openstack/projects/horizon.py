@@ -1,4 +1,4 @@
-"""Horizon: the dashboard. Django answers a probe that names the pod's address with 400, hence TCP."""
+"""Horizon, the dashboard. Its probes use TCP, because Django answers an HTTP probe of the pod's address with 400."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ CACHES = {{
 
 
 def _names(wiring: Wiring) -> list[str]:
-    """Returns the names under which Horizon answers: a request with any other name in its header gets 400."""
+    """Returns the host names to which Horizon answers. It answers a request for another host name with 400."""
     if wiring.ingress is None:
         return ["*"]
     return [domains.host(wiring.ingress, "horizon"), wiring.host("horizon")]

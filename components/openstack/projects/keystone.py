@@ -1,4 +1,4 @@
-"""Keystone: identity. `healthcheck` is oslo.middleware's, in Keystone's own pipeline."""
+"""Keystone, the identity service. Its probe requests /healthcheck, which oslo.middleware serves without a token."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ _KEYS = tuple(
     for kind in ("fernet", "credential")
     for number in (0, 1)
 )
-"""Key 1 is the primary key. Key 0 is the staged key, which every instance has before it becomes the primary."""
+"""Files with Keystone's keys. Key 1 is the primary key. Key 0 is the staged key, which every instance must have before
+it becomes the primary key."""
 
 KEYSTONE = ProcessDefinition(
     name="keystone",

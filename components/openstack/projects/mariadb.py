@@ -1,7 +1,8 @@
-"""MariaDB with Galera, and ProxySQL in front: 'might require specialized load balancer (proxysql)' (004, 5.3.16).
+"""MariaDB with Galera behind ProxySQL: 'might require specialized load balancer (proxysql)' (source 004, 5.3.16).
 
-Clients connect to the Service `proxysql`, members to each other by their own names. ProxySQL is a workload of its own:
-changing its configuration restarts no member of the database. scripts/galera/ decides which member bootstraps.
+Clients connect to the Service `proxysql`; Galera's members connect to each other by their own names. ProxySQL is a
+separate workload, so that a change of its configuration does not restart members of the database. The program
+scripts/galera/ decides which member bootstraps the cluster.
 """
 
 from __future__ import annotations
@@ -30,17 +31,19 @@ from components.openstack.definition import (
 from components.openstack.projects import proxysql
 
 FIRST_MEMBERS = 3
-"""Members in the configured list, which a new cluster waits for. The list does not grow with the cluster, so that
-adding a member restarts no other. The start script finds later members by the headless Service."""
+"""Number of Galera members in the configured list, for which a new cluster waits. The list does not grow with the
+cluster, so that adding a member does not restart the others. The start script finds further members by the headless
+Service."""
 
 _MODULES = scripts.modules("galera")
 _BACKUP_MODULES = scripts.modules("galera_backup")
 _BACKUP_ACCOUNT = "mysqld/backup"
 KEPT = 7
-"""Complete backups that are kept: a week of them, so that an error that is noticed after some days can be undone.
+"""Number of complete database backups that are kept, one a day, so that an error noticed within a week can be undone.
 Project figure; mariadb-operator keeps 30 days."""
 SCHEDULE = "17 2 * * *"
-"""Once a day, at night, and not on the hour, at which other schedules begin. Project figure."""
+"""Schedule of database backups: once a day at night, and not on the hour, when other schedules begin. Project
+figure."""
 _BACKUP_DEADLINE = 6 * 3600
 """Seconds that a backup or a restoration may take: 200 GiB, the size of a production volume, at 10 MB/s."""
 _INITIAL = File("initial.sql", "/etc/mysql/initial.sql")
@@ -69,7 +72,8 @@ def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
     rights = "GRANT ALL PRIVILEGES ON *.* TO root@'%' WITH GRANT OPTION;\n"
     monitor = Secret(proxysql.MONITOR.name, "CREATE USER monitor@'%' IDENTIFIED BY '{}';\n")
     metrics = Secret(_METRICS_ACCOUNT, "CREATE USER metrics@'%' IDENTIFIED BY '{}';\n")
-    # What mariadb-backup needs (MariaDB's manual, mariadb-backup overview, authentication and privileges).
+    # The account and privileges that mariadb-backup needs (MariaDB's manual, mariadb-backup overview, authentication
+    # and privileges).
     backup = Secret(_BACKUP_ACCOUNT, "CREATE USER backup@'%' IDENTIFIED BY '{}';\n")
     reads = "GRANT RELOAD, PROCESS, LOCK TABLES, BINLOG MONITOR ON *.* TO backup@'%';\n"
     return (
@@ -88,7 +92,7 @@ def _layers(first: Sequence[str], memory: int) -> Iterator[Layer]:
         innodb_autoinc_lock_mode=2,
         wsrep_on="ON",
         wsrep_cluster_name="openstack",
-        # Never gcomm:// without addresses: a member that starts with it bootstraps a new cluster.
+        # The address must not be gcomm:// alone: a member that starts with it bootstraps a new cluster.
         wsrep_cluster_address=f"gcomm://{','.join(first)}",
     )
     # The directory of Debian's package galera-4, which Kolla's image contains.
@@ -128,7 +132,8 @@ def _layer(source: str, **options: str | int) -> Layer:
 
 def _actions(wiring: Wiring) -> tuple[ActionDefinition, ...]:
     members = wiring.members(MYSQLD.name)
-    # The scheduler puts the pod on the node of this member's volume. ProxySQL sends writes to the lowest ordinal.
+    # The scheduler places the backup's pod on the node of this member's volume. A member with a high ordinal is chosen,
+    # because ProxySQL sends writes to the member with the lowest ordinal.
     member = members[:FIRST_MEMBERS][-1]
     name, _, domain = member.partition(".")
     document = {"member": member, "domain": domain, "members": len(members), "keep": KEPT}
@@ -240,11 +245,11 @@ EXPORTER = ProcessDefinition(
             name="mysqld-exporter",
             image="prometheus-mysqld-exporter",
             user="prometheus",
-            # It queries the member that a request names, so that a member's metrics do not depend on a pod of its node.
+            # The exporter queries the member that a request names, so that any instance can serve a member's metrics.
             command=f"/opt/mysqld_exporter/mysqld_exporter --config.my-cnf {_EXPORTER.path} "
             f"--web.listen-address=:{MYSQLD_EXPORTER}",
             ports=(Port("metrics", MYSQLD_EXPORTER, clients=("monitoring",)),),
-            # /metrics would query a member, and a probe names none.
+            # The probe does not request /metrics, which would need the name of a member.
             ready=Http("metrics", "/"),
             alive=Tcp("metrics"),
             files=(_EXPORTER,),

@@ -1,7 +1,7 @@
-"""Memcached: a cache of validated tokens and of Keystone's lookups, which every instance may lose at any time.
+"""Memcached: a cache of validated tokens and of Keystone's lookups. Its content may be lost at any time.
 
-Instances do not know each other. A client chooses one by the key among all names in its configuration and, while that
-one is unreachable, another one: hence a StatefulSet, whose pods keep their names.
+Instances are independent of each other. A client's configuration lists all instances, and the client chooses one by the
+key, or another one while that one is unreachable. Therefore memcached is a StatefulSet, whose pods keep their names.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ from components.openstack.config.ports import MEMCACHED
 from components.openstack.definition import Container, Port, ProcessDefinition, ProjectDefinition, Tcp
 
 MEMORY = 256
-"""MiB of the cache: some ten thousand tokens. A project figure, not measured."""
+"""Size of an instance's cache in MiB: some ten thousand tokens. A project figure, not measured."""
 CONNECTIONS = 10_000
-"""As many as ProxySQL admits. Each worker process of an API keeps up to 10 (memcache_pool_maxsize)."""
+"""Maximum number of connections of an instance, the same as for ProxySQL. Each worker process of an API keeps up to 10
+(memcache_pool_maxsize)."""
 
 PROCESS = ProcessDefinition(
     name="memcached",

@@ -1,7 +1,7 @@
-"""Neutron with Open vSwitch: the server's three processes, and the agents that make networks on nodes.
+"""Neutron with Open vSwitch: the server's three processes, and the agents that create networks on nodes.
 
-Agents are privileged and on the host's network, as in Kolla and Fuel-CCP: they make namespaces and bridges there. Open
-vSwitch runs in the L2 agent's pod; other agents reach its database over the node's loopback.
+Agents create network namespaces and bridges of the node, so they are privileged and use the host's network, as in Kolla
+and Fuel-CCP. Open vSwitch runs in the pod of the L2 agent; other agents reach its database over the node's loopback.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ ML2 = File("ml2_conf.ini", "/etc/neutron/plugins/ml2/ml2_conf.ini")
 WITH_CONFIGURATION = "--config-file /etc/neutron/neutron.conf"
 
 METADATA_SOCKET = HostPath(name="metadata-socket", path="neutron", mount="/var/lib/neutron/kolla")
-"""Directory of the socket on which the metadata agent serves the routers of its node."""
+"""Directory of the socket by which the routers of a node reach the metadata agent of the node."""
 NAMESPACES = HostPath(name="netns", path="/run/netns", shared=True)
 MODULES = HostPath(name="modules", path="/lib/modules", read_only=True)
 OPENVSWITCH = HostPath(name="openvswitch", path="/run/openvswitch")
@@ -179,7 +179,7 @@ L2_AGENT = ProcessDefinition(
 _MANUAL = "https://docs.openstack.org/neutron/2026.1/admin/deploy-ovs-selfservice.html"
 _AVAILABILITY = "https://docs.openstack.org/neutron/2026.1/admin/deploy-ovs-ha-vrrp.html"
 _TUNNELS = "1:1000"
-"""VXLAN ids of tenant networks (CCP's neutron.ml2.vni_ranges)."""
+"""VXLAN ids of tenant networks, as in Fuel-CCP (neutron.ml2.vni_ranges)."""
 _WITHOUT_DATABASE = frozenset(
     {
         "neutron-dhcp-agent", "neutron-l2-agent", "neutron-l2-agent-network", "neutron-l3-agent",

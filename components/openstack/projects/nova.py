@@ -1,8 +1,8 @@
-"""Nova: API with its metadata service, scheduler, conductor, proxy for consoles, and each compute's agent with libvirt.
+"""Nova: API and metadata service, scheduler, conductor, console proxy, and nova-compute with libvirt on each compute.
 
-Source 004 installs nova-compute on the host (004, 5.3.7); here it is Kolla's pair of containers, privileged and on the
-host's network as in Kolla and Fuel-CCP. Guests belong to systemd-machined's slice through /run and the cgroup tree,
-outside of the pod's own group, so that the pod's limits do not touch them.
+Source 004, 5.3.7, installs nova-compute on the host. Here nova-compute and libvirt are Kolla's containers, privileged
+and on the host's network as in Kolla and Fuel-CCP. Virtual machines are in the cgroup slice of the host's
+systemd-machined instead of the pod's cgroup, so that the pod's limits do not apply to them.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _CONSOLE_PAGE = "/vnc_lite.html"
 _ENTITY = "client.nova"
 _POOL = "vms"
 _DISKS = (_ENTITY, cephx.CINDER)
-"""Accounts of Ceph with which libvirt opens disks: those of servers, and volumes."""
+"""Ceph accounts with which libvirt opens disks: Nova's for the disks of virtual machines, Cinder's for volumes."""
 
 API = ProcessDefinition(
     name="nova-api",
@@ -168,8 +168,8 @@ COMPUTE = ProcessDefinition(
 
 _MANUAL = "https://docs.openstack.org/nova/2026.1/configuration/config.html"
 _ON_COMPUTES = frozenset({"nova-compute"})
-"""Processes on computes. They access the database through the conductor, and validate no tokens: neither the password
-of the database nor the key of the cached tokens is on a compute."""
+"""Nova's processes on computes. They access the database through the conductor and validate no tokens, so a compute has
+neither the password of the database nor the key of the cached tokens."""
 
 _RBD: Section = {
     "images_type": "rbd",
@@ -178,7 +178,7 @@ _RBD: Section = {
     "rbd_user": _ENTITY.removeprefix("client."),
     "rbd_secret_uuid": cephx.libvirt_secret(_ENTITY),
 }
-"""Disks of servers are block devices of Ceph, so that a server outlives its compute."""
+"""Options by which disks of virtual machines are block devices in Ceph, so that they outlive the compute."""
 
 _LIBVIRTD = "https://libvirt.org/auth.html"
 _LIBVIRT_DAEMON: Section = {
@@ -206,8 +206,9 @@ else
 fi
 nova-manage db online_data_migrations
 """
-"""Nova stores the connections of its cells. cell1 gets those of nova.conf: as arguments, their passwords would be
-visible to every process of the node. cell0's is a template, which Nova fills in from nova.conf (its manual, Cells)."""
+"""Script that creates or updates Nova's cells. Nova stores the connections of each cell. cell1 gets the connections of
+nova.conf, because passwords in arguments would be visible to every process of the node. The connection of cell0 is a
+template, which Nova fills in from nova.conf (Nova's manual, Cells)."""
 
 
 def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:

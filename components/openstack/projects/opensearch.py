@@ -1,7 +1,7 @@
-"""OpenSearch and its dashboards, where source 004 has Elasticsearch and Kibana (004, 5.3.15).
+"""OpenSearch and its dashboards, which replace Elasticsearch and Kibana of source 004, 5.3.15.
 
-Members elect a manager by majority. The security plugin is off, as in Kolla's own configuration: it needs certificates
-for every member (docs/not-built.md).
+Members elect a manager by majority. The security plugin is disabled, as in Kolla's configuration, because it needs
+certificates for every member (docs/not-built.md).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from components.openstack.definition import (
 )
 
 FIRST_MEMBERS = 3
-"""Members in the configured lists."""
+"""Number of OpenSearch members in the configured lists. Further members find the cluster by these members."""
 
 _CONFIG = File("opensearch.yml", "/etc/opensearch/opensearch.yml")
 _HEAP = File("heap.options", "/etc/opensearch/jvm.options.d/heap.options")
@@ -56,9 +56,9 @@ def _member(wiring: Wiring, name: str) -> dict[str, object]:
 
 
 def _cluster(members: tuple[str, ...]) -> dict[str, object]:
-    """Returns how members find each other, and who elects the first manager; later elections ignore these names.
+    """Returns the settings by which members find each other, and by which a new cluster elects its first manager.
 
-    The lists do not grow with the cluster, so that adding a member restarts no other.
+    The lists of members do not grow with the cluster, so that adding a member does not restart the others.
     """
     members = members[:FIRST_MEMBERS]
     return {

@@ -1,4 +1,7 @@
-"""Placement: the inventory that nova-scheduler queries. No table has it; 004 calls it 'work in progress' (5.4.5)."""
+"""Placement, the inventory of compute resources that nova-scheduler queries.
+
+Its row in the reference architectures is an addition: source 004, 5.4.5, calls the service 'work in progress'.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Prometheus and Grafana, where source 004 has InfluxDB and Grafana (004, 5.3.15); Kolla dropped influxdb with 2026.1.
+"""Prometheus and Grafana. Prometheus replaces InfluxDB of source 004, 5.3.15, which Kolla no longer has since 2026.1.
 
-Each instance of Prometheus scrapes and stores everything by itself, and sends its alerts to every Alertmanager.
+Each instance of Prometheus scrapes and stores all metrics, and sends its alerts to every instance of Alertmanager.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _NODE = File("node-exporter-start.sh", "/etc/prometheus/node-exporter-start.sh")
 _CLOUDS, _CLOUD = File("clouds.yml", "/etc/openstack/clouds.yml"), "openstack"
 _ALERTS = File("alerts.yml", "/etc/prometheus/alerts.yml")
 
-# Listens on the node's own address only: the node's other networks do not need its metrics.
+# The exporter listens only on the node's address, because the node's other networks do not need its metrics.
 _NODE_START = f"""\
 exec /opt/node_exporter/node_exporter --web.listen-address="$NODE_ADDRESS:{ports.NODE_EXPORTER}"
 """
@@ -48,7 +48,10 @@ def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
 
 
 def _clouds(wiring: Wiring) -> Secret:
-    """The exporter's account: the administrator's, because only this account may list the resources of all projects."""
+    """Returns clouds.yml for openstack-exporter, with the account of Keystone's administrator.
+
+    Only this account may list the resources of all projects.
+    """
     cloud = {
         "region_name": REGION,
         "identity_api_version": 3,
@@ -116,7 +119,7 @@ NODE_EXPORTER = ProcessDefinition(
     project="prometheus",
     kind="DaemonSet",
     uid=42472,
-    # Network devices of the node are only in its own network.
+    # Only in the host's network namespace does the exporter see the node's network devices.
     host_network=True,
     discovered=True,
     containers=(
@@ -129,7 +132,8 @@ NODE_EXPORTER = ProcessDefinition(
             ready=Http("metrics", "/"),
             alive=Tcp("metrics"),
             files=(_NODE,),
-            # A container sees the node's CPU, memory and devices, but not its file systems: this one has the data.
+            # A container sees the node's CPU, memory and devices, but not its file systems. This mount shows the file
+            # system with the cloud's data.
             host_paths=(HostPath(name="data", path="", mount="/host/data", read_only=True),),
             node_address=("NODE_ADDRESS",),
         ),

@@ -1,7 +1,8 @@
 """ProxySQL's configuration: all members of Galera, one of which gets all writes and reads.
 
 Members and hostgroups are in a ConfigMap, where the policy pack reads them; accounts are in a Secret object. ProxySQL
-reads one file, so scripts/proxysql_start.sh joins the two. Form and names: libconfig, and ProxySQL's own tables.
+reads one file, so scripts/proxysql_start.sh joins the two texts. The syntax is libconfig's; the names are those of
+ProxySQL's tables.
 """
 
 from __future__ import annotations
@@ -22,16 +23,18 @@ MONITOR = Secret("proxysql/monitor")
 PORT = 6033
 
 _WRITERS, _BACKUP_WRITERS, _READERS, _OFFLINE = 10, 20, 30, 9999
-"""Hostgroups: the writer, members that may become the writer, readers (none), and members that are not Synced."""
+"""Numbers of ProxySQL's hostgroups: the writer, members that may become the writer, readers (not used), and members
+that are not Synced."""
 _CONNECTIONS = 10_000
-"""The writer's max_connections, which all instances of ProxySQL share."""
+"""Maximum number of connections to the writer, which is divided among the instances of ProxySQL."""
 _BEHIND = 100
-"""Transactions in a member's receive queue above which it gets no traffic (https://proxysql.com/documentation/
-galera-configuration). A project figure, not measured; ProxySQL's default 0 disables the check."""
+"""Number of transactions in a member's receive queue above which the member gets no traffic
+(https://proxysql.com/documentation/ galera-configuration). A project figure, not measured; ProxySQL's default 0
+disables the check."""
 
 
 def files(wiring: Wiring) -> tuple[TextFile, ...]:
-    """Returns the configuration files and the start script of an instance."""
+    """Returns the configuration files and the start script of a ProxySQL instance."""
     return (
         TextFile(MEMBERS.name, ("".join(_members(wiring)),)),
         TextFile(ACCOUNTS.name, tuple(_accounts(wiring))),
@@ -40,7 +43,11 @@ def files(wiring: Wiring) -> tuple[TextFile, ...]:
 
 
 def _members(wiring: Wiring) -> Iterator[str]:
-    """One writer, since Galera rejects conflicting writes; no traffic to members that are not Synced (004, 5.1.2)."""
+    """Yields the configuration of Galera's members and hostgroups.
+
+    One member is the writer, because Galera rejects conflicting writes. Members that are not Synced get no traffic
+    (source 004, 5.1.2).
+    """
     shared = _CONNECTIONS // max(1, wiring.instances["proxysql"])
     servers = [
         # Weights differ, so that all instances choose the same writer.
@@ -65,7 +72,7 @@ def _accounts(wiring: Wiring) -> Iterator[str | Secret]:
     )
     yield f'mysql_variables =\n{{\n  interfaces="0.0.0.0:{PORT}"\n  threads={wiring.workers("proxysql")}\n'
     yield f"  max_connections={_CONNECTIONS}\n"
-    # A restarted member has a new address. By default ProxySQL would use the old one for up to 5 minutes.
+    # A restarted member has a new address. By default, ProxySQL would use the old address for up to 5 minutes.
     yield "  monitor_local_dns_cache_refresh_interval=2000\n  monitor_local_dns_cache_ttl=5000\n"
     yield Secret(MONITOR.name, '  monitor_username="monitor"\n  monitor_password="{}"\n}\n')
     yield "mysql_users =\n(\n"

@@ -1,12 +1,15 @@
-"""RabbitMQ: messages, in quorum queues. The tables give it no load balancer, because clients have the addresses of all
-members.
+"""RabbitMQ, the message broker, with quorum queues.
 
-A stack file may define further clusters (docs/adr/0017-further-brokers.md); each has names and secrets of its own.
+It has no load balancer, because clients have all members' addresses.
 
-Members find each other by a list of names: the plugin for Kubernetes makes ordinal 0 begin a cluster by itself when it
-has lost its data (https://www.rabbitmq.com/blog/2025/04/04/new-k8s-peer-discovery), and before 4.1 it needed an account
-of the Kubernetes API. With the list, an empty member looks for the others until it finds them, and
-scripts/rabbitmq_start.sh makes the others accept it.
+A stack file may define further RabbitMQ clusters (docs/adr/0017-further-brokers.md), each with its own names and
+secrets.
+
+Members find each other by a list of names. With RabbitMQ's plugin for Kubernetes instead, the member with ordinal 0
+would begin a new cluster when it has lost its data
+(https://www.rabbitmq.com/blog/2025/04/04/new-k8s-peer-discovery). Before 4.1, the plugin also needed an account of the
+Kubernetes API. With the list, a member without data searches for the other members until it finds them, and
+scripts/rabbitmq_start.sh makes them accept it.
 """
 
 from __future__ import annotations
@@ -28,8 +31,8 @@ from components.openstack.definition import (
 )
 
 FIRST_MEMBERS = 3
-"""Members in the configured list, by which an empty member finds the cluster. The list does not grow with the cluster,
-so that adding a member restarts no other."""
+"""Number of RabbitMQ members in the configured list, by which a member without data finds the cluster. The list does
+not grow with the cluster, so that adding a member does not restart the others."""
 
 _FORMATION = "https://www.rabbitmq.com/docs/cluster-formation"
 _START = File("rabbitmq-start.sh", "/etc/rabbitmq/rabbitmq-start.sh")
@@ -68,7 +71,7 @@ def _layers(wiring: Wiring, name: str) -> Iterator[Layer]:
             "quorum_queue.continuous_membership_reconciliation.target_group_size": len(members),
         },
     )
-    # After the last attempt an empty member would form a new cluster, so it retries for eleven days.
+    # After the last attempt, a member without data would form a new cluster, so it retries for eleven days.
     attempts = {
         "cluster_formation.discovery_retry_limit": 1_000_000,
         "cluster_formation.discovery_retry_interval": 1000,
@@ -102,17 +105,18 @@ RABBITMQ = ProcessDefinition(
             user="rabbitmq",
             command=f"sh {_START.path}",
             ports=(
-                # Agents of Nova and Neutron are on their nodes' networks.
+                # Agents of Nova and Neutron connect from the addresses of their nodes.
                 Port("amqp", AMQP, clients=("project", "needs", "nodes")),
                 Port("management", 15672),
                 Port("metrics", 15692, clients=("monitoring",)),
                 Port("distribution", 25672, clients=("members",)),
                 Port("epmd", 4369, clients=("members",)),
             ),
-            # The port is open once the member has booted, and closed while it is paused. rabbitmq-diagnostics would
+            # The port is open when the member has booted, and closed while it is paused. rabbitmq-diagnostics would
             # start an Erlang VM for each probe, which took most of an idle member's CPU.
             ready=Tcp("amqp"),
-            # The Erlang VM's port: a member that is paused or waits for others must not be restarted.
+            # The Erlang VM's port, which is also open while a member is paused or waits for other members: such a
+            # member must not be restarted.
             alive=Tcp("distribution"),
             files=(
                 File("rabbitmq.conf", "/etc/rabbitmq/rabbitmq.conf"),

@@ -1,6 +1,7 @@
-"""Ceph's object gateway, on the monitors' nodes (004, 5.4.14), with Keystone's users and the API of Swift.
+"""Ceph's object gateway on the nodes of Ceph's monitors (source 004, 5.4.14). It serves the API of Swift.
 
-Its account and pools are its own; a user's containers belong to the project of the user.
+Users are Keystone's. The gateway has its own account and pools in Ceph. A user's containers belong to the user's
+project.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ _MANUAL = "https://docs.ceph.com/en/squid/radosgw/keystone/"
 _ENTITY = "client.radosgw"
 _KEYRING = f"{_ENTITY}.keyring"
 _RIGHTS = cephx.entry(_ENTITY, mon="allow rw", osd="allow rwx")
-"""It makes its pools itself (https://docs.ceph.com/en/squid/radosgw/pools/)."""
+"""Rights of the gateway's Ceph account, which let it create its own pools
+(https://docs.ceph.com/en/squid/radosgw/pools/)."""
 _PASSWORD = "keystone-password"  # noqa: S105 - the name of a file
 _PORT = APIS["radosgw"]
 

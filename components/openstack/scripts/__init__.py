@@ -1,4 +1,4 @@
-"""Programs that run inside of containers. They use the standard library only, and their text travels in a ConfigMap."""
+"""Programs that run in containers of the cloud. They use only the standard library; ConfigMaps contain their text."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ _HERE = Path(__file__).parent
 
 
 def text(name: str) -> str:
-    """Returns the text of a program in this folder."""
+    """Returns the text of the program with a file name in this folder."""
     return (_HERE / name).read_text(encoding="utf-8")
 
 
 def modules(package: str) -> dict[str, str]:
-    """Returns the texts of a package's modules, by file name."""
+    """Returns the texts of the modules of a package in this folder, by file name."""
     return {path.name: path.read_text(encoding="utf-8") for path in sorted((_HERE / package).glob("*.py"))}

@@ -1,10 +1,10 @@
-"""Makes the networks, the flavors and the image of a new cloud, as Keystone's administrator.
+"""Creates the networks, the flavors and the image of a new cloud, as Keystone's administrator.
 
-Runs in a Job, with the standard library alone. Argument: a JSON file with `url` (Keystone's), `region`, `networks`,
+Runs in a Job, with the standard library only. Argument: a JSON file with `url` (Keystone's), `region`, `networks`,
 `flavors` and `image`. Environment: OS_USERNAME and OS_PASSWORD.
 
-What is missing is made. What exists by its name is not changed: if it differs from the file, the job reports each
-difference and fails, after everything else is made. So the job may run again.
+Missing objects are created. An object that exists under the name is not changed: if it differs from the file, the job
+creates the other objects, reports each difference and fails. So the job may run again.
 """
 
 from __future__ import annotations
@@ -24,29 +24,29 @@ from typing import IO, Any
 DOMAIN = "default"
 PROJECT = "admin"
 CHECKSUM = "quorate_sha256"
-"""Property of an image: the SHA-256 of its file."""
+"""Name of the image's property with the SHA-256 of its file."""
 BLOCK = 1024 * 1024
 TIMEOUT = 60
-"""Seconds without an answer, of every request but the upload."""
+"""Seconds after which a request without an answer fails, except the upload of the image."""
 UPLOAD_TIMEOUT = 600
-"""The same for the upload, which Glance answers once its store has the whole image."""
+"""Seconds after which the upload of the image fails. Glance answers when its store has the whole image."""
 
 Object = dict[str, Any]
 
 
 class Api:
-    """A service's API. An answer other than 2xx raises urllib.error.HTTPError."""
+    """The API of an OpenStack service. An answer other than 2xx raises urllib.error.HTTPError."""
 
     def __init__(self, url: str, token: str | None = None) -> None:
         self.url, self.token = url.rstrip("/"), token
 
     def find(self, path: str, **query: str) -> list[Object]:
-        """Returns the objects that a list of this path has."""
+        """Returns the objects that a list request to `path` returns, filtered by `query`."""
         kind = path.rpartition("/")[2]
         return self.send("GET", f"{path}?{urllib.parse.urlencode(query)}")[kind]
 
     def send(self, method: str, path: str, body: Object | None = None) -> Any:
-        """Sends a request and returns the answer's document, if it has one."""
+        """Sends a request and returns the JSON document of the answer; None for an empty answer."""
         data = None if body is None else json.dumps(body).encode()
         with self.open(method, path, data, {"Content-Type": "application/json"}) as answer:
             text = answer.read()
@@ -55,14 +55,14 @@ class Api:
     def open(
         self, method: str, path: str, data: bytes | IO[bytes] | None, headers: Mapping[str, str], timeout: int = TIMEOUT
     ) -> Any:
-        """Sends a request and returns the answer."""
+        """Sends a request and returns the open HTTP response."""
         token = {"X-Auth-Token": self.token} if self.token else {}
         request = urllib.request.Request(f"{self.url}/{path}", data, {**headers, **token}, method=method)
         return urllib.request.urlopen(request, timeout=timeout)
 
 
 class Cloud:
-    """The APIs of a region, found in Keystone's catalog."""
+    """The APIs of Nova, Neutron and Glance in a region, found in Keystone's catalog."""
 
     def __init__(self, url: str, region: str) -> None:
         account = {"name": os.environ["OS_USERNAME"], "password": os.environ["OS_PASSWORD"], "domain": {"id": DOMAIN}}
@@ -82,7 +82,10 @@ class Cloud:
         self.compute, self.network, self.image = (Api(urls[name], token) for name in ("compute", "network", "image"))
 
     def ensure(self, kind: str, wanted: Object, **query: str) -> tuple[Object, list[str]]:
-        """Returns the network, subnet or router of a name, made if it is missing, and how it differs."""
+        """Returns the network, subnet or router with the wanted name, and its differences from `wanted`.
+
+        Creates the object if it is missing.
+        """
         path, one = f"v2.0/{kind}s", f"{kind} {wanted['name']}"
         for existing in self.network.find(path, name=wanted["name"], project_id=self.project, **query):
             return existing, differences(one, existing, wanted)
@@ -91,7 +94,7 @@ class Cloud:
 
 
 def differences(title: str, existing: Object, wanted: Object) -> list[str]:
-    """Returns a line for each value that is not as wanted."""
+    """Returns a line for each value of an existing object that differs from the wanted value; [] if there are none."""
     pairs = ((key, existing.get(key), value) for key, value in wanted.items())
     return [
         f"{title} exists with {key} {there}; the stack file has {value}"
@@ -101,7 +104,7 @@ def differences(title: str, existing: Object, wanted: Object) -> list[str]:
 
 
 def networks(cloud: Cloud, wanted: Object) -> Iterator[str]:
-    """Makes the networks and their router; yields what differs."""
+    """Creates missing networks, subnets and the router. Yields the differences of existing ones."""
     internal, external = wanted["internal"], wanted["external"]
     outside, inside = None, None
     if external:
@@ -121,7 +124,7 @@ def networks(cloud: Cloud, wanted: Object) -> Iterator[str]:
 
 
 def subnet(cloud: Cloud, network: Object, wanted: Object, more: Object) -> tuple[Object, list[str]]:
-    """Returns a network's subnet, made if it is missing, and how it differs."""
+    """Returns a network's subnet and its differences from `wanted`. Creates the subnet if it is missing."""
     asked = {
         "name": wanted["subnet"],
         "ip_version": 4,
@@ -133,7 +136,10 @@ def subnet(cloud: Cloud, network: Object, wanted: Object, more: Object) -> tuple
 
 
 def router(cloud: Cloud, name: str, outside: Object | None, inside: Object | None) -> Iterator[str]:
-    """Makes the router, and connects it to the external network and to the internal subnet."""
+    """Creates the router if it is missing, and connects it to the external network and to the internal subnet.
+
+    Yields a difference if the router is connected to another external network.
+    """
     router, _ = cloud.ensure("router", {"name": name})
     connection: Object = router.get("external_gateway_info") or {}
     gateway = connection.get("network_id")
@@ -151,7 +157,7 @@ def router(cloud: Cloud, name: str, outside: Object | None, inside: Object | Non
 
 
 def flavors(cloud: Cloud, wanted: list[Object]) -> Iterator[str]:
-    """Makes the flavors; yields what differs."""
+    """Creates missing flavors. Yields the differences of existing flavors."""
     known = {each["name"]: each for each in cloud.compute.send("GET", "flavors/detail?is_public=None")["flavors"]}
     for flavor in wanted:
         if existing := known.get(flavor["name"]):
@@ -162,7 +168,10 @@ def flavors(cloud: Cloud, wanted: list[Object]) -> Iterator[str]:
 
 
 def image(cloud: Cloud, wanted: Object) -> Iterator[str]:
-    """Makes the image, public; yields what differs. What an interrupted upload left is deleted first."""
+    """Creates the public image if it is missing. Yields the differences of an existing image.
+
+    Deletes the incomplete image of an interrupted upload first.
+    """
     asked = {"name": wanted["name"], CHECKSUM: wanted["sha256"], "disk_format": wanted["disk_format"]}
     for existing in cloud.image.find("v2/images", name=wanted["name"], owner=cloud.project):
         if existing["status"] == "active":
@@ -179,7 +188,7 @@ def image(cloud: Cloud, wanted: Object) -> Iterator[str]:
 
 
 def download(url: str, sha256: str, file: IO[bytes]) -> int:
-    """Writes the file at a URL; returns its bytes. Ends the job if its checksum is another."""
+    """Downloads a URL into a file. Returns the number of bytes. Ends the job if the checksum is not `sha256`."""
     digest, size = hashlib.sha256(), 0
     with urllib.request.urlopen(url, timeout=TIMEOUT) as answer:
         while block := answer.read(BLOCK):
@@ -192,7 +201,7 @@ def download(url: str, sha256: str, file: IO[bytes]) -> int:
 
 
 def main() -> None:
-    """Makes everything that the file asks for."""
+    """Creates the networks, flavors and image of the JSON file. Exits with an error if existing objects differ."""
     content: Object = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
     try:
         cloud = Cloud(content["url"], content["region"])

@@ -1,6 +1,6 @@
-"""Makes a vhost of RabbitMQ and the user that owns it, or gives an existing user its present password.
+"""Creates a vhost of RabbitMQ and its user, or sets the current password of an existing user.
 
-Runs in a Job, with the standard library alone. Argument: a JSON file with `user`, `vhost`, `members` and the
+Runs in a Job, with the standard library only. Argument: a JSON file with `user`, `vhost`, `members` and the
 `removed` users, and a `policy` if the vhost's queues are limited. Environment: ADMIN_PASSWORD, of RabbitMQ's
 administrator, and PASSWORD, of the user.
 """
@@ -23,7 +23,7 @@ TIMEOUT = 10
 
 
 def main() -> None:
-    """Makes the account that the file asks for."""
+    """Creates the vhost, the user and the policy of the JSON file, and removes users that are no longer valid."""
     account: dict[str, Any] = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
     user, vhost = urllib.parse.quote(account["user"], safe=""), urllib.parse.quote(account["vhost"], safe="")
     member = first_that_answers(account["members"])
@@ -38,7 +38,7 @@ def main() -> None:
 
 
 def first_that_answers(members: Sequence[str]) -> str:
-    """Returns a member that answers: any member takes changes for the whole cluster."""
+    """Returns the first member that answers. Any member accepts changes for the whole cluster."""
     reasons: list[str] = []
     for member in members:
         try:
@@ -51,13 +51,16 @@ def first_that_answers(members: Sequence[str]) -> str:
 
 
 def send(member: str, path: str, document: dict[str, Any] | None = None) -> None:
-    """Reads, or writes a document. Raises OSError if the member does not answer or refuses."""
+    """Writes a document to a path of the management API, or reads the path without one.
+
+    Raises OSError if the member does not answer or rejects the request.
+    """
     body = None if document is None else json.dumps(document).encode()
     _request(member, path, "PUT" if body else "GET", body)
 
 
 def remove(member: str, path: str) -> None:
-    """Removes an object, if there is one. Raises OSError as `send`."""
+    """Removes the object at a path of the management API, if it exists. Raises OSError if that fails."""
     try:
         _request(member, path, "DELETE")
     except urllib.error.HTTPError as refusal:

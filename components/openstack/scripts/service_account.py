@@ -1,9 +1,9 @@
-"""Makes the user of an OpenStack service with its roles, and the service's endpoints in Keystone's catalog.
+"""Creates the user of an OpenStack service with its roles, and the service's endpoints in Keystone's catalog.
 
-Runs in a Job, with the standard library alone, so that any image with Python can run it. Argument: a JSON file with
+Runs in a Job, with the standard library only, so that any image with Python can run it. Argument: a JSON file with
 `url`, `region`, `user`, `roles`, `services` and the `removed` users, and `domain` for a service with its own domain.
 Environment: OS_USERNAME and OS_PASSWORD, of Keystone's administrator; PASSWORD, of the user; DOMAIN_PASSWORD, of the
-domain's administrator. What exists is changed to what is asked for, and the job may run again.
+domain's administrator. Existing objects are changed to the values in the file, so that the job may run again.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ TIMEOUT = 30
 
 
 class Keystone:
-    """Keystone's API, as far as accounts need it. An answer other than 2xx raises urllib.error.HTTPError."""
+    """The calls of Keystone's API for accounts. An answer other than 2xx raises urllib.error.HTTPError."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -32,7 +32,7 @@ class Keystone:
         self.token = self.authenticated(os.environ["OS_USERNAME"], os.environ["OS_PASSWORD"], scope)
 
     def authenticated(self, user: str, password: str, scope: dict[str, Any] | str, domain: str = DOMAIN) -> str:
-        """Returns a token."""
+        """Authenticates a user with a password. Returns the user's token for the scope."""
         account = {"name": user, "password": password, "domain": {"id": domain}}
         identity = {"methods": ["password"], "password": {"user": account}}
         body = {"auth": {"identity": identity, "scope": scope}}
@@ -40,7 +40,10 @@ class Keystone:
             return answer.headers["X-Subject-Token"]
 
     def ensure(self, kind: str, query: dict[str, str], wanted: dict[str, str] | None = None) -> str:
-        """Returns the id of the object that matches the query, made or changed to what is wanted."""
+        """Returns the id of the object of a kind such as users that matches the query.
+
+        Creates the object if it is missing, and sets the values in `wanted`.
+        """
         one, wanted = kind.removesuffix("s"), wanted or {}
         for existing in self.read(f"{kind}?{urllib.parse.urlencode(query)}")[kind]:
             if any(existing.get(key) != value for key, value in wanted.items()):
@@ -49,7 +52,10 @@ class Keystone:
         return self.send("POST", kind, {one: {**query, **wanted}})[one]["id"]
 
     def ensure_user(self, name: str, password: str, domain: str = DOMAIN) -> str:
-        """Returns the id of a user with this password. Setting the present one again would revoke the user's tokens."""
+        """Returns the id of a user; creates the user if it is missing, and sets the password if it differs.
+
+        The current password is not set again, because that would revoke the user's tokens.
+        """
         user = self.ensure("users", {"name": name, "domain_id": domain})
         try:
             self.authenticated(name, password, "unscoped", domain)
@@ -60,12 +66,12 @@ class Keystone:
         return user
 
     def remove_user(self, name: str) -> None:
-        """Removes a user, if there is one."""
+        """Removes the user with a name, if it exists."""
         for existing in self.read(f"users?{urllib.parse.urlencode({'name': name, 'domain_id': DOMAIN})}")["users"]:
             self.send("DELETE", f"users/{existing['id']}")
 
     def ensure_domain(self, wanted: dict[str, Any], password: str) -> None:
-        """Makes a domain, its administrator, and the roles of its users."""
+        """Creates a domain, its administrator, and the roles of its users, if they are missing."""
         domain = self.ensure("domains", {"name": wanted["name"]})
         user = self.ensure_user(wanted["administrator"], password, domain)
         role = self.ensure("roles", {"name": "admin"})
@@ -74,11 +80,11 @@ class Keystone:
             self.ensure("roles", {"name": name})
 
     def read(self, path: str) -> Any:
-        """Returns an answer's document."""
+        """Sends a GET request and returns the JSON document of the answer."""
         return self.send("GET", path)
 
     def send(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
-        """Sends a request and returns the answer's document, if it has one."""
+        """Sends a request and returns the JSON document of the answer; None for an empty answer."""
         with self._sent(method, path, body, self.token) as answer:
             text = answer.read()
         return json.loads(text) if text else None
@@ -91,7 +97,7 @@ class Keystone:
 
 
 def main() -> None:
-    """Makes everything that the file asks for."""
+    """Creates the user, roles and endpoints of the JSON file, and removes users that are no longer valid."""
     account: dict[str, Any] = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
     keystone = Keystone(account["url"])
     project = keystone.ensure("projects", {"name": PROJECT, "domain_id": DOMAIN})

@@ -1,4 +1,4 @@
-"""The attacks, a subject in a file, by the name that each is known by."""
+"""All attacks by name. Each file has the attacks on one subject."""
 
 from tests.attacks.attack import Attack
 from tests.attacks.cases import clouds, commands, evasions, operators, placement, quorums, settings

@@ -1,4 +1,4 @@
-"""A valid cloud, changed in one place; and machines whose facts are false."""
+"""Attacks on a valid cloud: a change in one place, or machines whose facts are false."""
 
 from tests.attacks.attack import Attack, changed, given, pinned, with_container, without
 from tests.policy.world import Given, daemons, machine_pool, whole_stack, workload
@@ -20,7 +20,7 @@ def domain(name: str, provider: str, **more: object) -> Given:
 
 
 def on_pools(stack: list[Given], name: str, *pools: str) -> list[Given]:
-    """The same cloud with a workload on other pools."""
+    """Returns the cloud with a workload on other pools."""
     (old,) = (each for each in stack if each.name == name)
     term = {"matchExpressions": [{"key": "quorate.io/pool", "operator": "In", "values": list(pools)}]}
     affinity = {

@@ -14,14 +14,14 @@ def custom(api: str, kind: str, name: str, spec: Props) -> Given:
 
 
 def cron(command: list[str]) -> Given:
-    """A job at night."""
+    """A CronJob that runs at night."""
     pod = {**with_container("kubectl", command=command), "restartPolicy": "Never"}
     job = {"schedule": "0 3 * * *", "jobTemplate": {"spec": {"template": {"spec": pod}}}}
     return given("batch/v1:CronJob", "nightly", job)
 
 
 def scaling(kind: str, spec: Props) -> list[Given]:
-    """A quorum and what scales it."""
+    """A quorum, and an autoscaler that scales it."""
     return [*DB, given(kind, "scaler", spec)]
 
 

@@ -11,7 +11,7 @@ MEMBER = {"app": "consul"}
 
 
 def with_affinity(name: str, program: str, affinity: object) -> list[Given]:
-    """A quorum with another affinity."""
+    """A quorum with this affinity instead of its own."""
     made = quorum(name, program, apart=())
     return changed(made, name, spec__template__spec__affinity=affinity)
 

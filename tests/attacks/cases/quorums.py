@@ -19,14 +19,14 @@ from tests.sound.sound import nodes, quorum
 
 
 def budgeted(limit: Props, selects: Props | None = None, namespace: str = "openstack") -> list[Given]:
-    """An etcd of three with another budget."""
+    """An etcd of three members with this PodDisruptionBudget."""
     spec = {**limit, "selector": selects or {"matchLabels": {"app": "etcd"}}}
     other = given("policy/v1:PodDisruptionBudget", "etcd-budget", spec, namespace)
     return [*nodes(3), *without(quorum("etcd", "etcd"), "etcd-budget"), other]
 
 
 def etcd(*arguments: str, **more: object) -> list[Given]:
-    """An etcd of three with these arguments."""
+    """An etcd of three members with these arguments."""
     named = [f"etcd-{each}=http://etcd-{each}.etcd-members:2380" for each in (0, 1, 2)]
     cluster = f"--initial-cluster={','.join(named)}"
     own = [each for each in arguments if each.startswith("--initial-cluster=")] or [cluster]
@@ -36,13 +36,13 @@ def etcd(*arguments: str, **more: object) -> list[Given]:
 
 
 def probing(program: str, kind: str, *command: str) -> list[Given]:
-    """A quorum of three with a probe."""
+    """A quorum of three members with this probe."""
     probe = {"exec": {"command": list(command)}, "periodSeconds": 10, "failureThreshold": 3}
     return [*nodes(3), *quorum("own", program, pod=with_container(program, **{kind: probe}))]
 
 
 def data(volume: Props) -> list[Given]:
-    """An etcd whose data is in a volume of the pod."""
+    """An etcd whose data is in this volume of the pod."""
     inside = with_container("etcd", volumeMounts=[{"name": "data", "mountPath": "/var/lib/etcd"}])
     pod = {**inside, "volumes": [{"name": "data", **volume}]}
     return [*nodes(3), *changed(quorum("etcd", "etcd", pod=pod), "etcd", spec__volumeClaimTemplates=None)]

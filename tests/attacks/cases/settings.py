@@ -1,4 +1,4 @@
-"""Settings that are right in one place and wrong in another that counts."""
+"""Attacks with settings that are right in one place, and wrong in the place that the program reads."""
 
 from tests.attacks.attack import GALERA, PAUSE, Attack, config, container, galera, given, mounting, rabbit
 from tests.policy.world import Props
@@ -6,7 +6,7 @@ from tests.sound.sound import nodes, quorum
 
 
 def started(**more: object) -> Props:
-    """A RabbitMQ with its file and something more."""
+    """A RabbitMQ whose container mounts its configuration, with further properties of the pod."""
     return mounting("rabbitmq", "rabbit-config", "/etc/rabbitmq", **more)
 
 

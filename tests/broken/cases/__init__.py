@@ -1,4 +1,4 @@
-"""The broken stacks, a family of rules in a file: each file here has its CASES, a list of Broken."""
+"""All broken stacks. Each file has the stacks for one family of rules, as CASES, a list of Broken."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Room for pods, and for computes."""
+"""Broken stacks with too little room for pods, or with too many computes for the architecture."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Counts of instances, and services that run everywhere."""
+"""Broken stacks with wrong numbers of instances, or with services that do not run on every node."""
 
 from tests.broken.broken import Broken, moved_to, replicas
 

@@ -1,4 +1,4 @@
-"""The master tier: masters and etcd on machines, and the way to the API."""
+"""Broken stacks of the master tier: masters, etcd on machines, and the proxies to the API servers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tests.broken.broken import Broken, Props, on_server
 
 
 def in_file(path: str, old: str, new: str) -> Callable[[Props], None]:
-    """Another text in a machine's file."""
+    """Returns a change that replaces a text in a machine's file."""
 
     def break_(props: Props) -> None:
         assert old in props["files"][path], f"{old} is not in {path}"
@@ -18,7 +18,7 @@ def in_file(path: str, old: str, new: str) -> Callable[[Props], None]:
 
 
 def without_file(path: str) -> Callable[[Props], None]:
-    """A file less on a machine."""
+    """Returns a change that removes a file of a machine."""
 
     def break_(props: Props) -> None:
         del props["files"][path]

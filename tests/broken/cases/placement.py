@@ -1,4 +1,4 @@
-"""Placement: dedicated nodes, shared nodes, anti-affinity and load balancers."""
+"""Broken stacks with wrong placement: dedicated nodes, shared nodes, anti-affinity and load balancers."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Quorums: their sizes, their members' places, the budgets that keep their majority, and rollouts."""
+"""Broken stacks with unsafe quorums: their sizes, the placement of members, disruption budgets and rollouts."""
 
 from collections.abc import Callable
 

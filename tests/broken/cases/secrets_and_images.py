@@ -1,4 +1,4 @@
-"""Secrets, images, and access to the host."""
+"""Broken stacks with secrets in clear text, unpinned images, or access to the host."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tests.broken.broken import Broken, Props, pod
 
 
 def container(**properties: object) -> Callable[[Props], None]:
-    """The first container with other properties."""
+    """Returns a change of properties of the first container."""
 
     def break_(props: Props) -> None:
         pod(props)["containers"][0].update(properties)
@@ -17,27 +17,27 @@ def container(**properties: object) -> Callable[[Props], None]:
 
 
 def with_host_path(props: Props) -> None:
-    """A directory of the host among the volumes."""
+    """Adds a directory of the host to the pod's volumes."""
     pod(props).setdefault("volumes", []).append({"name": "host", "hostPath": {"path": "/var/lib/mysql"}})
 
 
 def with_host_root(props: Props) -> None:
-    """The whole host among the volumes."""
+    """Adds the host's root directory, as /etc/.., to the pod's volumes."""
     pod(props).setdefault("volumes", []).append({"name": "host", "hostPath": {"path": "/etc/.."}})
 
 
 def with_host_pids(props: Props) -> None:
-    """The host's processes."""
+    """Lets the pod see the host's processes."""
     pod(props)["hostPID"] = True
 
 
 def with_password(props: Props) -> None:
-    """A password in settings that are not secret."""
+    """Writes a password into a ConfigMap."""
     props["data"]["keystone.conf"] = "[database]\nconnection = mysql+pymysql://keystone:hunter2@mysqld/keystone\n"
 
 
 def with_token(props: Props) -> None:
-    """The token that a node joins the cluster with."""
+    """Writes a bootstrap token into a machine's file that is not secret."""
     props["files"]["join-token.yaml"] = "token: abcdef.0123456789abcdef\n"
 
 

@@ -1,4 +1,4 @@
-"""Virtual machines as nodes: a production stack on three virt hosts."""
+"""Broken stacks with virtual machines as nodes: a production stack on three virt hosts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tests.broken.broken import Broken, Props
 
 
 def said(**facts: object) -> Callable[[Props], None]:
-    """A component or a machine with other facts."""
+    """Returns a change of facts of a component or a machine."""
 
     def break_(props: Props) -> None:
         assert props.keys() >= facts.keys()
@@ -18,12 +18,12 @@ def said(**facts: object) -> Callable[[Props], None]:
 
 
 def with_another_guest(props: Props) -> None:
-    """A virtual machine that is another host's."""
+    """Adds another host's virtual machine to a virt host."""
     props["vms"] = [*props["vms"], {"node": "messaging2", "cpu": 16, "memory": 64, "roles": ["controller"]}]
 
 
 def in_domain(old: str, new: str) -> Callable[[Props], None]:
-    """Another text in a virtual machine's domain."""
+    """Returns a change that replaces a text in a virtual machine's libvirt domain."""
 
     def break_(props: Props) -> None:
         domain = props["definition"]["domain.xml"]

@@ -77,7 +77,7 @@ def make(each: dict[str, Any], made: dict[str, pulumi.Resource]) -> pulumi.Resou
 
 
 def provider(package: str, uri: str) -> pulumi.ProviderResource:
-    """The provider of a package with this connection."""
+    """Returns the provider of a package with this connection (uri)."""
     if (package, uri) not in providers:
         providers[package, uri] = pulumi.ProviderResource(package, f"{package}-{len(providers)}", {"uri": uri})
     return providers[package, uri]

@@ -1,4 +1,4 @@
-"""The cases of every rule, one table a family, under the same name as the family in policy/rules."""
+"""The cases of every rule. Each module has the cases for the rules of the module of the same name in policy/rules."""
 
 from tests.policy.cases import Case
 from tests.policy.tables import (

@@ -8,7 +8,7 @@ asks, one, backup = command_asks_quorum, commands_one_machine_at_a_time, upgrade
 
 
 def ssh(name: str, text: object, host: object = None, *after: str, **props: object) -> Given:
-    """A command over SSH, on a machine of its own unless it is said otherwise."""
+    """A command over SSH, by default on a separate machine."""
     connection = {"host": host or name, "user": "root"}
     made = Given("command:remote:Command", name, {"create": text, "connection": connection, **props})
     return replace(made, after=after)
@@ -33,7 +33,7 @@ def tree(name: str) -> Given:
 
 
 def stepping(name: str, disrupts: object) -> Given:
-    """A machine with a step."""
+    """A machine with this step."""
     return machine(name, "master").but(steps=[{"name": "upgrade", "disrupts": disrupts}])
 
 
@@ -45,7 +45,7 @@ def copied(name: str, text: object, host: str, path: str = "/opt/roll.sh") -> Gi
 
 
 def nightly(name: str, command: object) -> Given:
-    """A CronJob with a command."""
+    """A CronJob that runs this command at night."""
     pod = {"containers": [{"name": "main", "image": "registry/kubectl:1", "command": command}]}
     spec = {"schedule": "0 3 * * *", "jobTemplate": {"spec": {"template": {"spec": pod}}}}
     return Given("kubernetes:batch/v1:CronJob", name, {"metadata": {"name": name}, "spec": spec})

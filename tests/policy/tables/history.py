@@ -55,18 +55,18 @@ ETCD = {name: name for name in MASTERS}
 
 
 def rabbits(*names: str, replicas: int = 3, **servers: str) -> list[Given]:
-    """RabbitMQ on these nodes."""
+    """A stack with a RabbitMQ that may run on these nodes."""
     nodes = [machine(name, "rabbitmq", server=servers.get(name.replace("-", "_"))) for name in names]
     return [cloud(), quorum(replicas=replicas), *nodes]
 
 
 def at(addresses: Iterable[str]) -> Nodes:
-    """RabbitMQ's nodes at these addresses."""
+    """The nodes of RabbitMQ, with these addresses."""
     return {name: {"server": name, "address": each} for name, each in zip(RABBITS, addresses, strict=True)}
 
 
 def addressed(*names: str) -> list[Given]:
-    """RabbitMQ on nodes at 10.0.0.1 and the next ones."""
+    """A stack with a RabbitMQ on these nodes, whose addresses are 10.0.0.1 and the following ones."""
     nodes = [machine(name, "rabbitmq").but(address=f"10.0.0.{n}") for n, name in enumerate(names, start=1)]
     return [cloud(), quorum(), *nodes]
 

@@ -17,19 +17,19 @@ def master(name: str = "master-1") -> Given:
 
 
 def without(given: Given, *paths: str) -> Given:
-    """The same machine without some of its files."""
+    """Returns the machine without these files."""
     return given.but(files={path: text for path, text in given.props["files"].items() if path not in paths})
 
 
 def written(given: Given, path: str, old: str, new: str) -> Given:
-    """The same machine with another text in a file."""
+    """Returns the machine with a text in a file replaced."""
     text = given.props["files"][path]
     assert old in text, f"{old} is not in {path}"
     return given.but(files={**given.props["files"], path: text.replace(old, new)})
 
 
 def holding(given: Given, path: str, text: object) -> Given:
-    """The same machine with a file more."""
+    """Returns the machine with an additional file."""
     return given.but(files={**given.props["files"], path: text})
 
 

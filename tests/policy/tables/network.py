@@ -14,7 +14,7 @@ PORTS = [{"port": 4369}, {"port": 25672}]
 
 
 def policy(name: str = "policy", selects: object = None, namespace: str = "openstack", **spec: object) -> Given:
-    """A NetworkPolicy, for all pods unless it is said otherwise."""
+    """A NetworkPolicy, by default for all pods."""
     pods = {} if selects is None else {"matchLabels": selects}
     props: Props = {"metadata": {"name": name, "namespace": namespace}, "spec": {"podSelector": pods, **spec}}
     return Given("kubernetes:networking.k8s.io/v1:NetworkPolicy", name, props)

@@ -12,7 +12,7 @@ def privileged(given: Given, flag: object = True, **security: object) -> Given:
 
 
 def on_host(given: Given, path: str) -> Given:
-    """The same workload with a directory of its node."""
+    """Returns the workload with a mounted directory of its node."""
     return given.but(spec__template__spec__volumes=[{"name": "data", "hostPath": {"path": path}}])
 
 

@@ -40,12 +40,12 @@ NO_QUORUM = (
 
 
 def operated(kind: str, spec: dict[str, object]) -> Given:
-    """The custom resource of an operator, alone a whole cluster."""
+    """The custom resource of an operator, which stands for a whole cluster."""
     return Given(f"kubernetes:{kind}", "operated", {"metadata": {"name": "operated"}, "spec": spec})
 
 
 def store(rule: Rule[S], name: str, row: str, image: str) -> list[Case]:
-    """The two stores have the same limits."""
+    """Returns the cases of the rule for a store of metrics or logs; both rules have the same limits."""
     return [
         case(rule, "three or four", members(name, row), by_image(image, 4), passes=f"{name} store"),
         case(

@@ -30,7 +30,7 @@ AGENT_OF_NODES = daemons("calico-node", namespace="kube-system").but(
 
 
 def refusing(given: Given, other: str, **more: object) -> Given:
-    """The same, and never on a node with the other's pods."""
+    """Returns the workload with required anti-affinity to another workload's pods."""
     return given.but(**{REFUSES: [apart_term(HOST, {"app.kubernetes.io/name": other}, **more)]})
 
 

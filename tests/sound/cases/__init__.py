@@ -1,4 +1,4 @@
-"""The sound stacks, a subject in a file: each file here has its CASES, a list of Sound."""
+"""All sound stacks. Each file has the stacks on one subject, as CASES, a list of Sound."""
 
 from __future__ import annotations
 

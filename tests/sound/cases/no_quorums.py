@@ -9,7 +9,7 @@ WEBSITE = workload("website", image=IMAGE, labels={"app": "website"}, replicas=2
 
 
 def service(name: str, **spec: object) -> Given:
-    """A Service for the website."""
+    """A Service for the pods of the website."""
     written = {"selector": {"app": "website"}, "ports": [{"port": 80}], **spec}
     return Given(
         "kubernetes:core/v1:Service", name, {"metadata": {"name": name, "namespace": "openstack"}, "spec": written}

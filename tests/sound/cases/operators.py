@@ -1,4 +1,4 @@
-"""Clusters of operators, an autoscaler of a service and a NetworkPolicy that are all right."""
+"""Sound stacks with clusters of operators, an autoscaler of a service, and a NetworkPolicy."""
 
 from tests.policy.world import REQUIRED, Given, Props, apart_term
 from tests.sound.sound import HOST, NAMESPACE, SERVER, Sound, nodes, quorum

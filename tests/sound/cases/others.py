@@ -21,7 +21,7 @@ from tests.sound.sound import HOST, RACK, SERVER, Sound, around, node, nodes, qu
 
 
 def deployment(name: str, program: str, replicas: int, namespace: str = "openstack", **pod: object) -> Given:
-    """Replicas without state, with a surge of one."""
+    """A Deployment of replicas without data, with a surge of one."""
     own = {"app": name}
     spec: Props = {
         "replicas": replicas,
@@ -38,12 +38,12 @@ def budget(name: str, **limit: object) -> Given:
 
 
 def holding(name: str, program: str, replicas: int, **container_parts: object) -> list[Given]:
-    """Replicas with data that do not vote."""
+    """A StatefulSet of replicas with data that are not a quorum."""
     return quorum(name, program, replicas=replicas, pod=with_container(program, **container_parts))
 
 
 def daemon(name: str, program: str, **pod: object) -> Given:
-    """A daemon on each node that asks for little."""
+    """A DaemonSet on every node with small requests."""
     small = container(program, resources={"requests": {"cpu": "50m", "memory": "64Mi"}, "limits": {"memory": "64Mi"}})
     inside: Props = {"containers": [small], "tolerations": [{"operator": "Exists"}], **pod}
     template = {"metadata": {"labels": {"app": name}}, "spec": inside}

@@ -1,4 +1,4 @@
-"""Bad inputs as data: each has the one message that it must get. test_bad_inputs.py runs them."""
+"""Bad inputs as data, each with the only message that its reader must report. test_bad_inputs.py runs them."""
 
 from __future__ import annotations
 

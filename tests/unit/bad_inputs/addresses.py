@@ -1,4 +1,4 @@
-"""Addresses that no machine can have, and networks that do not hold the machines."""
+"""Bad inputs: addresses that no machine can have, and networks that do not contain the machines."""
 
 from __future__ import annotations
 

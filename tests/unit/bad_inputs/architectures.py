@@ -1,4 +1,4 @@
-"""Files of a user's own architecture that are none."""
+"""Bad inputs: invalid architecture files of a user."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ TEXT = (FOLDER / "100.yaml").read_text(encoding="utf-8")
 
 
 def own(old: str, new: str, said: str) -> Bad:
-    """Architecture 100 with one change."""
+    """Returns a bad input: the file of architecture 100 with one change, and its message."""
     assert old in TEXT
     return Bad(TEXT.replace(old, new, 1), f"own.yaml{said}", "architecture")
 

@@ -1,4 +1,4 @@
-"""Contents of a new cloud that its services would reject."""
+"""Bad inputs: contents of a new cloud (quorate:bootstrap) that OpenStack's services would reject."""
 
 from __future__ import annotations
 

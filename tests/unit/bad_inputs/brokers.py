@@ -1,4 +1,4 @@
-"""Further clusters of RabbitMQ that could not be built, or that no project would use."""
+"""Bad inputs: further RabbitMQ clusters that cannot be built, or that no project uses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The form of a bad input, and what reads it."""
+"""The class Bad, a bad input with its message, and the functions that read such inputs."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ NAMES = {
 
 @dataclass(frozen=True)
 class Bad:
-    """A file that must be refused."""
+    """A file that its reader must reject."""
 
     content: str | bytes | Callable[[Path], object]
-    """What the file holds, or what makes it at a path."""
+    """Content of the file, or a function that creates it at a path."""
     said: str
-    """How its only message begins; the path of the file's directory is left out."""
+    """Beginning of the only message about the file, without the path of its directory."""
     kind: Literal["stack", "topology", "architecture", "kubeconfig"] = "stack"
     files: Mapping[str, str | bytes] = field(default_factory=dict[str, str | bytes])
-    """Further files beside it."""
+    """Further files in the same directory, by name."""
     messages: int = 1
 
 

@@ -1,4 +1,4 @@
-"""Kubeconfigs that are none, or name what cannot be used."""
+"""Bad inputs: invalid kubeconfigs, and kubeconfigs with files or credentials that cannot be used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers beyond what servers have, and values of another type."""
+"""Bad inputs: numbers larger than those of real servers, and values of a wrong type."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options of OpenStack's configuration files that no service would read, or not as they are meant."""
+"""Bad inputs: options of OpenStack's configuration files that no service reads, or reads otherwise than written."""
 
 from __future__ import annotations
 

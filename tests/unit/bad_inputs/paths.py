@@ -1,4 +1,4 @@
-"""Paths that a stack file names: outside of the project, no files, or files of another kind."""
+"""Bad inputs: stack files with paths outside of the project, to missing files, or to files of a wrong kind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that are no YAML, no stack file, or mean something else than they seem to."""
+"""Bad inputs: files that are not YAML or not a stack file, and text that YAML reads otherwise than a person."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ HEAD = "config:\n  quorate:profile: lab\n"
 
 
 def value(text: str, said: str) -> Bad:
-    """A value of a key of its own, in line 3 from column 18."""
+    """Returns a stack file with this value in line 3, column 20; `said` is the rest of the message."""
     return Bad(f"{HEAD}  quorate:release: {text}\n", f"{FILE}line 3, column 20: {said}")
 
 

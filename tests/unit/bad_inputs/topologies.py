@@ -15,7 +15,7 @@ def topology(text: str, said: str, **files: str) -> Bad:
 
 
 def pattern(text: str, said: str) -> Bad:
-    """A key under `nodes`."""
+    """Returns a bad input: a topology with this key under `nodes`, and the message about the key."""
     quoted = text.replace("'", "''")
     return topology(
         f"nodes: {{node1: {{roles: [all]}}, '{quoted}': {{roles: [all]}}}}\n{ROLES}", f"nodes.{text}: {said}"

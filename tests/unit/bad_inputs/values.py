@@ -1,4 +1,4 @@
-"""Names, racks, pools, images: values that end in labels and references."""
+"""Bad inputs: names, racks, pools and images that are no valid label values or image references."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""The program that runs mariadbd in the pods of the database.
+"""The program that runs mariadbd in the pods of Galera, and decides which member bootstraps the cluster.
 
-Each member answers over HTTP what it knows (`/position`) and how it is (`/ready`, `/alive`), from its start to its end.
-Standard library only: it runs in the image of the database, as the user that owns the data.
+From its start to its end, each member serves its position (`/position`) and its state (`/ready`, `/alive`) over HTTP.
+The program uses only the standard library, because it runs in the image of the database, as the user that owns the
+data.
 """

@@ -1,4 +1,4 @@
-"""Starts a member of Galera: `python3 -m galera`. As Galera's wsrep_notify_cmd: `python3 -m galera view …`."""
+"""`python3 -m galera` runs a member of Galera. `python3 -m galera view …` is Galera's wsrep_notify_cmd."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from .server import option
 
 
 def main(arguments: Sequence[str]) -> int:
-    """`view …` records a primary component; without arguments a member is started."""
+    """Records a primary component with the arguments `view …`; runs a member without arguments.
+
+    Returns the exit code.
+    """
     if arguments[:1] == ["view"]:
         data.record_view(arguments[1:])
         return 0
@@ -32,7 +35,7 @@ def main(arguments: Sequence[str]) -> int:
             self.wfile.write(text.encode() + b"\n")
 
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-            """Logs nothing: probes are frequent."""
+            """Logs no requests, because probes are frequent."""
 
     server = ThreadingHTTPServer(("", PORT), Handler)
     for target in (server.serve_forever, member.watch):

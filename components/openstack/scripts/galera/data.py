@@ -1,4 +1,4 @@
-"""The data of a member: its position, the record of its last primary component, and what a bootstrap needs."""
+"""Reads and writes a Galera member's data directory: its position, its last primary component, and bootstrap files."""
 
 from __future__ import annotations
 
@@ -14,23 +14,25 @@ from pathlib import Path
 from .decision import FORCE, NO_UUID, Position
 
 DIRECTORY = Path("/var/lib/mysql")
-# The state transfer empties the directory but for some endings, '.log' among them (cpat in wsrep_sst_mariabackup).
+# A state transfer empties the directory except for files with some endings such as '.log' (cpat in
+# wsrep_sst_mariabackup).
 VIEW = "last-view.log"
 FORCED = "forced-bootstrap.log"
 RESTORED = "restored.log"
-"""Written by scripts/galera_backup/restore.py, and by members that take over restored data."""
+"""File with the time at which the data was restored. scripts/galera_backup/restore.py writes it, and so do members that
+take over restored data."""
 UNFINISHED = "unfinished-install.log"
 
 
 def own_position(name: str) -> Position:
-    """Reads what is on disk. Raises RuntimeError if there is data that mariadbd cannot open."""
+    """Returns the position of this member's data on disk. Raises RuntimeError if mariadbd cannot open the data."""
     remove_unfinished_installation()
     position = Position(name, "starting", has_data=(DIRECTORY / "mysql").is_dir() or (DIRECTORY / "ibdata1").exists())
     position = replace(position, restored=_restored())
     if not position.has_data:
         return position
     view = last_view()
-    # grastate.dat says -1 after a crash, and may be older than the data. What InnoDB has committed counts.
+    # After a crash, grastate.dat contains -1, or a position older than the data. Therefore InnoDB's position is used.
     if (DIRECTORY / "sst_in_progress").exists() or _grastate().get("uuid") == NO_UUID:
         return replace(position, view=view)
     uuid, seqno = recovered()
@@ -47,7 +49,7 @@ def _grastate() -> dict[str, str]:
 
 
 def recovered() -> tuple[str, int]:
-    """Returns the UUID and the sequence number of the last committed transaction."""
+    """Returns the cluster's UUID and the sequence number of the last transaction that InnoDB has committed."""
     command = ["mariadbd", "--wsrep-recover", "--disable-log-error"]
     result = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     found = re.search(r"WSREP: Recovered position: ?([0-9a-f-]{36}):(-?\d+)", result.stderr)
@@ -57,7 +59,7 @@ def recovered() -> tuple[str, int]:
 
 
 def allow_bootstrap() -> None:
-    """Sets safe_to_bootstrap in grastate.dat, and leaves its other lines as they are."""
+    """Sets safe_to_bootstrap in grastate.dat, so that mariadbd agrees to bootstrap. Does nothing without the file."""
     path = DIRECTORY / "grastate.dat"
     if not path.exists():
         return
@@ -66,7 +68,10 @@ def allow_bootstrap() -> None:
 
 
 def record_view(arguments: Sequence[str]) -> None:
-    """Keeps the members of a primary component, as Galera's wsrep_notify_cmd reports them."""
+    """Records the members of a primary component, as Galera passes them to wsrep_notify_cmd.
+
+    Ignores other components.
+    """
     said = dict(zip(arguments[::2], arguments[1::2], strict=False))
     if said.get("--primary") == "yes" and said.get("--members"):
         names = [member.split("/")[1] for member in said["--members"].split(",")]
@@ -81,7 +86,7 @@ def last_view() -> tuple[str, ...]:
 
 
 def write(path: Path, text: str) -> None:
-    """Replaces a file in one step, so that a crash leaves the old or the new one."""
+    """Replaces a file in one step, so that a crash leaves the old or the new content."""
     fresh = path.with_suffix(".fresh.log")
     with fresh.open("w", encoding="utf-8") as file:
         file.write(text)
@@ -91,7 +96,7 @@ def write(path: Path, text: str) -> None:
 
 
 def forced_member() -> str | None:
-    """Returns the member that is to bootstrap by force, None if no member is named or if it has already done so."""
+    """Returns the member that GALERA_FORCE_BOOTSTRAP names; None if it is not set, or if it already took effect."""
     named = os.environ.get(FORCE)
     done = DIRECTORY / FORCED
     if not named:
@@ -108,18 +113,21 @@ def _restored() -> str:
 
 
 def take_over(restored: str) -> None:
-    """Makes the data good for nothing but a full state transfer, and records whose data replaces it."""
+    """Resets the position of the member's data, so that a full state transfer replaces the data.
+
+    `restored`: time of the restoration whose data this member receives.
+    """
     write(DIRECTORY / "grastate.dat", f"# GALERA saved state\nversion: 2.1\nuuid: {NO_UUID}\nseqno: -1\n")
     write(DIRECTORY / RESTORED, restored)
 
 
 def record_force(named: str) -> None:
-    """Notes that a member has bootstrapped by force, so that its next start does not do so again."""
+    """Records that the member has bootstrapped by force, so that its next start does not bootstrap by force again."""
     write(DIRECTORY / FORCED, named)
 
 
 def install() -> None:
-    """Creates the system tables, with one account: the user of the operating system, without a password."""
+    """Creates the system tables with one account: the operating system's user mysql, without a password."""
     (DIRECTORY / UNFINISHED).touch()
     account = ["--auth-root-authentication-method=socket", "--auth-root-socket-user=mysql"]
     subprocess.run(["mariadb-install-db", *account, "--skip-test-db"], check=True, stdout=subprocess.DEVNULL)
@@ -127,7 +135,7 @@ def install() -> None:
 
 
 def remove_unfinished_installation() -> None:
-    """Empties the directory if the creation of the system tables did not finish."""
+    """Empties the data directory if the creation of the system tables, or a restoration, did not finish."""
     if (DIRECTORY / UNFINISHED).exists():
         for path in DIRECTORY.iterdir():
             if path.is_dir() and not path.is_symlink():

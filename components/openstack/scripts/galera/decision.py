@@ -1,8 +1,9 @@
 """Decides whether a member of Galera bootstraps the cluster, joins it, or waits.
 
-A member joins a primary component if there is one. Otherwise the most advanced member bootstraps; all others wait. Who
-must be asked first is in the record that each member keeps of its last primary component: a member that is not in the
-record of anyone who answers cannot have more transactions, and one that is in a record may have.
+A member joins a primary component if there is one. Otherwise the most advanced member bootstraps, and all others wait.
+Each member records the members of its last primary component. A member in one of the records may have more
+transactions, so its answer is awaited before a bootstrap. A member in none of the records cannot have more
+transactions.
 """
 
 from __future__ import annotations
@@ -12,28 +13,29 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 FORCE = "GALERA_FORCE_BOOTSTRAP"
-"""Names the member that bootstraps whatever the others say. Takes effect once for each value."""
+"""Environment variable with the member that bootstraps by force, whatever the other members have. A value takes effect
+once."""
 NO_UUID = "00000000-0000-0000-0000-000000000000"
 
 
 @dataclass(frozen=True)
 class Position:
-    """What a member says of itself."""
+    """The position of a member, as the member reports it to other members."""
 
     name: str
     phase: Literal["starting", "running"]
-    """running: mariadbd runs, or starts."""
+    """`running` if mariadbd is running or starting; `starting` before that."""
     has_data: bool = False
     uuid: str = NO_UUID
-    """Of the cluster that its data belongs to; NO_UUID if its data is incomplete, so that it can only join."""
+    """UUID of the cluster to which the data belongs; NO_UUID for incomplete data, with which a member can only join."""
     seqno: int = -1
-    """The last transaction that it has."""
+    """Sequence number of the last transaction in the data."""
     view: tuple[str, ...] = ()
-    """The members of the last primary component that it was in."""
+    """Names of the members of the last primary component to which the member belonged."""
     primary: bool = False
-    """It is in a primary component now."""
+    """Whether the member is in a primary component now, and serves."""
     restored: str = ""
-    """When the data was restored from a backup, as `2026-11-22T02:00:00Z`; empty if never."""
+    """Time at which the data was restored from a backup, such as `2026-11-22T02:00:00Z`; empty if it was not."""
 
     @property
     def is_known(self) -> bool:
@@ -42,26 +44,30 @@ class Position:
 
 @dataclass(frozen=True)
 class Decision:
-    """What a member does, and why."""
+    """The next action of a member, with the reason."""
 
     action: Literal["wait", "join", "bootstrap"]
     reason: str
     restored: str = ""
-    """The restoration whose data this member takes over in place of its own, which is older."""
+    """Time of the restoration whose data replaces the member's own, older data; empty if the member keeps its data."""
 
 
 def ordinal(name: str) -> int:
-    """Returns the number of a member of a StatefulSet."""
+    """Returns the ordinal of a StatefulSet's member, such as 2 for mysqld-2."""
     return int(name.rpartition("-")[2])
 
 
 def decide(own: Position, others: Iterable[Position], first: Sequence[str], forced: str | None) -> Decision:
-    """Decides what a member does. `others` are the members that answered, `first` those of a new cluster."""
+    """Returns the next action of the member with the position `own`.
+
+    `others`: positions of the members that answered. `first`: members of a new cluster. `forced`: member that
+    bootstraps by force, or None.
+    """
     others = tuple(others)
     primary = [each for each in others if each.primary]
     if primary:
         return _join(own, primary)
-    # Data from before a restoration has more transactions, and must not come back.
+    # Data from before a restoration has more transactions than the restored data, but must not replace it.
     newest = max(each.restored for each in (own, *others))
     own, *others = (each if each.restored == newest else _void(each) for each in (own, *others))
     if forced == own.name:
@@ -79,7 +85,7 @@ def decide(own: Position, others: Iterable[Position], first: Sequence[str], forc
 
 
 def _void(position: Position) -> Position:
-    """Returns a position that is good for joining only."""
+    """Returns a copy of a position with which the member can only join, not bootstrap."""
     return replace(position, uuid=NO_UUID, seqno=-1, view=())
 
 

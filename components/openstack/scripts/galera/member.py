@@ -1,4 +1,4 @@
-"""A member: what it answers to others and to probes, and the server that it runs."""
+"""A member of Galera: answers other members and probes over HTTP, and runs mariadbd."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from .decision import Decision, Position, decide
 from .server import Progress, Status, server_status, transfers_state, written
 
 INITIAL_SQL = Path("/etc/mysql/initial.sql")
-"""Statements for a new cluster: the first accounts. Executed once, by the member that bootstraps it."""
+"""SQL statements that create the first accounts. The member that bootstraps a new cluster executes them once."""
 PORT = 9200
-"""The customary port of Galera's health checks (clustercheck)."""
+"""HTTP port on which a member answers: the usual port of Galera's health checks (clustercheck)."""
 PATIENCE = float(os.environ.get("GALERA_PATIENCE", "300"))
-"""Seconds without any progress after which a member that is not synced is not alive."""
+"""Seconds without progress after which the liveness probe of a member that is not synced fails."""
 
 
 class Member:
-    """This member: what it answers, and the server that it runs."""
+    """The Galera member of this pod, with its position and its mariadbd."""
 
     def __init__(self, name: str, first: Sequence[str], domain: str) -> None:
         self.first, self.domain = first, domain
@@ -41,7 +41,7 @@ class Member:
         self._stuck = 0.0
 
     def watch(self) -> None:
-        """Looks at the server every two seconds, so that the number of requests does not matter."""
+        """Reads the status of mariadbd every two seconds, so that requests need not query it."""
         progress = Progress()
         while True:
             if self.server:
@@ -52,7 +52,7 @@ class Member:
             time.sleep(2)
 
     def answer(self, path: str) -> tuple[int, str]:
-        """Returns the status code and the text for a request."""
+        """Returns the HTTP status and the text for a request to `path`."""
         if path == "/position":
             return (200, json.dumps(asdict(self.position()))) if self.has_read else (503, "reads its data")
         if path == "/ready":
@@ -64,7 +64,7 @@ class Member:
         return 404, "no such path"
 
     def position(self) -> Position:
-        """Returns the position now; that of a running server comes from the server."""
+        """Returns the member's current position, which is mariadbd's own if mariadbd is running."""
         if not self.server:
             return self.own
         status = self._status
@@ -91,7 +91,7 @@ class Member:
         return (200 if status.is_synced else 503), f"{status.comment}, {component} component of {status.uuid}"
 
     def others(self) -> list[Position]:
-        """Asks every member that has a name or an address now."""
+        """Requests the positions of all other members, by known names and by addresses. Returns those that answer."""
         names = {*self.first, *data.last_view()}
         addresses = {f"{name}.{self.domain}" for name in names} | addresses_of(self.domain)
         with ThreadPoolExecutor(max_workers=8) as pool:
@@ -101,7 +101,7 @@ class Member:
         return list({each.name: each for each in answers if each.name != self.own.name}.values())
 
     def wait_for_turn(self) -> Decision:
-        """Returns when this member may start. Says what it waits for, each time that it changes."""
+        """Waits until this member may start mariadbd, and returns the decision. Logs each new reason for waiting."""
         self.own = data.own_position(self.own.name)
         self.has_read = True
         say(f"data: {self.own.uuid}:{self.own.seqno}, last primary component: {', '.join(self.own.view) or 'none'}")
@@ -115,7 +115,7 @@ class Member:
             time.sleep(2)
 
     def arguments(self, decision: Decision) -> list[str]:
-        """Returns mariadbd's arguments, and prepares the data for a bootstrap."""
+        """Prepares the data directory for a decision, and returns mariadbd's arguments."""
         start = [f"--wsrep-start-position={self.own.uuid}:{self.own.seqno}"] if self.own.is_known else []
         if decision.action == "join":
             if decision.restored:
@@ -133,7 +133,7 @@ class Member:
         return [*start, "--wsrep-new-cluster"]
 
     def run(self) -> int:
-        """Starts mariadbd and returns its exit code."""
+        """Waits until this member may start, runs mariadbd until it ends, and returns its exit code."""
         decision = self.wait_for_turn()
         self.server = subprocess.Popen(["mariadbd", *self.arguments(decision)])
         signal.signal(signal.SIGTERM, lambda _number, _frame: self.server and self.server.terminate())
@@ -141,7 +141,7 @@ class Member:
 
 
 def ask(address: str) -> Position | None:
-    """Returns what a member says, None if it does not answer."""
+    """Requests the position of the member at an address; None if the member does not answer."""
     try:
         with urllib.request.urlopen(f"http://{address}:{PORT}/position", timeout=3) as response:
             said: dict[str, Any] = json.load(response)
@@ -152,7 +152,7 @@ def ask(address: str) -> Position | None:
 
 
 def addresses_of(domain: str) -> set[str]:
-    """Returns the addresses of all pods of the headless Service."""
+    """Returns the addresses of all pods of a headless Service, from DNS; an empty set if the name has none."""
     try:
         return {str(entry[4][0]) for entry in socket.getaddrinfo(domain, PORT, socket.AF_INET, socket.SOCK_STREAM)}
     except OSError:

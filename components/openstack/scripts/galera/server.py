@@ -1,4 +1,4 @@
-"""The running server: what it says of replication, and whether it makes progress."""
+"""Reads the replication status of a running mariadbd, and measures its progress."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SYNCED = "4"
 
 @dataclass(frozen=True)
 class Status:
-    """What mariadbd says of replication."""
+    """Replication status of mariadbd."""
 
     ready: bool
     primary: bool
@@ -27,7 +27,7 @@ class Status:
     committed: int
     view_number: str
     desynced: bool
-    """Taken out of flow control by an administrator, for a backup."""
+    """Whether the member is out of flow control, for example during a backup."""
 
     @property
     def is_synced(self) -> bool:
@@ -38,7 +38,7 @@ _QUERY = "SHOW GLOBAL STATUS LIKE 'wsrep\\_%'; SELECT 'desync', @@GLOBAL.wsrep_d
 
 
 def server_status() -> Status | None:
-    """Asks mariadbd as the user of the operating system, without a password; None if it does not answer."""
+    """Queries mariadbd's replication status, without a password. Returns None if mariadbd does not answer."""
     command = ["mariadb", "--no-defaults", "--protocol=socket", f"--socket={option('socket')}", "-rNBe", _QUERY]
     try:
         result = subprocess.run(command, capture_output=True, text=True, timeout=5, check=True)
@@ -74,7 +74,10 @@ def transfers_state() -> bool:
 
 
 def written(pid: int) -> int:
-    """Returns the MiB that a process has written: while it does not answer yet, it may recover or receive data."""
+    """Returns how many MiB a process has written; 0 if unknown.
+
+    This shows the progress of a mariadbd that recovers or receives data and does not answer yet.
+    """
     try:
         lines = Path(f"/proc/{pid}/io").read_text(encoding="ascii").splitlines()
     except OSError:
@@ -83,14 +86,14 @@ def written(pid: int) -> int:
 
 
 class Progress:
-    """When a member that is not synced last made progress."""
+    """Remembers when a member that is not synced made progress last."""
 
     def __init__(self) -> None:
         self._seen: object = None
         self._at = time.monotonic()
 
     def seconds_without(self, status: Status | None, *, transfers: bool, wrote: int) -> float:
-        """Returns the seconds since the last progress, this look included."""
+        """Returns the seconds since the last progress, after comparing the given status with the previous one."""
         seen = (status.state, status.view_number, status.committed) if status else wrote
         if seen != self._seen or transfers or (status and (status.is_synced or status.desynced)):
             self._seen, self._at = seen, time.monotonic()
@@ -98,7 +101,7 @@ class Progress:
 
 
 def option(name: str) -> str:
-    """Returns an option of mariadbd from its configuration file."""
+    """Returns the value of an option in mariadbd's configuration file."""
     parser = configparser.ConfigParser(interpolation=None, strict=False, allow_no_value=True)
     parser.read(CONFIGURATION)
     return parser.get("mysqld", name)

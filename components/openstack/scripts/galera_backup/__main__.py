@@ -1,4 +1,4 @@
-"""`python3 -m galera_backup backup` and `… restore`."""
+"""`python3 -m galera_backup backup` takes a backup of Galera, `python3 -m galera_backup restore` restores one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .restore import restore
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Runs one of the two. Returns 1, and says why, if it is refused or fails."""
+    """Takes or restores a backup, as the argument says. Returns 0, or 1 after an error, whose cause is printed."""
     operations = {"backup": take, "restore": restore}
     try:
         with alone():

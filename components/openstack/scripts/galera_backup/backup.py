@@ -1,4 +1,4 @@
-"""Takes a backup of a member that is Synced, prepares it, and keeps it if mariadbd can open it."""
+"""Takes a backup of a Galera member that is Synced, prepares the backup, and keeps it if mariadbd can open it."""
 
 from __future__ import annotations
 
@@ -13,13 +13,16 @@ from .backup_files import ACCOUNT, BACKUPS, DATA, UNFINISHED, Refused, Settings,
 SYNCED = "4"
 PROVIDER = "/usr/lib/galera/libgalera_smm.so"
 PATIENCE = 120
-"""Seconds to wait for a whole cluster. The Job tries again later."""
+"""Seconds to wait until the cluster has all members. After that, the attempt fails, and the Job tries again later."""
 _STATUS = "SHOW GLOBAL STATUS LIKE 'wsrep\\_%'"
 _POSITION = re.compile(r"([0-9a-f]{8}-[0-9a-f-]{27})[: ](-?\d+)")
 
 
 def take(settings: Settings) -> Path:
-    """Takes a backup and removes those beyond `keep`. Raises Refused or CalledProcessError."""
+    """Takes a backup and removes the oldest backups beyond `keep`. Returns the backup's directory.
+
+    Raises Refused or CalledProcessError if the backup fails.
+    """
     require_whole(settings)
     require_space(BACKUPS, size(DATA))
     unfinished = BACKUPS / UNFINISHED
@@ -47,8 +50,8 @@ def take(settings: Settings) -> Path:
 def require_whole(settings: Settings) -> None:
     """Waits until the member is Synced and the cluster has all its members. Raises Refused after `PATIENCE`.
 
-    While the backup blocks changes of tables (BACKUP STAGE), the server takes the member out of flow control, so that
-    the others do not wait for it, and it is not ready. With a member missing, too few others would serve.
+    While the backup blocks changes of tables (BACKUP STAGE), mariadbd leaves flow control, so that the others do not
+    wait for it, and the member is not ready. If another member were missing too, too few members would serve.
     """
     ends = time.monotonic() + PATIENCE
     while missing := _missing(settings):
@@ -58,7 +61,7 @@ def require_whole(settings: Settings) -> None:
 
 
 def _missing(settings: Settings) -> str:
-    """Returns what a backup has to wait for; empty if it may begin."""
+    """Returns the reason why a backup must wait; empty if the backup may begin."""
     said = run("mariadb", f"--defaults-file={ACCOUNT}", f"--host={settings.member}", "-rNBe", _STATUS).stdout
     status = dict(line.split("\t", 1) for line in said.splitlines())
     state, component = status.get("wsrep_local_state"), status.get("wsrep_cluster_status")
@@ -70,12 +73,12 @@ def _missing(settings: Settings) -> str:
 
 
 def checked(data: Path) -> str:
-    """Opens a prepared backup with mariadbd, read-only for InnoDB. Returns its position in the cluster's history.
+    """Opens a prepared backup with mariadbd, with InnoDB read-only. Returns the backup's position (UUID and number).
 
     Raises Refused if InnoDB's position is not the one that the member had when the backup was taken.
     """
     files = [f"--datadir={data}", "--innodb-read-only", f"--socket={data.parent / 'socket'}", "--skip-networking"]
-    # mariadbd reads the position of a member only, and ends then. It connects to no address.
+    # With --wsrep-recover, mariadbd only reads the position and ends. It does not connect to the cluster address.
     galera = ["--wsrep-on=ON", f"--wsrep-provider={PROVIDER}", "--wsrep-cluster-address=gcomm://backup"]
     formats = ["--binlog-format=ROW", "--disable-log-error"]
     result = run("mariadbd", "--no-defaults", *files, *galera, *formats, "--wsrep-recover")

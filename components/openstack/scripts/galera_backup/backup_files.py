@@ -1,4 +1,4 @@
-"""The directory of backups: one directory for each, which gets its name when it is complete and has been checked."""
+"""The directory of backups. Each backup is a directory, which gets its final name when it is complete and checked."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ UNFINISHED = "unfinished"
 
 
 class Refused(Exception):
-    """Why a backup or a restoration does not begin, or is not kept."""
+    """A backup or a restoration does not begin, or a backup is not kept. The message gives the reason."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What the jobs are told of the cluster."""
+    """Settings of the jobs for backup and restoration, from /etc/mysql/backup.json."""
 
     member: str
     """DNS name of the member whose data is mounted."""
     domain: str
-    """DNS name that lists the addresses of all members."""
+    """DNS name of the headless Service, which has the addresses of all members."""
     members: int
-    """Members of the whole cluster."""
+    """Number of members of the cluster."""
     keep: int
-    """Complete backups that are kept."""
+    """Number of complete backups that are kept."""
 
 
 def settings() -> Settings:
@@ -44,7 +44,7 @@ def settings() -> Settings:
 
 @contextmanager
 def alone() -> Generator[None]:
-    """Holds the lock of the directory. Raises Refused if a backup or a restoration runs."""
+    """Holds the lock of the directory of backups. Raises Refused if another backup or restoration runs."""
     with (BACKUPS / "lock").open("w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -54,17 +54,17 @@ def alone() -> Generator[None]:
 
 
 def complete() -> list[Path]:
-    """Returns the complete backups, the oldest first: their names are the times at which they began, in UTC."""
+    """Returns the complete backups, oldest first. Their names are the times in UTC at which they began."""
     return sorted(path for path in BACKUPS.iterdir() if (path / "backup.json").is_file() and path.name != UNFINISHED)
 
 
 def record(backup: Path) -> dict[str, Any]:
-    """Returns what a backup's record says of it."""
+    """Returns a backup's record (backup.json): its position, size and duration."""
     return json.loads((backup / "backup.json").read_text(encoding="utf-8"))
 
 
 def size(directory: Path) -> int:
-    """Returns the bytes of all files in a directory, which a server may be changing."""
+    """Returns the total size in bytes of a directory's files. A server may delete files meanwhile."""
     found = 0
     for path in directory.rglob("*"):
         with suppress(FileNotFoundError):
@@ -73,19 +73,19 @@ def size(directory: Path) -> int:
 
 
 def require_space(directory: Path, needed: int) -> None:
-    """Raises Refused if a directory's file system has less than that many bytes."""
+    """Raises Refused if a directory's file system has less than `needed` free bytes."""
     free = os.statvfs(directory).f_bavail * os.statvfs(directory).f_frsize
     if free < needed:
         raise Refused(f"{directory} has {free >> 20} MiB free; {needed >> 20} MiB are needed")
 
 
 def run(*command: str) -> subprocess.CompletedProcess[str]:
-    """Runs a program. Raises CalledProcessError if it fails."""
+    """Runs a program and returns its output. Raises CalledProcessError if the program fails."""
     return subprocess.run(command, capture_output=True, text=True, errors="replace", check=True)
 
 
 def sync(paths: Sequence[Path]) -> None:
-    """Writes directories and files to the disk."""
+    """Flushes directories and files to the disk (fsync)."""
     for path in paths:
         descriptor = os.open(path, os.O_RDONLY)
         try:

@@ -1,4 +1,4 @@
-"""Replaces the data of a stopped member by a backup, marked as restored: the other members then take it from there."""
+"""Replaces the data of a stopped Galera member by a backup. The other members then copy the data from this member."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ from .backup_files import BACKUPS, DATA, Refused, Settings, complete, record, re
 CHOICE = "BACKUP"
 """Environment variable with the name of the backup to restore; the newest one if it is not set."""
 RESTORED = "restored.log"
-"""Read by the member when it starts (scripts/galera/data.py): the later of two restorations counts."""
+"""File with the time of the restoration, which a member reads when it starts (scripts/galera/data.py). The latest
+restoration counts."""
 REPLACING = "unfinished-install.log"
-"""A member that starts with this file has no data (scripts/galera/data.py)."""
+"""File that marks incomplete data: a member that starts with this file deletes the data (scripts/galera/data.py)."""
 FRESH = ".restoring"
 _LOCKED = ("ibdata1", "aria_log_control")
 _NO_NAME = (socket.EAI_NONAME, socket.EAI_NODATA)
 
 
 def restore(settings: Settings) -> None:
-    """Restores a backup. Raises Refused if any member exists, or CalledProcessError."""
+    """Restores the chosen backup. Raises Refused if a member of the cluster exists, or CalledProcessError."""
     require_stopped(settings)
     backup = chosen()
     said = record(backup)
@@ -50,9 +51,9 @@ def restore(settings: Settings) -> None:
 
 
 def require_stopped(settings: Settings) -> None:
-    """Raises Refused if a member has an address, or if a server has the data open.
+    """Raises Refused if a member has an address in DNS, or if a server has the data open.
 
-    A name that cannot be looked up now is not a name without an address.
+    Raises Refused also if the look-up fails, because members may exist then.
     """
     try:
         found = socket.getaddrinfo(settings.domain, None, socket.AF_INET, socket.SOCK_STREAM)
@@ -73,7 +74,7 @@ def require_stopped(settings: Settings) -> None:
 
 
 def chosen() -> Path:
-    """Returns the backup to restore. Raises Refused if there is none of that name."""
+    """Returns the backup that BACKUP names, or the newest one. Raises Refused if there is no such backup."""
     there, wanted = complete(), os.environ.get(CHOICE)
     if not there:
         raise Refused(f"{BACKUPS} contains no complete backup")
