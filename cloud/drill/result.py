@@ -79,7 +79,7 @@ class Drill:
     def problems(self) -> list[str]:
         """Returns why the drill has failed; empty if it has passed."""
         found = [
-            f"{name}: acknowledged writes were lost: {writes.lost}"
+            f"{name}: acknowledged writes were lost: {_shown(writes.lost)}"
             for name, writes in self.writes.items()
             if writes.lost
         ]
@@ -89,6 +89,11 @@ class Drill:
             if members.least < members.majority
         ]
         return [*found, *(f"not ready at the end: {each}" for each in self.missing)]
+
+
+def _shown(numbers: Sequence[int]) -> str:
+    more = f" and {len(numbers) - 10} more" if len(numbers) > 10 else ""
+    return ", ".join(map(str, numbers[:10])) + more
 
 
 def silence(events: Iterable[Event], api: str, end: float) -> Silence:

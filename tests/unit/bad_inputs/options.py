@@ -92,6 +92,42 @@ CASES = {
         stack(nodes={"cmp1": {"services": {"nova-compute": {"options": {}}}}}),
         "quorate:nodes.cmp1.services.nova-compute.options: ",
     ),
+    "a node without settings": Bad(stack(nodes={"cmp1": {}}), "quorate:nodes.cmp1: sets nothing; write services or"),
+    "an interface on a network that there is not": Bad(
+        stack(nodes={"cmp1": {"interfaces": {"physnet2": "ens8"}}}),
+        "quorate:nodes.cmp1.interfaces.physnet2: is not a physical network (did you mean 'physnet1'?)",
+    ),
+    "VLANs in the wrong order": Bad(
+        stack(networks={"physical": {"physnet1": {"vlans": "20:10"}}}),
+        "quorate:networks.physical.physnet1.vlans: 20:10 is not a range of VLAN IDs; write first:last from 1 to 4094",
+    ),
+    "a bridge for two networks": Bad(
+        stack(networks={"physical": {"a": {}, "b": {}}}),
+        "quorate:networks.physical: several physical networks have the bridge 'br-ex'; write one of its own for each",
+    ),
+    "an interface for two networks": Bad(
+        stack(networks={"physical": {"a": {"interface": "ens8"}, "b": {"bridge": "br-b", "interface": "ens8"}}}),
+        "quorate:networks.physical: several physical networks have the interface 'ens8'; write one of its own",
+    ),
+    "an interface with a long name": Bad(
+        stack(networks={"physical": {"physnet1": {"interface": "enp0s31f6-vlan1001"}}}),
+        "quorate:networks.physical.physnet1.interface: ",
+    ),
+    "an external network on none": Bad(
+        stack(
+            bootstrap={
+                "networks": {
+                    "external": {
+                        "physicalNetwork": "physnet2",
+                        "network": "192.0.2.0/24",
+                        "gateway": "192.0.2.1",
+                        "pool": {"start": "192.0.2.10", "end": "192.0.2.20"},
+                    }
+                }
+            }
+        ),
+        "quorate:bootstrap.networks.external.physicalNetwork: 'physnet2' is not a physical network (did you mean",
+    ),
     "a generation of a secret that there is not": secret(
         "nova/databse", ": is not a secret (did you mean 'nova/database'?); write one of: cinder/database"
     ),

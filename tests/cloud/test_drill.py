@@ -1,0 +1,130 @@
+"""The result and the report of a drill: silences, members, lost writes and the verdict."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cloud.drill import observer, report, result
+from cloud.drill.result import Drill, Event, Members, Silence, Writes
+
+
+def answer(moment: float, reason: str | None = None, api: str = "keystone") -> Event:
+    return {"t": moment, "kind": "answer", "api": api, "reason": reason}
+
+
+def count(moment: float, complete: bool = True, **members: list[str]) -> Event:
+    return {"t": moment, "kind": "members", "members": members, "complete": complete}
+
+
+def drill(**changed: Any) -> Drill:
+    facts: dict[str, Any] = {
+        "stack": "dev",
+        "server": "virt2",
+        "machines": ("virt2", "master2"),
+        "started": 100.0,
+        "cut": 110.0,
+        "restored": 200.0,
+        "whole": 260.0,
+        "ended": 270.0,
+        "apis": {"keystone": Silence(160, 4, 6.5, ((111.0, 117.5),))},
+        "quorums": {"mysqld": Members(3, ((100.0, 3), (115.0, 2), (250.0, 3)))},
+        "writes": {"networks": Writes(50, 48, (), 7.0)},
+    }
+    return Drill(**(facts | changed))
+
+
+def test_a_silence_lasts_from_the_last_answer_to_the_next() -> None:
+    events = [answer(1), answer(2), answer(3, "refused"), answer(4, "refused"), answer(5), answer(9)]
+    found = result.silence(events, "keystone", 10)
+    assert found == Silence(6, 2, 3, ((2, 5),))
+
+
+def test_a_pause_without_a_failed_request_is_no_silence() -> None:
+    assert result.silence([answer(1), answer(60)], "keystone", 61).longest == 0
+
+
+def test_a_silence_until_the_end_counts() -> None:
+    assert result.silence([answer(1), answer(2, "refused")], "keystone", 12) == Silence(2, 1, 11, ((1, 12),))
+
+
+def test_an_api_that_never_answers_is_silent_from_its_first_request() -> None:
+    assert result.silence([answer(1, "refused"), answer(2, "refused")], "keystone", 5).spans == ((1, 5),)
+
+
+def test_other_apis_do_not_count() -> None:
+    assert result.silence([answer(1), answer(2, "refused", "glance-api")], "keystone", 3).failed == 0
+
+
+def test_members_are_counted_when_they_change() -> None:
+    events = [count(1, mysqld=["a", "b", "c"]), count(2, mysqld=["a", "b", "c"]), count(3, mysqld=["a"]), count(4)]
+    assert result.members(events, "mysqld", 3).counts == ((1, 3), (3, 1), (4, 0))
+
+
+def test_a_count_without_the_quorum_is_unknown_and_not_zero() -> None:
+    events = [count(1, mysqld=["a"]), count(2, complete=False, etcd=["m"])]
+    assert result.members(events, "mysqld", 1).counts == ((1, 1),)
+
+
+def test_acknowledged_writes_that_are_missing_are_lost() -> None:
+    tried = [(1.0, 1, True), (2.0, 2, False), (3.0, 3, True), (4.0, 4, True)]
+    assert result.writes(tried, {1, 2, 4}, 5) == Writes(4, 3, (3,), 2.0)
+
+
+def test_a_drill_without_losses_passes() -> None:
+    assert drill().problems() == []
+
+
+@pytest.mark.parametrize(
+    ("changed", "problem"),
+    [
+        ({"writes": {"networks": Writes(50, 48, (7,), 7.0)}}, "networks: acknowledged writes were lost: 7"),
+        (
+            {"quorums": {"mysqld": Members(3, ((100.0, 3), (115.0, 1), (250.0, 3)))}},
+            "mysqld: 1 of 3 members were ready, and a majority is 2",
+        ),
+        ({"whole": None, "missing": ("mysqld: 2 of 3",)}, "not ready at the end: mysqld: 2 of 3"),
+    ],
+)
+def test_what_a_drill_fails_for(changed: dict[str, Any], problem: str) -> None:
+    assert drill(**changed).problems() == [problem]
+
+
+def test_the_report_has_the_verdict_and_times_since_the_cut(tmp_path: Path) -> None:
+    report.write([drill()], tmp_path)
+    document = json.loads((tmp_path / report.JSON).read_text(encoding="utf-8"))
+    assert document["verdict"] == "passed"
+    (found,) = document["drills"]
+    assert found["whole"] == 150
+    assert found["quorums"]["mysqld"] == {
+        "members": 3, "least": 2, "wholeAgain": 140.0, "counts": [[-10.0, 3], [5.0, 2], [140.0, 3]],
+    }  # fmt: skip
+    page = (tmp_path / report.PAGE).read_text(encoding="utf-8")
+    assert "2 of 3 members ready for 135 s" in page
+    assert "6.5 s between two answers" in page
+
+
+def test_a_picture_covers_the_drill_without_gaps() -> None:
+    for row in report.picture(drill()).rows:
+        assert row.bars[0].x == report.LEFT
+        assert row.bars[-1].x + row.bars[-1].width == pytest.approx(report.WIDTH, abs=0.5)
+        for one, next_one in zip(row.bars, row.bars[1:], strict=False):
+            assert one.x + one.width == pytest.approx(next_one.x, abs=0.2)
+
+
+def test_names_are_escaped(tmp_path: Path) -> None:
+    report.write([drill(server="<b>")], tmp_path)
+    assert "<b>" not in (tmp_path / report.PAGE).read_text(encoding="utf-8")
+
+
+def test_pods_that_are_deleted_or_not_ready_do_not_count() -> None:
+    def pod(name: str, ready: str = "True", **metadata: str) -> dict[str, Any]:
+        labels = {"app.kubernetes.io/name": "mysqld"}
+        conditions = [{"type": "Ready", "status": ready}]
+        return {"metadata": {"name": name, "labels": labels, **metadata}, "status": {"conditions": conditions}}
+
+    pods = [pod("a"), pod("b", "False"), pod("c", deletionTimestamp="2026-11-23T00:00:00Z")]
+    assert observer.ready(pods) == {"mysqld": ["a"]}
