@@ -55,9 +55,8 @@ def write(root: Path, original: str, kubeconfig: str, context: str) -> Path:
 
 
 def _lab_options() -> dict[str, Any]:
-    """Returns options of OpenStack for a lab: one worker per process, since all machines share the host's cores and
-    memory; QEMU without KVM, because a machine has no /dev/kvm; on a kernel without Open vSwitch's module, its userspace
-    datapath."""
+    """Returns options of OpenStack for a lab: one worker per process, since all machines share the host's memory; QEMU
+    without KVM, since a machine has no /dev/kvm; Open vSwitch's userspace datapath on a kernel without its module."""
     nova = {"libvirt": {"virt_type": "qemu"}, "scheduler": {"workers": 1}, "conductor": {"workers": 1}}
     neutron: dict[str, Any] = {"neutron.conf": {"DEFAULT": {"rpc_workers": 1}}}
     if not Path("/sys/module/openvswitch").exists():
