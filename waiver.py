@@ -1,4 +1,4 @@
-"""A waiver as a stack file writes it: read by the blueprint, which validates stack files, and by the policy pack."""
+"""Defines the form of a waiver in a stack file, for the blueprint, which validates stack files, and the policy pack."""
 
 from __future__ import annotations
 
@@ -9,13 +9,16 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstr
 
 
 def _as_day(value: object) -> object:
-    """Converts a date; the engine passes an unquoted one as Go prints it: `2027-01-31 00:00:00 +0000 UTC`."""
+    """Converts a text to a date. Pulumi passes an unquoted date as Go prints it: `2027-01-31 00:00:00 +0000 UTC`.
+
+    Returns other values unchanged, so that the model reports them.
+    """
     if not isinstance(value, str):
         return value
     try:
         return date.fromisoformat(value.removesuffix(" 00:00:00 +0000 UTC"))
     except ValueError:
-        return value  # the model then reports it
+        return value  # pydantic then reports that it is not a date
 
 
 Text = Annotated[str, StringConstraints(pattern=r"\S")]
