@@ -30,17 +30,17 @@ class Waiver(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     rule: Annotated[
-        str, StringConstraints(pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)+$"), Field(description="its id in docs/rules.md")
+        str, StringConstraints(pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)+$"), Field(description="the rule's id in docs/rules.md")
     ]
     resource: Annotated[Text, Field(description="the resource's name, or a pattern such as cloud-openstack-nova-*")]
     reason: Annotated[Text, Field(description="why the failure is accepted")]
-    owner: Annotated[Text, Field(description="who answers for it")]
+    owner: Annotated[Text, Field(description="the person responsible for the failure")]
     expires: Annotated[
         date,
         BeforeValidator(_as_day),
-        Field(description="the last day on which it holds, such as 2027-01-31"),
+        Field(description="the last day on which the waiver is valid, such as 2027-01-31"),
     ]
     approved_by: Annotated[
         Text | None,
-        Field(alias="approvedBy", description="a second person; required where the rule's severity is critical"),
+        Field(alias="approvedBy", description="a second person, who approves the waiver; required if the rule is critical"),
     ] = None

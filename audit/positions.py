@@ -48,7 +48,7 @@ class StackFile:
             return cls(name, "")
 
     def line(self, key: str) -> int | None:
-        """Returns the line number, from 1, of a key such as `quorate:services.keystone`; None if it is not in the file."""
+        """Returns the line number, from 1, of a key such as `quorate:services.keystone`; None if the key is absent."""
         return self._lines.get(key)
 
     def key_of(self, finding: Finding, placement: Placement | None) -> str:
