@@ -30,7 +30,9 @@ class Waiver(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     rule: Annotated[
-        str, StringConstraints(pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)+$"), Field(description="the rule's id in docs/rules.md")
+        str,
+        StringConstraints(pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)+$"),
+        Field(description="the rule's id in docs/rules.md"),
     ]
     resource: Annotated[Text, Field(description="the resource's name, or a pattern such as cloud-openstack-nova-*")]
     reason: Annotated[Text, Field(description="why the failure is accepted")]
@@ -42,5 +44,7 @@ class Waiver(BaseModel):
     ]
     approved_by: Annotated[
         Text | None,
-        Field(alias="approvedBy", description="a second person, who approves the waiver; required if the rule is critical"),
+        Field(
+            alias="approvedBy", description="a second person, who approves the waiver; required if the rule is critical"
+        ),
     ] = None

@@ -184,7 +184,9 @@ class NodeOverride(Strict):
 class SecretVersion(Strict):
     """Which generation of a secret the services use."""
 
-    generation: Annotated[int, Field(ge=2, le=1000, description="the generation in use; the first is 1 and needs no entry")]
+    generation: Annotated[
+        int, Field(ge=2, le=1000, description="the generation in use; the first is 1 and needs no entry")
+    ]
     previous: Annotated[
         Literal["kept", "removed"],
         Field(description="whether the previous generation's account is kept, which restarting services still use"),
@@ -203,7 +205,9 @@ class Images(Strict):
 class Networks(Strict):
     """Networks of the cloud. The defaults carry 2,000 nodes with 256 pod addresses each."""
 
-    management: Annotated[Network | None, Field(description="network that contains the addresses of all machines")] = None
+    management: Annotated[Network | None, Field(description="network that contains the addresses of all machines")] = (
+        None
+    )
     pods: Network = IPv4Network("172.16.0.0/13")
     services: Network = IPv4Network("172.24.0.0/16")
 
