@@ -19,15 +19,18 @@ from components.target.live import Live
 from components.target.render import Render
 
 SHOWN = 32
-"""Exit code that tells Pulumi's language host that the error is already reported: it prints no traceback."""
+"""Exit code of a Pulumi program that has already reported its error, so that Pulumi prints no traceback."""
 
 
 def _dropped(*_: object, **__: object) -> None:
-    """Drops the SDK's debug messages. The SDK waits for the engine after each, which took a quarter of a preview."""
+    """Replaces the Pulumi SDK's `log.debug` and does nothing: sending debug messages took a quarter of a preview."""
 
 
 def main() -> None:
-    """Builds the stack that the engine has set up."""
+    """Registers the resources of the stack that Pulumi previews or updates.
+
+    Writes plan.json, and the stack's outputs.
+    """
     pulumi.log.debug = _dropped
     gc.disable()  # the program ends when all is registered; garbage collection took a fifth of its time
     stack = pulumi.get_stack()

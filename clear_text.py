@@ -1,10 +1,10 @@
 """Finds secrets in clear text, by the name of a key or by the form of the value.
 
-The blueprint searches stack files, the policy pack searches resources.
+The blueprint package uses this module for stack files, the policy pack for resources.
 
-Few false positives are more important than finding every secret: a value is reported only if it is very likely a
-secret. References to a secret (`$VARIABLE`, `{{ template }}`, a path) are ignored, and values that the engine encrypts
-are not passed to this module. No function returns a value: a finding contains only the kind of secret.
+A value is reported only if it is very likely a secret, so that there are few false positives; some secrets are not
+found. References to a secret (`$VARIABLE`, `{{ template }}`, a path) are ignored, and callers do not pass values that
+Pulumi encrypts. Functions return the kind of each secret and never its value.
 """
 
 from __future__ import annotations
@@ -16,16 +16,19 @@ from functools import lru_cache
 
 _WORDS = r"pass(?:word|wd|phrase)|secret|token|cookie|(?:secret|api|private|access)[_\-.]?key"
 _NAME = rf"(?:[\w.\-]{{0,80}}(?:{_WORDS})|(?:[\w.\-]{{0,80}}[_.\-])?(?:pass|pwd|pw))"
-"""Names of secrets. Every repetition is bounded, so that no text makes the search quadratic."""
+"""Matches names of secrets, such as db_password.
+
+Repetitions are bounded, so that no text makes the search quadratic.
+"""
 _HARMLESS = re.compile(r"initial[_\-]cluster[_\-]token|no[_\-]?pass(word)?$|continue[_\-]token", re.I)
-"""Names that look secret but are not, for example the token that only identifies an etcd cluster."""
+"""Matches names that look like a secret's but are not, such as initial-cluster-token, which identifies a cluster."""
 
 _UNDER_A_NAME = re.compile(
     rf"""(?:^|[{{,])[ \t\-]{{0,80}}(?:export +|Environment=)?["']?({_NAME})["']?[ \t]{{0,80}}[:=][ \t]{{0,80}}"""
     r"""["']?([^\s"',;#}]{1,500})""",
     re.I | re.M,
 )
-"""A name with a value, at the start of a line or as a member of a JSON object."""
+"""Matches a secret's name with its value, at the start of a line or as a member of a JSON object."""
 _OPTION = re.compile(rf"""(?<!\S)--?({_NAME})[= ]["']?([^\s"';|&-][^\s"';|&]{{0,500}})""", re.I)
 _FORMS = {
     "a private key": re.compile(r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----"),
@@ -43,28 +46,28 @@ _FORMS = {
     ),
 }
 _KEPT = 1024
-"""Texts whose result is cached: many objects and machines of a stack contain the same file."""
+"""Number of texts whose result is cached, because many objects and machines of a stack contain the same file."""
 _NO_VALUE = re.compile(
     r"(?:true|false|yes|no|on|off|none|null|nil|~|\d|\*+|x+)"
     r"|[$<{%/&!|>\[(].*|(?:file|env):.*|.*\.(?:key|crt|pem|txt|json|ya?ml|conf)",
     re.I | re.S,
 )
-"""Values that are no secret: booleans, placeholders, references and paths."""
+"""Matches values that are not secrets: booleans, placeholders, references and paths."""
 
 
 def under_name(name: str, value: str) -> bool:
-    """Whether the name of a value indicates a secret."""
+    """Whether a value is a secret by its name, such as db_password, and is not a placeholder or a reference."""
     return bool(re.fullmatch(_NAME, name, re.I)) and not _HARMLESS.search(name) and _is_value(value)
 
 
 def in_file(name: str, text: str) -> tuple[str, ...]:
-    """Returns the kinds of secrets in a file. In Python source, only string literals count as values."""
+    """Returns the kinds of secrets in a file named `name`. In Python source, only string literals count as values."""
     return _in_python(text) if name.endswith(".py") else in_text(text)
 
 
 @lru_cache(maxsize=_KEPT)
 def _in_python(text: str) -> tuple[str, ...]:
-    """Returns the kinds of secrets in Python source, or in plain text if the text is not valid Python."""
+    """Returns the kinds of secrets in Python source. Text that is not valid Python is searched as plain text."""
     tree = _python(text)
     if tree is None:
         return in_text(text)
@@ -74,7 +77,7 @@ def _in_python(text: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=_KEPT)
 def in_text(text: str) -> tuple[str, ...]:
-    """Returns the kinds of secrets in a text."""
+    """Returns the kinds of secrets in a text, such as "a private key"; () if none is found."""
     return (*_named(text), *_forms(text))
 
 
@@ -99,7 +102,7 @@ def _python(text: str) -> ast.Module | None:
 
 
 def _literals(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    """Yields every string that Python source assigns to a name, passes as a keyword argument or stores under a key."""
+    """Yields name and value of each string that Python source assigns, passes as a keyword or stores under a key."""
     for node in ast.walk(tree):
         pairs: list[tuple[ast.expr | str | None, ast.expr | None]] = []
         if isinstance(node, ast.Assign):
@@ -116,7 +119,10 @@ def _literals(tree: ast.Module) -> Iterator[tuple[str, str]]:
 
 
 def _name(target: ast.expr | str | None) -> str:
-    """Returns a target's last word: `SECRET_KEY` for SECRET_KEY, settings.SECRET_KEY and settings["SECRET_KEY"]."""
+    """Returns the name that Python code assigns to, "" if it has none.
+
+    The name is `SECRET_KEY` for SECRET_KEY, settings.SECRET_KEY and settings["SECRET_KEY"].
+    """
     if isinstance(target, ast.Subscript):
         target = target.slice
     if isinstance(target, ast.Name):

@@ -1,7 +1,7 @@
-"""The parts of a container image's reference, such as quay.io/openstack.kolla/nova-api:2026.1@sha256:….
+"""Splits container image references, such as quay.io/openstack.kolla/nova-api:2026.1@sha256:…, into their parts.
 
-The grammar is the distribution project's (github.com/distribution/reference): a colon before the last slash belongs to
-a port, a digest follows an `@`.
+The grammar is that of the project distribution (github.com/distribution/reference): a colon before the last slash
+separates a port, a digest follows an `@`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
 
 @dataclass(frozen=True)
 class ImageReference:
-    """The parts of a reference. A part that is absent is empty."""
+    """The parts of a container image reference. An absent part is ""."""
 
     repository: str
     """Registry, namespace and name, without tag and digest."""
@@ -26,24 +26,24 @@ class ImageReference:
 
     @property
     def name(self) -> str:
-        """The last part of the repository: usually the program that the image runs."""
+        """The last part of the repository, such as nova-api: usually the program that the image runs."""
         return self.repository.rpartition("/")[2]
 
     @property
     def is_pinned(self) -> bool:
-        """Whether a sha256 digest identifies the image."""
+        """Whether the reference contains a valid sha256 digest."""
         return _DIGEST.fullmatch(self.digest) is not None
 
     @property
     def is_valid(self) -> bool:
-        """Whether every part that is present follows the grammar."""
+        """Whether the repository, and tag and digest if present, follow the grammar of image references."""
         digest = not self.digest or self.is_pinned
         tag = not self.tag or _TAG.fullmatch(self.tag) is not None
         return digest and tag and _REPOSITORY.fullmatch(self.repository) is not None
 
 
 def parse(text: str) -> ImageReference:
-    """Splits a reference into its parts without checks; `is_valid` tells whether they follow the grammar."""
+    """Splits an image reference into its parts. Does not check them; use `is_valid` of the result."""
     named, _, digest = text.partition("@")
     path, slash, last = named.rpartition("/")
     name, _, tag = last.partition(":")

@@ -1,4 +1,4 @@
-"""Kubernetes' quantities as text: `500m` cores, `2Gi` of memory, `1e3`."""
+"""Reads Kubernetes quantities, such as `500m` (cores), `2Gi` (memory) or `1e3`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SUFFIX = {
 
 
 def parse(text: str) -> Decimal:
-    """Returns a quantity in its unit: cores or bytes. Raises ValueError if the text is not a valid quantity."""
+    """Converts a Kubernetes quantity to a number of cores or bytes. Raises ValueError if the text is not a quantity."""
     match = _WRITTEN.fullmatch(text)
     if match:
         number, exponent, suffix = match.groups()

@@ -1,4 +1,4 @@
-"""Suggests a known word for an unknown one."""
+"""Suggests a known word for a misspelt one, for error messages."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterable
 
 _LONGEST = 100
-"""Longest word that is compared, since the comparison's time is quadratic in the length."""
+"""Maximum length of a word that is compared, because the time of a comparison is quadratic in the length."""
 
 
 def closest(word: str, choices: Iterable[str], cutoff: float = 0.6) -> str | None:
@@ -18,12 +18,12 @@ def closest(word: str, choices: Iterable[str], cutoff: float = 0.6) -> str | Non
 
 
 def did_you_mean(word: str, choices: Iterable[str]) -> str:
-    """Returns " (did you mean 'x'?)" if a choice is similar, else an empty text."""
+    """Returns " (did you mean 'x'?)" with the choice x that is most similar to `word`; "" if none is similar."""
     close = closest(word, choices)
     return f" (did you mean '{close}'?)" if close else ""
 
 
 def look_alike(word: str) -> str:
-    """Returns " (has U+0430 CYRILLIC SMALL LETTER A)" for the first non-ASCII character, else an empty text."""
+    """Names a word's first non-ASCII character, as in " (has U+0430 CYRILLIC SMALL LETTER A)"; "" if it has none."""
     char = next((char for char in word if not char.isascii()), None)
     return f" (has U+{ord(char):04X} {unicodedata.name(char, '')})".replace(" )", ")") if char else ""

@@ -1,6 +1,6 @@
-"""Limits of waivers, which `quorate check` and the policy pack enforce with the same messages.
+"""Checks the limits of waivers. `quorate check` and the policy pack enforce the same limits with the same messages.
 
-Does not import pydantic, which the pack loads only if a stack has waivers.
+This module does not import pydantic, because the policy pack loads pydantic only if a stack has waivers.
 """
 
 from __future__ import annotations
@@ -11,28 +11,28 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 
 LONGEST_TERM = 180
-"""Days from today to the last day of a waiver, at most."""
+"""Maximum number of days from today to the last day of a waiver."""
 LEAST_LITERAL = 3
-"""Fewest consecutive letters or digits in a pattern of names."""
+"""Minimum number of consecutive letters or digits in a waiver's pattern of resource names."""
 
 
 def today() -> date:
-    """Returns the current date in UTC, with which the last day of waivers is compared. No other code reads a clock."""
+    """Returns the current date in UTC, with which the last day of a waiver is compared."""
     return datetime.now(UTC).date()
 
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why a waiver exceeds its limits."""
+    """A limit that a waiver exceeds, in words of a message."""
 
     key: str
-    """The waiver's invalid key, as written in the stack file."""
+    """The key of the waiver whose value exceeds the limit: resource, expires or approvedBy."""
     actual: str
     expected: str
 
 
 def refusals(*, resource: str, owner: str, approved_by: str, expires: date, on: date) -> Iterator[Refusal]:
-    """Yields every limit that a waiver exceeds on the day `on`, whatever its rule is. `approved_by` may be empty."""
+    """Yields the limits that a waiver with these values exceeds on the day `on`. `approved_by`: "" without approval."""
     literal = re.sub(r"\[[^\]]*\]|[*?]", " ", resource)
     if literal != resource and not re.search(rf"[A-Za-z0-9]{{{LEAST_LITERAL}}}", literal):
         yield Refusal(

@@ -1,1 +1,1 @@
-"""The audit: writes the verdicts of all rules as documents, from the engine's events of a preview."""
+"""The audit: writes the verdicts of all policy rules as documents, from the event log of a Pulumi preview."""

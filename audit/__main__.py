@@ -1,7 +1,7 @@
 """`python -m audit --events FILE --stack NAME --out DIR`: writes the audit of a preview.
 
-Writes findings.json, audit.html, audit.md, audit.sarif and audit.junit.xml, each atomically. Exits with 1 if a
-mandatory rule fails, if a rule cannot be evaluated in production, or if the event log is unreliable.
+Writes findings.json, audit.html, audit.md, audit.sarif and audit.junit.xml, each atomically. The exit code is 1 if a
+mandatory rule fails, if a rule cannot be evaluated in production, or if the event log is incomplete or contradictory.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from files.quoting import printable
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Writes the audit, prints its verdict and returns the exit code."""
+    """Writes the files of the audit, prints its verdict and returns the exit code of the command."""
     parser = argparse.ArgumentParser(prog="python -m audit", description="Write the audit of a preview.")
     parser.add_argument("--events", type=Path, required=True, help="the engine's event log, one JSON event per line")
     parser.add_argument("--stack", required=True, help="the stack's name")
@@ -42,7 +42,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _views(result: Audit, file: StackFile, plan: Path | None) -> dict[str, str]:
-    """The contents of every file of the audit, by file name."""
+    """Returns the contents of the audit's files, by file name. `plan`: path of plan.json, None if there is none."""
     return {
         "findings.json": _json(result.to_json()),
         "audit.html": html.write(result, file, PlanFile.read(plan) if plan else PlanFile()),
@@ -57,7 +57,7 @@ def _json(document: dict[str, Any]) -> str:
 
 
 def _pages(environment: Mapping[str, str]) -> str:
-    """The address of this commit's files on GitHub; empty outside of GitHub's runners."""
+    """Returns the URL of the current commit's files on GitHub; "" if the command does not run on a GitHub runner."""
     parts = [environment.get(f"GITHUB_{name}", "") for name in ("SERVER_URL", "REPOSITORY", "SHA")]
     return "{}/{}/blob/{}/".format(*parts) if all(parts) else ""
 

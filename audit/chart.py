@@ -1,7 +1,7 @@
-"""The placement map as data: racks, servers, nodes, their workloads, and the effect of each server's failure.
+"""Computes the placement map of the audit page: racks, servers, nodes, their workloads, effects of a server's failure.
 
-Identical servers of a rack without a member of a quorum form one group, so that a thousand computes are a few dozen
-groups.
+Identical servers in a rack that run no quorum member form one group on the map, so that a thousand compute nodes are a
+few dozen groups.
 """
 
 from __future__ import annotations
@@ -40,23 +40,26 @@ class Chart:
     """The placement map of an audit: which workloads run on which server."""
 
     data: dict[str, Any]
-    """The data for the script of the page."""
+    """The data of the map as JSON, for the script of the audit page."""
     quorums: tuple[str, ...]
     """Kinds of quorum on the map."""
     majorities: tuple[str, ...]
     """A sentence for each server whose failure costs a quorum its majority."""
     restarted: tuple[str, ...]
-    """Services that one server's failure can leave without an instance until one starts on another node."""
+    """Services that the failure of one server can leave without an instance until one starts on another node."""
     stranded: tuple[str, ...]
-    """Services that one server's failure can leave without an instance and without enough eligible nodes."""
+    """Services that the failure of one server can leave without an instance and without enough eligible nodes."""
     homeless: tuple[str, ...]
-    """Nodes without a server label that are eligible for quorum members."""
+    """Nodes that are eligible for quorum members and have no label with their physical server."""
     unplaced: tuple[str, ...]
-    """Workloads without a position on the map."""
+    """A sentence for each workload that is not on the map, because its nodes are not determined."""
 
 
 def draw(audit: Audit, plan: PlanFile) -> Chart | None:
-    """Returns the map; None if the audit does not contain the placement."""
+    """Computes the placement map of an audit. Returns None if the audit has no placement or no nodes.
+
+    `plan`: the plan, which gives a workload's nodes if the resources allow several placements.
+    """
     if audit.placement is None or not audit.placement.nodes:
         return None
     drawing = _Drawing(audit, audit.placement, plan)
@@ -72,7 +75,7 @@ def draw(audit: Audit, plan: PlanFile) -> Chart | None:
 
 
 class _Drawing:
-    """Computes the parts of a map."""
+    """Computes the parts of a placement map."""
 
     def __init__(self, audit: Audit, placement: Placement, plan: PlanFile) -> None:
         self._audit = audit
@@ -94,7 +97,7 @@ class _Drawing:
             nodes.sort(key=lambda number: _pool_order(placement.nodes[number]))
 
     def data(self) -> dict[str, Any]:
-        """The data for the page. To keep them short, nodes and workloads are numbers."""
+        """Returns the data of the map for the audit page, with numbers in place of the names of nodes and workloads."""
         placement = self._placement
         return {
             "rules": [rule.id for rule in RULES],
@@ -109,7 +112,7 @@ class _Drawing:
         }
 
     def majorities(self) -> Iterator[str]:
-        """A sentence for each server whose failure costs a quorum its majority."""
+        """Yields a sentence for each server whose failure costs a quorum its majority."""
         for server in sorted(self._lost, key=_natural):
             for loss in self._lost[server]:
                 placed = self._placement.placed[loss.placed]
@@ -118,7 +121,10 @@ class _Drawing:
                     yield f"without {server}, {kept}; a majority is {loss.needs}"
 
     def outages(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Services that one server's failure can stop: those that fit on other eligible nodes, and the others."""
+        """Returns the services that the failure of one server can leave without an instance, in two lists.
+
+        The first list has those whose instances fit on the remaining eligible nodes, the second list the others.
+        """
         found: dict[int, list[bool]] = defaultdict(list)
         for loss in (each for lost in self._lost.values() for each in lost):
             if not self._placement.placed[loss.placed].quorum and not loss.stands:
@@ -128,12 +134,12 @@ class _Drawing:
         return tuple(restarted), tuple(sorted(set(names.values()) - set(restarted)))
 
     def homeless(self) -> list[str]:
-        """Nodes without a server label that are eligible for quorum members. The effect of their failure is unknown."""
+        """Returns the names of the nodes that are eligible for quorum members and have no server label."""
         used = {node for placed in self._placement.placed if placed.quorum for node in placed.nodes}
         return [self._placement.nodes[node].name for node in sorted(used) if not self._placement.nodes[node].server]
 
     def unplaced(self) -> Iterator[str]:
-        """A sentence for each workload whose nodes are not determined."""
+        """Yields a sentence for each workload whose nodes neither the resources nor the plan determine."""
         for placed, nodes in zip(self._placement.placed, self._where, strict=True):
             if not nodes:
                 yield f"{placed.name}: {pluralize(placed.count, 'instance')}, {len(placed.nodes)} eligible nodes"
@@ -152,7 +158,7 @@ class _Drawing:
 
     @cached_property
     def _verdicts(self) -> dict[str, list[list[Any]]]:
-        """By URN: the rules that evaluated the resource, each with its most severe verdict."""
+        """By URN of a resource: the numbers of the rules that evaluated it, each with its most severe verdict."""
         numbers = {rule.id: number for number, rule in enumerate(RULES)}
         found: dict[str, dict[int, Verdict]] = defaultdict(dict)
         for finding in self._audit.findings:  # the most severe first within a rule
@@ -161,14 +167,14 @@ class _Drawing:
         return {urn: [[rule, str(verdict)] for rule, verdict in said.items()] for urn, said in found.items()}
 
     def _racks(self) -> dict[str, list[str]]:
-        """Servers by rack, both in natural order."""
+        """Returns the names of the servers in each rack, servers and racks in natural order (r2 before r10)."""
         found: dict[str, set[str]] = defaultdict(set)
         for node in self._placement.nodes:
             found[node.rack].add(node.server or node.name)
         return {rack: sorted(found[rack], key=_natural) for rack in sorted(found, key=_natural)}
 
     def _groups(self, names: Sequence[str]) -> list[dict[str, Any]]:
-        """A rack's servers: single servers first, then groups of identical ones."""
+        """Returns the servers of a rack for the map: single servers first, then groups of identical servers."""
         alike: dict[object, list[str]] = defaultdict(list)
         for name in names:
             alike[self._look(name)].append(name)
@@ -187,7 +193,7 @@ class _Drawing:
         return sorted(rows, key=lambda row: len(row["servers"]))
 
     def _look(self, name: str) -> object:
-        """A key that is equal for servers of one group. A server with a member of a quorum is never in a group."""
+        """Returns a key that is equal for servers of one group. A server with a quorum member is in a group of one."""
         nodes = self._servers[name]
         if any(self._placement.placed[each].quorum for node in nodes for each in self._on_node[node]):
             return name
@@ -196,10 +202,10 @@ class _Drawing:
 
 
 def _pool_order(node: Place) -> tuple[bool, bool, str, str]:
-    """Sorts masters first, computes and storage nodes last."""
+    """Sort key for the nodes of a server: masters first, compute and storage nodes last."""
     return node.pool != "master", node.pool in ("compute", "storage"), node.pool, node.name
 
 
 def _natural(name: str) -> list[tuple[int, str]]:
-    """Sorts r2 before r10."""
+    """Sort key for names with numbers: r2 before r10."""
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name)]

@@ -15,24 +15,27 @@ MOST = 12
 
 @dataclass(frozen=True)
 class Group:
-    """Findings of one rule that differ only in their resource, or findings not evaluated for the same reason."""
+    """Findings of one rule that differ only in their resource, or findings not evaluated for one common reason."""
 
     findings: tuple[Finding, ...]
-    """At least one."""
+    """The findings of the group, at least one."""
 
     @property
     def first(self) -> Finding:
-        """The first finding. The others differ only in resource, message and, if not evaluated, in the rule."""
+        """The first finding of the group.
+
+        The others have another resource and, if not evaluated, maybe another rule.
+        """
         return self.findings[0]
 
     @property
     def rules(self) -> tuple[str, ...]:
-        """Ids of the rules. Only a group of findings that were not evaluated can have several."""
+        """Ids of the rules of the findings. Only a group of findings that were not evaluated can have several rules."""
         return tuple(dict.fromkeys(each.rule for each in self.findings))
 
     @property
     def rule(self) -> str:
-        """The rules, in words."""
+        """Ids of the rules as a text, such as "etcd-size, galera-size"."""
         return join_names(self.rules, most=MOST)
 
     @property
@@ -42,12 +45,12 @@ class Group:
 
     @property
     def resources(self) -> str:
-        """The names of the resources, in words."""
+        """Names of the affected resources as a text, at most twelve of them."""
         return join_names(dict.fromkeys(resource_name(each.resource) for each in self.findings), most=MOST)
 
     @property
     def message(self) -> str:
-        """The finding's message; without the resource's title if the group has several."""
+        """The message of the first finding; if the group has several findings, without the title of a resource."""
         return self.first.message if len(self.findings) == 1 else _cause(self.first)
 
 
@@ -69,7 +72,7 @@ def _cause(finding: Finding) -> str:
 
 
 def without_title(finding: Finding) -> str:
-    """The message without `StatefulSet rabbitmq: ` at its start, if that is the title of the finding's resource."""
+    """Returns a finding's message without the title of its resource at the start, such as "StatefulSet rabbitmq: "."""
     title, colon, text = finding.message.partition(": ")
     words = title.split()
     named = bool(words) and words[-1] in resource_name(finding.resource)

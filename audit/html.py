@@ -1,7 +1,7 @@
-"""The audit as one self-contained HTML page.
+"""Writes the audit as one self-contained HTML page.
 
-The template escapes every value. The page contains the style and the script of page/, and its content security policy
-allows them by their hashes. The data of the map are JSON in an element that browsers do not execute.
+The template escapes every value. The page contains the style and the script from audit/page/; its content security
+policy allows only these, by their hashes. The data of the placement map are JSON in an element that is not executed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from policy.wording import pluralize
 
 PAGE = Path(__file__).resolve().parent / "page"
 SHOWN = 200
-"""Maximum number of passed resources that a rule lists; findings.json has all of them."""
+"""Maximum number of passed resources that the page lists for a rule; findings.json has all of them."""
 
 WORDS = {
     Verdict.FAIL: ("✗", "failed"),
@@ -39,24 +39,24 @@ WORDS = {
     Verdict.PASS: ("✓", "passed"),
     Verdict.NOT_APPLICABLE: ("–", "not applicable"),
 }
-"""A symbol and a word for each verdict, so that verdicts do not differ in colour only."""
+"""A symbol and a word for each verdict, so that the page does not distinguish verdicts by colour alone."""
 
 
 @dataclass(frozen=True)
 class RuleView:
-    """A rule with its findings."""
+    """A rule with its findings, as the page shows it."""
 
     rule: AnyRule
     verdict: Verdict
     others: tuple[Group, ...]
-    """All findings that are not passes."""
+    """The rule's findings with other verdicts than "pass", in groups."""
     passed: tuple[Finding, ...]
     more: int
     """Number of passed resources that the page omits."""
 
 
 def write(audit: Audit, file: StackFile, plan: PlanFile) -> str:
-    """Returns the page."""
+    """Returns the HTML page of an audit. `file`: the stack file, for line numbers. `plan`: may be empty."""
     environment = Environment(
         loader=FileSystemLoader(PAGE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
@@ -98,7 +98,7 @@ def _view(audit: Audit, rule: AnyRule) -> RuleView:
 
 
 def _counts(stopping: int, advisory: int, waived: int) -> str:
-    """The numbers of findings, in a sentence; empty if there are none."""
+    """Returns the numbers of findings in a sentence; "" if all three are zero."""
     parts = [f"{pluralize(stopping, 'finding')} of mandatory rules"] if stopping else []
     parts += [pluralize(advisory, "advisory finding")] if advisory else []
     parts += [pluralize(waived, "waived failure")] if waived else []
@@ -115,7 +115,7 @@ def _hash(text: str) -> str:
 
 
 def _embedded(data: dict[str, Any] | None) -> Markup:
-    """JSON with `<`, `>` and `&` escaped: a `<` could end the element that contains it."""
+    """Returns data as JSON with `<`, `>` and `&` escaped, because `</script>` would end the element around the data."""
     text = json.dumps(data, ensure_ascii=True, separators=(",", ":"))
     for char in "<>&":
         text = text.replace(char, f"\\u{ord(char):04x}")

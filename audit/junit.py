@@ -1,4 +1,4 @@
-"""The audit as JUnit XML: a suite for each rule, with a case for each resource that the rule evaluated."""
+"""Writes the audit as JUnit XML: a test suite for each rule, with a test case for each resource that it evaluated."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MARKS = {
 
 
 def write(audit: Audit) -> str:
-    """Returns the document. An unreliable audit has an additional suite with the reasons."""
+    """Returns the JUnit XML of an audit. An unreliable audit has an additional suite with the reasons."""
     root = Xml.Element("testsuites", name=f"quorate audit of {printable(audit.stack)}")
     if audit.problems:
         suite = Xml.SubElement(root, "testsuite", name="the audit itself")

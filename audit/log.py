@@ -1,7 +1,7 @@
-"""Reads the event log of a preview: the result of every rule, and whether the log supports an audit.
+"""Reads the event log of a preview: the verdicts of every rule, and problems that make an audit of it unreliable.
 
-A log does not support an audit if it is empty or truncated, if its preview failed for another reason than a policy, or
-if it has no result of the pack. Each of these is reported as a problem.
+An audit is unreliable if the log is empty or truncated, if the preview failed for another reason than a policy of this
+pack, or if the log has no result of the pack.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from policy.facts.placement_map import Placement
 
 @dataclass
 class Log:
-    """The last phase of an event log, with the record that the pack left in its messages."""
+    """The last phase of an event log, with the policy pack's record (policy/engine/record.py) in its messages."""
 
     phase: Phase = field(default_factory=Phase)
     records: dict[str, record.RuleRecord] = field(default_factory=dict[str, record.RuleRecord])
@@ -25,26 +25,26 @@ class Log:
     placement: Placement | None = None
     end: record.EndRecord | None = None
     problems: list[str] = field(default_factory=list[str])
-    """Why the log does not support an audit."""
+    """Reasons why an audit of the log is unreliable; empty if it is reliable."""
 
     @property
     def recorded(self) -> bool:
-        """Whether the pack's own record is in the log."""
+        """Whether the log contains the policy pack's own record."""
         return bool(self.records) or self.end is not None
 
     @property
     def pack(self) -> PackSummary | None:
-        """The engine's summary of the pack; None if the pack did not evaluate the stack."""
+        """Pulumi's summary of the policy pack; None if the pack did not evaluate the stack."""
         return self.phase.packs.get(PACK)
 
     @property
     def violations(self) -> list[Violation]:
-        """Violations of the pack's own rules."""
+        """Violations in the log of rules of this policy pack, without those of other packs."""
         return [violation for violation in self.phase.violations if violation.pack == PACK]
 
 
 def read(path: Path) -> Log:
-    """Reads the log at this path. Never raises; errors are listed in the log's `problems`."""
+    """Reads the event log at a path. If the log cannot be read, the result has the reason in `problems`."""
     log = Log()
     try:
         text = path.read_text(encoding="utf-8")
@@ -91,7 +91,7 @@ def _add_records(log: Log) -> None:
 
 
 def _check(log: Log) -> None:
-    """Adds the problems of a preview that failed for another reason than this pack's rules."""
+    """Adds a problem if the preview failed for another reason than this pack's rules, or has no result of the pack."""
     phase = log.phase
     foreign = sorted({violation.pack for violation in phase.mandatory} - {PACK})
     log.problems += [f"the preview failed: {cause}" for cause in phase.causes]

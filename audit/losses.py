@@ -1,4 +1,4 @@
-"""Computes the effect of losing each server, for the worst placement that the scheduling rules allow."""
+"""Computes how many instances each server's failure can take, for the worst placement that scheduling rules allow."""
 
 from __future__ import annotations
 
@@ -14,34 +14,37 @@ from policy.facts.worst_case import Topologies, losses, room
 
 @dataclass(frozen=True)
 class Loss:
-    """The instances that one workload, or one quorum of several workloads, loses."""
+    """The instances that one workload, or one quorum of several workloads, loses when a server fails."""
 
     placed: int
     """Index of the workload in the placement; of the first workload if the quorum has several."""
     lost: int
     left: int
     needs: int
-    """The members required for a majority; 1 for a service that is not a quorum."""
+    """Number of members required for a majority; 1 for a service that is not a quorum."""
     elsewhere: bool
-    """Whether the remaining eligible nodes can run all instances under the same scheduling rules."""
+    """Whether all instances fit on the eligible nodes that remain, under the same scheduling rules."""
 
     @property
     def stands(self) -> bool:
-        """Whether the quorum keeps its majority, or the service keeps an instance."""
+        """Whether, after the failure, the quorum has a majority or the service has an instance."""
         return self.left >= self.needs
 
     @property
     def count(self) -> int:
-        """Number of instances before the failure."""
+        """Number of instances before the server fails."""
         return self.lost + self.left
 
 
 Losses = Mapping[str, tuple[Loss, ...]]
-"""The losses by server."""
+"""The instances that each server's failure can take, by the server's name."""
 
 
 def of_servers(placement: Placement) -> Losses:
-    """Returns the losses by server. Omits nodes without a server label, and services that run on every node."""
+    """Returns the instances that each server's failure can take, by the server's name.
+
+    Nodes without a server label are omitted, and services that run on every eligible node, unless they are quorums.
+    """
     servers: dict[str, set[int]] = defaultdict(set)
     for number, node in enumerate(placement.nodes):
         if node.server:

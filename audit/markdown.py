@@ -1,4 +1,4 @@
-"""The audit as Markdown, for a comment on a pull request: the verdict, the findings, the waived failures, every rule.
+"""Writes the audit as Markdown, for a comment on a pull request: verdict, findings, waived failures, every rule.
 
 GitHub limits comments to 65,536 characters. Findings that do not fit are counted; findings.json has all of them.
 """
@@ -27,7 +27,7 @@ _SIGNS = {
 
 
 def write(audit: Audit) -> str:
-    """Returns the comment."""
+    """Returns the audit as Markdown, cut to the length of a GitHub comment."""
     text = "\n".join([*_head(audit), *_violations(audit), *_waived(audit), *_rules(audit)])
     for rule in audit.rules:
         section = "\n".join(_section(audit, rule))
@@ -97,7 +97,10 @@ def _waived(audit: Audit) -> Iterator[str]:
 
 
 def _list(audit: Audit, groups: Sequence[Group], most: int) -> Iterator[str]:
-    """An entry for each group, up to this many characters."""
+    """Yields a list entry for each group of findings, at most `most` characters.
+
+    Counts the findings that do not fit.
+    """
     yield ""
     for number, group in enumerate(groups):
         entry = "\n".join(_entry(audit, group))
@@ -166,6 +169,6 @@ def _judged(findings: Sequence[Finding]) -> Iterator[str]:
 
 
 def _cell(text: str) -> str:
-    """A rule's text in one line, with HTML and `|` escaped. Code spans stay."""
+    """Returns a rule's text in one line for a table cell, with HTML and `|` escaped. Code spans are unchanged."""
     plain = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("|", "\\|")
     return " ".join(plain.split())

@@ -1,6 +1,7 @@
-"""The numbers of a stack with their sources, and each service's row of the table beside the planned values.
+"""Lists the numbers of a stack with their sources, and compares each service's row in the architecture with the plan.
 
-A number comes from a row of the reference architecture, from the stack file, or from the program.
+Numbers are instances of workloads and nodes of pools. The source of a number is a row of the reference architecture,
+the stack file, or the program.
 """
 
 from __future__ import annotations
@@ -17,20 +18,20 @@ from policy.facts.placement_map import Placed
 
 @dataclass(frozen=True)
 class Number:
-    """A number from the resources, and the source that decided it."""
+    """A number of instances or nodes in the resources, and the source that determines it."""
 
     what: str
     value: int
     origin: str
-    """What decided it: `row`, `override`, `topology`, `servers` or `program`."""
+    """The kind of source that determines the number: `row`, `override`, `topology`, `servers` or `program`."""
     source: str
     line: int | None = None
-    """Line of the stack file; None if the stack file does not contain it."""
+    """Line of the stack file that sets the number; None if the stack file does not contain it."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A value of a service's row in the table, and the planned value."""
+    """A value of a service in the reference architecture's table, and the planned value."""
 
     table: str
     planned: str
@@ -40,20 +41,20 @@ class Cell:
 
 @dataclass(frozen=True)
 class TableRow:
-    """A service's row: instances, dedicated nodes, shareable, load balancer."""
+    """A service's row in the architecture's table, beside the planned values for the same columns."""
 
     service: str
     row: str
     in_table: bool
-    """False for a service without a row in the table."""
+    """Whether the architecture's table has a row for the service."""
     cells: tuple[Cell, ...]
     source: str
     replaced_by: str | None
-    """The replacement of a retired service, whose planned values have no meaning; None for any other service."""
+    """The service that replaces this retired service, which is not deployed; None for a service that is not retired."""
 
 
 def numbers(audit: Audit, file: StackFile, plan: PlanFile) -> Iterator[Number]:
-    """Instances of each workload, then nodes of each pool."""
+    """Yields the number of instances of each workload, then the number of nodes of each pool."""
     placement = audit.placement
     if placement is None:
         return
@@ -67,7 +68,7 @@ def numbers(audit: Audit, file: StackFile, plan: PlanFile) -> Iterator[Number]:
 
 
 def table_rows(plan: PlanFile) -> list[TableRow]:
-    """The table of the reference architecture beside the plan, in the order of the table."""
+    """Returns the rows of the reference architecture's table with the planned values, in the order of the table."""
     return [_table_row(service) for service in plan.services.values()]
 
 
@@ -102,7 +103,7 @@ def _table_row(service: PlannedService) -> TableRow:
 
 
 def _text(value: bool | int | None) -> str:
-    """A cell's text; a dash if the table has no value."""
+    """Returns the text of a table cell: yes or no, a number, or a dash for None."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     return "–" if value is None else str(value)

@@ -1,7 +1,7 @@
-"""Reads plan.json: one feasible placement, and each service with its row of the reference architecture.
+"""Reads plan.json for the audit page: one feasible placement, and each service with its row of the architecture.
 
-The rules never read the plan. The page takes the sources of counts and the cells of the architecture's table from it.
-The map takes a position from it only where the resources allow that position.
+The policy rules never read the plan. The page shows the plan's sources of counts and its rows of the architecture's
+table. The placement map shows the plan's nodes of a workload only if the resources allow these nodes.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ VERSION = 2
 
 @dataclass(frozen=True)
 class Cells:
-    """The four values of a service, from its row in the table of source 004 or from the plan."""
+    """Four values of a service, either from its row in the architecture's table or from the plan."""
 
     instances: int | None
-    """None if the table has no number."""
+    """Number of instances; None if the table has no number."""
     dedicated: int
-    """Nodes on which only this service and those its row admits may run."""
+    """Number of nodes on which only this service and the services that its row admits may run."""
     shareable: bool | None
     load_balancer: bool | None
 
@@ -43,9 +43,9 @@ class PlannedService:
     planned: Cells
     table: Cells
     source: str
-    """The sections that the row cites."""
+    """The sections of source documents that the service's row cites."""
     replaced_by: str | None = None
-    """The replacement of a retired service; None for any other service."""
+    """The service that replaces this retired service; None for a service that is not retired."""
 
     @classmethod
     def from_json(cls, written: dict[str, Any]) -> PlannedService:
@@ -66,13 +66,16 @@ class PlanFile:
     """The parts of a plan that the audit shows; empty if there is no plan."""
 
     assignment: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
-    """Nodes by service."""
+    """Names of the nodes that the plan assigns to each service, by service."""
     services: dict[str, PlannedService] = field(default_factory=dict[str, PlannedService])
-    """By name, in the order of the plan."""
+    """The services of the plan by name, in the order of the plan."""
 
     @classmethod
     def read(cls, path: Path) -> PlanFile:
-        """The plan at a path; empty if there is no such file, or if it is malformed or of another version."""
+        """Reads the plan at a path.
+
+        Returns an empty PlanFile if the file is missing, malformed or of another version.
+        """
         try:
             document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
             if document["version"] != VERSION:
@@ -86,7 +89,10 @@ class PlanFile:
             return cls()
 
     def nodes_of(self, placed: Placed, placement: Placement) -> tuple[int, ...] | None:
-        """The nodes of the plan's assignment; None if the resources do not allow these nodes."""
+        """Returns the numbers of the nodes that the plan assigns to a workload.
+
+        Returns None if the resources do not allow these nodes, or if the plan has none for the workload.
+        """
         names = {placement.nodes[number].name: number for number in placed.nodes}
         chosen = self.assignment.get(placed.service, [])
         if len(set(chosen)) != placed.count or not set(chosen) <= names.keys():

@@ -1,7 +1,7 @@
-"""Maps a finding to the line of the stack file key that fixes it.
+"""Maps a finding to the key of the stack file, and its line, that a user can change to fix the finding.
 
-Pulumi's events carry no source positions. The findings of a service are reported at its entry in
-`quorate:services` if there is one, those of a machine at its server, those of a waiver at the waiver, and all others
+Pulumi's events have no source positions. A finding about a service is reported at the service's entry in
+`quorate:services` if there is one, about a machine at its server, about a waiver at the waiver, and any other finding
 at the architecture or at the start of the settings.
 """
 
@@ -21,10 +21,10 @@ _FALLBACKS = ("quorate:architecture", "quorate:profile", "config")
 
 
 class StackFile:
-    """A stack file's keys and their lines."""
+    """The keys of a stack file with their line numbers."""
 
     def __init__(self, path: str, text: str) -> None:
-        """`path` is relative to the repository's root, as in reports. Text that is not YAML has no keys."""
+        """`path`: the file's path relative to the repository's root, for reports. Text that is not YAML has no keys."""
         self.path = path
         self._lines: dict[str, int] = {}
         self._machines: dict[str, str] = {}
@@ -41,18 +41,18 @@ class StackFile:
 
     @classmethod
     def read(cls, path: Path, name: str) -> StackFile:
-        """Reads the file at a path. A file that cannot be read has no keys."""
+        """Reads the stack file at a path; a file that cannot be read has no keys. `name`: the path for reports."""
         try:
             return cls(name, text_file.read(path))
         except text_file.UnreadableError:
             return cls(name, "")
 
     def line(self, key: str) -> int | None:
-        """The line of a key such as `quorate:services.keystone`, from 1; None if the file does not contain it."""
+        """Returns the line number, from 1, of a key such as `quorate:services.keystone`; None if the key is absent."""
         return self._lines.get(key)
 
     def key_of(self, finding: Finding, placement: Placement | None) -> str:
-        """The stack file key that fixes a finding."""
+        """Returns the key of the stack file at which a finding is reported, such as `quorate:services.keystone`."""
         return next(key for key in self._keys(finding, placement) if key in self._lines or key == _FALLBACKS[-1])
 
     def _keys(self, finding: Finding, placement: Placement | None) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The audit: the findings of every rule of the pack, and the verdict on the stack."""
+"""Builds the audit of a stack from an event log: the findings of every policy rule, and the verdict on the stack."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from policy.findings import Enforcement, Finding, Severity, Verdict, Waiver
 from policy.rule import AnyRule
 
 VERSION = 3
-"""Version of findings.json. It rises with every incompatible change."""
+"""Version of findings.json, raised with every incompatible change of its format."""
 
 _UNDECIDED = "not evaluated: "
 _WAIVED = "waived until "
@@ -32,31 +32,31 @@ class Audit:
     profile: str
     architecture: str
     pack: str
-    """The pack's version."""
+    """Version of the policy pack; "" if the log does not contain it."""
     time: int
     """When the preview ended, in seconds since 1970; 0 if the log has no time."""
     today: str
     """The date on which waivers were checked for expiry; empty if the log does not contain it."""
     findings: tuple[Finding, ...]
     problems: tuple[str, ...]
-    """Why the audit is unreliable; empty if it is reliable."""
+    """Reasons why the audit is unreliable; empty if it is reliable."""
     placement: Placement | None = None
     """The nodes that may run each workload; None if the log does not contain them."""
     coverage: Mapping[str, Coverage] = field(default_factory=dict[str, Coverage])
-    """How many resources of each type were evaluated; empty if the log does not contain it."""
+    """How many resources were evaluated, only read, harmless or unknown, by type; empty if the log does not say."""
 
     def of(self, rule: AnyRule) -> list[Finding]:
-        """The findings of one rule."""
+        """Returns the findings of one rule."""
         return [finding for finding in self.findings if finding.rule == rule.id]
 
     def verdict_of(self, rule: AnyRule) -> Verdict:
-        """The verdict of a rule: that of its most severe finding."""
+        """Returns the verdict of a rule: the most severe verdict among its findings."""
         verdicts = {finding.verdict for finding in self.of(rule)}
         return next(verdict for verdict in _ORDER if verdict in verdicts)
 
     @property
     def rules(self) -> list[AnyRule]:
-        """Every rule: failed, not evaluated and waived ones first, each time the most severe first."""
+        """All rules, sorted by verdict: failed, not evaluated, waived, passed, not applicable; then by severity."""
         return sorted(RULES, key=lambda rule: _rank(self.verdict_of(rule), rule.severity))
 
     @property
@@ -72,7 +72,7 @@ class Audit:
         return sorted(found, key=lambda each: each.waiver.expires if each.waiver else date.max)
 
     def stops(self, finding: Finding) -> bool:
-        """Whether a finding fails the audit. In production, a finding that was not evaluated does so as well."""
+        """Whether a finding fails the audit: a violation of a mandatory rule, or in production any unevaluated rule."""
         undecided = finding.verdict is Verdict.NOT_EVALUATED and self.profile == PRODUCTION
         return finding.blocks_update or undecided
 
@@ -83,11 +83,11 @@ class Audit:
 
     @property
     def resources(self) -> Coverage:
-        """How many resources of any type were evaluated."""
+        """How many resources of all types were evaluated, only read, harmless or unknown."""
         return total(self.coverage)
 
     def to_json(self) -> dict[str, Any]:
-        """The audit in the format of findings.json (schemas/findings.schema.json)."""
+        """Returns the audit in the format of findings.json (schemas/findings.schema.json)."""
         return {
             "version": VERSION,
             "stack": self.stack,
@@ -114,12 +114,12 @@ class Audit:
 
 
 def _rank(verdict: Verdict, severity: Severity) -> tuple[int, int]:
-    """Sort key: by verdict, then by severity. Passed and inapplicable rules keep the order of the catalogue."""
+    """Sort key for rules: verdict, then severity. Passed and not applicable rules keep the order of the catalogue."""
     return _ORDER.index(verdict), severity.rank if verdict.reported else 0
 
 
 def audit(stack: str, log: Log) -> Audit:
-    """The audit of a stack from an event log."""
+    """Builds the audit of a stack from an event log of its preview."""
     profile = (log.end.profile if log.end else log.phase.profile) or PRODUCTION
     findings = [
         finding for rule in RULES for finding in sorted(_findings(rule, log, rule.enforced(profile)), key=_place)
@@ -138,9 +138,9 @@ def _place(finding: Finding) -> tuple[int, str, str]:
 
 
 def _findings(rule: AnyRule, log: Log, level: Enforcement) -> Iterator[Finding]:
-    """The findings of a rule: from the pack's record if the log contains it, otherwise from the engine's events.
+    """Yields the findings of a rule: from the policy pack's record if the log has it, otherwise from Pulumi's events.
 
-    `level` is the enforcement of a finding for which no event names one.
+    `level`: the enforcement level of a finding for which the log has none.
     """
 
     def found(
@@ -173,13 +173,13 @@ def _verdict(message: str) -> Verdict:
 
 
 def _finding_line(message: str) -> str:
-    """The line with the finding, of a message with the lines title, finding, fix and source."""
+    """Returns the finding in the message of a policy violation, whose lines are title, finding, fix and source."""
     lines = message.splitlines()
     return (lines[1] if len(lines) > 1 else message).removeprefix(_UNDECIDED)
 
 
 def _contradictions(log: Log) -> Iterator[str]:
-    """Differences between the engine's events and the pack's record, which make the audit unreliable."""
+    """Yields differences between Pulumi's events and the policy pack's record, which make the audit unreliable."""
     reported = Counter(violation.rule for violation in log.violations)
     for rule in sorted(reported.keys() - BY_ID.keys()):
         yield f"the engine reports a rule that is not in this pack: {rule}"

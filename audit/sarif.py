@@ -1,7 +1,7 @@
-"""The audit for code scanning, as SARIF 2.1.0.
+"""Writes the audit as SARIF 2.1.0, for GitHub's code scanning.
 
-Every finding that failed, was waived or was not evaluated is a result. Its fingerprint covers the rule and the resource
-but not the message, so that a changed count does not turn an old alert into a new one.
+Each finding that failed, was waived or was not evaluated is a SARIF result. The fingerprint of a result is made of rule
+and resource, without the message, so that a changed number in the message does not create a new alert.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sar
 
 _LEVEL = {Severity.CRITICAL: "error", Severity.HIGH: "error", Severity.MEDIUM: "warning", Severity.LOW: "note"}
 _SCORE = {Severity.CRITICAL: "9.5", Severity.HIGH: "8.0", Severity.MEDIUM: "5.5", Severity.LOW: "2.0"}
-"""The middle of the score range that code scanning shows as this severity."""
+"""For each severity, the middle of the range of scores that GitHub's code scanning shows as this severity."""
 
 
 def write(audit: Audit, file: StackFile, pages: str = "") -> dict[str, Any]:
@@ -100,5 +100,5 @@ def _location(audit: Audit, finding: Finding, file: StackFile) -> dict[str, Any]
 
 
 def _suppression(finding: Finding) -> dict[str, Any]:
-    """A suppression without a status, which SARIF defines as accepted."""
+    """Returns a suppression for a waived finding. It has no status, which SARIF defines as accepted."""
     return {"kind": "external", "justification": str(finding.waiver or finding.message)}

@@ -1,1 +1,1 @@
-"""What to build: settings, inventory, reference architectures and the plan. Pure Python and data, no Pulumi."""
+"""Reads a stack's settings and the reference architectures, and plans which service runs where. Does not use Pulumi."""

@@ -1,7 +1,7 @@
-"""A user's own libvirt domain template (`quorate:template`): its placeholders, and checks that it is usable.
+"""Checks a user's own libvirt domain template (`quorate:template`), a file with placeholders such as {ram}.
 
-Fuel's rules apply (source 000, Data model impact): a value that the template does not use is ignored, and a placeholder
-without a value is replaced by nothing. So an unknown placeholder is not an error.
+As in Fuel (source 000, Data model impact), a value that the template does not use is ignored, and a placeholder without
+a value is replaced by an empty text. An unknown placeholder is therefore not an error.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ PLACE = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]{0,99})\}")
 
 KEY = "quorate:template"
 LARGEST = 256 * 1024
-"""Bytes. libvirt's own examples have a few KiB."""
+"""Maximum size of a template in bytes. libvirt's own examples have a few KiB."""
 
 
 def problems(path: str | None) -> list[Problem]:
-    """Returns why the file cannot serve as a domain template; nothing if it is usable or `path` is None."""
+    """Returns the reasons why the file at `path` cannot be a domain template; [] if it can, or if `path` is None."""
     if path is None:
         return []
     try:
@@ -34,7 +34,7 @@ def problems(path: str | None) -> list[Problem]:
         # A document type can define entities that stand for gigabytes or for other files.
         return [Problem(KEY, f"{path} has a document type; remove <!DOCTYPE …>, a domain needs none")]
     try:
-        # Values are escaped when they are filled in, so any text shows whether the result is XML.
+        # Values are XML-escaped when the template is filled in, so the result is valid if it is valid with the text x.
         root = ElementTree.fromstring(PLACE.sub("x", text))  # noqa: S314 - no document type, so no entities
     except ElementTree.ParseError as error:
         return [Problem(KEY, f"{path} is not valid XML: {error}; write a libvirt domain, <domain type='{{type}}'>…")]

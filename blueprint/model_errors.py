@@ -1,4 +1,4 @@
-"""Helpers for pydantic's errors: the expected value in words, and the input without its invalid parts."""
+"""Helpers for pydantic's validation errors: return the expected value in words, and the input without invalid parts."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ EXPECTED = {
     "string_pattern_mismatch": "text like {pattern}",
     "literal_error": "{expected}",
 }
-"""What to write instead, by pydantic's error type; the error's context fills the {placeholders}."""
+"""The value to write instead, by pydantic's error type. The error's context fills the {placeholders}."""
 
 
 def expected(error: ErrorDetails) -> str:
-    """Returns what to write instead of the rejected value."""
+    """Returns a description of the value to write instead of the rejected one, such as "a whole number"."""
     return EXPECTED.get(error["type"], error["msg"]).format(**error.get("ctx", {}))
 
 
@@ -49,7 +49,7 @@ def location(error: ErrorDetails) -> tuple[int | str, ...]:
 
 
 def without_broken(raw: Mapping[str, Any], errors: Sequence[ErrorDetails]) -> dict[str, Any]:
-    """Returns `raw` without the list items or top-level keys that contain an error."""
+    """Returns a copy of `raw` without the list items or top-level keys that contain one of the errors."""
     rest: dict[str, Any] = copy.deepcopy(dict(raw))
     items: dict[str, set[int]] = {}
     for error in errors:

@@ -1,7 +1,8 @@
-"""Patterns, each of several names: `cmp[0001-1000]`, `ctl[01-03,07]`, `r[1-2]s[1-4]`.
+"""Expands patterns that stand for several names: `cmp[0001-1000]`, `ctl[01-03,07]`, `r[1-2]s[1-4]`.
 
-Numbers keep the width as written (`[001-100]` gives 001, 002, …). Several brackets give every combination, the last
-bracket varying fastest. Server names have at most one bracket: its number determines address and rack.
+Numbers keep the width as written (`[001-100]` gives 001, 002, …). A pattern with several brackets gives every
+combination; the number in the last bracket changes first. A pattern of server names has at most one bracket, whose
+number determines address and rack.
 """
 
 from __future__ import annotations
@@ -22,12 +23,15 @@ _DIGITS = re.compile(r"[0-9]+")
 _NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 
 LARGEST = 10_000
-"""Most names of one pattern, to catch typing errors: ten times the largest reference architecture."""
+"""Maximum number of names of one pattern, to catch typing errors: ten times the largest reference architecture."""
 _MOST_BRACKETS = 4
 
 
 def expand(pattern: str) -> list[str]:
-    """Returns every name of a pattern, in order. Raises ValueError with what is wrong and what to write."""
+    """Returns the names of a pattern, in order. Raises ValueError if the pattern is invalid or has too many names.
+
+    The error's message tells what to write instead.
+    """
     parts = _BRACKET.split(pattern)
     literals, bodies = parts[::2], parts[1::2]
     if any("[" in text or "]" in text for text in literals):
@@ -42,9 +46,9 @@ def expand(pattern: str) -> list[str]:
 
 
 def expand_numbered(pattern: str) -> dict[str, int | None]:
-    """Maps each name of a pattern to the number from its bracket, or to None if it has no bracket.
+    """Maps each name of a pattern to the number from the bracket; to None if the pattern has no bracket.
 
-    Raises ValueError as `expand` does, for more than one bracket, and for a name that repeats.
+    Raises ValueError for an invalid pattern, more than one bracket, or a name that repeats.
     """
     names = expand(pattern)
     bodies = _BRACKET.findall(pattern)
@@ -62,7 +66,10 @@ def expand_numbered(pattern: str) -> dict[str, int | None]:
 
 
 def narrow(pattern: str, names: Sequence[str]) -> str:
-    """Returns the pattern of some names of a one-bracket pattern, such as `ctl[01-02,07]` for three of `ctl[01-09]`."""
+    """Returns a pattern for some names (`names`) of a pattern with one bracket:
+
+    `ctl[01-02,07]` for 3 of `ctl[01-09]`.
+    """
     if len(names) == 1:
         return names[0]
     before, _, after = _BRACKET.split(pattern)
@@ -84,7 +91,7 @@ def number_in(name: str) -> int | None:
 
 
 def check_name(name: str) -> None:
-    """Raises ValueError for a name that is not a DNS label, as Kubernetes requires of a node's name."""
+    """Raises ValueError if a name is not a DNS label, which Quorate requires for names of nodes."""
     if not _NAME.fullmatch(name):
         raise ValueError(
             f"{quoted(name)}{look_alike(name)} cannot name a node; write lower-case letters, digits and '-', 63 at "

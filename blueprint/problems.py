@@ -1,6 +1,6 @@
-"""Validation errors of a stack: the key, what is wrong, and what to write instead.
+"""Defines problems: validation errors of a stack, each with the key, the error, and the text to write instead.
 
-Code that finds a problem continues and collects the others, so that one run reports all of them.
+Checks continue after a problem and collect further ones, so that one run reports all of them.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ import clear_text
 from files.quoting import single_line
 
 _LONGEST = {"key": 300, "message": 1000}
-"""Most characters printed of a key and of a message, since both may contain text of any length from a file."""
+"""Maximum length of a printed key and message. Both may contain long text from a file."""
 _CREDENTIALS = re.compile(r":[^\s/@]{1,200}@(?!sha256:)")
 _SAME = 3
-"""Up to this many problems of one kind are listed; of more, only the first is shown, with their count."""
+"""Maximum number of similar problems that are all listed. If there are more, the first is shown with their number."""
 _VARYING = re.compile(r"'[^']*'|\([^)]*\)|[0-9]+")
 
 
 @dataclass(frozen=True, order=True)
 class Problem:
-    """One error: `key` as written in the stack file, `message` with what is wrong and what to write instead."""
+    """One error in a stack file: its `key`, and a `message` with the error and the text to write instead."""
 
     key: str
     message: str
@@ -32,7 +32,7 @@ class Problem:
 
 
 class InvalidStackError(Exception):
-    """Raised for an invalid stack. `problems` holds every error found and is never empty."""
+    """Raised for an invalid stack. `problems` contains the errors found, at least one."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = collapsed(tuple(dict.fromkeys(problems)))
@@ -40,7 +40,7 @@ class InvalidStackError(Exception):
 
 
 def collapsed(problems: Sequence[Problem]) -> tuple[Problem, ...]:
-    """Merges problems that differ only in numbers and quoted names, such as the same error of 144 servers."""
+    """Merges many problems that differ only in numbers and quoted names, such as the same error of 144 servers."""
     kinds: dict[tuple[str, str], list[Problem]] = {}
     for problem in problems:
         kind = _VARYING.sub("#", problem.key), _VARYING.sub("#", problem.message)
@@ -55,7 +55,7 @@ def collapsed(problems: Sequence[Problem]) -> tuple[Problem, ...]:
 
 
 def shown(value: object) -> str:
-    """Formats a value for a message, in YAML's terms."""
+    """Formats a value from YAML for a message: 'text', true, 7, "a list", or "nothing" for null."""
     if isinstance(value, str):
         return quoted(value)
     if value is None or isinstance(value, bool):
@@ -67,7 +67,7 @@ def shown(value: object) -> str:
 
 
 def quoted(text: str) -> str:
-    """Quotes a value for a message: shortened, without control characters; a value like a secret is not repeated."""
+    """Quotes a text for a message, shortened and without control characters. Text that looks secret is not quoted."""
     start = text[:1000]
     if _CREDENTIALS.search(start) or clear_text.in_text(start):
         return "a value that holds a secret"

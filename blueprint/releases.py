@@ -1,4 +1,4 @@
-"""OpenStack releases that Quorate can build: those that Kolla publishes images for."""
+"""Lists the OpenStack releases that Quorate can deploy, for which Kolla publishes images."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ DISTRO_VERSIONS: dict[str, dict[str, str]] = {
     "2025.2": {"rocky": "10", "ubuntu": "noble", "debian": "bookworm", "centos": "stream10"},
     "2026.1": {"rocky": "10", "ubuntu": "noble", "debian": "trixie", "centos": "stream10"},
 }
-"""Kolla-Ansible's map of OpenStack series and distribution to the distribution's version."""
+"""The version of each Linux distribution in Kolla's images, by OpenStack release and distribution (Kolla-Ansible)."""
 
 
 def image_tag(release: str, distro: str) -> str:
-    """Returns the tag of Kolla's images, such as 2026.1-debian-trixie. Raises KeyError for an unknown release."""
+    """Returns the tag of Kolla's images for a release and a Linux distribution, such as 2026.1-debian-trixie.
+
+    Raises KeyError if the release or the distribution is unknown.
+    """
     return f"{release}-{distro}-{DISTRO_VERSIONS[release][distro]}"

@@ -1,4 +1,4 @@
-"""Where a number or a decision comes from: a list document (000 to 004, docs/rules.md) or a document of the project."""
+"""Defines the source of a number or a decision: a source document (000 to 004, docs/rules.md) or a project document."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ Text = Annotated[str, StringConstraints(min_length=1)]
 
 
 class Facts(BaseModel):
-    """Base of data read from files: unknown keys are refused, values are not converted, and objects are immutable."""
+    """Base of models for data files: unknown keys are errors, values are not converted, and objects are immutable."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
 class Source(Facts):
-    """A section of a list document ("004", "5.3.12"), or "project" with the document that gives the reason."""
+    """A section of a source document, such as 5.3.12 of "004", or a project document that gives a reason."""
 
     seed: Annotated[str, StringConstraints(pattern=r"^(\d{3}|project)$")]
     section: Text
     says: Text
-    """What the section says, summarized."""
+    """A summary of the section."""
 
     def __str__(self) -> str:
         return f"{self.seed}, {self.section}"

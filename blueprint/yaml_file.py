@@ -1,4 +1,4 @@
-"""Reads a hand-written YAML file: one document, a mapping, without duplicate keys and misleading values."""
+"""Reads a hand-written YAML file that contains one mapping. Rejects duplicate keys and ambiguous values."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _MOST_TRAPS = 100
 
 
 def read(path: Path, form: str, dates: Collection[str] = ()) -> dict[str, Any]:
-    """Returns the file's mapping. Raises InvalidStackError with every reason why the file cannot be used.
+    """Returns the mapping in a YAML file. Raises InvalidStackError, with every reason, if the file cannot be used.
 
-    `form`: the expected file, for the advice "write …". `dates`: keys whose value is a date.
+    `form`: a description of the expected file, for the message "write …". `dates`: keys whose value may be a date.
     """
     try:
         text = text_file.read(path)
@@ -35,7 +35,7 @@ def read(path: Path, form: str, dates: Collection[str] = ()) -> dict[str, Any]:
 
 
 def _misleading(text: str, document: yaml_reader.Document, dates: Collection[str]) -> list[str]:
-    """Returns errors for text that YAML reads differently than it looks: hidden characters, traps, duplicate keys."""
+    """Returns a message for each hidden character, ambiguous value and duplicate key in a YAML text."""
     hidden = list(yaml_traps.hidden_characters(text))
     if hidden or document.node is None:
         return hidden

@@ -1,6 +1,6 @@
-"""The differences between two previews of a stack, in words. This package runs no program.
+"""Describes the differences between two previews of a stack, for example before and after a pull request.
 
-`changes(before, after)` in compare.py takes the resources of two previews and returns typed changes, each with its
-position in the order of work and its risk. Like the rules, it reads resources and never the plan.
-commands/difference.py previews the two sides. The documents and the terminal output are views of the same list.
+`changes(before, after)` in compare.py takes the resources of two previews and returns typed changes, each with its risk
+and its position in the order of the work. Like the policy rules, it reads resources and never the plan.
+commands/difference.py runs the two previews. Documents and terminal output are written from the same list of changes.
 """

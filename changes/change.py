@@ -1,4 +1,4 @@
-"""The model of a change between two previews."""
+"""Defines a change between two previews of a stack: its kind, its phase in the order of the work, and its risk."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import Any
 
 
 class Level(StrEnum):
-    """How much care a change needs."""
+    """How dangerous a change is for quorums and data."""
 
     PLAIN = "plain"
     RISKY = "risky"
     """The change stops a quorum member temporarily, or cannot be undone."""
     FORBIDDEN = "forbidden"
-    """No order of steps is safe: the change loses a majority or data."""
+    """No order of steps is safe: the change costs a quorum its majority, or loses data."""
 
 
 class Phase(IntEnum):
-    """The phases of the work, in order."""
+    """The phases in which the changes of a pull request must be made, in order."""
 
     PREPARE = 1
     ADD = 2
@@ -32,7 +32,7 @@ class Phase(IntEnum):
 
     @property
     def title(self) -> str:
-        """The heading of the phase in documents."""
+        """The heading of the phase in documents and in the terminal."""
         return _TITLES[self]
 
 
@@ -49,7 +49,7 @@ _TITLES = {
 
 
 class Kind(StrEnum):
-    """Types of change, in their order within a phase. The values are stable, because changes.json contains them."""
+    """Kinds of change, in their order within a phase. The values are part of changes.json and must not be renamed."""
 
     CLOUD_CHANGED = "cloud-changed"
     BUDGET_CHANGED = "budget-changed"
@@ -87,20 +87,20 @@ class Change:
     kind: Kind
     phase: Phase
     says: str
-    """What changes, in a sentence."""
+    """The change in a sentence."""
     resources: tuple[str, ...]
-    """URNs of the resources; of a removed resource, its URN before the change."""
+    """URNs of the resources that change; a removed resource has its URN from before the change."""
     steps: tuple[str, ...] = ()
-    """The steps, in order."""
+    """The steps to make the change, in order, as instructions."""
     checks: tuple[str, ...] = ()
-    """Preconditions of the change: all members of each affected quorum are up."""
+    """Conditions to check before the change, such as that all members of each affected quorum are up."""
     risk: str = ""
     level: Level = Level.PLAIN
     row: str = ""
     """For a changed count, the row of the reference architecture that sets it, with value and source."""
 
     def to_json(self) -> dict[str, Any]:
-        """The change in the format of changes.json (schemas/changes.schema.json)."""
+        """Returns the change in the format of changes.json (schemas/changes.schema.json)."""
         return {
             "kind": self.kind,
             "phase": self.phase.name.lower(),
@@ -115,12 +115,12 @@ class Change:
 
 
 def ordered(found: Iterable[Change]) -> list[Change]:
-    """Sorts changes into the order in which they must happen. The order is deterministic."""
+    """Sorts changes into the order in which they must be made. The order is deterministic."""
     kinds = list(Kind)
     return sorted(found, key=lambda each: (each.phase, kinds.index(each.kind), each.says, each.resources))
 
 
 def worst(found: Iterable[Change]) -> Level:
-    """The most severe level among changes."""
+    """Returns the most severe level among changes; PLAIN if there are none."""
     levels = list(Level)
     return max((each.level for each in found), key=levels.index, default=Level.PLAIN)

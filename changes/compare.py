@@ -17,17 +17,17 @@ Teller = Callable[[Side, Side], Iterator[Change]]
 
 
 def changes(before: Iterable[Resource], after: Iterable[Resource]) -> list[Change]:
-    """Returns all differences, in the order in which they must happen.
+    """Returns the differences of two previews' resources, in the order in which the changes must be made.
 
-    Every resource that differs is in one of the changes. An unknown or malformed value is reported as a change of its
-    own, and the affected resources are listed among the remaining differences.
+    If an unknown or malformed value prevents a comparison, this is reported as a separate change, and the affected
+    resources are listed among the other differences.
     """
     one, other = (Side(Facts(sorted(side, key=lambda each: each.urn))) for side in (before, after))
     found: list[Change] = []
     for about, tell in _TELLERS.items():
         found += _told(about, tell, one, other)
     told = {urn for change in found for urn in change.resources}
-    # A machine's change covers its tree, which is rendered from the machine.
+    # A reported change of a machine also covers the resource with the files that are rendered from the machine.
     trees = {tree for side in (one, other) for owner, tree in trees_by_machine(side.plain).items() if owner in told}
     return ordered([*found, *the_rest(one, other, told | trees)])
 

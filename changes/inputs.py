@@ -1,8 +1,8 @@
-"""Reads the resources of a preview from the engine's events.
+"""Reads the resources of a stack from the events of a Pulumi preview.
 
-A preview renders no files, and updating both sides would need two states and take three times as long. The events
-contain every resource with its inputs after the provider's check, including hand-written resources. The engine has
-replaced every secret value by `[secret]`.
+A preview renders no files, but its events contain every resource, also hand-written ones, with its inputs after the
+provider's check. Two updates to compare rendered files would take three times as long. In this module, secret values
+are replaced by `[secret]`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ _SEALED = "1b47061264138c4ac30d75fd1eb44270"
 
 
 def resources(events: Iterable[str]) -> list[Resource]:
-    """Every resource that the stack will have, sorted by URN."""
+    """Returns the resources that the stack will have after the previewed update, sorted by URN.
+
+    `events`: the lines of the preview's event log.
+    """
     found: dict[str, Resource] = {}
     for line in events:
         event = parse(line)

@@ -1,4 +1,4 @@
-"""Changes of machines: added, removed, renamed, moved or resized, or changed disks, labels, taints or files."""
+"""Finds changes of machines: added, removed, renamed, moved, resized; changed disks, labels, taints or files."""
 
 from __future__ import annotations
 
@@ -12,23 +12,26 @@ from contract import POOL, SERVER
 from policy.wording import join_names, pluralize
 
 _PLACES = frozenset({SERVER, POOL})
-"""Labels whose change is reported as a move."""
+"""Labels whose change is reported as a move of the machine to another server or pool."""
 _OF_THE_NODE = frozenset(
     {"root/etc/quorate/node.yaml", "root/etc/kubernetes/patches/kubeletconfiguration.yaml", "definition/domain.xml"}
 )
-"""Files that only repeat properties of the machine."""
+"""Files that only repeat properties of the machine, whose change is reported with the property."""
 
 
 @dataclass(frozen=True)
 class Renaming:
-    """A machine that changes only its name."""
+    """A machine that only gets another name, before and after the change."""
 
     before: Machine
     after: Machine
 
 
 def machine_changes(before: Side, after: Side) -> Iterator[Change]:
-    """All changes of machines. A difference shared by machines of one pool is one change."""
+    """Yields the changes of machines between two previews.
+
+    The same difference in machines of one pool is one change.
+    """
     renamed = renamings(before, after)
     gone = {each.before.name for each in renamed}
     come = {each.after.name for each in renamed}
@@ -42,7 +45,7 @@ def machine_changes(before: Side, after: Side) -> Iterator[Change]:
 
 
 def renamings(before: Side, after: Side) -> list[Renaming]:
-    """Machines that differ only in their names."""
+    """Returns the removed machines that reappear under another name with the same properties."""
     gone = [each for name, each in before.machines.items() if name not in after.machines]
     come = {name: each for name, each in after.machines.items() if name not in before.machines}
     found: list[Renaming] = []
@@ -54,7 +57,10 @@ def renamings(before: Side, after: Side) -> list[Renaming]:
 
 
 def one_at_a_time(what: str, names: Iterable[str], quorums: Iterable[Quorum]) -> tuple[str, ...]:
-    """Steps of a change that stops the members on a node temporarily."""
+    """Returns the steps of a change that stops quorum members on nodes temporarily, one node at a time.
+
+    `what`: the action, such as "Cordon and drain". `names`: the nodes. `quorums`: those with members on the nodes.
+    """
     ordered = sorted(names)
     whole = [f"Wait until it is back: {each.complete}." for each in quorums]
     if len(ordered) == 1:
@@ -178,7 +184,7 @@ def _mark(what: str, key: str, old: str | None, new: str | None) -> str:
 
 
 def _other_files(one: Machine, other: Machine) -> list[str]:
-    """Paths of the files that differ, without files that only repeat another reported difference."""
+    """Returns the paths of a machine's files that differ, except files that only repeat another reported difference."""
     differing = {path for path in one.files.keys() | other.files.keys() if one.files.get(path) != other.files.get(path)}
     told = any(
         (one.pool != other.pool, one.server != other.server, one.size != other.size, one.disks != other.disks)
@@ -208,7 +214,7 @@ def _change(kind: Kind, pool: str, detail: str, those: list[Machine], before: Si
 
 
 def _together(names: list[str], quorums: list[Quorum]) -> str:
-    """The effect on a quorum if all or one of these machines are down."""
+    """Returns a sentence: which quorum is at risk if all of these machines are down, or one; "" if none is."""
     for each in quorums:
         if len(each.nodes & set(names)) > each.size - each.majority:
             return f"If all are down at once, {each.title} loses its majority ({each.majority} of {each.size})."
@@ -217,7 +223,7 @@ def _together(names: list[str], quorums: list[Quorum]) -> str:
 
 @dataclass(frozen=True)
 class _Wording:
-    """The texts for a type of change."""
+    """The phase and the texts for one kind of change of machines."""
 
     phase: Phase
     says: str
@@ -255,7 +261,7 @@ _WORDINGS: Mapping[Kind, _Wording] = {
 
 
 def _by_pool(side: Side, other: Side, but: set[str]) -> Iterator[tuple[str, list[Machine]]]:
-    """Machines of `side` that `other` lacks, by pool, without the names in `but`."""
+    """Yields the machines of preview `side` that preview `other` lacks, by pool, without those named in `but`."""
     pools: dict[str, list[Machine]] = defaultdict(list)
     for name, machine in side.machines.items():
         if name not in other.machines and name not in but:

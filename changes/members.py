@@ -1,8 +1,8 @@
-"""Members that join and leave quorums, and whether the change is possible without losing a majority.
+"""Finds members that join or leave quorums between two previews, and changes that are forbidden because of this.
 
 policy/facts/membership.py computes the members that leave. The limits are those of the policy rules on updates: a
-change is forbidden if less than a majority would stay, if two members of one quorum leave at once, or if members on two
-physical hosts leave, counted over all quorums.
+change is forbidden if less than a majority of a quorum would stay, if two members of one quorum leave at once, or if
+members on two physical hosts leave, counted over all quorums.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from policy.wording import pluralize
 
 
 def quorum_changes(before: Side, after: Side, renamed: Collection[str]) -> Iterator[Change]:
-    """Changes for members that join or leave. `renamed`: keys of quorums that are reported as renamed."""
+    """Yields a change for each quorum whose members join or leave. `renamed`: keys of quorums reported as renamed."""
     old, new = before.quorums, after.quorums
     found = departures(_states(old), _states(new))
     hosts = hosts_left(found[key] for key in old if key not in renamed)
@@ -37,14 +37,17 @@ def _states(quorums: Mapping[str, Quorum]) -> dict[str, QuorumState]:
 
 
 def _phase(departure: Departure, after: Side) -> Phase:
-    """The phase of the change that makes members leave: a move, a removed machine or a lower count."""
+    """Returns the phase in which members leave:
+
+    MOVE if a node moves, REMOVE if it is removed, SHRINK for a lower count.
+    """
     if departure.nodes.keys() & after.machines.keys():
         return Phase.MOVE
     return Phase.REMOVE if departure.nodes else Phase.SHRINK
 
 
 def _joining(quorum: Quorum, now: Quorum) -> int:
-    """Number of members that join, as replacements or in addition."""
+    """Returns the number of members that join a quorum: new machines, or additional pods."""
     if not now.workloads:
         return len(now.nodes - quorum.nodes)
     return max(0, now.size - quorum.size)

@@ -1,6 +1,6 @@
-"""Changes of all other resources than machines and workloads: budgets, configuration, volumes and the rest.
+"""Finds changes of resources other than machines and workloads: budgets, configuration, volumes and others.
 
-Reports every difference that no other module reports, so that none is omitted.
+Also reports each difference that no other module reports, so that the comparison is complete.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _FACTS = {
     contract.CALICO: "Calico",
     VirtHost.TYPE: "virt host",
 }
-"""Components with facts that are in none of their child resources."""
+"""Components with properties that none of their child resources has, each with its name in messages."""
 _TOLD_BY_RESOURCES = frozenset({"masters", "vms"})
 _LIBVIRT_DISK = "libvirt:index/volume:Volume"
 _NOT_OURS = ("pulumi:pulumi:", "pulumi:providers:")
@@ -32,7 +32,7 @@ _AREAS = "quorate:"
 
 
 def object_changes(before: Side, after: Side) -> Iterator[Change]:
-    """Changes of component facts, budgets, configuration and volumes."""
+    """Yields the changes of components' properties, disruption budgets, configuration and volumes."""
     yield from _facts(before, after)
     yield from _budgets(before, after)
     volumes: list[str] = []
@@ -49,7 +49,10 @@ def object_changes(before: Side, after: Side) -> Iterator[Change]:
 
 
 def the_rest(before: Side, after: Side, told: Collection[str]) -> Iterator[Change]:
-    """Changes of resources that no other change covers (`told`). Components are skipped, but not their children."""
+    """Yields changes of resources that no other change reports. Components are skipped, but not their children.
+
+    `told`: URNs of the resources in reported changes.
+    """
     found: dict[tuple[str, str], list[str]] = defaultdict(list)
     for urn in _differing(before, after):
         resource = after.resources.get(urn) or before.resources[urn]
@@ -161,7 +164,7 @@ def _keys(old: dict[str, Any] | None, new: dict[str, Any] | None) -> list[str]:
 
 
 def _unmoved(name: str, before: Side, after: Side) -> list[str]:
-    """Workloads that read the object and whose pods are not restarted by the change."""
+    """Returns the titles of unchanged workloads, so not restarted, that mount the ConfigMap or Secret `name`."""
     return [
         title_of(workload)
         for workload in after.facts.workloads
@@ -170,7 +173,7 @@ def _unmoved(name: str, before: Side, after: Side) -> list[str]:
 
 
 def _read_by(workload: Workload) -> set[str]:
-    """Names of ConfigMaps and Secrets in its volumes."""
+    """Returns the names of the ConfigMaps and Secrets that the workload's pods mount."""
     found: set[str] = set()
     for volume in workload.pod.at("volumes").items():
         found |= {volume.at("configMap", "name").text(), volume.at("secret", "secretName").text()}
@@ -178,7 +181,7 @@ def _read_by(workload: Workload) -> set[str]:
 
 
 def _volumes(urns: Iterable[str], before: Side, after: Side) -> Iterator[Change]:
-    """Changes of volumes. Volumes that change in the same way are one change."""
+    """Yields the changes of PersistentVolumes and claims. Volumes that change in the same way are one change."""
     alike: dict[tuple[str, str], list[str]] = defaultdict(list)
     for urn in urns:
         old, new = before.plain.get(urn), after.plain.get(urn)
@@ -201,7 +204,7 @@ def _volumes(urns: Iterable[str], before: Side, after: Side) -> Iterator[Change]
 
 
 def _disk(urn: str, before: Side, after: Side) -> Iterator[Change]:
-    """The change of a hand-written libvirt volume. libvirt replaces a volume to change it."""
+    """Yields the change of a hand-written libvirt volume. Any change of such a volume replaces it."""
     resource = after.resources.get(urn) or before.resources[urn]
     if urn not in before.plain:
         yield Change(Kind.VOLUME_CHANGED, Phase.ADD, f"adds {resource.name}", (urn,))

@@ -1,8 +1,8 @@
-"""The difference of the two rendered trees as a unified patch.
+"""Writes the difference of the files that two previews would render, as a unified patch.
 
-Files are those of the render target: an object as YAML below manifests/, a machine's files below machines/. Workers
-that share a resource share their templates. resource.yaml, beside the files, has the resource's properties. Secret
-objects are omitted, even if a value differs.
+The patch has the files of the target `render`: Kubernetes objects as YAML below manifests/, a machine's files below
+machines/. A pool of identical workers has one folder with templates. resource.yaml in a machine's folder has the
+properties of its resource. Secrets are omitted, even if a value differs.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from policy.facts.properties import UNKNOWN
 from policy.facts.resource import Resource
 
 Files = dict[str, object]
-"""Contents by path: text, or data that the patch contains as YAML."""
+"""Contents of rendered files by path: text, or data that the patch shows as YAML."""
 
 _HIDDEN = ("pulumi:pulumi:", "pulumi:providers:", "quorate:")
 
 
 def patch(before: Iterable[Resource], after: Iterable[Resource]) -> str:
-    """A unified diff of all files, in the order of their paths; empty if the trees are equal."""
+    """Returns a unified diff of the files that two previews would render, sorted by path; "" if all are equal."""
     old, new = files(before), files(after)
     differing = (path for path in sorted(old.keys() | new.keys()) if old.get(path) != new.get(path))
     return "".join(line for path in differing for line in _difference(path, old.get(path), new.get(path)))
 
 
 def files(resources: Iterable[Resource]) -> Files:
-    """All rendered files and resource properties, by path."""
+    """Returns the files that are rendered from resources, and the properties of other resources, by path."""
     by_urn = {each.urn: each for each in resources}
     trees = trees_by_machine(by_urn)
     found: Files = {}

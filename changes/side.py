@@ -1,7 +1,7 @@
-"""One of two compared previews: its machines, workloads and quorums, by keys that are the same in both previews.
+"""Reads one of two compared previews: its machines, workloads and quorums, by keys that are equal in both previews.
 
-A machine is identified by its node's name and a workload by kind, namespace and name, because these identify them in
-the cluster. A changed name of a Pulumi resource is reported as a change of its own.
+The key of a machine is its node's name, the key of a workload its kind, namespace and name, because these identify them
+in the cluster. A workload whose Pulumi resource has another name is reported as replaced.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from policy.facts.stack import Facts, NoNodes
 Props = dict[str, Any]
 
 _ENGINE_S_OWN = frozenset({"__provider", "__internal", "__defaults"})
-"""Properties that do not describe the stack: the engine's own, and the provider's pickled code."""
+"""Properties that do not describe the stack: Pulumi's internal properties, and a dynamic provider's pickled code."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Machine:
     node: Node
     props: Mapping[str, Any]
     tree: Mapping[str, Any]
-    """The properties of its rendered tree; empty if the target renders none."""
+    """Properties of the resource with the machine's rendered files (Tree); empty if the stack renders none."""
 
     @property
     def name(self) -> str:
@@ -42,7 +42,7 @@ class Machine:
 
     @property
     def resource(self) -> str:
-        """URN of its resource, which identical workers share."""
+        """URN of the machine's resource; identical workers share one resource."""
         return self.node.resource.urn
 
     @property
@@ -59,38 +59,38 @@ class Machine:
 
     @cached_property
     def size(self) -> str:
-        """Cores and memory that pods may use; "" if unknown."""
+        """The cores and memory that pods may use on the machine, in words; "" if they are not known."""
         room = cast("Mapping[str, Any]", self.props.get("allocatable") or {})
         cpu, memory = room.get("cpu"), room.get("memory")
         return "" if cpu is None and memory is None else f"{_whole(cpu)} cores, {_whole(memory)} GiB"
 
     @property
     def files(self) -> Mapping[str, str]:
-        """Texts of its files, steps and definition, by path. Workers that share a resource have templates."""
+        """Texts of the machine's files, steps and definition, by path; templates for workers that share a resource."""
         return machine_texts(self.props, self.tree)
 
     @cached_property
     def place(self) -> Mapping[str, str]:
-        """The machine's own values within its pool: address, server, rack. Empty for a machine outside a pool."""
+        """Address, server and rack of a machine in a pool, which differ within the pool; {} for a single machine."""
         return pool_nodes(self.props).get(self.name, {})
 
     @cached_property
     def disks(self) -> Mapping[str, str]:
-        """Its virtual disks by device, each with its source."""
+        """Source of each disk of a virtual machine, by device; {} for a physical machine."""
         text = self.files.get(f"definition/{DOMAIN_FILE}")
         return {} if text is None else disks(text)
 
     def renamed(self, name: str) -> Mapping[str, Any]:
-        """Its properties with its name replaced by another."""
+        """Returns the machine's properties with its name replaced by `name`."""
         return cast("Mapping[str, Any]", _renamed(self.props, self.name, name))
 
 
 @dataclass(frozen=True)
 class Quorum:
-    """A quorum: its members and their eligible nodes."""
+    """A quorum in one of the compared previews: its members and their eligible nodes."""
 
     key: str
-    """The same in both previews."""
+    """Identifies the quorum; it is equal in both previews."""
     title: str
     state: QuorumState
     resource: str
@@ -103,7 +103,7 @@ class Quorum:
 
     @property
     def nodes(self) -> frozenset[str]:
-        """The nodes that are eligible for its members; there can be more nodes than members."""
+        """Names of the nodes that are eligible for the quorum's members; there can be more nodes than members."""
         return frozenset(self.state.nodes)
 
     @property
@@ -112,12 +112,12 @@ class Quorum:
 
     @property
     def complete(self) -> str:
-        """The state that is required before a member is stopped."""
+        """The state, in words, that the quorum must have before a member is stopped: all members are up."""
         return f"{self.title}: all {self.size} members up (a majority is {self.majority})"
 
 
 class Side:
-    """A preview's resources as facts, and as plain data by URN."""
+    """One of two compared previews: its resources as facts, and their properties as plain data by URN."""
 
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
@@ -145,7 +145,7 @@ class Side:
 
     @cached_property
     def quorums(self) -> Mapping[str, Quorum]:
-        """Every quorum by its key."""
+        """The quorums of the preview, by key."""
         found: dict[str, Quorum] = {}
         for number, group in enumerate(groups(self.facts)):
             if group.etcd:
@@ -170,11 +170,11 @@ class Side:
             return QuorumState(sum(each.replicas or 0 for each in group.workloads), {})
 
     def quorum_of(self, workload: Workload) -> Quorum | None:
-        """The quorum whose members are the workload's pods."""
+        """Returns the quorum whose members are the workload's pods; None if they are not quorum members."""
         return next((each for each in self.quorums.values() if workload in each.workloads), None)
 
     def quorums_on(self, names: Iterable[str]) -> list[Quorum]:
-        """Quorums that have, or can have, a member on these nodes."""
+        """Returns the quorums that have, or can have, a member on one of these nodes. `names`: names of the nodes."""
         asked = frozenset(names)
         return [each for _, each in sorted(self.quorums.items()) if each.nodes & asked]
 
@@ -186,24 +186,27 @@ class Side:
 
 
 def trees_by_machine(urns: Iterable[str]) -> dict[str, str]:
-    """URN of each rendered tree by the URN of its machine, which is its parent."""
+    """Returns the URN of each Tree resource (the rendered files of a machine), by the URN of the machine's resource."""
     child = f"${TREE}::"
     return {urn.replace(child, "::").removesuffix("-tree"): urn for urn in urns if child in urn}
 
 
 def pool_nodes(props: Mapping[str, Any]) -> Mapping[str, Mapping[str, str]]:
-    """The values of each machine of a pool, by node; empty if the properties are those of a single machine."""
+    """Returns address, server and rack of each machine in a pool, by node; {} for a single machine's properties."""
     return _parsed(str(props.get("nodes") or "[]"))
 
 
 @cache
 def _parsed(table: str) -> Mapping[str, Mapping[str, str]]:
-    """Parses the table of a pool. Cached, because every machine of the pool reads the same table."""
+    """Parses the JSON list of a pool's machines. Cached, because each machine of the pool reads the same list."""
     return {each["node"]: each for each in json.loads(table)}
 
 
 def machine_texts(props: Mapping[str, Any], tree: Mapping[str, Any]) -> dict[str, str]:
-    """Texts of a machine's files, steps and definition, by path in its rendered tree."""
+    """Returns the texts of a machine's files, steps and definition, by their path among its rendered files.
+
+    `props`, `tree`: properties of the machine's resource, and of the resource with its rendered files.
+    """
     files = cast("Mapping[str, str]", props.get("files") or {})
     definition = cast("Mapping[str, str]", props.get("definition") or {})
     rendered = cast("Mapping[str, str]", tree.get("files") or {})
@@ -215,17 +218,17 @@ def machine_texts(props: Mapping[str, Any], tree: Mapping[str, Any]) -> dict[str
 
 
 def identity(workload: Workload) -> str:
-    """Kind, namespace and name of a workload, which identify it in a cluster."""
+    """Returns kind, namespace and name of a workload as a text, which identifies it in a cluster."""
     return f"{workload.kind} {workload.namespace}/{object_name(workload.resource)}"
 
 
 def title_of(workload: Workload) -> str:
-    """Kind and name of a workload, for messages."""
+    """Returns kind and name of a workload, for messages."""
     return f"{workload.kind} {object_name(workload.resource)}"
 
 
 def object_name(resource: Resource) -> str:
-    """The object's name; the resource's name if the engine generates the object's name."""
+    """Returns an object's metadata.name; the resource's name if Pulumi generates the object's name from it."""
     return resource.props.at("metadata", "name").text(resource.name)
 
 

@@ -1,4 +1,4 @@
-"""Writes a comparison as JSON, as Markdown for a pull request, and as text for the terminal."""
+"""Writes the comparison of two previews as JSON, as Markdown for a pull request, and as text for the terminal."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from files import quoting
 from policy.wording import pluralize
 
 VERSION = 1
-"""Version of changes.json. It rises with every incompatible change."""
+"""Version of changes.json, raised with every incompatible change of its format."""
 
 MOST = 60_000
 """Maximum number of characters in changes.md. GitHub limits comments to 65,536."""
@@ -21,27 +21,27 @@ MOST = 60_000
 
 @dataclass(frozen=True)
 class Comparison:
-    """The differences of two previews of a stack."""
+    """The changes of a stack between a base commit and the working tree."""
 
     stack: str
     base: str
-    """The reference that the user named."""
+    """The git reference that the user named, such as main."""
     commit: str
     head: str
     """The commit of the working tree, and whether the tree has uncommitted changes."""
     changes: tuple[Change, ...]
     is_new: bool = False
-    """Whether the base does not contain the stack. No changes are listed then."""
+    """Whether the base commit does not contain the stack; then no changes are listed."""
     notes: tuple[str, ...] = ()
 
     @property
     def level(self) -> Level:
-        """The most severe level of the changes."""
+        """The most severe level among the changes."""
         return worst(self.changes)
 
     @property
     def verdict(self) -> str:
-        """The result in a sentence."""
+        """The result of the comparison in a sentence."""
         if self.is_new:
             return f"{self.stack} is a new stack: {self.base} has no file of it."
         if not self.changes:
@@ -52,7 +52,7 @@ class Comparison:
 
 
 def to_json(done: Comparison) -> str:
-    """Returns changes.json (schemas/changes.schema.json)."""
+    """Returns the comparison in the format of changes.json (schemas/changes.schema.json)."""
     document: dict[str, Any] = {
         "version": VERSION,
         "stack": done.stack,
@@ -67,7 +67,7 @@ def to_json(done: Comparison) -> str:
 
 
 def to_text(done: Comparison) -> str:
-    """Returns all changes as text for the terminal, in the order in which they must happen."""
+    """Returns the changes as text for the terminal, in the order in which they must be made."""
     lines = [done.verdict, *(f"note: {note}" for note in done.notes)]
     for title, those in _phases(done.changes):
         lines += ["", title]
@@ -78,7 +78,10 @@ def to_text(done: Comparison) -> str:
 
 
 def to_markdown(done: Comparison, most: int = MOST) -> str:
-    """Returns the changes as a comment, one line each with collapsed details. Changes that do not fit are counted."""
+    """Returns the changes as Markdown for a comment: one line for each change, with collapsed details.
+
+    The comment has at most `most` characters. Changes that do not fit are counted.
+    """
     names = f"{quoting.code(done.stack)} against {quoting.code(done.base)}"
     head = [f"## Changes of {names}", "", _escaped(done.verdict)]
     head += ["", *(f"- {_escaped(note)}" for note in done.notes)] if done.notes else []
@@ -119,5 +122,5 @@ def _section(change: Change) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Escapes text for Markdown. The limit is high, because a change may list many names."""
+    """Escapes text for Markdown and cuts it at 2000 characters, which is enough for a change with many names."""
     return quoting.in_markdown(text, 2000)

@@ -1,4 +1,7 @@
-"""Names the parts of a pod template that differ. Values are not quoted, except images: a value may be a secret."""
+"""Names the parts in which two pod templates differ.
+
+Quotes no values except images, because a value may be a secret.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ _LISTS = ("containers", "initContainers")
 
 
 def parts(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
-    """Every part that differs, each once."""
+    """Returns the names of the parts in which two pod templates differ, such as "image a to b", each once."""
     found = [*_metadata(_at(old, "metadata"), _at(new, "metadata")), *_pod(_at(old, "spec"), _at(new, "spec"))]
     return list(dict.fromkeys(found)) or ["its template"]
 

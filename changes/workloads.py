@@ -1,4 +1,4 @@
-"""Changes of workloads: added, removed, renamed, scaled, moved between pools, replaced, rolled."""
+"""Finds changes of workloads: added, removed, renamed, scaled, moved between pools, replaced, rolled out."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _MUTABLE = {
     ),
     "Job": frozenset({"parallelism", "suspend", "ttlSecondsAfterFinished", "activeDeadlineSeconds", "backoffLimit"}),
 }
-"""Mutable fields of a spec. In other kinds, all fields except the selector are mutable."""
+"""Fields of `spec` that can be changed in place, by kind. In other kinds, all fields except the selector can."""
 _ROLLOUT = ("strategy", "updateStrategy", "minReadySeconds", "progressDeadlineSeconds", "partition")
 
 Pairs = dict[str, tuple[Workload, Workload]]
 
 
 def workload_changes(before: Side, after: Side) -> Iterator[Change]:
-    """All changes of workloads; those of remaining workloads come first."""
+    """Yields the changes of workloads between two previews: of those in both, then renamed, added and removed ones."""
     for key, new in after.workloads.items():
         old = before.workloads.get(key)
         if old is not None:
@@ -46,7 +46,10 @@ def workload_changes(before: Side, after: Side) -> Iterator[Change]:
 
 
 def renamings(before: Side, after: Side) -> Mapping[str, str]:
-    """Workloads that only have another name: the same row, or the same pods."""
+    """Returns the new key of each workload that only gets another name, by its old key.
+
+    Such workloads have the same kind, and the same row of the architecture or, without a row, the same spec.
+    """
     come = {key: each for key, each in after.workloads.items() if key not in before.workloads}
     found: dict[str, str] = {}
     for key, old in before.workloads.items():
@@ -89,7 +92,7 @@ def _of_pair(old: Workload, new: Workload, before: Side, after: Side) -> Iterato
 
 
 def _replaced_because(old: Workload, new: Workload) -> str:
-    """Why the engine replaces the object; empty if it does not."""
+    """Returns why Pulumi deletes and recreates the workload, for messages; "" if it does not."""
     if old.resource.urn != new.resource.urn:
         return "its resource has another name, so the engine treats it as another object"
     spec, other = _spec(old), _spec(new)
@@ -132,7 +135,7 @@ def _counted(old: Workload, new: Workload, after: Side) -> Change:
 
 
 def _row(workload: Workload, after: Side) -> str:
-    """Text about the row that sets the number of instances; empty without a row."""
+    """Returns a text about the architecture's row that sets the number of instances; "" if the workload has no row."""
     row = after.facts.row(workload)
     if row is None:
         return ""

@@ -1,1 +1,1 @@
-"""Reads YAML and text files, writes files atomically, and quotes text for output."""
+"""Helpers that read YAML and text files, write files atomically, and quote text for output."""

@@ -1,4 +1,4 @@
-"""Writes a file atomically: a reader sees the old or the new content, never a part of it.
+"""Writes a file atomically: another process reads either the old or the new content, never a part of the new content.
 
 The content is synced to disk before the rename, so that neither a full disk nor a power failure leaves an empty file.
 """
@@ -41,7 +41,7 @@ def create(path: Path, text: str, mode: int) -> bool:
 
 @contextmanager
 def _unfinished(path: Path, text: str, mode: int) -> Generator[Path]:
-    """Yields a complete temporary file in the directory of `path`, for the context to rename or link.
+    """Yields the path of a complete temporary file in the directory of `path`, for the caller to rename or link.
 
     A temporary file that still exists when the context ends is deleted.
     """

@@ -10,16 +10,16 @@ COMMENT = 65_000
 LONGEST = 400
 """Maximum length of one quoted text in Markdown, such as the reason of a waiver."""
 
-# Uses entities instead of backslashes, because they also work between HTML tags.
+# HTML entities escape the characters, because they work in Markdown and, unlike backslashes, between HTML tags.
 _MARKUP = str.maketrans({sign: f"&#{ord(sign)};" for sign in "`[]|\\*"} | {"&": "&amp;", "<": "&lt;", ">": "&gt;"})
-_BREAK = "&#8203;"  # a zero-width space, which keeps GitHub from making a link
+_BREAK = "&#8203;"  # a zero-width space, inserted so that GitHub does not turn the text into a link or a mention
 _LINKED = re.compile(
     r"(?P<mention>@)(?=[A-Za-z0-9])(?!sha256:)|(?P<issue>#)(?=\d)|(?P<address>:)(?=//)|(?P<site>\bwww)(?=\.)"
 )
 
 
 def printable(text: str, kept: str = "\n\t") -> str:
-    """Returns text with control and invisible characters, except `kept`, as escapes such as `\\x1b`."""
+    """Replaces control and invisible characters in a text, except those in `kept`, by escapes such as `\\x1b`."""
     return "".join(
         sign if sign.isprintable() or sign in kept else sign.encode("unicode_escape").decode() for sign in text
     )
@@ -55,7 +55,10 @@ def fenced(text: str, longest: int) -> str:
 
 
 def bounded(text: str, longest: int, rest: str) -> str:
-    """Returns text of at most `longest` characters, cut at the end of a line. `rest` tells where the rest is."""
+    """Cuts a text to at most `longest` characters, at the end of a line, and adds a note.
+
+    `rest`: a sentence for the note that names the place of the whole text, such as "findings.json has all of it."
+    """
     if len(text) <= longest:
         return text
     note = f"\n\nCut here: only {longest:,} of {len(text):,} characters fit. {rest}\n"

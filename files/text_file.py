@@ -11,7 +11,7 @@ from pathlib import Path
 from stat import S_ISBLK, S_ISCHR, S_ISDIR, S_ISFIFO, S_ISREG
 
 LARGEST = 4 * 1024 * 1024
-"""Maximum size in bytes. A stack file with 10,000 servers, each an entry of its own, has about 2 MiB."""
+"""Maximum size of a file in bytes. A stack file with 10,000 servers, each in a separate entry, has about 2 MiB."""
 
 _KINDS = (
     (S_ISDIR, "it is a directory"),
@@ -30,9 +30,12 @@ class NotTextError(UnreadableError):
 
 
 def read(path: Path, largest: int = LARGEST) -> str:
-    """Returns the text of a file of at most `largest` bytes. Raises UnreadableError, without content of the file."""
+    """Returns the text of a file. Raises UnreadableError if it cannot be read or has more than `largest` bytes.
+
+    The error's message is the reason, and quotes no content of the file.
+    """
     try:
-        # Without O_NONBLOCK, opening a named pipe waits for a writer.
+        # Without O_NONBLOCK, opening a named pipe would wait until another process opens it for writing.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         try:
             mode = os.fstat(descriptor).st_mode

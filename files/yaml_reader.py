@@ -1,7 +1,7 @@
-"""Reads YAML with PyYAML's node graph: values, the line of every key, duplicate keys, the size with expanded aliases.
+"""Reads YAML with PyYAML: the values, the line of each key, duplicate keys, and the size with expanded aliases.
 
-Depth and number of nodes are limited while the document is read, so that it cannot overflow the C stack or fill the
-memory. The result contains only plain values, and no tag runs code. Errors have line and column.
+Depth and number of values are limited while a document is read, so that it cannot overflow the C stack or fill the
+memory. The result contains only plain values, and no tag runs code. Error messages contain line and column.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from typing import Any, cast
 import yaml
 
 LARGEST = 100_000
-"""Maximum number of values with aliases expanded; a few lines of nested aliases can expand to billions."""
+"""Maximum number of values in a document with aliases expanded; few lines of nested aliases can expand to billions."""
 DEEPEST = 100
 """Maximum nesting of mappings and lists. A stack file has 8 levels, a Kubernetes schema about 40."""
 _DIRECTIVES = 10
-"""Maximum number of directives, lines that begin with %; libyaml compares each with all previous ones."""
+"""Maximum number of directives (lines that begin with %) in a text; libyaml compares each with all previous ones."""
 _LONGEST_PATH = 300
 _MOST_TWINS = 20
 
@@ -36,14 +36,14 @@ class YamlError(Exception):
 
 @dataclass(frozen=True)
 class Entry:
-    """A key of a mapping, or an item of a list."""
+    """A key of a mapping or an item of a list in a YAML document, with its line."""
 
     path: str
     """Path from the top of the document, such as `config.servers[2].name`."""
     line: int
     """Line number, from 1."""
     is_twin: bool = False
-    """Whether the mapping has the same key on an earlier line. PyYAML keeps the last one and reports no error."""
+    """Whether the mapping has the same key on an earlier line. PyYAML uses the last value and reports no error."""
     text: str | None = None
     """The value as written in the file; None for a mapping or a list."""
 
@@ -55,7 +55,7 @@ class Bounds:
     _nodes = 0
 
     def descend_resolver(self, current_node: yaml.Node | None, current_index: object) -> None:
-        """PyYAML calls this before it composes a node."""
+        """Counts nodes and levels before PyYAML reads a node. Raises MarkedYAMLError if there are too many."""
         del current_index
         self._level += 1
         self._nodes += 1
@@ -66,12 +66,12 @@ class Bounds:
             raise yaml.MarkedYAMLError(None, None, f"has more than {LARGEST} values; write fewer", mark)
 
     def ascend_resolver(self) -> None:
-        """PyYAML calls this when a node is complete."""
+        """Ends a level of nesting. PyYAML calls this method after it has read a node."""
         self._level -= 1
 
 
 def loader(base: Any) -> Any:
-    """Returns a subclass of one of PyYAML's safe loaders that enforces the limits and reports invalid values."""
+    """Returns a subclass of a PyYAML safe loader (`base`) that limits documents' size and reports invalid values."""
     made: Any = type("Loader", (Bounds, base), {})
     for kind, words in _SCALARS.items():
         made.add_constructor(f"{STANDARD}{kind}", _scalar(base.yaml_constructors[f"{STANDARD}{kind}"], words))
@@ -79,7 +79,10 @@ def loader(base: Any) -> Any:
 
 
 def _scalar(construct: Callable[[Any, yaml.Node], object], words: str) -> Callable[[Any, yaml.Node], object]:
-    """Wraps a PyYAML constructor: reports a value that does not fit its tag, such as `!!int x`, with its position."""
+    """Wraps a PyYAML constructor, so that a value that does not fit its tag, such as `!!int x`, raises MarkedYAMLError.
+
+    `words`: the expected value for the message, such as "a whole number".
+    """
 
     def checked(made: Any, node: yaml.Node) -> object:
         try:
@@ -101,14 +104,14 @@ _SCALARS = {
 }
 
 LOADER: Any = loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-"""Uses libyaml if PyYAML was built with it, which is about ten times as fast as the loader in Python."""
+"""The default loader. Uses libyaml if PyYAML was built with it, which is about ten times as fast as pure Python."""
 
 
 class Document:
-    """One document of a text."""
+    """One YAML document of a text, which may contain several, separated by lines of ---."""
 
     def __init__(self, loader: Any, node: yaml.Node | None) -> None:
-        """`loader` is the loader that composed `node`; None for an empty text."""
+        """`node`: the document's root node, None for an empty text. `loader`: the PyYAML loader that has read it."""
         self._loader = loader
         self.node = node
 
@@ -126,18 +129,18 @@ class Document:
 
     @cached_property
     def entries(self) -> tuple[Entry, ...]:
-        """Every key and every list item, in the order of the text. Content with aliases is listed once."""
+        """The document's keys and list items, in the order of the text. Content with several aliases is listed once."""
         return tuple(_entries(self.node, "", set())) if self.node else ()
 
     @cached_property
     def twins(self) -> tuple[Entry, ...]:
-        """The first few duplicate keys, that is keys that occur earlier in the same mapping."""
+        """The document's first duplicate keys, at most 20: keys that occur earlier in the same mapping."""
         found = _entries(self.node, "", set()) if self.node else ()
         return tuple(islice((entry for entry in found if entry.is_twin), _MOST_TWINS))
 
     @cached_property
     def size(self) -> int | None:
-        """Number of values with aliases expanded; None if an alias contains itself."""
+        """Number of values in the document with aliases expanded; None if an alias contains itself."""
         weight = self._weight
         return weight[0] if weight else None
 
@@ -157,9 +160,9 @@ class Document:
 
 
 def parse(text: str, loader: Any = LOADER) -> Iterator[Document]:
-    """Yields every document of a text. Raises YamlError if the text is not YAML.
+    """Yields the YAML documents of a text. Raises YamlError if the text is not YAML.
 
-    `loader` is a loader made by `loader()`, for callers that support additional tags.
+    `loader`: a class that the function `loader()` has made, for callers that support additional tags.
     """
     if len(re.findall("^%", text, re.MULTILINE)) > _DIRECTIVES:
         raise YamlError(f"has more than {_DIRECTIVES} lines that begin with %; leave YAML directives out")
@@ -174,7 +177,7 @@ def parse(text: str, loader: Any = LOADER) -> Iterator[Document]:
 
 
 def read(text: str) -> Document:
-    """Returns the only document of a text. Raises YamlError if it is invalid, too large, or not the only one."""
+    """Returns the only YAML document of a text. Raises YamlError if it is invalid, too large, or one of several."""
     documents = list(islice(parse(text), 2))
     if len(documents) > 1:
         raise YamlError("holds several documents; write one, without a line of ---")
@@ -184,17 +187,17 @@ def read(text: str) -> Document:
 
 
 def load(text: str) -> Any:
-    """Returns the value of the only document of a text. Raises YamlError like `read`."""
+    """Returns the value of the only YAML document of a text. Raises YamlError if it is invalid or one of several."""
     return read(text).value
 
 
 def load_all(text: str) -> list[Any]:
-    """Returns the values of all documents of a text. Raises YamlError if the text is not YAML."""
+    """Returns the values of all YAML documents of a text. Raises YamlError if the text is not YAML."""
     return [document.value for document in parse(text)]
 
 
 def to_json(value: Mapping[str, Any]) -> str:
-    """Returns plain YAML values as JSON; a date becomes ISO text."""
+    """Converts plain YAML values to JSON; dates become text such as 2027-01-31."""
     return json.dumps(value, default=str)
 
 

@@ -1,7 +1,7 @@
-"""Finds values that YAML 1.1 reads differently than their author probably meant, and invisible characters.
+"""Finds ambiguous values in YAML, which parsers may read differently than the author meant, and invisible characters.
 
 YAML 1.1 reads `1:30` as the number 90, `0200` as 128, `2026.10` as 2026.1, and `no` as false. Pulumi reads YAML 1.2, in
-which some of them have other values. Values that the two versions read differently are rejected.
+which some of these values are different. Such values are reported, with the text to write instead.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from files.yaml_reader import STANDARD
 _DATE, _TEXT = f"{STANDARD}timestamp", f"{STANDARD}str"
 _KEYS = {_TEXT, f"{STANDARD}merge"}
 _HIDDEN = ("Cc", "Cf", "Co", "Cs", "Zl", "Zp")
-"""Unicode categories of characters that control a terminal, reorder text or are invisible."""
+"""Unicode categories of hidden characters: they control a terminal, reorder text or are invisible."""
 
 
 def hidden_characters(text: str) -> Iterator[str]:
-    """Yields the position of the first invisible character in a text, such as a zero-width space or a bidi control."""
+    """Yields a message about the first invisible character in a text, such as a zero-width space, if it has one."""
     if text.isascii() and text.replace("\n", "").replace("\t", "").replace("\r", "").isprintable():
         return
     for number, line in enumerate(text.split("\n"), start=1):
@@ -32,7 +32,7 @@ def hidden_characters(text: str) -> Iterator[str]:
 
 
 def is_hidden(char: str) -> bool:
-    """Whether a character is invisible; tabs and line ends are allowed."""
+    """Whether a character is invisible. Tabs and line ends do not count."""
     return char not in "\t\n\r" and unicodedata.category(char) in _HIDDEN
 
 
@@ -42,12 +42,15 @@ def named(char: str) -> str:
 
 
 def traps(node: yaml.Node, dates: Collection[str] = ()) -> Iterator[str]:
-    """Yields ambiguous values and keys with line and column. `dates` are the keys whose value may be a date."""
+    """Yields a message for each ambiguous value or key below a YAML node, with line and column.
+
+    `dates`: keys whose value may be a date without quotes.
+    """
     yield from _below(node, "", dates, set())
 
 
 def ambiguous(node: yaml.Node) -> str:
-    """Returns why one plain value is ambiguous and what to write instead; "" if it is not."""
+    """Returns why a single YAML value is ambiguous, and the text to write instead; "" if it is not ambiguous."""
     return _scalar(node, may_be_date=False) if isinstance(node, yaml.ScalarNode) else ""
 
 
@@ -104,13 +107,13 @@ def _misread(text: str, read: str) -> str:
 
 
 def _number(kind: str, text: str) -> str | None:
-    """Returns Python's text of the number that YAML reads; None for a value that is not a number."""
+    """Returns the number that YAML 1.1 reads from a value, as Python writes it; None if the value is not a number."""
     if kind not in ("int", "float"):
         return None
     try:
         return str(yaml.safe_load(text))
     except (ValueError, LookupError, yaml.YAMLError):
-        return None  # the reader reports it
+        return None  # yaml_reader reports the invalid number
 
 
 def _hidden(text: str) -> str:

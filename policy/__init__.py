@@ -1,1 +1,1 @@
-"""The policy pack: it evaluates all resources, including hand-written ones, and never reads the plan."""
+"""Quorate's Pulumi policy pack: it evaluates the resources of a stack, also hand-written ones, never Quorate's plan."""

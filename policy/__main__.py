@@ -1,7 +1,7 @@
-"""Serves the policy pack: `pulumi preview --policy-pack policy` starts this.
+"""Serves the policy pack; `pulumi preview --policy-pack policy` starts this program.
 
-The engine runs this folder as a program, so `sys.path` starts with this folder. The project's root replaces it, so that
-file names of this folder do not shadow other modules.
+Pulumi runs the folder policy/ as a program, so `sys.path` starts with this folder. The root of the repository replaces
+the folder there, so that modules are imported as `policy.…` and do not shadow other modules.
 """
 
 import gc

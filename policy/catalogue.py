@@ -1,4 +1,4 @@
-"""All rules of the pack, and the pages about them (`python -m policy.catalogue`).
+"""Lists the rules of the policy pack, and writes the pages about them (`python -m policy.catalogue`).
 
 docs/rules.md describes every rule, docs/rules-not-made.md every requirement of the sources.
 
@@ -92,7 +92,7 @@ FAMILIES = (
     privileges,
     closed_world,
     enforcement,
-    waivers,  # last: waiver rules check which waivers the other rules matched
+    waivers,  # last: the rules about waivers check which waivers matched failures of the other rules
 )
 
 
@@ -103,13 +103,13 @@ def _rules_of(family: ModuleType) -> tuple[AnyRule, ...]:
 RULES: tuple[AnyRule, ...] = tuple(each for family in FAMILIES for each in _rules_of(family))
 BY_ID = {each.id: each for each in RULES}
 WAIVABLE = {each.id: each.severity for each in RULES if each.waivable}
-"""Rules that a waiver may name, and their severity."""
+"""Severity of each rule that a waiver may name, by the rule's id."""
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 
 
 def pages() -> dict[Path, str]:
-    """The catalogue as Markdown: the text of each page."""
+    """Returns the pages about the rules as Markdown, by path: docs/rules.md and docs/rules-not-made.md."""
     lines = {DOCS / "rules.md": _lines(), DOCS / "rules-not-made.md": _not_made()}
     return {path: "\n".join(each) + "\n" for path, each in lines.items()}
 

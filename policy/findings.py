@@ -1,4 +1,4 @@
-"""The finding model: the verdict of a rule on a resource. Reports are views of it."""
+"""Defines findings: a finding is the verdict of a policy rule on a resource. All reports are written from findings."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ class Severity(StrEnum):
 
     @property
     def rank(self) -> int:
-        """0 for the most severe."""
+        """Position in the order of severity: 0 for critical, the most severe."""
         return list(reversed(Severity)).index(self)
 
 
 class Enforcement(StrEnum):
-    """Whether a finding stops an update."""
+    """The enforcement level of a rule: only a finding of a mandatory rule stops an update."""
 
     MANDATORY = "mandatory"
     ADVISORY = "advisory"
@@ -53,11 +53,11 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Waiver:
-    """A failure that its owner accepts until a date, as written in the stack file."""
+    """A waiver in the stack file: its owner accepts failures of one rule on matching resources until a date."""
 
     rule: str
     resource: str
-    """The name of a resource, or a pattern of names."""
+    """The name of a resource, or a pattern such as `nova-*`."""
     reason: str
     owner: str
     expires: date
@@ -70,13 +70,13 @@ class Waiver:
         return f"waived until {self.expires} by {self.owner}{approved} ({self.reason})"
 
     def to_json(self) -> dict[str, str]:
-        """As findings.json and the pack's record have it."""
+        """Returns the waiver in the format of findings.json and of the policy pack's record."""
         written = {key: value for key, value in vars(self).items() if key != "approved_by"}
         return {**written, "expires": self.expires.isoformat(), "approvedBy": self.approved_by}
 
     @classmethod
     def from_json(cls, written: Mapping[str, str]) -> Waiver:
-        """Reads what `to_json` wrote. Raises ValueError, KeyError or TypeError if it is incomplete."""
+        """Reads a waiver that `to_json` wrote. Raises ValueError, KeyError or TypeError if it is incomplete."""
         named = {key: value for key, value in written.items() if key not in ("expires", "approvedBy")}
         return cls(**named, expires=date.fromisoformat(written["expires"]), approved_by=written["approvedBy"])
 
@@ -96,7 +96,7 @@ class Finding:
     source: str
     remediation: str
     waiver: Waiver | None = None
-    """The waiver of a waived failure; None if only the engine's events report the failure."""
+    """The waiver of a waived failure; None if the finding is not waived, or was read from Pulumi's events only."""
 
     @property
     def blocks_update(self) -> bool:
@@ -105,16 +105,16 @@ class Finding:
 
     @property
     def wording(self) -> str:
-        """The message, prefixed with its waiver or with "not evaluated"."""
+        """The finding's message, with the waiver or "not evaluated" in front if the verdict requires it."""
         if self.verdict is Verdict.WAIVED:
             return f"{self.waiver or 'waived'}: {self.message}"
         return f"not evaluated: {self.message}" if self.verdict is Verdict.NOT_EVALUATED else self.message
 
     def to_json(self) -> dict[str, Any]:
-        """As findings.json has it (schemas/findings.schema.json)."""
+        """Returns the finding in the format of findings.json (schemas/findings.schema.json)."""
         return {**vars(self), "waiver": self.waiver.to_json() if self.waiver else None}
 
 
 def resource_name(urn: str) -> str:
-    """The name at the end of a URN."""
+    """Returns the resource's name, which is the last part of its URN."""
     return urn.rpartition("::")[2]

@@ -1,8 +1,8 @@
-"""Defines a rule and evaluates it: facts in, findings out. An error or an unknown value is never a pass.
+"""Defines policy rules, and evaluates a rule on the facts of a stack. The results are findings.
 
-A rule has subjects, selects those that it applies to, and yields a problem for each violation. If a subject cannot be
-evaluated (an unknown value, a malformed property, an error in the rule), its verdict is "not evaluated", and the
-evaluation continues with the next subject.
+A rule lists its subjects (for example all workloads), selects those that it applies to, and yields a problem for each
+violation. If a subject cannot be evaluated (an unknown value, a malformed property, an error in the rule), its verdict
+is "not evaluated" and not "pass", and the evaluation continues with the next subject.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from policy.requirements import PROJECT, requirement
 
 
 class Subject(Protocol):
-    """What a rule evaluates: a resource, or a part of one, with a name for messages."""
+    """Something that a rule evaluates: a resource or a part of a resource, with a name for messages (`title`)."""
 
     @property
     def resource(self) -> Resource: ...
@@ -32,25 +32,25 @@ S = TypeVar("S", bound=Subject)
 
 @dataclass(frozen=True)
 class Source:
-    """Where a rule comes from: a sentence of a source document, or a requirement of the project itself.
+    """The source of a rule: a sentence of a source document, or a requirement of Quorate itself.
 
-    The sentence is listed, with its paraphrase, in policy/requirements.
+    policy/requirements lists the sentence with its paraphrase.
     """
 
     seed: str
-    """The number of the document, or "project" for what Quorate requires beyond the documents."""
+    """The number of the source document, such as "004", or "project" for a requirement of Quorate itself."""
     section: str
     sentence: int
     """The number of the sentence in its section, from 1."""
 
     @property
     def says(self) -> str:
-        """A paraphrase of the sentence."""
+        """A paraphrase of the cited sentence."""
         return requirement(self.seed, self.section, self.sentence).says
 
     @property
     def why(self) -> str:
-        """Why the project requires more than the documents; empty for a sentence of a document."""
+        """Why Quorate itself adds the requirement; "" for a sentence of a source document."""
         return requirement(self.seed, self.section, self.sentence).why
 
     def __str__(self) -> str:
@@ -59,11 +59,11 @@ class Source:
 
     @property
     def quotation(self) -> str:
-        """The paraphrase, and the reason for a project rule, in one line."""
+        """The paraphrase of the cited sentence, and for a requirement of Quorate itself the reason, in one line."""
         return f"{self.says}. Reason: {self.why}" if self.why else self.says
 
     def to_json(self) -> dict[str, str | int]:
-        """As findings.json has it (schemas/findings.schema.json)."""
+        """Returns the source in the format of findings.json (schemas/findings.schema.json)."""
         return {
             "document": self.seed,
             "section": self.section,
@@ -75,7 +75,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Problem:
-    """What is wrong with a subject."""
+    """A violation of a rule: the actual and the expected state of a subject, in the words of a finding."""
 
     actual: str
     expected: str
@@ -84,22 +84,25 @@ class Problem:
 ENFORCEMENT: Mapping[str, Enforcement] = {PRODUCTION: Enforcement.MANDATORY, LAB: Enforcement.ADVISORY}
 """The default enforcement level of a rule, by the stack's profile."""
 ADVISORY: Mapping[str, Enforcement] = {PRODUCTION: Enforcement.ADVISORY, LAB: Enforcement.ADVISORY}
-"""The levels of a rule that stops no update."""
+"""The enforcement levels, by profile, of a rule that only warns and does not stop an update."""
 NO_ARCHITECTURE = "the stack names no reference architecture"
-"""Why a rule that compares with an architecture does not apply."""
+"""Reason why a rule that compares the stack with a reference architecture does not apply to a stack without one."""
 EXISTING_MACHINES = (
     "the machines exist already (quorate:machines: existing), so the stack has no files of theirs to evaluate"
 )
-"""Why a rule about machines' files does not apply to the nodes of a running cluster."""
+"""Reason why a rule that reads machines' files does not apply if the machines are nodes of a running cluster."""
 SUBJECTS_UNKNOWN = "its subjects are not known: "
-"""Prefix of the reason why a rule's subjects cannot be determined."""
+"""Prefix of a finding's message if it is not known which resources the rule has to evaluate."""
 IN_ANY_PROFILE: Mapping[str, Enforcement] = {PRODUCTION: Enforcement.MANDATORY, LAB: Enforcement.MANDATORY}
-"""For rules that protect the policy gate itself, and rules whose violation loses data at the first fault (docs/adr)."""
+"""The enforcement levels of a rule that is mandatory in every profile (docs/adr/0009-mandatory-in-a-lab.md).
+
+Such rules protect the policy pack from being switched off, or prevent a loss of data at the first failure.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rule(Generic[S]):
-    """A rule, with the texts that explain its findings."""
+    """A policy rule: the function that checks a subject, and the texts that explain the rule's findings."""
 
     id: str
     title: str
@@ -111,16 +114,16 @@ class Rule(Generic[S]):
     subjects: Callable[[Facts], Iterable[S]]
     applies: Callable[[Facts, S], bool]
     not_applicable_reason: str
-    """Why the rule does not apply to a stack without subjects."""
+    """Reason in the finding for a stack in which the rule applies to no subject."""
     check: Callable[[Facts, S], Iterator[Problem]]
     parameters: Mapping[str, object] = field(default_factory=dict[str, object])
     enforcement: Mapping[str, Enforcement] = field(default_factory=lambda: ENFORCEMENT)
     waivable: bool = True
-    """Whether a waiver of the stack file may accept its failures."""
+    """Whether a waiver in the stack file may accept failures of the rule."""
     needs_architecture: bool = False
-    """Whether the rule compares with a reference architecture. Without one, it applies to nothing."""
+    """Whether the rule compares the stack with a reference architecture; it does not apply to a stack without one."""
     reads_machine_files: bool = False
-    """Whether the rule reads files that the stack writes to machines. It finds none on existing machines."""
+    """Whether the rule reads files that the stack writes to machines; the stack has none for existing machines."""
     single: tuple[str, ...] = ()
     """Types, or prefixes of types, whose resources the rule can evaluate one at a time: the check reads only the
     resource and the Cloud. For these types, the rule also runs before the resource is created (engine/single.py)."""
@@ -135,7 +138,7 @@ class Rule(Generic[S]):
 
     @property
     def source(self) -> str:
-        """Its sources in one line."""
+        """The rule's sources, separated by semicolons."""
         return "; ".join(str(each) for each in self.sources)
 
 
@@ -161,7 +164,10 @@ def rule(  # noqa: PLR0913 - the facts of a rule, each by its name
     single: tuple[str, ...] = (),
     since: str = "0.1.0",
 ) -> Callable[[Callable[[Facts, S], Iterator[Problem]]], Rule[S]]:
-    """Decorator that makes a check function a rule."""
+    """Makes a check function a policy rule, as a decorator. The arguments are the fields of `Rule`.
+
+    `applies`: by default, the rule applies to every subject.
+    """
 
     def make(check: Callable[[Facts, S], Iterator[Problem]]) -> Rule[S]:
         return Rule(
@@ -188,7 +194,7 @@ def rule(  # noqa: PLR0913 - the facts of a rule, each by its name
 
 
 def evaluate(rule: Rule[S], facts: Facts, enforcement: Enforcement) -> list[Finding]:
-    """Returns all findings of a rule, at least one."""
+    """Evaluates a rule on the facts of a stack. Returns its findings, at least one, with this enforcement level."""
 
     def found(verdict: Verdict, resource: str, message: str) -> Finding:
         return Finding(rule.id, rule.severity, enforcement, verdict, resource, message, rule.source, rule.remediation)

@@ -1,4 +1,4 @@
-"""Text helpers for rule messages."""
+"""Helpers that join names and form plurals in messages."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 
 def join_names(names: Collection[str], most: int = 5) -> str:
-    """Sorted names, at most `most` of them: "a, b, c and 97 more"."""
+    """Joins names in sorted order. If there are more than `most`, counts the others: "a, b, c and 97 more"."""
     ordered = sorted(names)
     if len(ordered) <= most:
         return ", ".join(ordered)
@@ -14,5 +14,5 @@ def join_names(names: Collection[str], most: int = 5) -> str:
 
 
 def pluralize(number: int, thing: str) -> str:
-    """A number of things: "1 node", "3 nodes"."""
+    """Returns a number with a noun in singular or plural: "1 node", "3 nodes"."""
     return f"{number} {thing}" if number == 1 else f"{number} {thing}s"

@@ -1,1 +1,1 @@
-"""The reference architectures: data, model and checks."""
+"""The reference architectures: YAML files, their data model, and checks of architecture files."""

@@ -1,7 +1,7 @@
-"""Checks of an architecture file. Each problem names its row and what to write instead.
+"""Checks an architecture file. Each reported problem names a row of the file and the text to write instead.
 
-`shape` reports errors of form, `sense` contradictions between rows: counts that do not add up, pools whose owner does
-not admit a service, services that must be apart but share a pool, more instances than nodes.
+`shape` reports keys and values of a wrong form. `sense` reports contradictions between rows: counts that do not add up,
+pools whose owner does not admit a service, services that must be apart but share a pool, more instances than nodes.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from blueprint.problems import Problem, shown
 from suggestion import did_you_mean
 
 COMMON_POOLS = ("controller", "monitoring", "compute", "storage")
-"""Pools that no service owns: spare controllers, monitoring nodes, computes, storage nodes."""
+"""Pools that are not dedicated to one service: spare controllers, monitoring, compute and storage nodes."""
 QUORUM = 3
-"""The fewest members that keep a majority when one fails."""
+"""The minimum number of members with which a quorum keeps its majority when one member fails."""
 
 
 def shape(file: str, data: Mapping[str, Any], errors: Sequence[ErrorDetails]) -> list[Problem]:
-    """Converts pydantic's errors to problems that name the file's keys."""
+    """Converts pydantic's errors about an architecture file (`data`) to problems that name the file's keys."""
     return [_shape(file, data, error) for error in errors]
 
 
@@ -39,7 +39,10 @@ def _shape(file: str, data: Mapping[str, Any], error: ErrorDetails) -> Problem:
 
 
 def _key(file: str, data: Mapping[str, Any], loc: Sequence[int | str]) -> str:
-    """Returns a key such as `own.yaml, row keystone-all, instances`; a row without a name gets its number, from 1."""
+    """Returns the key of an error for a message, such as `own.yaml, row keystone-all, instances`.
+
+    For a row without a name, the key contains the row's number, from 1.
+    """
     if len(loc) > 1 and loc[0] == "rows" and isinstance(loc[1], int):
         row = data["rows"][loc[1]]
         name = cast("dict[str, Any]", row).get("row") if isinstance(row, dict) else None
@@ -52,7 +55,10 @@ def _dotted(loc: Sequence[int | str]) -> list[str]:
 
 
 def sense(file: str, architecture: Architecture, *, whole: bool = True) -> list[Problem]:
-    """Returns contradictions between rows. `whole`: all rows could be read, so that an unknown name is an error."""
+    """Returns problems for contradictions in an architecture file.
+
+    `whole`: all rows could be read, so that a name of a service without a row is an error.
+    """
     problems: list[Problem] = []
     rows = architecture.rows
     if whole:
@@ -103,7 +109,7 @@ def _unique(file: str, what: str, names: Sequence[str]) -> Iterator[Problem]:
 
 
 def _own(row: Row) -> Iterator[str]:
-    """Yields contradictions within a row."""
+    """Yields a message for each contradiction between values of one row."""
     if row.everywhere and row.instances is not None:
         yield f"runs everywhere and has {row.instances} instances; write instances: null, or everywhere: false"
     if not row.everywhere and row.instances is None:
@@ -131,7 +137,7 @@ def _sharing(row: Row) -> str:
 
 
 def _names(row: Row, by_service: Mapping[str, Row]) -> Iterator[str]:
-    """Yields names of services and pools that do not exist."""
+    """Yields a message for each service or pool that the row names and that does not exist."""
     services = sorted(by_service)
     for name in row.admits:
         if name not in ("light", "any", *services):
@@ -150,7 +156,7 @@ def _names(row: Row, by_service: Mapping[str, Row]) -> Iterator[str]:
 
 
 def _pools(row: Row, by_service: Mapping[str, Row]) -> Iterator[str]:
-    """Yields pools whose owner does not admit the row."""
+    """Yields a message for each pool in the row's runs_on whose dedicated nodes do not admit the row's service."""
     for pool in row.runs_on:
         for owner in _owners(pool, by_service):
             if not owner.admits_guest(row):
@@ -165,13 +171,16 @@ def _owners(pool: str, by_service: Mapping[str, Row]) -> Iterator[Row]:
     owner = by_service.get(pool)
     if owner is not None and owner.owner:
         yield owner
-    # A common pool has no owner, but a service that runs on all of its nodes and may not share acts as one.
+    # A common pool is not dedicated, but a service that runs on all of its nodes and may not share excludes others too.
     if pool in COMMON_POOLS:
         yield from (row for row in by_service.values() if row.everywhere and not row.shareable and pool in row.runs_on)
 
 
 def _room(row: Row, by_service: Mapping[str, Row]) -> Iterator[str]:
-    """Yields an error for more instances than dedicated nodes. The planner checks rows that use a common pool."""
+    """Yields a message if the row has more instances than dedicated nodes in the pools that it runs on.
+
+    The planner checks rows that run on a common pool, whose size depends on the stack.
+    """
     if row.instances is None or any(pool in COMMON_POOLS for pool in row.runs_on):
         return
     nodes = sum(by_service[pool].dedicated_nodes for pool in row.runs_on if pool in by_service)
@@ -181,7 +190,10 @@ def _room(row: Row, by_service: Mapping[str, Row]) -> Iterator[str]:
 
 
 def _beside(row: Row, by_service: Mapping[str, Row]) -> Iterator[str]:
-    """Yields required neighbours that may be absent from a node of the row. The planner checks common pools."""
+    """Yields a message for each service in the row's `beside` that can be absent from a node of the row.
+
+    The planner checks common pools, whose size depends on the stack.
+    """
     for other in (by_service[name] for name in row.beside if name in by_service):
         if away := [pool for pool in row.runs_on if pool not in other.runs_on]:
             wrong = f"must be beside {other.row}, which does not run on {', '.join(away)}"

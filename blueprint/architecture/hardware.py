@@ -1,6 +1,7 @@
-"""The hardware of the labs that the reference architectures were tested on: data, not requirements.
+"""Data model for the hardware of the labs on which the reference architectures were tested.
 
-Sizes are in source 004's own units: GB of memory and disk, TB of raw disk, Gb/s of ports.
+The data are information, not requirements. Sizes are in the units of source document 004: GB of memory and disk, TB of
+raw disk, Gb/s of ports.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ class Disk(Facts):
 
 
 class ServerModel(Facts):
-    """One configuration of servers."""
+    """One model of the lab's servers, with its CPU, memory, disks and network ports."""
 
     use: Literal["compute/controller", "storage"]
     model: Text
@@ -38,12 +39,12 @@ class ServerModel(Facts):
 
     @property
     def cores(self) -> int:
-        """Cores of all sockets."""
+        """Number of cores in all sockets of the server."""
         return self.sockets * self.cores_per_socket
 
 
 class Quantity(Facts):
-    """The number of the lab's nodes with one use, and the sum of their resources."""
+    """How many of the lab's nodes have one use (compute or storage), and the sum of their resources."""
 
     nodes: Count
     cores: Count
@@ -52,7 +53,7 @@ class Quantity(Facts):
 
 
 class Switch(Facts):
-    """A switch that the lab's network was built from; source 004 does not say how many."""
+    """A model of switch in the lab's network. Source document 004 does not state how many there were."""
 
     use: Literal["spine", "top of rack"]
     model: Text
@@ -60,31 +61,34 @@ class Switch(Facts):
 
 
 class NetworkClass(Facts):
-    """A class of networks and what it carries; a cloud may have several networks of each."""
+    """A class of networks, such as storage, with the traffic that it carries.
+
+    A cloud may have several of each class.
+    """
 
     name: Literal["management", "public", "storage", "overlay"]
     carries: Text
 
 
 class MonitoringServer(Facts):
-    """What the text requires of a monitoring server, and how many servers it would add."""
+    """Requirements of source document 004 for a monitoring server, and the number of servers that it adds."""
 
     cores: Count
     memory: Count
     iops: tuple[Count, Count]
-    """From, to."""
+    """Minimum and maximum of the recommended disk operations per second."""
     production_iops: Count
-    """The minimum for sizeable production."""
+    """Minimum disk operations per second for a large production cloud."""
     extra_nodes: Count
     source: Source
 
 
 class Hardware(Facts):
-    """What source 004 states about the hardware of one lab."""
+    """The hardware of the lab on which an architecture was tested, as source document 004 states it."""
 
     servers: Annotated[tuple[ServerModel, ...], Field(min_length=1)]
     compute: Quantity
-    """Compute and controller nodes together, as source 004 counts them."""
+    """Compute and controller nodes together, because source document 004 counts them together."""
     storage: Quantity
     racks: Count
     switches: tuple[Switch, ...]

@@ -1,4 +1,4 @@
-"""Reads the reference architectures, and a user's own file of the same form."""
+"""Reads reference architectures: those that Quorate includes, and users' own files with the same form."""
 
 from __future__ import annotations
 
@@ -18,17 +18,20 @@ from blueprint.problems import InvalidStackError, Problem
 from files import yaml_reader
 
 NAMES = ("100", "300", "500", "1000")
-"""The architectures that come with Quorate, smallest first."""
+"""Names of the reference architectures that Quorate includes, the smallest first."""
 
 FOLDER = Path(__file__).parent
 
 
 class ArchitectureError(InvalidStackError):
-    """An architecture that cannot be used as written; `problems` has every reason."""
+    """Raised for an invalid architecture file, or an unknown architecture; `problems` has every reason."""
 
 
 def for_computes(computes: int) -> str:
-    """Returns the name of the smallest architecture for at least this many computes."""
+    """Returns the name of the smallest architecture for at least this many compute nodes.
+
+    Raises ArchitectureError if there are more compute nodes than in the largest architecture.
+    """
     sizes = {name: load_architecture(name).computes for name in NAMES}
     for name, size in sizes.items():
         if computes <= size:
@@ -41,9 +44,9 @@ def for_computes(computes: int) -> str:
 
 
 def load_architecture(name_or_path: str) -> Architecture:
-    """An architecture by its name ("100", "300", "500", "1000"), or a user's own file of the same form.
+    """Returns an architecture by its name ("100", "300", "500", "1000") or by the path of a user's own file.
 
-    Raises ArchitectureError with every problem of the file.
+    Raises ArchitectureError, with every problem of the file, if the file is invalid.
     """
     if name_or_path in NAMES:
         return _load_ours(name_or_path)
@@ -62,7 +65,7 @@ def _load(path: Path) -> Architecture:
     if architecture is not None:
         problems += constraints.sense(str(path), architecture)
     else:
-        # The valid rows are checked too, so that one run reports all problems.
+        # Check the valid rows for contradictions too, so that one run reports all problems of the file.
         rest, _ = _parse(without_broken(data, errors))
         problems += constraints.sense(str(path), rest, whole=False) if rest is not None else []
     if architecture is None or problems:

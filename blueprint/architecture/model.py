@@ -1,7 +1,6 @@
-"""The reference architectures as models: how many instances each service has, and which services may share its nodes.
+"""Defines the form of an architecture file: each service's instances, nodes, and services that may share its nodes.
 
-This module defines the form of an architecture file. loader.py reads a file, constraints.py checks it, and the planner
-applies it to the servers of a stack.
+loader.py reads an architecture file, constraints.py checks it, and the planner applies it to the servers of a stack.
 """
 
 from __future__ import annotations
@@ -15,64 +14,70 @@ from blueprint.source import Count, Facts, Source, Text
 
 
 class Row(Facts):
-    """One line of the placement table, with what the text adds to it."""
+    """One row of a reference architecture: a service, with its line in source document 004's placement table.
+
+    The text of the document adds some of the values.
+    """
 
     row: Text
-    """The name as written in the table."""
+    """The name of the row, as written in source document 004's table."""
     service: Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]*$")]
     instances: Count | None
-    """None: one on every node of its pools."""
+    """Number of instances; None for one instance on every node of the pools in `runs_on`."""
     at_least: bool = False
-    """The text says "at least" so many."""
+    """Whether `instances` is a minimum, because the text of the document says "at least"."""
     minimum_workers: Count | None = None
-    """Worker threads that each instance must have."""
+    """Minimum number of worker threads of each instance; None without such a requirement."""
     dedicated_nodes: Annotated[int, Field(ge=0)] = 0
     shareable: bool
     load_balancer: bool
     load_balancer_kind: Literal["proxysql"] | None = None
-    """Where the load balancer must be of a special kind."""
+    """The special kind of load balancer that the service requires; None if any load balancer is enough."""
     footprint: Literal["light", "heavy"]
     quorum: bool = False
     monitoring: bool = False
-    """Runs on nodes of role monitoring where a stack has them."""
+    """Whether the service runs on nodes with the role monitoring, if a stack has such nodes."""
     node_role: Literal["controller", "compute", "storage"] = "controller"
     admits: tuple[Text, ...] = ()
-    """Other services that its dedicated nodes admit: "light", "any" or names; empty: none."""
+    """Other services that may run on this service's dedicated nodes: "light", "any", names of services, or none."""
     runs_on: Annotated[tuple[Text, ...], Field(min_length=1)]
-    """The pools it may run on, its home first; a service with nodes of its own has its own pool alone."""
+    """The pools that the service may run on, its home pool first.
+
+    A service with dedicated nodes has only its own pool.
+    """
     apart_from: tuple[Text, ...] = ()
-    """Services that never share a node with it."""
+    """Services that must not share a node with this service."""
     beside: tuple[Text, ...] = ()
-    """Services that run on every node with an instance of it."""
+    """Services that must run on every node that has an instance of this service."""
     everywhere: bool = False
-    """One on every node of its pools."""
+    """Whether one instance of the service runs on every node of the pools in `runs_on`."""
     replaced_by: Text | None = None
-    """The service that replaced it; the row then has no workload."""
+    """The service that replaces this retired service, which then has no workload; None if it is not retired."""
     today: Text | None = None
-    """What runs in this row now, if it differs from what source 004 names."""
+    """The program that runs in place of the one that source document 004 names; None if it is the same."""
     in_table: bool = True
-    """False: a service that source 004's table does not have."""
+    """Whether source document 004's table has a line for the service."""
     table_instances: int | None
-    """The table's own cells: None where the table has a dot, or where the cell is lost."""
+    """The cells of the table, here and in the next two fields: None for a dot in the table or a lost cell."""
     table_shareable: bool | None
     table_load_balancer: bool | None
     sources: Annotated[tuple[Source, ...], Field(min_length=1)]
     note: str = ""
-    """Where table and text disagree: which was followed, and why."""
+    """If the document's table and text contradict each other: which of them the row follows, and why."""
 
     @property
     def owner(self) -> bool:
-        """Whether the row has dedicated nodes, and so a pool named after its service."""
+        """Whether the row has dedicated nodes, which form a pool named after its service."""
         return self.dedicated_nodes > 0
 
     def admits_guest(self, guest: Row) -> bool:
-        """Whether the guest may run on this service's dedicated nodes."""
+        """Whether the service of row `guest` may run on the nodes that are dedicated to this row's service."""
         light = guest.footprint == "light" and "light" in self.admits
         return light or "any" in self.admits or guest.service in (self.service, *self.admits)
 
 
 class Light(Facts):
-    """What one instance of a service with a light footprint requests at most: millicores and MiB."""
+    """The maximum requests of one instance of a service with a light footprint, in millicores and MiB."""
 
     cpu_m: Count
     memory_mi: Count
@@ -80,7 +85,7 @@ class Light(Facts):
 
 
 class Retired(Facts):
-    """A service that upstream no longer has."""
+    """A service of source document 004 that OpenStack no longer has, with its replacement and the reason."""
 
     service: Text
     replaced_by: Text
@@ -100,7 +105,7 @@ class Architecture(Facts):
     rows: Annotated[tuple[Row, ...], Field(min_length=1)]
     retired: tuple[Retired, ...] = ()
     hardware: Hardware | None = None
-    """The lab that it was tested on; a file of a user's own may leave it out."""
+    """The hardware of the lab on which the architecture was tested; optional in a user's own file."""
 
     def row(self, service: str) -> Row:
         """Returns the row of a service. Raises KeyError if there is none."""
@@ -112,5 +117,5 @@ class Architecture(Facts):
 
     @property
     def owners(self) -> tuple[Row, ...]:
-        """The rows with dedicated nodes."""
+        """The rows whose services have dedicated nodes."""
         return tuple(row for row in self.rows if row.owner)

@@ -1,1 +1,1 @@
-"""OpenStack's own configuration options, as data."""
+"""Lists of OpenStack's configuration options, names of its secrets, and checks of both."""

@@ -1,7 +1,7 @@
-"""Configuration options of OpenStack releases, and checks of the options that a stack sets.
+"""Reads the lists of OpenStack's configuration options, and checks the options that a stack file sets.
 
 The lists in options/<release>/ come from the release's own oslo-config-generator; `python -m toolchain.option_lists`
-writes them. A list is read when it is first needed.
+writes them. A list is read when it is needed for the first time.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Kind = Literal["string", "integer", "float", "boolean", "port", "list", "dict", 
 Scalar = str | int | float | bool
 Value = Scalar | tuple[Scalar, ...]
 Sections = Mapping[str, Mapping[str, Value]]
-"""Values by section and option, as a stack file writes them for one configuration file."""
+"""Values of options in a stack file for one configuration file, by section and then by option."""
 
 FILES: dict[str, tuple[str, ...]] = {
     "keystone": ("keystone.conf",),
@@ -38,7 +38,7 @@ FILES: dict[str, tuple[str, ...]] = {
     "cinder": ("cinder.conf",),
     "heat": ("heat.conf",),
 }
-"""Maps each project to its configuration files that have a list of options."""
+"""Maps each OpenStack project to its configuration files for which Quorate has a list of options."""
 
 _LISTS = Path(__file__).parent / "options"
 _BOOLEANS = {"true", "false", "yes", "no", "on", "off", "1", "0"}
@@ -50,17 +50,23 @@ class Option:
     """An option of a configuration file."""
 
     kind: Kind
-    """multi: the option is written once for each value. list and dict: one line, values separated by commas."""
+    """The type of the option's value.
+
+    An option of type multi is written once for each value, a list or dict in one line with values separated by commas.
+    """
     secret: bool = False
     renamed: str | None = None
     """The option that replaces this one, as section/name; None if the name is current."""
     removal: str | None = None
-    """Why a later release removes the option, possibly empty; None if no removal is announced."""
+    """The reason, which may be "", why a later release removes the option; None if no removal is announced."""
 
 
 @cache
 def listed(release: str, file: str) -> Mapping[str, Mapping[str, Option]]:
-    """Returns the options of a file by section. Raises FileNotFoundError for a file or release without a list."""
+    """Returns the options of a configuration file by section and name.
+
+    Raises FileNotFoundError if there is no list for the file or the release.
+    """
     sections: dict[str, dict[str, dict[str, Any]]] = json.loads(
         (_LISTS / release / f"{file}.json").read_text(encoding="utf-8")
     )
@@ -70,12 +76,15 @@ def listed(release: str, file: str) -> Mapping[str, Mapping[str, Option]]:
 
 
 def project_of(service: str) -> str:
-    """Returns the project of a service, such as nova for nova-api. The project may have no list of options."""
+    """Returns the OpenStack project of a service, such as nova for nova-api.
+
+    The project may have no list of options.
+    """
     return service.partition("-")[0]
 
 
 def problems(key: str, project: str, release: str, files: Mapping[str, Sections]) -> Iterator[Problem]:
-    """Yields what is wrong with a project's options. `key` is the stack file's key that holds them."""
+    """Yields the problems of a project's options in a stack file. `key`: the stack file's key with the options."""
     known = FILES.get(project, ())
     for file, sections in files.items():
         if not known:
@@ -109,7 +118,7 @@ def _unknown_section(file: str, section: str, known: Mapping[str, object]) -> st
 
 
 def _wrong(name: str, value: Value, section: str, known: Mapping[str, Option], where: str) -> str | None:
-    """Returns what is wrong with one option, or None for a valid one."""
+    """Returns why an option is invalid, and the text to write instead; None if the option is valid."""
     option = known.get(canonical(name))
     if option is None:
         hint = did_you_mean(canonical(name), known)
@@ -125,12 +134,12 @@ def _wrong(name: str, value: Value, section: str, known: Mapping[str, Option], w
 
 
 def canonical(name: str) -> str:
-    """Returns the option's name with underscores; oslo.config accepts dashes instead."""
+    """Returns the option's name with underscores in place of dashes, both of which oslo.config accepts."""
     return name.replace("-", "_")
 
 
 def warnings(key: str, project: str, release: str, files: Mapping[str, Sections]) -> Iterator[str]:
-    """Yields a warning for each option that works in this release, but not in a later one."""
+    """Yields a warning for each option of a project that works in this release and that a later release removes."""
     for file, sections in files.items():
         if file not in FILES.get(project, ()):
             continue
@@ -144,7 +153,7 @@ def warnings(key: str, project: str, release: str, files: Mapping[str, Sections]
 
 
 def _misfit(kind: Kind, value: Value) -> str | None:
-    """Returns why a value does not fit the option's kind, or None. `$other` refers to another option's value."""
+    """Returns why a value does not fit the option's type; None if it does. `$name`, another option's value, fits."""
     texts = value if isinstance(value, tuple) else (value,)
     if any(isinstance(text, str) and ("\n" in text or "\r" in text) for text in texts):
         return "has a value of several lines; write one line"
@@ -199,13 +208,13 @@ _EXPECTED: dict[Kind, str] = {
 }
 
 _BACKENDS = {"cinder.conf": "backend_defaults", "glance-api.conf": "glance.store.{type}.store"}
-"""Files with sections that the operator names (backends), and the listed section that contains their options."""
+"""Files in which the operator names sections (backends), each with the section of the list that has their options."""
 _STORES = ("os_glance_staging_store", "os_glance_tasks_store")
 """Glance's two internal stores, which are directories of the node."""
 
 
 def _backends(file: str, sections: Sections) -> dict[str, str]:
-    """Maps each section named in enabled_backends to the listed section that contains its options."""
+    """Maps each backend's section, named in enabled_backends, to the section of the list with the backend's options."""
     if file not in _BACKENDS:
         return {}
     enabled = sections.get("DEFAULT", {}).get("enabled_backends", ())

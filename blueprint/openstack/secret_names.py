@@ -1,7 +1,8 @@
 """Names of the secrets of services, and which of them can be replaced while the services run.
 
-A secret is replaced by a further generation (docs/adr/0018-rotation-of-secrets.md). An account of MariaDB, RabbitMQ or
-Keystone gets a second account, so that both generations are valid until every process has been restarted.
+A secret is replaced by a new generation of it, with a higher number (docs/adr/0018-rotation-of-secrets.md). For an
+account of MariaDB, RabbitMQ or Keystone, the new generation is a second account, so that both are valid until every
+process has been restarted.
 """
 
 from __future__ import annotations
@@ -17,9 +18,12 @@ ACCOUNTS = frozenset(
         *(f"{user}/identity" for user in ("glance", "placement", "nova", "neutron", "cinder")),
     }
 )
-"""Accounts, of which two generations can exist."""
+"""Secrets that are passwords of accounts. Two generations of such an account can exist at the same time."""
 CACHE_KEYS = frozenset(f"{user}/memcached" for user in ("glance", "placement", "nova", "neutron", "cinder", "heat"))
-"""Keys of cached tokens. A process cannot read what another generation wrote, and asks Keystone again."""
+"""Secrets that encrypt cached tokens.
+
+A process that cannot decrypt a token of another generation asks Keystone again.
+"""
 
 _BINDING = "Keystone's trusts belong to the user, and a second user could not use them"
 _BOOTSTRAP = "it is one account that jobs and monitoring share, and it has one password at a time"

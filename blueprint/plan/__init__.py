@@ -1,1 +1,1 @@
-"""The plan: which instance of which service may run where."""
+"""Computes the plan of a stack: the pool of each machine, and the nodes on which each service may run."""

@@ -1,7 +1,8 @@
 """Checks that every instance finds a node with room in any scheduling order.
 
-The assignment shows that one order works. The scheduler places pods in any order and moves none afterwards. So a
-service is safe only if, for each of its instances, there is a node with room for everything that may run there at once.
+The plan's assignment shows that one placement exists. The scheduler places pods in any order and does not move them
+afterwards. A service is therefore certain to run only if there are enough nodes, one for each of its instances, with
+room for all pods that may run there at once.
 """
 
 from __future__ import annotations
@@ -16,16 +17,17 @@ from blueprint.problems import Problem
 
 
 def problems(services: Sequence[Demand], nodes: Sequence[Node], sizes: Mapping[str, Resources]) -> list[Problem]:
-    """Returns one problem per pool whose nodes may lack room: the node that lacks most, and the services affected.
+    """Returns a problem for each pool with too little room, which names its smallest node and the affected services.
 
-    The check is conservative: a service that passes always has room; a service that is reported may still have room.
+    `sizes`: the requests of one instance of each service. A service without a problem always finds room; a service with
+    a problem may still find room in some scheduling orders.
     """
     pools = Counter(node.pool for node in nodes)
     crowds = {pool: [each for each in services if pool in each.pools] for pool in pools}
     requested = {pool: _requested(crowd, sizes) for pool, crowd in crowds.items() if crowd}
     short = [node for node in nodes if node.pool in requested and _missing(node, *requested[node.pool]) > 0]
     sure = pools - Counter(node.pool for node in short)  # nodes where an instance always finds room
-    # An agent of every node is system-node-critical: it takes its room from others, which are counted here.
+    # Agents that run on every node are system-node-critical: they preempt other pods, so they always find room.
     choosy = [each for each in services if not (each.everywhere and each.companion_of)]
     unsure = [each for each in choosy if each.instances > sum(sure[pool] for pool in each.pools)]
     found: list[Problem] = []
@@ -38,13 +40,19 @@ def problems(services: Sequence[Demand], nodes: Sequence[Node], sizes: Mapping[s
 
 
 def _requested(crowd: Sequence[Demand], sizes: Mapping[str, Resources]) -> tuple[int, int]:
-    """Millicores and MiB that one instance of each service requests, plus the system's share."""
+    """Returns the requests of one instance of each service in `crowd`, plus the reserve for the node's system.
+
+    The result is in millicores and MiB.
+    """
     cpu = SYSTEM_CPU + sum(sizes[each.name].cpu_m for each in crowd)
     return cpu, SYSTEM_MEMORY + sum(sizes[each.name].memory_mi for each in crowd)
 
 
 def _missing(node: Node, cpu: int, memory: int) -> float:
-    """The share of CPU or memory (the larger one) that the node lacks; 0 or less if everything fits."""
+    """Returns the fraction of the node's CPU or memory, the larger one, that it lacks for these requests.
+
+    The result is 0 or less if the requests fit. `cpu`, `memory`: millicores and MiB.
+    """
     has = node.allocatable
     return max(cpu / (has.cpu * 1000), memory / (has.memory * 1024)) - 1
 

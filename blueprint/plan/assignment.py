@@ -1,8 +1,8 @@
-"""Finds an assignment of instances to nodes that satisfies every placement rule: proof that the plan is feasible.
+"""Finds an assignment of instances to nodes that satisfies every placement rule, which proves that a plan is feasible.
 
-The scheduler may choose another assignment; this one shows that a valid one exists. Rules: one instance of a
-service per node, members of a quorum on different physical hosts, services that must be apart on different nodes,
-and the requests of all instances within what a node has.
+The scheduler may choose another assignment. The rules: one instance of a service per node, members of a quorum on
+different physical hosts, services that must be apart on different nodes, and on each node no more requests than its
+allocatable resources.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SYSTEM_CPU, SYSTEM_MEMORY = 500, 1024
 
 
 class Demand(Protocol):
-    """The properties of a service that the assignment needs (of layout.ServicePlan)."""
+    """The properties of a planned service (layout.ServicePlan) that determine its assignment to nodes."""
 
     @property
     def name(self) -> str: ...
@@ -51,7 +51,7 @@ class Assignment:
 
 
 class _Load:
-    """CPU, memory and services assigned to each node so far."""
+    """The CPU, memory and services that are assigned to each node so far."""
 
     def __init__(self) -> None:
         self.cpu: Counter[str] = Counter()
@@ -64,7 +64,7 @@ class _Load:
         self.services[node.name].add(service)
 
     def share(self, node: Node) -> float:
-        """The share of the node's CPU or of its memory that is assigned, the larger of the two."""
+        """Returns the fraction of the node's CPU or memory that is assigned, the larger of the two."""
         has = node.allocatable
         return max(self.cpu[node.name] / (has.cpu * 1000), self.memory[node.name] / (has.memory * 1024))
 
@@ -72,7 +72,10 @@ class _Load:
 def find(
     services: Sequence[Demand], nodes: Sequence[Node], sizes: Mapping[str, Resources]
 ) -> tuple[tuple[Assignment, ...], list[Problem]]:
-    """Returns an assignment in the order of `services`, and the problems that prevent one."""
+    """Returns an assignment of instances to nodes, in the order of `services`, and problems if it is incomplete.
+
+    `sizes`: the requests of one instance of each service.
+    """
     load = _Load()
     placed: dict[str, list[Node]] = {}
     problems: list[Problem] = []
@@ -95,7 +98,7 @@ def find(
 
 
 def _apart_from(service: Demand, services: Sequence[Demand]) -> set[str]:
-    """Returns the services that share no node with this one: an anti-affinity of either one keeps both apart."""
+    """Returns the services that must not share a node with `service`: those it names, and those that name it."""
     return {*service.apart_from, *(other.name for other in services if service.name in other.apart_from)}
 
 

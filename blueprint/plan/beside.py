@@ -1,8 +1,8 @@
-"""Whether every node with an instance of a service also runs the services that its row must be beside.
+"""Checks that every node with an instance of a service also runs the services that its row requires there (`beside`).
 
-Eligible nodes in common are not enough: three instances on five nodes leave two nodes without one. A service runs on
-all of its eligible nodes only if it has as many instances as nodes. This module checks the stack's own counts and
-nodes; architecture/constraints.py checks that the rows of an architecture file agree with each other.
+It is not enough that both services may run on the same nodes: three instances on five nodes leave two nodes without an
+instance. A service runs on all of its eligible nodes only if it has as many instances as nodes. This module checks the
+stack's counts and nodes; architecture/constraints.py checks the rows of an architecture file.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from blueprint.problems import Problem
 
 
 def problems(architecture: Architecture, services: Sequence[ServicePlan], nodes: Sequence[Node]) -> Iterator[Problem]:
-    """Yields each service that may run on a node without its required neighbour, with the change that fixes it."""
+    """Yields a problem for each service that may run on a node without a service that its row requires there."""
     by_name = {service.name: service for service in services}
     for service in services:
         for name in architecture.row(service.name).beside:

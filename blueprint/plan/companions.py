@@ -1,15 +1,14 @@
-"""Companions of rows: processes without a row of their own, which run where the row's process may run.
+"""Plans companions: processes without a row in the reference architecture, which run in the pools of another row.
 
-The table has one row for a pair ("Influxdb + Grafana", "Elasticsearch + Kibana"), asks for a special load balancer
-(mysqld: "might require specialized load balancer (proxysql)", 004, 5.3.16 and 5.4.16), or does not mention a process
-(memcached, Heat, the console proxy, cinder-backup). The row counts its own process only. A companion is a separate
-workload on the same pools, so that a change of its image or configuration never restarts a member of a quorum. It has
-as many instances as the row unless the stack file sets another count. A topology names some companions itself: they run
-where it places them.
+The architecture's table has one row for two processes ("Influxdb + Grafana", "Elasticsearch + Kibana"), requires a
+special load balancer (mysqld: "might require specialized load balancer (proxysql)", 004, 5.3.16 and 5.4.16), or omits a
+process (memcached, Heat, the console proxy, cinder-backup). A row counts only its main process. A companion is a
+separate workload in the same pools, so that a change of its image or configuration does not restart a quorum member. It
+has as many instances as the row, unless the stack file sets another count. A topology places some companions itself.
 
-Further clusters of RabbitMQ that the stack file names run there too; unlike other companions, their instances vote.
+Additional clusters of RabbitMQ that the stack file names are planned like companions, but they are quorums.
 
-Other companions are agents: "smart agent that runs on every node in the OpenStack environment" (004, 5.3.15).
+Some companions are agents: "smart agent that runs on every node in the OpenStack environment" (004, 5.3.15).
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ AGENTS = {
     "node-exporter": "influxdb-grafana",
     "log-collector": "lma-aggregator",
 }
-"""Maps each agent, which runs once on every node of the stack, to the service that reads what it gathers."""
+"""Maps each agent, which runs once on every node of the stack, to the service that reads the agent's data."""
 COMPANIONS = {
     "proxysql": "mysqld",
     "memcached": "keystone",
@@ -40,13 +39,13 @@ COMPANIONS = {
     "opensearch-dashboards": "elasticsearch-kibana",
     **AGENTS,
 }
-"""Maps each companion to the service of its row."""
+"""Maps each companion to the service that it accompanies."""
 _SINGLE = {"openstack-exporter"}
-"""Companions with one instance: each would ask the APIs the same questions again."""
+"""Companions with one instance, because further instances would only repeat the same API requests."""
 
 
 def companions(laid: Layout, settings: Settings) -> tuple[ServicePlan, ...]:
-    """Returns the plan of each companion whose row is in the stack, or which the topology places."""
+    """Returns the plan of each companion whose service is in the stack, or which the topology places."""
     by_name = {service.name: service for service in laid.services if not service.replaced_by}
     pools = tuple(dict.fromkeys(node.pool for node in laid.nodes))
     found: list[ServicePlan] = []
@@ -60,9 +59,9 @@ def companions(laid: Layout, settings: Settings) -> tuple[ServicePlan, ...]:
 
 
 def _brokers(row: ServicePlan, settings: Settings) -> Iterator[ServicePlan]:
-    """Yields the further clusters of RabbitMQ: each is a quorum of its own.
+    """Yields the additional clusters of RabbitMQ that the stack file names. Each cluster is a separate quorum.
 
-    Members of two clusters may share a node if the table lets their row share nodes.
+    Members of two clusters may share a node if RabbitMQ's row in the architecture is shareable.
     """
     others = [row.name]
     for name, override in brokers.named(settings).items():

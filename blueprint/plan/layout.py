@@ -1,6 +1,7 @@
-"""Divides the stack's machines into pools and determines, by the architecture's rows, which pools each service may use.
+"""Divides a stack's machines into pools, and determines by the architecture's rows which pools each service may use.
 
-topology_layout.py does the same from a Fuel-CCP topology. Both produce a `Layout`; the assignment proves it feasible.
+topology_layout.py does the same by a Fuel-CCP topology. Both return a `Layout`; assignment.py then proves that it is
+feasible.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from contract import COMPUTE_POOL, MONITORING_POOL
 
 @dataclass(frozen=True)
 class ServicePlan:
-    """A row of the architecture in this stack: how many instances, on which pools."""
+    """A service of the architecture, or a companion, in this stack: its number of instances and its pools."""
 
     name: str
     row: str
@@ -38,22 +39,22 @@ class ServicePlan:
     override: Override
     source: str
     companion_of: str | None = None
-    """For a companion, the service that it accompanies; `row` is then that service's row, which omits the companion."""
+    """For a companion, the service that it accompanies, whose row is `row`; None for a service with its own row."""
     definition: str | None = None
-    """For a further cluster that the stack file names, the service that it is another cluster of."""
+    """For an additional cluster that the stack file names: the service, such as rabbitmq; None for other services."""
 
     @property
     def process(self) -> str:
-        """The process that an instance runs."""
+        """Name of the process that an instance runs: the service, or for an additional cluster its `definition`."""
         return self.definition or self.name
 
     @property
     def pool(self) -> str:
-        """The home pool: the pool that the service owns, or the first pool that admits it."""
+        """The home pool: the pool that is dedicated to the service, or the first pool that it may run on."""
         return self.pools[0]
 
     def parts(self, nodes: Sequence[Node]) -> tuple[tuple[str, ServicePlan], ...]:
-        """The service's workloads by name: two if a row runs on every compute and on other nodes too."""
+        """Returns the service's workloads with their names: two if it runs on every compute node and on other nodes."""
         others = tuple(pool for pool in self.pools if pool != COMPUTE_POOL)
         if self.companion_of or not self.everywhere or len(others) in (0, len(self.pools)):
             return ((self.name, self),)
@@ -66,19 +67,21 @@ class ServicePlan:
 
 @dataclass(frozen=True)
 class Layout:
-    """Nodes with their pools, services with the pools they may use, and the problems found."""
+    """The nodes of a stack with their pools, the services with the pools that they may use, and problems."""
 
     nodes: tuple[Node, ...]
     services: tuple[ServicePlan, ...]
     problems: tuple[Problem, ...]
     warnings: tuple[str, ...] = ()
     companions: Mapping[str, ServicePlan | None] = field(default_factory=dict[str, "ServicePlan | None"])
-    """Companions that a topology can name: the row's plan with the companion's own pools and count, or None if the
-    topology does not place it. All other companions run where their row runs."""
+    """Plans of companions that a topology can place; None for a companion that the topology does not place.
+
+    A companion that is not in this mapping runs in the pools of the service that it accompanies.
+    """
 
 
 def by_architecture(settings: Settings, inventory: Sequence[Machine], architecture: Architecture) -> Layout:
-    """Assigns machines to the rows that own nodes, and every other row to the pools that the architecture allows."""
+    """Assigns machines to the rows that have dedicated nodes, and the other rows to the pools that they may run on."""
     nodes, problems = pools.assign_pools(inventory, architecture, _dedicated(settings, architecture))
     sizes = Counter(node.pool for node in nodes)
     dedicated = [node for node in nodes if node.dedicated_to]
@@ -89,7 +92,7 @@ def by_architecture(settings: Settings, inventory: Sequence[Machine], architectu
 def service_plan(
     row: Row, settings: Settings, dedicated: Sequence[Node], usable: tuple[str, ...], instances: int
 ) -> ServicePlan:
-    """Returns the row with its pools and count in this stack. `dedicated`: all nodes that are dedicated to any row."""
+    """Returns the plan of a row's service with these pools and instances. `dedicated`: the nodes with a dedication."""
     return ServicePlan(
         name=row.service,
         row=row.row,
@@ -112,9 +115,9 @@ def _instances(row: Row, settings: Settings) -> int:
 
 
 def _dedicated(settings: Settings, architecture: Architecture) -> dict[str, int]:
-    """Maps each owner to the nodes it needs: its row's dedicated nodes, or its replicas if the stack has more.
+    """Returns how many dedicated nodes each service needs: its row's number, or its replicas if these are more.
 
-    Members of a further cluster need dedicated nodes of their own if the table does not let their row share nodes.
+    If RabbitMQ's row is not shareable, members of its additional clusters need further dedicated nodes.
     """
     needed = {row.service: max(row.dedicated_nodes, _instances(row, settings)) for row in architecture.owners}
     for row in architecture.owners:
@@ -125,7 +128,7 @@ def _dedicated(settings: Settings, architecture: Architecture) -> dict[str, int]
 
 
 def _service_plan(row: Row, settings: Settings, dedicated: Sequence[Node], sizes: Mapping[str, int]) -> ServicePlan:
-    """`sizes`: how many nodes each pool has."""
+    """Returns the plan of a row's service. `sizes`: how many nodes each pool has."""
     runs_on = row.runs_on
     if row.monitoring and not row.owner and MONITORING_POOL in sizes:
         runs_on = (MONITORING_POOL,)

@@ -1,6 +1,6 @@
-"""A machine as a Kubernetes node: its pool, allocatable resources, labels and taints. No other module sets labels.
+"""Defines a machine as a Kubernetes node: its pool, allocatable resources, labels and taints.
 
-`contract` defines the keys: Quorate's own, and those in use in existing clusters.
+The module `contract` defines the keys of labels and taints: Quorate's own, and common ones of Kubernetes and OpenStack.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from contract import COMPUTE_POOL, CONTROLLER_POOL, DEDICATED, MASTER_POOL, MONI
 
 @dataclass(frozen=True)
 class Capacity:
-    """CPU and memory of a machine, or a part of them."""
+    """CPU and memory of a machine, or the part of them that pods may use."""
 
     cpu: int
-    """Cores."""
+    """CPU in cores."""
     memory: int
-    """GiB."""
+    """Memory in GiB."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +29,7 @@ class Node:
     machine: Machine
     pool: str
     allocatable: Capacity
-    """What all pods together may request: the machine's resources minus those of its virtual machines and host."""
+    """The resources that all pods together may request: the machine's, less those of its VMs and a host reserve."""
     dedicated_to: str | None = None
     """The service that the node is dedicated to; None for a node that is not dedicated."""
 
@@ -40,12 +40,12 @@ class Node:
 
     @property
     def server(self) -> str:
-        """The physical host: the failure domain."""
+        """Name of the machine's physical host, which is the failure domain."""
         return self.machine.server
 
     @property
     def rack(self) -> str | None:
-        """The rack of the physical host."""
+        """The rack of the machine's physical host; None if it is not known."""
         return self.machine.rack
 
     @property
@@ -65,12 +65,15 @@ class Node:
 
     @property
     def reserved(self) -> Capacity:
-        """What pods may not use: the share of the machine's virtual machines and host system; zero without VMs."""
+        """The resources that pods may not use: those of the machine's virtual machines and a host reserve.
+
+        Zero for a machine without virtual machines.
+        """
         return Capacity(self.machine.cpu - self.allocatable.cpu, self.machine.memory - self.allocatable.memory)
 
     @property
     def pinned(self) -> bool:
-        """Whether the stack file determines the pool, by `pool:` or by the role, so that the planner has no choice."""
+        """Whether the stack file determines the node's pool, by `pool:` or by the role, and the planner does not."""
         return self.dedicated_to is None or self.machine.pin is not None
 
     @property
@@ -89,8 +92,8 @@ class Node:
     def taints(self) -> tuple[str, ...]:
         """Taints that kubelet registers the node with, as `key=value:effect`.
 
-        A master with other roles has no taint. Pods of the cluster itself, such as CoreDNS, tolerate only the masters'
-        taint, and would have no eligible node if every master carried another one.
+        A master with other roles has no taint: Pods of the cluster itself, such as CoreDNS, tolerate only the taint of
+        masters, and would have no eligible node if all masters had another taint.
         """
         if self.pool == MASTER_POOL:
             return (f"{contract.CONTROL_PLANE_TAINT}=:NoSchedule",)
@@ -100,7 +103,10 @@ class Node:
 
 
 def node(machine: Machine, pool: str, dedicated_to: str | None = None, *, guests: tuple[Machine, ...] = ()) -> Node:
-    """Puts a machine into a pool. Resources of its virtual machines (`guests`) are not available to pods."""
+    """Returns a machine as a node of a pool. `guests`: its virtual machines, whose resources pods may not use.
+
+    `dedicated_to`: the service that the node is dedicated to, if any.
+    """
     cpu, memory = machine.cpu, machine.memory
     if guests:
         cpu = max(1, cpu - sum(guest.cpu for guest in guests))

@@ -1,4 +1,4 @@
-"""Checks the key `pool:` of servers and virtual machines in a stack file."""
+"""Checks the key `pool:` in a stack file, which sets the pool of a server or a virtual machine."""
 
 from __future__ import annotations
 
@@ -15,14 +15,18 @@ KEY = "pool"
 
 
 def may_own(row: Row, machine: Machine) -> bool:
-    """Whether the machine's role allows dedicating it to the row's service."""
+    """Whether the machine has a role (controller, monitoring) with which it can be dedicated to the row's service."""
     return CONTROLLER_POOL in machine.roles or (row.monitoring and MONITORING_POOL in machine.roles)
 
 
 def pin_problems(
     machines: Sequence[Machine], architecture: Architecture, dedicated: Mapping[str, int]
 ) -> Iterator[Problem]:
-    """Yields each `pool:` that is unknown, does not fit the machine's role, exceeds its node count or shares a host."""
+    """Yields a problem for each invalid `pool:` of a machine.
+
+    A pool must exist and fit the machine's role, must not be set for more machines than the service needs, and for a
+    quorum not for two machines on one physical host. `dedicated`: how many nodes each service needs.
+    """
     owners = {row.service: row for row in architecture.owners}
     pinned: dict[str, list[Machine]] = defaultdict(list)
     for machine in machines:

@@ -1,7 +1,8 @@
-"""`plan(settings)`: which instance of which service may run where, and what is missing.
+"""Computes the plan of a stack from its settings, or the problems that prevent a plan.
 
-Deterministic: the same settings give the same plan, byte for byte. Adding a compute moves no control-plane service, and
-renaming machines changes nothing but names. The plan decides all placement; components build it.
+The plan contains the pool of each machine and the nodes on which each service may run. The Pulumi components build it
+without further decisions on placement. The same settings give the same plan. Adding a compute node does not move a
+service of the control plane.
 """
 
 from __future__ import annotations
@@ -30,29 +31,29 @@ from files import atomic
 from suggestion import did_you_mean
 
 VERSION = 2
-"""Version of plan.json. Increase it if a reader of the old form would misread the new one."""
+"""Version of plan.json, raised with every change of its format that a reader of the old format would misread."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Everything that the components need: nodes, services, sizes and the assignment."""
+    """The plan of a stack: nodes, services, resource requests and a feasible assignment of instances to nodes."""
 
     settings: Settings
     architecture: Architecture
     hosts: tuple[Machine, ...]
-    """Servers of role virt, which run virtual machines; they are nodes only if they are computes too."""
+    """Servers with the role virt, which run virtual machines. They are nodes only if they are compute nodes too."""
     nodes: tuple[Node, ...]
     services: tuple[ServicePlan, ...]
-    """The rows, retired ones included."""
+    """The services of the architecture's rows, including retired rows."""
     companions: tuple[ServicePlan, ...]
     sizes: Mapping[str, Resources]
-    """What one pod of each process requests."""
+    """The requests and limits of one pod of each process, by the process's name."""
     assignment: tuple[Assignment, ...]
     warnings: tuple[str, ...]
 
     @property
     def processes(self) -> tuple[ServicePlan, ...]:
-        """Everything that runs: the rows that are not retired, and their companions."""
+        """The services that run in the stack: those of rows that are not retired, and their companions."""
         return (*_alive(self.services), *self.companions)
 
     @cached_property
@@ -62,19 +63,19 @@ class Plan:
 
     @cached_property
     def workloads(self) -> tuple[tuple[str, ServicePlan], ...]:
-        """Each running process, by the name of its workload; a process with two DaemonSets has two entries.
+        """The workloads of the stack: pairs of the workload's name and its service.
 
-        A DaemonSet on computes updates many nodes at a time, any other DaemonSet updates one. So a process that runs
-        on computes and on other nodes has two.
+        A service that runs on compute nodes and on other nodes has two DaemonSets, because the DaemonSet on compute
+        nodes updates many nodes at a time and the other one updates one node at a time.
         """
         return tuple(part for process in self.processes for part in process.parts(self.nodes))
 
     def pool(self, name: str) -> tuple[Node, ...]:
-        """The nodes of a pool."""
+        """Returns the nodes of the pool `name`."""
         return tuple(node for node in self.nodes if node.pool == name)
 
     def carrying(self, role: str) -> tuple[Node, ...]:
-        """The nodes whose machines have a role, in any pool."""
+        """Returns the nodes whose machines have the role `role`, in any pool."""
         return tuple(node for node in self.nodes if role in node.roles)
 
     def to_json(self) -> str:
@@ -99,7 +100,7 @@ class Plan:
 
 
 def plan(settings: Settings) -> Plan:
-    """Returns the plan of a stack. Raises InvalidStackError with every problem found."""
+    """Computes the plan of a stack. Raises InvalidStackError, with every problem found, if the stack is invalid."""
     inventory = machines(settings)
     problems = checks.problems(settings)
     try:
@@ -121,7 +122,7 @@ def plan(settings: Settings) -> Plan:
     problems += _without_row(settings, running)
     sizes |= {process.name: sizes[process.process] for process in running if process.definition}
     sizes = sizes_on(sizes, {process.name: process.pools for process in running}, laid.nodes)
-    # A quorum of the wrong size gives its pool the wrong size. Neighbours are checked once the size is valid.
+    # A quorum of an invalid size makes its pool too large or small, so `beside` is checked only if sizes are valid.
     apart = [] if wrong_sizes else _apart_from_neighbours(settings, architecture, laid)
     if settings.profile == "production":
         problems += apart
@@ -137,9 +138,10 @@ def plan(settings: Settings) -> Plan:
 
 
 def _apart_from_neighbours(settings: Settings, architecture: Architecture, laid: Layout) -> list[Problem]:
-    """Returns missing neighbours: problems in production, warnings in a lab.
+    """Returns a problem for each service that may run on a node without a service that must be beside it.
 
-    With a topology the result is empty; the policy pack evaluates it instead.
+    The caller reports them as errors in production and as warnings in a lab. Returns [] for a stack with a topology,
+    because the policy pack evaluates such a stack.
     """
     if settings.topology or laid.problems:
         return []
@@ -150,7 +152,7 @@ def _laid_out(settings: Settings, inventory: Sequence[Machine], architecture: Ar
     if settings.topology is None:
         small = is_small(settings, inventory, architecture)
         return (small_layout if small else by_architecture)(settings, inventory, architecture)
-    # Few stacks have a topology, and its reader takes a tenth of the program's import time.
+    # Imported only here: few stacks have a topology, and this import takes a tenth of the program's import time.
     from blueprint.plan.topology_layout import by_topology  # noqa: PLC0415
 
     return by_topology(settings, inventory, architecture)
@@ -165,7 +167,7 @@ def _architecture(settings: Settings, inventory: tuple[Machine, ...]) -> Archite
 
 
 def _unknown_services(architecture: Architecture, sizes: Mapping[str, Resources]) -> list[Problem]:
-    """Returns a problem for each row of a custom architecture whose service Quorate does not have."""
+    """Returns a problem for each row of a user's own architecture whose service Quorate cannot build."""
     known = sorted(sizes.keys() - COMPANIONS.keys())
     return [
         Problem(
@@ -202,7 +204,7 @@ def _override_problems(settings: Settings, architecture: Architecture) -> list[P
 
 
 def _without_row(settings: Settings, running: Sequence[ServicePlan]) -> Iterator[Problem]:
-    """Yields a problem for each further RabbitMQ of a stack that has no RabbitMQ."""
+    """Yields a problem for each additional RabbitMQ cluster in the stack file if the stack has no RabbitMQ service."""
     there = {process.name for process in running}
     for name in brokers.named(settings):
         if name not in there:

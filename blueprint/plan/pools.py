@@ -1,20 +1,24 @@
-"""Assigns machines to pools: which nodes are dedicated to which service.
+"""Assigns machines to pools, and so dedicates nodes to services.
 
-Each row of the architecture that has dedicated nodes (an owner) owns a pool named after its service. Members of a
-quorum get nodes on different physical hosts, or the stack is refused. Other owners get nodes as far apart as possible.
+Each row of the architecture that has dedicated nodes (an owner) has a pool named after its service. Members of a quorum
+get nodes on different physical hosts; if this is not possible, the stack is rejected. Other owners get nodes on hosts
+and racks that are as different as possible.
 
 The assignment changes as little as possible when machines are added or removed. Its steps:
 
 1. A server with `pool:` in the stack file gets that pool.
 2. Each owner has as many numbers as its row has dedicated nodes. With three owners of three nodes each, 1 to 3 belong
-   to the first owner, 4 to 6 to the second, 7 to 9 to the third, and 10 to the first again. A machine goes to the owner
-   of the number in its name, if that owner needs it. So adding or removing a machine does not move the others.
-3. An owner that still lacks machines takes free ones: those farthest apart, then the lowest address. If no free machine
-   fits, owners exchange machines along the shortest chain that ends at a free one (an augmenting path in a bipartite
-   graph). Such chains find an assignment with the members of each quorum on different hosts whenever there is one.
+   to the first owner, 4 to 6 to the second, 7 to 9 to the third, and 10 to the first again. A machine is assigned to
+   the owner of the number in its name, if that owner needs a machine. Adding or removing a machine then does not move
+   the other machines.
+3. An owner that still needs machines gets free ones: first those on the least used hosts and racks, then those with the
+   lowest addresses. If no free machine fits, owners exchange machines along the shortest chain that ends at a free
+   machine (an augmenting path in a bipartite graph). This finds an assignment with the members of each quorum on
+   different hosts if there is one.
 4. Replicas beyond the architecture's count are assigned last, from machines that no other service needs.
 
-Without `pool:`, a node that replaced another may move when the other one returns. `make pin` prevents this.
+Without `pool:`, a machine that took the place of a removed machine may change its pool when that machine is added
+again. `make pin`, which writes the pools into the stack file, prevents this.
 """
 
 from __future__ import annotations
@@ -35,9 +39,9 @@ from contract import COMPUTE_POOL, CONTROLLER_POOL, MASTER_POOL, MONITORING_POOL
 def assign_pools(
     machines: Sequence[Machine], architecture: Architecture, dedicated: Mapping[str, int]
 ) -> tuple[tuple[Node, ...], list[Problem]]:
-    """Returns every node with its pool, in the order of `machines`. `dedicated`: nodes needed, by the owner's service.
+    """Returns every node with its pool, in the order of `machines`, and problems if there are too few machines.
 
-    Problems contain the nodes needed, the nodes available and the nodes to add.
+    `dedicated`: how many dedicated nodes each service needs. A problem states the nodes needed, available and to add.
     """
     problems = [*pin_problems(machines, architecture, dedicated), *_shortage(machines, architecture, dedicated)]
     owners = _Owners(machines, architecture, dedicated)
@@ -59,7 +63,7 @@ def assign_pools(
 
 
 def _common_pool(machine: Machine) -> str | None:
-    """The pool of a machine that no service owns; None for a server that only runs virtual machines."""
+    """Returns the pool, by its role, of a machine that is not dedicated; None for a server that only runs VMs."""
     for role in (MASTER_POOL, COMPUTE_POOL, STORAGE_POOL, MONITORING_POOL, CONTROLLER_POOL):
         if role in machine.roles:
             return role
@@ -68,7 +72,7 @@ def _common_pool(machine: Machine) -> str | None:
 
 @dataclass
 class _Owner:
-    """A service with dedicated nodes, and the machines it has so far."""
+    """A row with dedicated nodes, and the machines that are assigned to it so far."""
 
     row: Row
     has: list[Machine] = field(default_factory=list[Machine])
@@ -78,19 +82,25 @@ class _Owner:
         return self.row.service
 
     def may_take(self, machine: Machine, *, instead_of: Machine | None = None) -> bool:
-        """Whether the owner may add the machine to those it has, without the machine `instead_of`."""
+        """Whether the machine can be assigned to this owner, by its role and, for a quorum, its physical host.
+
+        `instead_of`: a machine of the owner that it would give away in exchange.
+        """
         servers = {one.server for one in self.has if one is not instead_of}
         return may_own(self.row, machine) and not (self.row.quorum and machine.server in servers)
 
     def distance(self, machine: Machine) -> tuple[int, bool, int]:
-        """Sort key, the best machine first: fewest on the same server, then the right role, then fewest in the rack."""
+        """Sort key for machines to assign to this owner, the best first.
+
+        Compares the owner's machines on the same server, then the role monitoring, then its machines in the same rack.
+        """
         on_server = sum(one.server == machine.server for one in self.has)
         in_rack = sum(one.rack == machine.rack for one in self.has)
         return on_server, self.row.monitoring and MONITORING_POOL not in machine.roles, in_rack
 
 
 class _Owners:
-    """The owners of nodes, quorums first, and the machines that are still free."""
+    """The rows with dedicated nodes (owners), quorums first, and the machines that are not assigned yet."""
 
     def __init__(self, machines: Sequence[Machine], architecture: Architecture, dedicated: Mapping[str, int]) -> None:
         rows = sorted(architecture.owners, key=lambda row: (not row.quorum, -row.dedicated_nodes))
@@ -98,11 +108,11 @@ class _Owners:
         self.dedicated = dedicated
         self.free = [m for m in machines if {CONTROLLER_POOL, MONITORING_POOL} & set(m.roles)]
         self.kept: list[Machine] = []
-        """Machines whose `pool:` is a common pool, so that no owner may take them."""
+        """Machines whose `pool:` in the stack file is a common pool, so that they are not assigned to an owner."""
         self.racks = len({machine.rack for machine in self.free})
 
     def take_pinned(self) -> None:
-        """Gives each machine with `pool:` to the owner named there; a machine with a common pool goes to no owner."""
+        """Assigns each machine with `pool:` to the owner of that pool, and keeps a machine with a common pool free."""
         for machine in [one for one in self.free if one.pin]:
             self.free.remove(machine)
             owner = self.all.get(machine.pin or "")
@@ -112,10 +122,13 @@ class _Owners:
                 self.kept.append(machine)
 
     def take_numbered(self) -> None:
-        """Gives each machine to its number's owner if that owner has room, none on its server and few in its rack."""
+        """Assigns each machine to the owner of the number in its name, if that owner still needs a machine.
+
+        The owner must have no machine on the same server, and not too many in the same rack.
+        """
         controllers = list(self.all.values())
         monitoring = [owner for owner in controllers if owner.row.monitoring]
-        # Machines of role monitoring come first, so that monitoring takes only what it still lacks from controllers.
+        # Machines with the role monitoring are first, so that monitoring services take as few controllers as possible.
         for machine in sorted(self.free, key=lambda one: MONITORING_POOL not in one.roles):
             turns = _turns(monitoring if MONITORING_POOL in machine.roles else controllers)
             number = number_in(machine.name)
@@ -129,13 +142,16 @@ class _Owners:
                 self._take(owner, machine)
 
     def fill(self, wanted: Mapping[str, int]) -> None:
-        """Gives each owner the machines that it lacks of `wanted`, as far as machines are available."""
+        """Assigns free machines to each owner until it has `wanted` machines, as far as machines are available."""
         for owner in self.all.values():
             while len(owner.has) < wanted[owner.name] and self._grow(owner):
                 pass
 
     def unfilled(self, wanted: Mapping[str, int]) -> Iterator[Problem]:
-        """Yields the first owner that has too few machines, because some are reserved or share a physical host."""
+        """Yields a problem for the first owner with fewer machines than `wanted`, with the reason.
+
+        The reason: machines have a common pool in the stack file, or share a physical host.
+        """
         for owner in self.all.values():
             missing = wanted[owner.name] - len(owner.has)
             kept = [one for one in self.kept if may_own(owner.row, one)]
@@ -148,7 +164,7 @@ class _Owners:
                 return
 
     def by_machine(self) -> dict[str, str]:
-        """Maps each machine's name to its owner's service."""
+        """Returns the service that each assigned machine is dedicated to, by the machine's name."""
         return {machine.name: owner.name for owner in self.all.values() for machine in owner.has}
 
     def _take(self, owner: _Owner, machine: Machine) -> None:
@@ -156,7 +172,10 @@ class _Owners:
         owner.has.append(machine)
 
     def _grow(self, owner: _Owner) -> bool:
-        """Gives the owner one more machine, by the shortest chain of exchanges that ends at a free machine."""
+        """Assigns one more machine to the owner, by the shortest chain of exchanges that ends at a free machine.
+
+        Returns False, and changes nothing, if there is no such chain.
+        """
         chains: deque[list[tuple[_Owner, Machine | None]]] = deque([[(owner, None)]])
         seen = {owner.name}
         while chains:
@@ -174,7 +193,11 @@ class _Owners:
         return False
 
     def _move(self, chain: Sequence[tuple[_Owner, Machine | None]], machine: Machine) -> None:
-        """Each owner of the chain gives its machine to the owner before it; the last takes the free machine."""
+        """Exchanges machines along a chain of owners.
+
+        Each owner gives its machine in the chain to the owner before it; the last owner gets the free machine
+        `machine`.
+        """
         self.free.remove(machine)
         for owner, given in reversed(chain):
             if given:
@@ -184,7 +207,7 @@ class _Owners:
 
 
 def _turns(owners: Sequence[_Owner]) -> list[_Owner]:
-    """The owner of each number, from 1 on; an owner has as many numbers as dedicated nodes."""
+    """Returns the owner of each number from 1 on. An owner has as many consecutive numbers as dedicated nodes."""
     return [owner for owner in owners for _ in range(owner.row.dedicated_nodes)]
 
 
@@ -194,7 +217,7 @@ def _shortage(
     roles = Counter(role for machine in machines for role in set(machine.roles))
     needed = sum(dedicated.values())
     monitoring = sum(dedicated[row.service] for row in architecture.owners if row.monitoring)
-    # Only monitoring rows can use monitoring nodes, so those beyond their needs are not counted.
+    # Only monitoring services can use monitoring nodes, so more of these nodes than they need do not count.
     there = roles[CONTROLLER_POOL] + min(roles[MONITORING_POOL], monitoring)
     if there < needed:
         lines = ", ".join(f"{row.row} {dedicated[row.service]}" for row in architecture.owners)

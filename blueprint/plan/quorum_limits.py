@@ -1,7 +1,7 @@
-"""Quorum size limits, and checks that reject a stack whose settings put a quorum at risk.
+"""Defines the valid sizes of quorums, and rejects a stack whose settings put a quorum at risk.
 
-Limits, with their sources: etcd odd, 3 to 7 (etcd's own FAQ; 004, 5.5.9 asks that its quorum be checked); Galera odd,
-3 to 5 (every member acknowledges each write; 004, 5.3.13); RabbitMQ odd (pause_minority needs a majority; 004, 5.3.12);
+Valid sizes, with their sources: etcd odd, 3 to 7 (etcd's FAQ; 004, 5.5.9 requires checks of its quorum); Galera odd, 3
+to 5 (every member acknowledges each write; 004, 5.3.13); RabbitMQ odd (pause_minority needs a majority; 004, 5.3.12);
 ceph-mon 3 or 5 (004, 5.4.14); the log store at least 3 (004, 5.3.15).
 """
 
@@ -21,7 +21,7 @@ from contract import MASTER_POOL
 
 @dataclass(frozen=True)
 class Limit:
-    """How many members a quorum may have. A single member is accepted (labs use it); policy rules report it."""
+    """The number of members that a quorum may have. A single member is accepted for labs; policy rules report it."""
 
     most: int | None
     odd: bool
@@ -35,16 +35,16 @@ LIMITS = {
     "ceph-mon": Limit(most=5, odd=True),
     "elasticsearch-kibana": Limit(most=None, odd=False),
 }
-"""Limits of quorums, by service."""
+"""Limits of the sizes of quorums, by service."""
 
 
 def majority(members: int) -> int:
-    """Returns how many members must be up for a quorum."""
+    """Returns how many of `members` members are a majority, which must be up so that the quorum serves."""
     return members // 2 + 1
 
 
 def problems(settings: Settings, architecture: Architecture, machines: Sequence[Machine]) -> list[Problem]:
-    """Returns problems: invalid quorum sizes, missing masters, and (in production) masters on one physical host."""
+    """Returns problems: invalid quorum sizes, missing masters, and in production masters on one physical host."""
     found: list[Problem] = []
     rows = {row.service for row in architecture.rows}
     for service, override in settings.services.items():
@@ -70,7 +70,7 @@ def problems(settings: Settings, architecture: Architecture, machines: Sequence[
 
 
 def warnings(settings: Settings, nodes: Sequence[Node]) -> Iterator[str]:
-    """Returns warnings about quorum settings that only a lab may have."""
+    """Yields warnings about masters that only a lab may have: a single one, an even number, several on one host."""
     masters = [node.machine for node in nodes if MASTER_POOL in node.machine.roles]
     if len(masters) == 1:
         yield f"one master, {masters[0].name}: no quorum, its loss stops the control plane (004, 5.5.3 wants three)"
@@ -87,7 +87,7 @@ def _masters_wrong(masters: int) -> str | None:
 
 
 def _lab_may_have(masters: int, settings: Settings) -> bool:
-    """Whether a lab may run this many masters. An even number works, but tolerates no more failures than one less."""
+    """Whether the stack is a lab that may have this many masters. In a lab, an even number is allowed."""
     return settings.profile == "lab" and masters <= (ETCD.most or masters)
 
 

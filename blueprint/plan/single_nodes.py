@@ -1,4 +1,4 @@
-"""Checks `quorate:nodes`, the values for single nodes: the nodes must exist, and the services must run on them."""
+"""Checks `quorate:nodes`, the options of services on single nodes: the nodes must exist and must run the services."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from suggestion import did_you_mean
 
 
 def problems(settings: Settings, running: Sequence[ServicePlan], nodes: Sequence[Node]) -> Iterator[Problem]:
-    """Yields what is wrong with `quorate:nodes`, apart from the options themselves (blueprint/stackfile/checks.py)."""
+    """Yields the problems of `quorate:nodes`: unknown nodes, services that do not run there, and too large options.
+
+    blueprint/stackfile/checks.py checks the options themselves. `running`: the services of the stack.
+    """
     known = {node.name: node for node in nodes}
     services = {each.name: each for each in running if each.everywhere and project_of(each.name) in FILES}
     sizes = dict.fromkeys(services, 0)
@@ -36,7 +39,7 @@ def problems(settings: Settings, running: Sequence[ServicePlan], nodes: Sequence
                 message = f"does not run on {quoted(elsewhere[0])}; write nodes of the pools it runs on: {pools}"
                 yield Problem(f"{key}.services.{name}", message)
             else:
-                # YAML and the file differ by a few characters per option; the limit needs no exact figure.
+                # The length of the options as text is an estimate of the file's size, exact enough for the limit.
                 sizes[name] += len(names) * len(str(override.options))
     for name, size in sizes.items():
         if size > CONFIG_LIMIT:

@@ -1,7 +1,7 @@
-"""What one instance of each service requests of its node, by profile.
+"""Reads the requests and limits of one instance of each service, by profile, from sizing.yaml.
 
-Source 004 gives figures only for monitoring; the other figures are the project's and not measured. The planner uses
-them to check that instances fit their nodes, and workloads carry them as requests and limits.
+Source document 004 gives sizes only for monitoring; the other sizes are Quorate's own estimates and not measured. The
+planner checks with them that instances fit their nodes, and workloads have them as requests and limits.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ class Resources:
     cpu_m: Count
     memory_mi: Count
     limit_cpu_m: Count | None = None
-    """None: it may use what the node has left."""
+    """CPU limit in millicores; None for no limit."""
     limit_memory_mi: Count
     per_disk: bool = False
-    """Whether the figures are those of one daemon, and a pod runs one for each data disk of its node."""
+    """Whether the values are for one daemon, and a pod runs one daemon for each data disk of its node."""
     source: Source | None = None
-    """Where the figures come from; in the file, left out where it is the file's own."""
+    """The source of the values; None in the file for values with the file's own source."""
 
 
 class Sizing(Facts):
-    """The form of sizing.yaml."""
+    """The contents of sizing.yaml: requests and limits by service and profile, and their common source."""
 
     source: Source
     services: dict[str, dict[Profile, Resources]]
@@ -50,7 +50,7 @@ class Sizing(Facts):
 
 @cache
 def load_sizing() -> Mapping[str, Mapping[str, Resources]]:
-    """Resources by service and profile, for every service of every reference architecture (a test checks this)."""
+    """Returns requests and limits of one instance, by service and profile, for the services of all architectures."""
     text = FILE.read_text(encoding="utf-8")
     sizing = Sizing.model_validate_json(yaml_reader.to_json(yaml_reader.load(text)))
     return {
@@ -62,10 +62,10 @@ def load_sizing() -> Mapping[str, Mapping[str, Resources]]:
 def sizes_on(
     sizes: Mapping[str, Resources], pools: Mapping[str, Sequence[str]], nodes: Sequence[Node]
 ) -> dict[str, Resources]:
-    """Returns what one pod of each service requests on these nodes. `pools`: where each service may run.
+    """Returns the requests and limits of one pod of each service on these nodes. `pools`: the pools of each service.
 
-    All pods of a DaemonSet request the same. If a pod runs one daemon per data disk, the node with most data disks
-    determines the request (004, 5.3.14).
+    If a pod runs one daemon for each data disk (004, 5.3.14), the values are multiplied by the number of data disks of
+    the node with the most, because all pods of a DaemonSet have the same requests.
     """
     found: dict[str, Resources] = {}
     for service, each in sizes.items():
@@ -75,17 +75,17 @@ def sizes_on(
 
 
 def data_disks(node: Node) -> int:
-    """Returns how many disks of a node carry data: its hard disks, or all of its disks if it has no hard disk.
+    """Returns the number of a node's data disks: its hard disks, or all of its disks if it has no hard disk.
 
-    Source 004 counts the same way: its 45 storage servers, each with 2 SSDs and 10 hard disks of 2 TB, have 900 TB
-    (5.3.3). A node whose disks are not listed, such as a virtual machine, counts as one disk.
+    Source document 004 (5.3.3) counts the same way: its 45 storage servers, each with 2 SSDs and 10 hard disks of 2 TB,
+    have 900 TB. A node whose disks are not listed, such as a virtual machine, has one data disk.
     """
     hard = sum(disk.count for disk in node.machine.disks if disk.type == "hdd")
     return hard or sum(disk.count for disk in node.machine.disks) or 1
 
 
 def light_problems(architecture: Architecture, sizes: Mapping[str, Resources]) -> Iterator[Problem]:
-    """Yields rows with a light footprint whose instances request more than the architecture's limit for light."""
+    """Yields a problem for each row with a light footprint whose instances request more than a light service may."""
     light = architecture.light
     for row in architecture.rows:
         size = sizes.get(row.service)

@@ -1,9 +1,9 @@
-"""Pools and services of a small lab: fewer controllers than the architecture dedicates, or several roles on a machine.
+"""Lays out pools and services of a small lab: too few controllers for dedicated nodes, or machines with several roles.
 
-Sources 000 and 001 require a cloud on two servers, 004, 5.5.3 one machine with all roles. No node is dedicated here.
-Machines with the same roles form one pool, named after these roles. A row runs on every pool that has one of its roles,
-with one instance per node up to the row's count. Members of a quorum still run on distinct physical hosts, and their
-number is odd. Warnings report the effect of losing a node or host, and what to add.
+Sources 000 and 001 require a cloud on two servers, and 004, 5.5.3 requires one machine with all roles. In a small lab
+no node is dedicated. Machines with the same roles form a pool, named after these roles. A service runs on the pools
+that have one of its roles, with one instance per node up to its row's count. Members of a quorum run on distinct
+physical hosts, and their number is odd. Warnings report the effect of losing a node or host, and the machines to add.
 """
 
 from __future__ import annotations
@@ -21,11 +21,14 @@ from blueprint.stackfile.settings import Settings
 from contract import COMPUTE_POOL, CONTROLLER_POOL, MASTER_POOL, MONITORING_POOL, STORAGE_POOL
 
 ORDER = (MASTER_POOL, CONTROLLER_POOL, COMPUTE_POOL, STORAGE_POOL, MONITORING_POOL)
-"""Roles in the order in which they form a pool's name; without virt: a host that only runs VMs is not a node."""
+"""Roles in the order in which they form a pool's name. The role virt is omitted, because it does not make a node."""
 
 
 def is_small(settings: Settings, inventory: Sequence[Machine], architecture: Architecture) -> bool:
-    """Whether a stack is laid out without dedicated nodes. Only a lab can be; in production such a stack is refused."""
+    """Whether a stack is a lab that is laid out without dedicated nodes.
+
+    It has fewer controllers than the architecture dedicates, or a machine with several roles.
+    """
     if settings.profile != "lab":
         return False
     few = _for_services(inventory, architecture) < architecture.dedicated_total
@@ -33,7 +36,7 @@ def is_small(settings: Settings, inventory: Sequence[Machine], architecture: Arc
 
 
 def small_layout(settings: Settings, inventory: Sequence[Machine], architecture: Architecture) -> Layout:
-    """Puts every machine into the pool of its roles, and every row on the pools that have one of its roles."""
+    """Assigns every machine to the pool of its roles, and every service to the pools that have one of its roles."""
     by_name = {machine.name: machine for machine in inventory}
     nodes = tuple(
         node(machine, pool, guests=tuple(by_name[name] for name in machine.vms))
@@ -51,7 +54,7 @@ def small_layout(settings: Settings, inventory: Sequence[Machine], architecture:
 
 
 def pool_of(machine: Machine) -> str:
-    """The machine's roles joined, such as `controller-compute`; empty for a server that only runs VMs."""
+    """Returns the pool of a machine, its roles joined, such as `controller-compute`; "" if it only runs VMs."""
     return "-".join(role for role in ORDER if role in machine.roles)
 
 
@@ -66,7 +69,10 @@ def _service(row: Row, settings: Settings, nodes: Sequence[Node]) -> ServicePlan
 
 
 def _most(row: Row, there: Sequence[Node]) -> int:
-    """Returns how many instances these nodes can run, at most the row's count; for a quorum, an odd number of hosts."""
+    """Returns how many instances of a row the nodes `there` can run, at most the row's count.
+
+    For a quorum, the result is an odd number, with one instance per physical host.
+    """
     if row.everywhere:
         return len(there)
     wanted = row.instances or 0
@@ -77,7 +83,7 @@ def _most(row: Row, there: Sequence[Node]) -> int:
 
 
 def _apart_where_possible(service: ServicePlan, services: Sequence[ServicePlan], nodes: Sequence[Node]) -> ServicePlan:
-    """Returns the service without those anti-affinity rules that the number of nodes cannot satisfy."""
+    """Returns the service without those services in `apart_from` for which the stack has too few nodes."""
     by_name = {each.name: each for each in services}
 
     def possible(name: str) -> bool:
@@ -120,7 +126,7 @@ def _size_warnings(inventory: Sequence[Machine], architecture: Architecture) -> 
 
 
 def _loss_warnings(architecture: Architecture, services: Sequence[ServicePlan], nodes: Sequence[Node]) -> Iterator[str]:
-    """Yields warnings about the loss of a host or node, for services with fewer instances than their row."""
+    """Yields warnings about the effect of losing a host or node, for services with fewer instances than their row."""
     hosts = {each.server for each in nodes}
     if len(hosts) == 1:
         yield (
@@ -173,7 +179,7 @@ def _needed(services: Sequence[ServicePlan], *names: str) -> int:
 
 
 def _for_services(inventory: Sequence[Machine], architecture: Architecture) -> int:
-    """Returns how many nodes rows could own: all controllers, and monitoring nodes up to the monitoring rows' need."""
+    """Returns how many machines could be dedicated: all controllers, and monitoring nodes that monitoring rows need."""
     monitoring = sum(MONITORING_POOL in machine.roles for machine in inventory)
     most = sum(row.dedicated_nodes for row in architecture.owners if row.monitoring)
     return sum(CONTROLLER_POOL in machine.roles for machine in inventory) + min(monitoring, most)

@@ -1,4 +1,4 @@
-"""The plan as text: one line of summary, or a table of pools and rows."""
+"""Formats a plan as text: a summary in one line, or tables of pools and services."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from blueprint.plan.planner import Plan
 
 
 def summary(result: Plan) -> str:
-    """One line: size, profile, nodes by pool."""
+    """Returns a summary of the plan in one line: architecture, profile, number of nodes in each pool."""
     pools = Counter(node.pool for node in result.nodes)
     nodes = ", ".join(f"{pool} {count}" for pool, count in pools.items())
     return f"architecture {result.architecture.name}, {result.settings.profile}; nodes: {nodes}"
 
 
 def table(result: Plan) -> str:
-    """The plan as tables: pools with their nodes, then every row with its assignment."""
+    """Returns the plan as text: pools with their nodes, services with their assignment, and warnings."""
     lines = [summary(result), "", "pool  nodes"]
     width = max(len(node.pool) for node in result.nodes)
     for pool in dict.fromkeys(node.pool for node in result.nodes):

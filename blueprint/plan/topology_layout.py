@@ -1,8 +1,9 @@
-"""Lays out pools and services by a Fuel-CCP topology instead of by the servers' roles.
+"""Lays out pools and services by a Fuel-CCP topology file, instead of by the servers' roles.
 
-In CCP any set of nodes could run a service; in Quorate a node is in exactly one pool. So nodes that run the same
-services form a pool, and a service may use every pool whose nodes run it. Counts are the topology's (CCP's default: 1).
-The architecture's rows define the services; the policy pack, not this module, checks the counts against the rows.
+In Fuel-CCP (CCP) any set of nodes could run a service; in Quorate a node is in exactly one pool. Nodes that run the
+same services therefore form a pool, and a service may use every pool whose nodes run it. The topology sets the number
+of instances (CCP's default: 1). The architecture's rows define the services; the policy pack compares the numbers with
+them.
 """
 
 from __future__ import annotations
@@ -26,16 +27,19 @@ from blueprint.topology.definitions import catalogue
 from contract import COMPUTE_POOL, CONTROLLER_POOL, MASTER_POOL, STORAGE_POOL
 
 ROLE_OF = {"nova-compute": COMPUTE_POOL, "ceph-osd": STORAGE_POOL}
-"""The role that a service gives its node; every other service gives the role controller."""
+"""The role that a node gets from a service placed on it. Every other service gives the role controller."""
 
 
 def by_topology(settings: Settings, inventory: Sequence[Machine], architecture: Architecture) -> Layout:
-    """Lays out nodes and services by the topology file, and masters by role: CCP required an existing Kubernetes."""
+    """Lays out nodes and services by the topology file, and masters by their role.
+
+    A topology does not place masters, because CCP required an existing Kubernetes cluster.
+    """
     names = [machine.name for machine in inventory if _is_node(machine)]
     try:
         topology = read_topology(Path(settings.topology or ""))
     except TopologyError as error:
-        # The readable part is still checked, so that one run reports all problems.
+        # Check the readable part of the topology too, so that one run reports all problems.
         topology = error.topology
     placement = place(topology, names)
     errors = [finding for finding in placement.findings if finding.severity == "error"]
@@ -53,7 +57,7 @@ def by_topology(settings: Settings, inventory: Sequence[Machine], architecture: 
 
 
 def _is_node(machine: Machine) -> bool:
-    """Whether the topology may place services on the machine: not on masters, nor on servers that only run VMs."""
+    """Whether a topology may place services on the machine: it is not a master and does not only run VMs."""
     return MASTER_POOL not in machine.roles and tuple(machine.roles) != ("virt",)
 
 
@@ -84,14 +88,14 @@ def _node(machine: Machine, inventory: Sequence[Machine], hosts: Mapping[str, Se
         return node(machine, MASTER_POOL, guests=guests)
     services = [service for service, names in hosts.items() if machine.name in names]
     roles = dict.fromkeys((*machine.roles, *(ROLE_OF.get(service, CONTROLLER_POOL) for service in sorted(services))))
-    # The L2 agent accompanies other services; alone it does not determine the kind of node.
+    # The L2 agent runs beside other services, so a compute node with the L2 agent is not a controller.
     if COMPUTE_POOL in roles and set(services) <= {"nova-compute", "neutron-l2-agent"}:
         roles.pop(CONTROLLER_POOL, None)
     return node(replace(machine, roles=tuple(roles)), _pool(services), guests=guests)
 
 
 def _pool(services: Sequence[str]) -> str:
-    """Names a pool by its nodes' services: compute or storage if only those run there, else a digest of the set."""
+    """Returns the name of the pool for nodes with these services: compute, storage, or a digest of their names."""
     carried = frozenset(services)
     if carried <= {"nova-compute", "neutron-l2-agent"}:
         return COMPUTE_POOL
@@ -129,7 +133,7 @@ def _companions(
     hosts: Mapping[str, Sequence[str]],
     nodes: Sequence[Node],
 ) -> Iterator[tuple[str, ServicePlan | None]]:
-    """Yields each companion that a topology can name, with the pools and the count that this topology gives it."""
+    """Yields each companion that a topology can place, with its plan by this topology; None if it does not place it."""
     rows = {row.service: row for row in architecture.rows}
     for name, definition in catalogue().services.items():
         if not definition.companion:

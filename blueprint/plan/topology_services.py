@@ -1,8 +1,8 @@
-"""Checks whether a stack can run the services of a Fuel-CCP topology, and refuses those that Quorate does not build.
+"""Checks whether a stack can run the services of a Fuel-CCP topology, and rejects those that Quorate cannot build.
 
-blueprint/topology/ccp_services.yaml gives, for each service of Fuel-CCP, the architecture's row, the row whose pods
-contain the service, or the fact that it is not built yet. A service that is not built is refused by name, because the
-stack would silently lack it.
+blueprint/topology/ccp_services.yaml contains, for each service of Fuel-CCP, the architecture's row, or the row whose
+pods include the service, or the note that Quorate cannot build it yet. Such a service is rejected, because the stack
+would lack it without a message.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ KEY = "quorate:topology"
 
 
 def refusal(name: str) -> str | None:
-    """Returns why a stack cannot have a service that Fuel-CCP had; None for any other name."""
+    """Returns why a stack cannot have the Fuel-CCP service `name`; None if it can, or if the name is unknown."""
     definition = catalogue().services.get(name)
     if definition and definition.not_built:
         return f"is not built yet; remove it: {definition.not_built}"
@@ -29,7 +29,7 @@ def refusal(name: str) -> str | None:
 
 
 def problems(topology: Topology, placement: Placement, architecture: Architecture) -> Iterator[Problem]:
-    """Yields one problem for each placed service that the stack would lack, on all or some of its nodes."""
+    """Yields a problem for each service in the topology that the stack would lack, on all or some of its nodes."""
     rows = by_row(placement)
     known = {row.service for row in architecture.rows}
     for name, placed in placement.services.items():
@@ -52,7 +52,10 @@ def problems(topology: Topology, placement: Placement, architecture: Architectur
 
 
 def warnings(placement: Placement) -> Iterator[str]:
-    """Yields the topology's warnings, except advice to place a refused service, and the services that run as one."""
+    """Yields the warnings of a topology, and a warning for services that Quorate runs as one service.
+
+    Warnings that advise placing a service which Quorate cannot build are omitted.
+    """
     for finding in placement.findings:
         if finding.severity == "warning" and not _asks_for_unbuilt(finding):
             yield f"topology, {finding.key}: {finding.message}"
@@ -67,6 +70,6 @@ def _key(topology: Topology, service: str) -> str:
 
 
 def _asks_for_unbuilt(finding: Finding) -> bool:
-    """Whether a finding is the advice to place a service that a stack refuses, such as Galera's etcd."""
+    """Whether a finding advises placing a service that Quorate cannot build, such as the etcd of CCP's Galera."""
     needed = catalogue().services.get(finding.key.removeprefix("roles."))
     return finding.rule == "unplaced-dependency" and needed is not None and needed.not_built is not None

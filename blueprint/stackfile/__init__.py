@@ -1,1 +1,1 @@
-"""The stack file: its models, its reader, its errors and its JSON Schema."""
+"""Reads and validates stack files (Pulumi.<stack>.yaml), and writes their JSON Schema."""

@@ -1,4 +1,4 @@
-"""Checks addresses and networks: addresses that no machine can have, overlapping networks, networks of a wrong size."""
+"""Checks the addresses and networks in a stack file: unusable addresses, overlapping networks, wrong network sizes."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from blueprint.problems import Problem
 from blueprint.stackfile.settings import Networks, Settings
 
 POD_ADDRESSES = 256
-"""Pod addresses per node: by default a /24 of the pod network (kube-controller-manager, --node-cidr-mask-size)."""
+"""Number of pod addresses that each node needs: a /24 of the pod network (kube-controller-manager's default)."""
 _THIS_NETWORK = IPv4Network("0.0.0.0/8")
 _SERVICES = range(12, 25)
-"""Prefix lengths of the service network. The API server takes at most 2^20 addresses; Quorate's services need 100."""
+"""Valid prefix lengths of the service network. API servers accept at most 2^20 addresses; Quorate needs about 100."""
 
 
 def problems(settings: Settings, addressed: Mapping[str, Sequence[str]]) -> Iterator[Problem]:
-    """Yields every problem of addresses and networks. `addressed`: the names of the machines with each address."""
+    """Yields the problems of a stack's addresses and networks. `addressed`: names of the machines with each address."""
     networks = settings.networks
     named = {"pods": networks.pods, "services": networks.services}
     if networks.management:
@@ -67,7 +67,7 @@ def _sizes(networks: Networks, machines: int) -> Iterator[Problem]:
 
 
 def _machine(address: IPv4Address, networks: Networks) -> str:
-    """Returns what is wrong with a machine's address and what to write, or "" for a valid address."""
+    """Returns why a machine's address is invalid, and the text to write instead; "" if the address is valid."""
     if reason := _unusable(address):
         return f"which {reason}; write an address of a host"
     management = networks.management
@@ -91,7 +91,11 @@ def _unusable(address: IPv4Address) -> str:
 
 @lru_cache(maxsize=256)
 def _unusable_block(block: int) -> str:
-    """Returns why no machine can have an address of this /16. All reserved networks have a prefix of /16 or shorter."""
+    """Returns why no machine can have an address in a /16 network; "" if a machine can.
+
+    `block`: the first 16 bits of the address. They are enough, because reserved networks have a prefix of /16 or
+    shorter.
+    """
     address = IPv4Address(block << 16)
     if address in _THIS_NETWORK:
         return "stands for no host"

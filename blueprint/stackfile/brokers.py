@@ -1,7 +1,7 @@
-"""Further clusters of RabbitMQ that a stack file names, and the projects that use them.
+"""Reads and checks additional clusters of RabbitMQ in a stack file, and the OpenStack projects that use them.
 
-As Fuel-CCP's `services` key did: a name with the definition of its service, and a mapping of a project's calls (rpc)
-and notifications to such names. Whatever is not mapped uses the stack's own RabbitMQ.
+As with Fuel-CCP's key `services`, the stack file gives a cluster a name, and maps the calls (rpc) or notifications of a
+project to this name. Calls and notifications without a mapping use the stack's RabbitMQ service.
 """
 
 from __future__ import annotations
@@ -16,18 +16,21 @@ from suggestion import did_you_mean
 
 DEFINITION = "rabbitmq"
 PROJECTS = ("cinder", "heat", "neutron", "nova")
-"""The projects that send messages."""
+"""The OpenStack projects that use RabbitMQ."""
 _NAME = re.compile(rf"[a-z]([-a-z0-9]{{0,30}}[a-z0-9])?-{DEFINITION}")
-"""No service and no job has a name with this ending, so that no object or label of a cluster is another's."""
+"""Matches valid names of additional clusters. No other service or job has a name with the ending -rabbitmq."""
 
 
 def named(settings: Settings) -> Mapping[str, Override]:
-    """Returns the further clusters of RabbitMQ by name."""
+    """Returns the settings of the additional RabbitMQ clusters in a stack file, by the cluster's name."""
     return {name: override for name, override in settings.services.items() if override.definition == DEFINITION}
 
 
 def mapping(settings: Settings) -> Mapping[tuple[str, str], str]:
-    """Returns the cluster that a project uses, by project and use (rpc or notifications), where the stack says so."""
+    """Returns the RabbitMQ cluster that each project uses, by project and use (rpc or notifications).
+
+    Only the mappings in the stack file are included.
+    """
     return {
         (project, use): name
         for project, override in settings.projects.items()
@@ -36,7 +39,7 @@ def mapping(settings: Settings) -> Mapping[tuple[str, str], str]:
 
 
 def problems(settings: Settings) -> Iterator[Problem]:
-    """Yields wrong names, mappings to nothing, and clusters that no project uses."""
+    """Yields a problem for each invalid cluster name, mapping to an unknown cluster, and cluster without a project."""
     known = (DEFINITION, *named(settings))
     for (project, use), name in mapping(settings).items():
         key = f"quorate:projects.{project}.mapping.{use}"

@@ -1,6 +1,6 @@
-"""Checks of single settings of a stack file, independent of servers and architecture.
+"""Checks settings of a stack file that do not depend on its servers or its architecture.
 
-Components build what a plan contains and refuse nothing. This module finds settings that a component could not build.
+The Pulumi components build a plan without checks. This module finds settings that a component could not build.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from suggestion import did_you_mean
 from waiver_limits import refusals, today
 
 CONFIG_LIMIT = 1024 * 1024
-"""Bytes that a ConfigMap may hold (Kubernetes documentation, ConfigMaps)."""
+"""Maximum size of a ConfigMap's data in bytes (Kubernetes documentation, ConfigMaps)."""
 
 _CONFIG_NAME = re.compile(r"(?!\.\.)[-._a-zA-Z0-9]{1,253}")
-"""A ConfigMap's key (Kubernetes API, IsConfigMapKey)."""
+"""Matches valid keys of a ConfigMap (Kubernetes API, IsConfigMapKey)."""
 _KOLLA_OWN = re.compile(r"(.+\.)?config\.json")
-"""Files that Kolla's start script reads as its own instructions; Quorate writes them."""
+"""Matches names of files with instructions for Kolla's start script, which only Quorate writes."""
 
 
 def problems(settings: Settings) -> list[Problem]:
-    """Returns a problem for each setting that cannot be built, whatever the servers and the architecture."""
+    """Returns a problem for each setting that Quorate cannot build, independent of servers and architecture."""
     return [
         *_target(settings),
         *_release(settings),
@@ -93,13 +93,13 @@ def _options(settings: Settings) -> Iterator[Problem]:
 
 
 def option_warnings(settings: Settings) -> Iterator[str]:
-    """Yields a warning for each option that a later release removes."""
+    """Yields a warning for each OpenStack option in the stack file that a later OpenStack release removes."""
     for key, project, files in _given_options(settings):
         yield from options.warnings(key, project, settings.release, files)
 
 
 def _given_options(settings: Settings) -> Iterator[tuple[str, str, Options]]:
-    """Yields key, project and options of each project and service in the stack file, those of single nodes included."""
+    """Yields the OpenStack options in a stack file (key, project, options) for projects, services and single nodes."""
     for name, override in settings.projects.items():
         if name in options.FILES:
             yield f"quorate:projects.{name}.options", name, override.options
@@ -107,7 +107,7 @@ def _given_options(settings: Settings) -> Iterator[tuple[str, str, Options]]:
         yield f"quorate:services.{name}.options", options.project_of(name), override.options
     for pattern, values in settings.nodes.items():
         for name, given in values.services.items():
-            # A service without options gets one message, from blueprint/plan/single_nodes.py.
+            # blueprint/plan/single_nodes.py reports services that have no options.
             if options.project_of(name) in options.FILES:
                 key = f"quorate:nodes.{pattern}.services.{name}.options"
                 yield key, options.project_of(name), given.options

@@ -1,8 +1,8 @@
-"""What a new cloud contains: networks, an image and flavors (004, 1.5), and checks of these settings.
+"""Defines and checks `quorate:bootstrap`: the networks, image and flavors that a new cloud gets (004, 1.5).
 
-The defaults are Fuel-CCP's: an internal network with a router and six flavors, no external network and no image.
-Fuel-CCP made them for every cloud. Here a stack file asks for them by `quorate:bootstrap`, which may be empty: updates
-must not add public flavors to a cloud that exists.
+The defaults are those of Fuel-CCP: an internal network with a router and six flavors, no external network and no image.
+Fuel-CCP created them in every cloud. Quorate creates them only if the stack file contains `quorate:bootstrap`, which
+may be empty, because an update must not add public flavors to an existing cloud.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from blueprint.stackfile.values import STRICT, Address, Network
 
 KEY = "quorate:bootstrap"
 SERVICES = ("keystone", "glance-api", "neutron-server", "nova-api")
-"""Services whose APIs the bootstrap uses."""
+"""Services whose APIs are needed to create the networks, image and flavors."""
 
 NAME = r"^[A-Za-z0-9]([-A-Za-z0-9._ ]{0,253}[-A-Za-z0-9._])?$"
 URL = r"^https?://[^\s@]{1,2000}$"
@@ -31,7 +31,7 @@ FlavorId = Annotated[Name, BeforeValidator(lambda value: str(value) if type(valu
 
 
 class Strict(BaseModel):
-    """The base of the models below."""
+    """Base of the models in this module: unknown keys are errors, and values are not converted."""
 
     model_config = STRICT
 
@@ -46,7 +46,7 @@ class Internal(Strict):
 
 
 class AddressPool(Strict):
-    """Addresses of the external network that virtual machines and routers may get."""
+    """The range of addresses in the external network that virtual machines and routers may get."""
 
     start: Address
     end: Address
@@ -83,16 +83,16 @@ class Flavor(Strict):
 
 
 class CloudImage(Strict):
-    """An image (004, table 1.3), by default CirrOS in the release that replaces the document's 0.3.4.
+    """An image (004, table 1.3), by default CirrOS 0.6.3 instead of the document's 0.3.4.
 
-    CirrOS publishes MD5 sums only. This SHA-256 is the one in Ironic's tests of OCI registries.
+    CirrOS publishes only MD5 sums. The default SHA-256 is the one in the tests of OpenStack Ironic.
     """
 
     name: Name = "cirros"
     url: Annotated[
         str,
         StringConstraints(pattern=URL),
-        Field(description="where the bootstrap's job downloads it; with sha256"),
+        Field(description="URL from which a job downloads the image; needs sha256"),
     ] = "https://download.cirros-cloud.net/0.6.3/cirros-0.6.3-x86_64-disk.img"
     sha256: Annotated[str, StringConstraints(pattern=SHA256), Field(description="checksum of the file at url")] = (
         "7d6355852aeb6dbcd191bcda7cd74f1536cfe5cbf8a10495a7283a8396e4b75b"
@@ -113,19 +113,19 @@ FLAVORS = tuple(
         )
     )
 )
-"""The document's six flavors (004, 1.5.3): RAM in MiB, disk in GB, virtual CPUs."""
+"""The six default flavors, from source document 004, 1.5.3: RAM in MiB, disk in GB, virtual CPUs."""
 
 
 class Bootstrap(Strict):
-    """What a new cloud contains (source 004, 1.5)."""
+    """The networks, flavors and image that a new cloud gets (source 004, 1.5)."""
 
     networks: CloudNetworks = CloudNetworks()
-    flavors: Annotated[tuple[Flavor, ...], Field(description="a list replaces the six of the document")] = FLAVORS
+    flavors: Annotated[tuple[Flavor, ...], Field(description="a list replaces the six default flavors")] = FLAVORS
     image: Annotated[CloudImage | None, Field(description="{} for CirrOS; left out: none")] = None
 
 
 def problems(bootstrap: Bootstrap | None) -> Iterator[Problem]:
-    """Yields a problem for each setting that the cloud would reject."""
+    """Yields a problem for each setting in `quorate:bootstrap` that OpenStack would reject."""
     if bootstrap is None:
         return
     internal, external = bootstrap.networks.internal, bootstrap.networks.external
@@ -152,7 +152,10 @@ def problems(bootstrap: Bootstrap | None) -> Iterator[Problem]:
 
 
 def missing(bootstrap: Bootstrap | None, running: Collection[str]) -> Iterator[Problem]:
-    """Yields a problem if the stack lacks services that the bootstrap uses. `running`: the stack's services."""
+    """Yields a problem if `quorate:bootstrap` is set and the stack lacks a service whose API it needs.
+
+    `running`: names of the stack's services.
+    """
     if bootstrap and (lacking := [name for name in SERVICES if name not in running]):
         yield Problem(KEY, f"the stack does not run {', '.join(lacking)}; place them, or remove {KEY}")
 

@@ -1,4 +1,4 @@
-"""Converts pydantic's errors to problems of a stack file: the key, what is wrong, what to write instead."""
+"""Converts pydantic's validation errors to problems of a stack file: key, error, and the text to write instead."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ _PATTERNS = {
 
 
 def path(error: ErrorDetails) -> str:
-    """Where the error is, such as `quorate:servers[2].vms[0].ram`."""
+    """Returns the key in the stack file that an error is about, such as `quorate:servers[2].vms[0].ram`."""
     return key_of(location(error), {})
 
 
 def causes(errors: Sequence[ErrorDetails]) -> list[ErrorDetails]:
-    """Returns the errors without those that another error causes.
+    """Returns pydantic's errors without those that only follow from another error.
 
-    A list whose only entry is invalid is also reported as too short; a misspelled key is also reported as missing.
+    Pydantic also reports a list whose only entry is invalid as too short, and a misspelled key as missing.
     """
     unknown = [location(error) for error in errors if error["type"] == "extra_forbidden"]
     wrong = {location(error)[:end] for error in errors for end in range(len(location(error)))}
@@ -53,7 +53,7 @@ def causes(errors: Sequence[ErrorDetails]) -> list[ErrorDetails]:
 
 
 def problem(error: ErrorDetails, raw: Mapping[str, Any]) -> Problem:
-    """Converts one pydantic error to a Problem. `raw`: the complete input, from which servers' names are taken."""
+    """Converts one pydantic error to a Problem. `raw`: the complete settings, for the names of servers in the key."""
     loc = location(error)
     key = key_of(loc, raw)
     kind = error["type"]
@@ -69,7 +69,10 @@ def problem(error: ErrorDetails, raw: Mapping[str, Any]) -> Problem:
 
 
 def key_of(loc: Sequence[int | str], raw: Mapping[str, Any]) -> str:
-    """Returns a key such as `quorate:servers[2].vms[0].ram (kvm1)`: the path, and the name of the server concerned."""
+    """Returns a path of the settings as a key, with the server's name: `quorate:servers[2].vms[0].ram (kvm1)`.
+
+    `raw`: the complete settings, which contain the server's name.
+    """
     text = f"{NAMESPACE}:"
     for part in loc:
         text += f"[{part}]" if isinstance(part, int) else (part if text.endswith(":") else f".{part}")
@@ -136,6 +139,6 @@ def _model_at(loc: Sequence[int | str]) -> type[BaseModel] | None:
 
 
 def _without_none(annotation: object) -> object:
-    """Returns X for X | None."""
+    """Returns the type X for the annotation X | None; other annotations are returned unchanged."""
     others = [each for each in get_args(annotation) if each is not NoneType]
     return others[0] if isinstance(annotation, UnionType) and len(others) == 1 else annotation

@@ -1,11 +1,11 @@
-"""Servers, their virtual machines and their roles.
+"""Reads a stack's servers and virtual machines from its settings, and checks their names, roles, sizes and addresses.
 
-A virtual machine counts as a server (source 000, Proposed change), but it fails together with its physical host.
-`Machine.server` is the host's name, which is the failure domain everywhere in Quorate.
+A virtual machine can have the roles of a server (source 000, Proposed change), but it fails together with its physical
+host. `Machine.server` is the name of the physical host, which is the failure domain.
 
-The number in a server's name determines the address and rack of the server and of its virtual machines. So adding or
-removing a server of a pattern changes no other server. Machines are sorted by address, so the order of entries in the
-stack file does not matter.
+The number in a server's name determines the address and rack of the server and of its virtual machines, so that adding
+or removing a server of a pattern changes no other server. Machines are sorted by address, so that the order of entries
+in the stack file has no effect.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from blueprint.stackfile.settings import Disk, Hypervisor, Server, Settings, Vir
 from blueprint.stackfile.ssh import host_keys
 
 HOST_RESERVE = 4
-"""GiB of a virt host that are reserved for its operating system and libvirt. Not measured."""
+"""GiB of memory of a virt host that are reserved for its operating system and libvirt; an estimate."""
 
 MOST_MACHINES = 20_000
-"""Most servers and virtual machines of a stack: twice the computes that `make bench` measures."""
+"""Maximum number of servers and virtual machines of a stack: twice the compute nodes that `make bench` measures."""
 
 FEATURE = "reduced-footprint"
-"""Virtual machines as control-plane nodes require this feature (source 000: 'introduce new feature group')."""
+"""The feature that a stack file must enable for virtual machines as nodes (source 000, "new feature group")."""
 
 
 class EntryError(ValueError):
-    """Raised for an entry of the stack file that describes no valid machines. `key`: the entry's invalid key."""
+    """Raised for an invalid entry of `quorate:servers`. `key`: the invalid key within the entry."""
 
     def __init__(self, key: str, message: str) -> None:
         super().__init__(message)
@@ -50,7 +50,7 @@ class Machine:
     roles: tuple[str, ...]
     cpu: int
     memory: int
-    """GiB."""
+    """Memory in GiB."""
     rack: str | None
     hypervisor: Hypervisor | None = None
     """The hypervisor of a virt host, or of the virtual machine."""
@@ -59,24 +59,24 @@ class Machine:
     vms: tuple[str, ...] = field(default=())
     """Names of the server's virtual machines."""
     pin: str | None = None
-    """The machine's pool, if the stack file sets it."""
+    """The machine's pool in the stack file; None if the stack file does not set it."""
     host_key: str | None = None
-    """The machine's public SSH host key, if the stack file contains it."""
+    """The machine's public SSH host key in the stack file; None if the stack file does not contain it."""
 
     @property
     def virtual(self) -> bool:
-        """True for a virtual machine."""
+        """Whether the machine is a virtual machine."""
         return self.vm is not None
 
 
 def machines(settings: Settings) -> tuple[Machine, ...]:
-    """Returns every server and virtual machine, sorted by address. The settings must be valid."""
+    """Returns the servers and virtual machines of a stack, sorted by address. The settings must be valid."""
     found = (machine for server in settings.servers for machine in _machines_of(server))
     return tuple(sorted(found, key=lambda machine: inet_aton(machine.address)))
 
 
 def problems(settings: Settings) -> list[Problem]:
-    """Returns every problem of the servers and virtual machines."""
+    """Returns the problems of the servers and virtual machines in a stack's settings."""
     if _count(settings) > MOST_MACHINES:
         advice = "divide them over several stacks, or write smaller patterns"
         return [Problem("quorate:servers", f"stand for more than {MOST_MACHINES} machines; {advice}")]
@@ -100,7 +100,7 @@ def problems(settings: Settings) -> list[Problem]:
 
 
 def _count(settings: Settings) -> int:
-    """Returns the number of machines of the stack; stops counting above MOST_MACHINES."""
+    """Returns the number of machines of a stack; if there are more than MOST_MACHINES, a number above that limit."""
     total = 0
     for server in settings.servers:
         total += len(expand(server.name)) * (1 + len(server.vms))
@@ -165,7 +165,10 @@ def _machines_of(server: Server) -> Iterator[Machine]:
 
 
 def _place(server: Server, number: int | None) -> int:
-    """Returns the offset of a server's address and rack from the first; 0 for a name without a bracket."""
+    """Returns the offset of a server's address and rack from those in its entry; 0 for a name without a bracket.
+
+    `number`: the number in the server's name. Raises EntryError if it is below the entry's countFrom.
+    """
     if number is None:
         return 0
     if number < server.count_from:
@@ -186,7 +189,7 @@ def _racks(server: Server, numbered: Mapping[str, int | None]) -> dict[str, str 
 
 
 def _expand(key: str, pattern: str) -> list[str]:
-    """Returns the names of a pattern. Raises EntryError with this key if the pattern is invalid."""
+    """Returns the names of a pattern. Raises EntryError for the entry's key `key` if the pattern is invalid."""
     try:
         return expand(pattern)
     except ValueError as error:
@@ -194,10 +197,11 @@ def _expand(key: str, pattern: str) -> list[str]:
 
 
 def guest_names(vm: VirtualMachine, numbered: Mapping[str, int | None]) -> dict[str, str]:
-    """Maps each server to the name of its copy of this virtual machine.
+    """Returns the name of a virtual machine on each server of an entry, by the server's name.
 
-    In a pattern, all numbers must have the same offset from their servers' numbers. So removing a server moves no
-    virtual machine to another one.
+    `vm`: the virtual machine as the entry defines it. `numbered`: the entry's servers with their numbers. The numbers
+    in a pattern must have the same offset from the servers' numbers, so that removing a server does not move a virtual
+    machine to another server. Raises EntryError if they do not.
     """
     if vm.name is None:
         return {server: f"{server}-vm{vm.id}" for server in numbered}
@@ -231,7 +235,10 @@ def _host_keys(key: str, written: Mapping[str, str], names: Sequence[str]) -> di
 
 
 def _pins(pools: Mapping[str, str | None], names: Sequence[str]) -> dict[str, str]:
-    """Maps names to the pools set for them. `names`: all names of the entry."""
+    """Returns the pool of each machine in an entry for which `pool:` sets one, by name. `names`: the entry's machines.
+
+    Raises EntryError if `pool:` names a machine that is not in the entry, or a machine twice.
+    """
     pins: dict[str, str] = {}
     known = set(names)
     for pool, pattern in pools.items():
@@ -266,7 +273,7 @@ def _server_problems(server: Server, key: str, settings: Settings) -> Iterator[P
 
 
 def is_mixed(roles: Sequence[str]) -> bool:
-    """Whether a machine has several roles, not counting virt: a virt host may be a compute too (source 000)."""
+    """Whether a machine has several roles. The role virt does not count: a virt host may also be a compute node."""
     return len(set(roles) - {"virt"}) > 1
 
 

@@ -1,8 +1,8 @@
-"""Loads and validates settings. All configuration is read here.
+"""Loads and validates the settings of a stack.
 
-`load_file` reads `Pulumi.<stack>.yaml` (for editors, hooks and `make plan`); `from_pulumi` takes the configuration that
-the engine passes to the program. Both use the same models and messages. The value of `rootSecret` is not read: only
-whether it is set and encrypted.
+`load_file` reads `Pulumi.<stack>.yaml` (for editors, hooks and `make plan`); `from_pulumi` reads the configuration that
+Pulumi passes to the program. Both use the same models and messages. The value of `rootSecret` is not read; it is only
+checked that it is set and encrypted.
 """
 
 from __future__ import annotations
@@ -22,29 +22,31 @@ from blueprint.stackfile.settings import EXISTING, Settings
 from files import yaml_reader
 
 _MOST_ERRORS = 500
-"""Most errors that are explained. The first are enough to start with, and the search for similar names is slow."""
+"""Maximum number of validation errors that are reported, because the search for similar names is slow."""
 
 SETTINGS_FILE = "settingsFile"
-"""Key that the commands write into a stack's working copy. Users never write it, so `load_file` rejects it."""
+"""Key with the path of a settings file, which Quorate's commands write into a stack's configuration; users must not."""
 
 ROOT_IS_MISSING = (
     "is not set, and all passwords are derived from it; write it once with "
     "'pulumi config set --secret quorate:rootSecret'"
 )
-"""Message for a stack whose root secret is needed: for a live target, and for every update."""
+"""Message for a stack without a root secret, which a live target and every update need."""
 
 __all__ = ["ROOT_IS_MISSING", "SETTINGS_FILE", "Settings", "from_pulumi", "load_file"]
 
 
 def load_file(path: Path) -> Settings:
-    """Returns the settings of a stack file. Raises InvalidStackError with every problem of the file."""
+    """Returns the settings in a stack file. Raises InvalidStackError, with every problem, if the file is invalid."""
     return _validate(reader.read(path))
 
 
 def from_pulumi(config: Mapping[str, str], secret_keys: Collection[str]) -> Settings:
-    """Returns the settings from the engine's configuration: `quorate:key` to text, or to JSON for lists and mappings.
+    """Returns the settings in the configuration that Pulumi passes to the program.
 
-    A configuration too large for a process's environment is in the file that `quorate:settingsFile` names.
+    `config`: values by key (`quorate:<key>`), with lists and mappings as JSON. `secret_keys`: the encrypted keys. If
+    `quorate:settingsFile` is set, settings are also read from that file: they are too large for a process's
+    environment. Raises InvalidStackError if the settings are invalid.
     """
     configuration = reader.from_engine(config, secret_keys)
     file = configuration.raw.get(SETTINGS_FILE)
@@ -59,17 +61,17 @@ def _validate(configuration: reader.Configuration) -> Settings:
     secret = tuple(problem.key for problem in problems)
     plain = {key: value for key, value in configuration.raw.items() if key not in reader.SECRETS}
     settings, errors = _parse(plain)
-    # A value with a secret problem gets no second message, which might contain the value.
+    # A key with a problem about a secret gets no second message, because that message might contain the secret.
     told = explain.causes(errors[:_MOST_ERRORS])
     problems += [explain.problem(error, plain) for error in told if not explain.path(error).startswith(secret)]
     if settings is None:
-        # The valid entries are checked too, so that one run reports all problems.
+        # Check the valid entries further, so that one run reports all problems.
         settings, _ = _parse(without_broken(plain, errors))
     if settings is not None:
         problems += inventory.problems(settings)
         problems += _root_secret_problems(settings, configuration)
     if problems or settings is None:
-        # The planner, which usually runs these checks, does not run for invalid settings.
+        # The planner runs these checks for valid settings, but does not run for invalid ones.
         others = checks.problems(settings) if settings is not None else []
         problems += [problem for problem in others if not problem.key.startswith(secret)]
         raise InvalidStackError(problems)
@@ -77,7 +79,7 @@ def _validate(configuration: reader.Configuration) -> Settings:
 
 
 def _root_secret_problems(settings: Settings, configuration: reader.Configuration) -> list[Problem]:
-    """A live stack needs the root secret, because placeholders must never reach a cluster."""
+    """Returns a problem if a live stack has no root secret, without which its secrets would be placeholders."""
     is_live = settings.target == "live" and settings.machines == EXISTING
     if not is_live or reader.ROOT_SECRET in configuration.raw:
         return []

@@ -1,6 +1,6 @@
-"""Reads a stack's configuration as plain data, from its YAML file or from the engine.
+"""Reads a stack's configuration as plain data, from its YAML file or from Pulumi.
 
-Also checks that secrets are encrypted and that no other value contains one. settings.py defines the keys.
+Also checks that secrets are encrypted, and that other values do not contain a secret. settings.py defines the keys.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ NAMESPACE = "quorate"
 _PREFIX = f"{NAMESPACE}:"
 ROOT_SECRET = "rootSecret"  # noqa: S105 - a key, not a value
 SECRETS = frozenset({ROOT_SECRET})
-"""The keys that hold a secret; each must be encrypted by `pulumi config set --secret`."""
+"""The keys whose values are secrets, which `pulumi config set --secret` must have encrypted."""
 
 
 @dataclass(frozen=True)
@@ -27,15 +27,15 @@ class Configuration:
     """A stack's configuration as plain data."""
 
     raw: Mapping[str, Any]
-    """Keys below `quorate:`, without that prefix."""
+    """Values of the keys that begin with `quorate:`, by key without this prefix."""
     encrypted: frozenset[str]
-    """Those keys of `raw` whose value is encrypted."""
+    """The keys in `raw` whose value is encrypted."""
     others: Mapping[str, Any]
-    """Keys of other namespaces whose value is in clear text."""
+    """Values in clear text of keys with other prefixes, by key."""
 
 
 def read(path: Path) -> Configuration:
-    """Returns the configuration of a stack file. Raises InvalidStackError if the file is missing or no stack file."""
+    """Reads the configuration in a stack file. Raises InvalidStackError if the file is missing or not a stack file."""
     document = yaml_file.read(path, "a stack file such as Pulumi.dev.yaml", dates=("expires",))
     config = document.get("config")
     if not isinstance(config, dict):
@@ -47,7 +47,10 @@ def read(path: Path) -> Configuration:
 
 
 def from_engine(config: Mapping[str, str], secret_keys: Collection[str]) -> Configuration:
-    """Returns the configuration that the engine passes to a program: text, or JSON for lists and mappings."""
+    """Reads the configuration that Pulumi passes to a program: texts by key, with lists and mappings as JSON.
+
+    `secret_keys`: the keys whose value is encrypted.
+    """
     return _configuration({key: _parse(text) for key, text in config.items()}, secret_keys)
 
 
@@ -60,7 +63,10 @@ def _configuration(values: Mapping[str, Any], encrypted: Collection[str]) -> Con
 
 
 def secret_problems(configuration: Configuration) -> list[Problem]:
-    """Returns secrets in clear text, and encrypted values of keys that are not secret. No message contains a value."""
+    """Returns a problem for each secret in clear text, and each encrypted value that is not a secret.
+
+    The messages do not contain the values.
+    """
     problems: list[Problem] = []
     for key, value in configuration.raw.items():
         encrypted = key in configuration.encrypted

@@ -1,4 +1,4 @@
-"""The JSON Schema of a stack file, for editors and other programs that check one."""
+"""Generates the JSON Schema of stack files, for editors and other programs that check stack files."""
 
 from __future__ import annotations
 

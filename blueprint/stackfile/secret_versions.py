@@ -1,4 +1,4 @@
-"""Checks `quorate:secrets`: which secrets exist, and which can be replaced while the services run."""
+"""Checks `quorate:secrets`, the replaced secrets: they must exist and be replaceable while the services run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from suggestion import did_you_mean
 
 
 def problems(versions: Mapping[str, SecretVersion]) -> Iterator[Problem]:
-    """Yields a problem for each secret that does not exist or cannot be replaced."""
+    """Yields a problem for each entry of `quorate:secrets` whose secret is unknown or cannot be replaced."""
     known = sorted(ACCOUNTS | CACHE_KEYS)
     for name, version in versions.items():
         key = f"quorate:secrets.{name}"

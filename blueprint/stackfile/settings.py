@@ -1,8 +1,8 @@
-"""Models of the stack file: the keys and values allowed under `quorate:`.
+"""Defines the keys and values of a stack file under `quorate:`, as pydantic models.
 
-The models check only the form. loader.py reads a stack file into them, inventory.py checks values against each other
-(names, addresses, virtual machines on their hosts), and the planner checks whether the servers suffice for the
-architecture. Models contain no secrets.
+The models check only single values. loader.py reads a stack file into them, inventory.py checks values that depend on
+each other (names, addresses, virtual machines and their hosts), and the planner checks whether there are enough servers
+for the architecture. The models contain no secrets.
 """
 
 from __future__ import annotations
@@ -45,17 +45,17 @@ Hypervisor = Literal["kvm", "lxc", "container"]
 
 
 def _as_written(value: object) -> object:
-    """Accepts numbers too: the engine passes `architecture: 300` and `release: 2026.1` as text, quoted or not."""
+    """Converts a number to text, for values such as `architecture: 300`, which users may write without quotes."""
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 
 def _as_mapping(value: object) -> object:
-    """Converts `pool: mysqld`, short for a mapping of that pool to every name of the entry."""
+    """Converts `pool: mysqld` to a mapping of this pool to None, which means all names of the server's entry."""
     return {value: None} if isinstance(value, str) else value
 
 
 def _by_name(value: object) -> object:
-    """Converts `hostKey: ssh-ed25519 …`, short for a mapping of the entry's only name; "" stands for that name."""
+    """Converts `hostKey: ssh-ed25519 …` to a mapping of "", which means the only name of the entry, to the key."""
     return {"": value} if isinstance(value, str) else value
 
 
@@ -69,7 +69,7 @@ Pools = Annotated[
         "left out, the planner chooses, and make pin writes what it chose"
     ),
 ]
-"""Maps each pool to a pattern of the entry's names, or to None for all of them."""
+"""Maps each pool to a pattern of machine names in a server's entry, or to None for all names of the entry."""
 
 
 HostKeys = Annotated[
@@ -78,18 +78,18 @@ HostKeys = Annotated[
     WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "object", "additionalProperties": {"type": "string"}}]}),
     Field(description="public SSH host key, or for a pattern a mapping of name to public SSH host key"),
 ]
-"""Maps each name to its public key; "" stands for the only name of the entry."""
+"""Maps names of machines to their public SSH host keys. The name "" means the only machine of the entry."""
 Interface = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][-A-Za-z0-9_.]{0,14}$")]
 """Name of a network interface or bridge: up to 15 characters (Linux, IFNAMSIZ)."""
 PhysicalNetworkName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][-A-Za-z0-9_.]{0,63}$")]
 """Up to 64 characters, as in Neutron's database, without ':' and ',', which separate names in its options."""
 User = Annotated[str, StringConstraints(pattern=r"^[a-z_][a-z0-9_-]{0,31}$")]
-"""A name that useradd(8) accepts by default."""
+"""The name of a Linux user, as useradd(8) accepts it by default."""
 Port = Annotated[int, Field(gt=0, lt=65536)]
 
 
 class Strict(BaseModel):
-    """No unknown key, no silent conversion, no change after reading; keys in camelCase as the engine's own."""
+    """Base of the stack file's models: unknown keys are errors, values are not converted, keys are in camelCase."""
 
     model_config = STRICT
 
@@ -110,13 +110,13 @@ class VirtualMachine(Strict):
     cpu: Annotated[Cores, Field(description="virtual CPUs")]
     ram: Annotated[Gib, Field(description="GiB")]
     disk: Annotated[DiskSize, Field(description="GiB")] = 100
-    address: Annotated[Address, Field(description="counts up with the number of its server, as the server's does")]
+    address: Annotated[Address, Field(description="address; in a pattern it rises with the server's number")]
     roles: Annotated[tuple[Role, ...], Field(min_length=1)]
     pool: Pools = {}
     host_key: HostKeys = {}
     values: Annotated[
         dict[str, PlainValue],
-        Field(description="further values for the domain template; one that it does not use changes nothing"),
+        Field(description="further values for the domain template, which ignores values that it does not use"),
     ] = {}
 
 
@@ -130,7 +130,7 @@ class Server(Strict):
             description="address of number 1 of a pattern (see countFrom); number n has the address n - 1 further on"
         ),
     ]
-    count_from: Annotated[Number, Field(description="number in the name that address and the first rack belong to")] = 1
+    count_from: Annotated[Number, Field(description="number in the name that has this address and the first rack")] = 1
     roles: tuple[Role, ...] = ()
     pool: Pools = {}
     host_key: HostKeys = {}
@@ -191,10 +191,12 @@ class NodeOverride(Strict):
 class SecretVersion(Strict):
     """Which generation of a secret the services use."""
 
-    generation: Annotated[int, Field(ge=2, le=1000, description="counts from 1, which needs no entry")]
+    generation: Annotated[
+        int, Field(ge=2, le=1000, description="the generation in use; the first is 1 and needs no entry")
+    ]
     previous: Annotated[
         Literal["kept", "removed"],
-        Field(description="whether the account of the generation before stays valid, while services are restarted"),
+        Field(description="whether the previous generation's account is kept, which restarting services still use"),
     ] = "kept"
 
 
@@ -228,7 +230,9 @@ class PhysicalNetwork(Strict):
 class Networks(Strict):
     """Networks of the cloud. The defaults carry 2,000 nodes with 256 pod addresses each."""
 
-    management: Annotated[Network | None, Field(description="every address of the stack lies in it")] = None
+    management: Annotated[Network | None, Field(description="network that contains the addresses of all machines")] = (
+        None
+    )
     pods: Network = IPv4Network("172.16.0.0/13")
     services: Network = IPv4Network("172.24.0.0/16")
     physical: Annotated[
@@ -293,7 +297,7 @@ class Settings(Strict):
     profile: Literal["lab", "production"]
     architecture: Annotated[
         Annotated[ProjectPath, BeforeValidator(_as_written)] | None,
-        Field(description='"100", "300", "500", "1000" or a path; left out: the smallest that holds the computes'),
+        Field(description='"100", "300", "500", "1000" or a path; left out: the smallest for the computes'),
     ] = None
     target: Literal["render", "live"] = "render"
     machines: Annotated[
@@ -330,6 +334,6 @@ class Settings(Strict):
     images: Images = Images()
     bootstrap: Annotated[
         Bootstrap | None,
-        Field(description="what a new cloud contains; {} for the document's internal network, router and flavors"),
+        Field(description="networks, flavors and image of a new cloud; {} for the default network, router and flavors"),
     ] = None
     waivers: tuple[Waiver, ...] = ()

@@ -1,4 +1,4 @@
-"""How machines are reached over SSH, and the checks of host keys. No setting here is a secret."""
+"""Checks the public SSH host keys in a stack file, by which Quorate recognizes machines over SSH."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _ADVICE = "write the line of /etc/ssh/ssh_host_ed25519_key.pub"
 
 
 def host_key_error(key: str) -> str:
-    """Returns what is wrong with a public host key and what to write instead, or "" if it is valid.
+    """Returns why a public SSH host key is invalid, and the text to write instead; "" if it is valid.
 
-    The text never contains the key. A private key returns "", because reader.py reports it.
+    The returned text does not contain the key. For a private key, returns "", because reader.py reports it.
     """
     if "PRIVATE KEY" in key:
         return ""
@@ -42,9 +42,10 @@ def host_key_error(key: str) -> str:
 
 
 def host_keys(written: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
-    """Returns the host key of each name that has one. `names` are all names of the entry.
+    """Returns the public host keys of a stack file's entry by machine. `names`: the machines of the entry.
 
-    Raises ValueError for a key without a name if the entry has several names, and for a name that is not in the entry.
+    `written`: keys by name; the name "" means the only machine. Raises ValueError for "" if the entry has several
+    machines, and for a name that is not in the entry.
     """
     if "" in written:
         if len(names) > 1:
@@ -61,7 +62,7 @@ def host_keys(written: Mapping[str, str], names: Sequence[str]) -> dict[str, str
 
 
 def problems(settings: Settings) -> Iterator[Problem]:
-    """Yields a problem for each invalid host key of the stack file."""
+    """Yields a problem for each invalid SSH host key in the stack file."""
     jump_host = settings.ssh.jump_host
     if jump_host and (error := host_key_error(jump_host.host_key)):
         yield Problem("quorate:ssh.jumpHost.hostKey", error)

@@ -1,6 +1,6 @@
-"""Types of the stack file's values that are used in labels, file names, image references and addresses.
+"""Defines types for values of a stack file that are used in labels, file names, image references and addresses.
 
-Values are validated when they are read, so that later code need not escape them: a rack such as
+Values are validated when they are read, so that other code can use them without escaping. Otherwise a rack such as
 `r1,quorate.io/pool=master` would become two labels of a node.
 """
 
@@ -21,21 +21,21 @@ from blueprint.patterns import check_name, expand
 from blueprint.problems import quoted, shown
 
 ERROR = "quorate"
-"""pydantic's error type for errors whose text is the complete message."""
+"""The pydantic error type of Quorate's own errors, whose text is the complete message for the user."""
 
 STRICT = ConfigDict(extra="forbid", strict=True, frozen=True, alias_generator=to_camel)
-"""Of every model: no unknown key, no silent conversion, no change after reading; keys in camelCase."""
+"""Configuration of the stack file's models: unknown keys are errors, no conversion, immutable, keys in camelCase."""
 
 _LABEL = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 _DOMAIN_PART = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _LONGEST_PATH = 1024
 _LONGEST_DOMAIN = 237
-"""A DNS name has at most 253 characters; the longest subdomain (cloudformation) and its dot take 15, the end one."""
+"""Maximum length of a domain: 253 for a DNS name, less 14 for the longest subdomain (cloudformation) and 2 dots."""
 _LONGEST_OBJECT_NAME = 253
 
 
 def error(message: str) -> PydanticCustomError:
-    """Returns an error with the given message: what is wrong, and what to write instead."""
+    """Returns a pydantic error with this message, which contains the error and the text to write instead."""
     return PydanticCustomError(ERROR, "{message}", {"message": message})
 
 
@@ -122,7 +122,7 @@ def _project_path(value: str) -> str:
 
 
 def _network(value: object, handler: Callable[[object], IPv4Network]) -> IPv4Network:
-    """Replaces Python's error, such as "has host bits set", with advice for the stack file."""
+    """Validates a network. Replaces Python's error, such as "has host bits set", with advice for the stack file."""
     try:
         return handler(value)
     except ValidationError:
@@ -137,7 +137,7 @@ def _address(value: object, handler: Callable[[object], IPv4Address]) -> IPv4Add
 
 
 def _plain_value(value: object, handler: Callable[[object], Any]) -> Any:
-    """Reports a value of the wrong type as one error, instead of one for each allowed type."""
+    """Validates a plain value. Reports a wrong type as one error; pydantic reports one for each allowed type."""
     try:
         return handler(value)
     except ValidationError:
@@ -174,7 +174,7 @@ Racks = Annotated[str, AfterValidator(_racks)]
 """A rack, or a pattern of racks: each a label value."""
 PoolsOfNames = Annotated[dict[str, str | None], AfterValidator(_pools)]
 Domain = Annotated[str, AfterValidator(_domain)]
-"""A DNS domain that services' names are below."""
+"""A DNS domain, below which the services have their names."""
 ObjectName = Annotated[str, AfterValidator(_object_name)]
 """A name of a Kubernetes object: a DNS subdomain (Kubernetes documentation, Object Names and IDs)."""
 Image = Annotated[str, AfterValidator(_image)]
@@ -194,12 +194,12 @@ _Scalar = str | int | Annotated[float, Field(allow_inf_nan=False)] | bool
 OptionValue = Annotated[_Scalar | tuple[_Scalar, ...], WrapValidator(_option_value)]
 """The value of an OpenStack option; blueprint/openstack/options.py checks it against the option's type."""
 
-# Limits that catch typing errors: each is far above what servers have.
+# The limits of these types catch typing errors; they are far above the sizes of real servers.
 Cores = Annotated[int, Field(gt=0, le=4096)]
 Gib = Annotated[int, Field(gt=0, le=65_536)]
-"""GiB of memory; current x86 processors address at most 64 TiB."""
+"""Size of memory in GiB; current x86 processors address at most 64 TiB."""
 DiskSize = Annotated[int, Field(gt=0, le=1_000_000)]
-"""GB or GiB, up to a petabyte."""
+"""Size of a disk in GB or GiB, up to a petabyte."""
 Instances = Annotated[int, Field(gt=0, le=10_000)]
 Number = Annotated[int, Field(ge=0, le=999_999_999)]
 """A number in a name, or the id of a virtual machine."""

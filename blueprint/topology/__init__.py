@@ -1,8 +1,8 @@
-"""Fuel-CCP topologies: reads a topology file and computes which nodes may run each service, and how many instances.
+"""Reads topology files of Fuel-CCP, and computes the nodes and the number of instances of each service.
 
-`read_topology` reads a file with its includes. `place` applies it to real nodes as Fuel-CCP did. Both report every
-error; `python -m blueprint.topology` prints the result. The plan decides which of its nodes an instance runs on and
-whether the nodes suffice. docs/topology.md describes the differences from Fuel-CCP.
+`read_topology` reads a file with its includes. `place` applies the topology to real nodes as Fuel-CCP (CCP) did. Both
+report all errors; `python -m blueprint.topology` prints the result. The planner then checks whether there are enough
+nodes. docs/topology.md describes the differences from Fuel-CCP.
 """
 
 from __future__ import annotations

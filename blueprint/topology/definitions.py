@@ -1,7 +1,7 @@
-"""CCP's built-in data: its service definitions and default configuration keys.
+"""Reads the built-in data of Fuel-CCP (CCP): its service definitions and default configuration keys.
 
-The data is in ccp_services.yaml, extracted from Fuel-CCP's archived repositories; this module types it. It also maps
-CCP's names to the rows of the reference architectures.
+The data are in ccp_services.yaml, extracted from Fuel-CCP's archived repositories. They also map CCP's names of
+services to the rows of the reference architectures.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from files import yaml_reader
 
 _DATA = Path(__file__).parent / "ccp_services.yaml"
 _FOLLOWS = {"placement-api": "nova-api"}
-"""Maps rows that CCP lacked to the row whose nodes they use: placement was part of nova-api."""
+"""Maps rows without a service in CCP to the row whose nodes they use. In CCP, placement was part of nova-api."""
 
 ByRow = Mapping[str, Mapping[str, ServicePlacement]]
-"""Maps the service of a row to the topology's services that belong to the row, by their names in the file."""
+"""Maps the service of a row to those services of a topology that belong to the row, by their names in the file."""
 
 
 class Definition(BaseModel):
-    """One service definition; each field is explained at the head of ccp_services.yaml."""
+    """One of CCP's service definitions; the head of ccp_services.yaml explains each field."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -44,7 +44,7 @@ class Definition(BaseModel):
 
 
 class Catalogue(BaseModel):
-    """The whole data file."""
+    """The contents of ccp_services.yaml: CCP's service definitions and configuration keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -56,15 +56,15 @@ class Catalogue(BaseModel):
 
 @cache
 def catalogue() -> Catalogue:
-    """The data file, read once."""
+    """Returns the contents of ccp_services.yaml, which is read only once."""
     return Catalogue.model_validate(yaml_reader.load(_DATA.read_text(encoding="utf-8")))
 
 
 def architecture_service(name: str) -> str | None:
-    """Returns the row of the reference architectures that a CCP service belongs to, or None if there is no such row.
+    """Returns the service of the reference architectures' row that a CCP service belongs to; None if there is no row.
 
-    Takes the name of a definition (`galera`) or of an abstraction (`database`). For a name that the operator chose
-    (`keystone-db`), pass `ServicePlacement.definition` instead.
+    `name`: the name of a definition (`galera`) or of an abstraction (`database`). For a service with a name that the
+    operator chose (`keystone-db`), pass `ServicePlacement.definition`.
     """
     known = catalogue()
     behind = known.abstractions.get(name, (name,))[0]
@@ -73,7 +73,7 @@ def architecture_service(name: str) -> str | None:
 
 
 def companions_of(placement: Placement) -> ByRow:
-    """Groups the placed services that run as companions, by the companion's name."""
+    """Groups a topology's services that Quorate runs as companions of a row, by the companion's name."""
     found: dict[str, dict[str, ServicePlacement]] = defaultdict(dict)
     for name, placed in placement.services.items():
         if catalogue().services[placed.definition].companion:
@@ -82,7 +82,7 @@ def companions_of(placement: Placement) -> ByRow:
 
 
 def by_row(placement: Placement) -> ByRow:
-    """Groups the placed services by row; for example, CCP's rpc and notifications both belong to RabbitMQ."""
+    """Groups a topology's services by row of the architecture. CCP's rpc and notifications both belong to RabbitMQ."""
     rows: dict[str, dict[str, ServicePlacement]] = defaultdict(dict)
     for name, placed in placement.services.items():
         if row := architecture_service(placed.definition):

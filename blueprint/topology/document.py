@@ -1,8 +1,9 @@
-"""A CCP configuration file as one mapping: its YAML documents and its `!include` files merged, later over earlier.
+"""Reads a configuration file of Fuel-CCP as one mapping: merges its YAML documents and its `!include` files.
 
-Source: 004, 2.1.4, whose files begin with `!include` and a list, then `---` and their own sections. An include may also
-name a single file, and may be the value of a key. Paths are relative to the including file. Every error becomes a
-finding and reading continues, so that one run reports all errors. sections.py interprets the sections.
+In source document 004, 2.1.4, files begin with `!include` and a list of files, then `---` and their own sections. An
+include may also name a single file, and may be the value of a key. Later values take precedence over earlier ones.
+Paths are relative to the including file. Each error becomes a finding and reading continues, so that one run reports
+all errors. sections.py interprets the sections.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from blueprint.topology.shapes import Finding
 from files import text_file, yaml_reader, yaml_traps
 
 Section = dict[object, object]
-"""A mapping as read from YAML; its keys are usually text, but YAML does not require it."""
+"""A mapping that was read from YAML. Its keys are usually texts, but YAML also allows other keys."""
 
 _INCLUDE = "!include"
 _STANDARD = yaml_reader.STANDARD
@@ -27,9 +28,9 @@ _PLAIN = {
     for name in ("null", "bool", "int", "float", "str", "seq", "map", "set", "omap", "pairs", "binary", "timestamp")
 } | {f"{_STANDARD}merge", f"{_STANDARD}value", _INCLUDE}
 LARGEST = 10_000
-"""Most values that a topology and its includes may have. Fuel-CCP's own examples have at most 300."""
+"""Maximum number of values of a topology with its includes. Fuel-CCP's own examples have at most 300."""
 _DEEPEST = 8
-"""Most files in one chain of includes."""
+"""Maximum number of files in one chain of includes."""
 _PLACING = ("nodes", "roles", "replicas", "services")
 
 
@@ -44,17 +45,20 @@ def _include(_loader: object, node: yaml.Node) -> _Include:
 
 
 _LOADER: Any = type("TopologyLoader", (yaml_reader.LOADER,), {})
-"""Accepts only `!include` and YAML's standard tags, so that a topology cannot create Python objects."""
+"""The YAML loader of topologies. Accepts `!include` and YAML's standard tags only, so that no tag runs code."""
 _LOADER.add_constructor(_INCLUDE, _include)
 
 
 def as_section(value: object) -> Section | None:
-    """Returns the value if it is a mapping, else None."""
+    """Returns a value from YAML if it is a mapping, otherwise None."""
     return cast("Section", value) if isinstance(value, dict) else None
 
 
 def merged(base: Mapping[object, object], layer: Mapping[object, object]) -> Section:
-    """Merges `layer` over `base`: mappings key by key; other values are replaced; an empty section changes nothing."""
+    """Returns `base` with the values of `layer`, which take precedence. Mappings are merged key by key.
+
+    A key without a value in `layer` does not replace a mapping in `base`.
+    """
     result = dict(base)
     for key, value in layer.items():
         below, above = as_section(result.get(key)), as_section(value)
@@ -66,7 +70,7 @@ def merged(base: Mapping[object, object], layer: Mapping[object, object]) -> Sec
 
 
 def read_document(path: Path) -> tuple[Section, list[Finding]]:
-    """Returns the file merged with its includes, and the findings.
+    """Returns the contents of a configuration file merged with its includes, and the findings.
 
     Included files must be below the project's directory, or below the file's own directory if that is elsewhere.
     """
@@ -88,10 +92,13 @@ class _Reader:
     done: dict[Path, Section] = field(default_factory=dict[Path, Section])
     sizes: dict[Path, int] = field(default_factory=dict[Path, int])
     size: int = 0
-    """Number of values so far; a file that is included twice counts twice."""
+    """Number of values read so far; a file that is included twice counts twice."""
 
     def read(self, path: Path, including: tuple[Path, ...], at: str = "") -> Section:
-        """Reads a file and its includes. `including`: the chain of including files; `at`: where the file is named."""
+        """Returns the contents of a file merged with its includes; {} if it cannot be read, with a finding.
+
+        `including`: the chain of files that include this one. `at`: the place of the !include, for messages.
+        """
         try:
             resolved = path.resolve()
         except (OSError, RuntimeError, ValueError):  # a loop of symbolic links, or a null character
@@ -150,7 +157,7 @@ class _Reader:
             self._error("not-yaml", str(path), f"is not valid YAML: {error}")
 
     def _with_includes(self, value: object, path: Path, including: tuple[Path, ...]) -> object:
-        """Returns the value with each `!include` replaced by the content of the included files."""
+        """Returns a value from YAML with each `!include` in it replaced by the contents of the included files."""
         if isinstance(value, _Include):
             whole: Section = {}
             for name in value.files:
@@ -162,7 +169,10 @@ class _Reader:
         return {key: self._with_includes(child, path, including) for key, child in section.items()}
 
     def _is_sound(self, document: yaml_reader.Document, path: Path) -> bool:
-        """Whether a document is safe to construct: known tags only, bounded aliases. Adds a finding for each error."""
+        """Whether a YAML document has only known tags and not too many values with aliases expanded.
+
+        Adds a finding for each error. Values are constructed only from such documents.
+        """
         walk = _Walk(path)
         size = document.size
         if size is None:
@@ -187,7 +197,7 @@ class _Reader:
 
 @dataclass
 class _Walk:
-    """One pass over a document's YAML nodes, before any value is constructed from them."""
+    """Checks the YAML nodes of a document once, before values are constructed from the nodes."""
 
     path: Path
     errors: list[tuple[str, str, str]] = field(default_factory=list[tuple[str, str, str]])
@@ -196,7 +206,10 @@ class _Walk:
     seen: set[int] = field(default_factory=set[int])
 
     def visit(self, node: yaml.Node, key: str, listed: bool = False) -> None:
-        """Checks the tags of a node and of all nodes below it. `key`: the path at which the node was first found."""
+        """Checks the tags of a YAML node and of all nodes below it.
+
+        `key`: the path of the node, for messages. `listed`: the node is an item of a list.
+        """
         if id(node) in self.seen:
             return
         self.seen.add(id(node))

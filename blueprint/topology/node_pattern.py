@@ -1,8 +1,8 @@
-"""Compiles the regular expressions under `nodes` of a topology, and refuses those that could take too long to match.
+"""Compiles the regular expressions under `nodes` of a topology, and rejects those that could take too long to match.
 
-Fuel-CCP took any expression of Python's `re`, which backtracks: `(a+)+$` takes 2^60 steps for a name of 60 letters. An
-expression is refused if it can try too many ways to match. An accepted expression matches exactly as in Fuel-CCP, which
-another engine, such as RE2, would not guarantee.
+Fuel-CCP accepted any expression of Python's `re`, which backtracks: `(a+)+$` takes 2^60 steps for a name of 60 letters.
+This module rejects an expression that can try too many ways to match. It also uses `re`, because an accepted expression
+must match exactly as in Fuel-CCP, which another library, such as RE2, would not guarantee.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import re
 import warnings
 
 MOST_WAYS = 300_000
-"""Most ways to match one name that all expressions of a topology may try: about a second for 1,000 nodes."""
+"""Maximum number of ways to match one name, for all expressions of a topology: about a second for 1,000 nodes."""
 _NAME = 64
-"""Positions in a name (63 characters and the end) at which a repetition can stop."""
+"""Number of positions in a node's name (63 characters and the end) at which a repetition can stop."""
 _LONGEST = 500
 _TOKEN = re.compile(
     r"(?P<backreference>\\[1-9]|\(\?P=)"
@@ -32,7 +32,10 @@ class PatternError(ValueError):
 
 
 def compiled(text: str) -> tuple[re.Pattern[str], int]:
-    """Returns the compiled expression and how many ways it can try to match one name. Raises PatternError."""
+    """Returns the compiled regular expression, and how many ways it can try to match one name.
+
+    Raises PatternError if the expression is invalid or cannot be used.
+    """
     if len(text) > _LONGEST:
         raise PatternError(f"has {len(text)} characters, more than {_LONGEST}")
     try:
@@ -45,7 +48,10 @@ def compiled(text: str) -> tuple[re.Pattern[str], int]:
 
 
 def _ways(text: str) -> int:
-    """Upper bound of ways to match: alternatives add, sequences multiply, a repetition has one way per position."""
+    """Returns an upper bound of the ways in which a regular expression can try to match one name.
+
+    Ways of alternatives are added, ways of a sequence are multiplied, and a repetition has one way for each position.
+    """
     levels = [_Level()]
     for token in _TOKEN.finditer(text):
         level, kind = levels[-1], token.lastgroup
@@ -70,13 +76,13 @@ def _ways(text: str) -> int:
 
 
 class _Level:
-    """The ways to match an open group, counted so far."""
+    """Counts the ways to match one group of a regular expression while the expression is read."""
 
     def __init__(self) -> None:
         self._branches = 0
         self._ways = 1
         self.last = 1
-        """Ways of the last part, which a following `*`, `+`, `?` or `{…}` applies to."""
+        """Ways of the last part of the group, to which a following `*`, `+`, `?` or `{…}` applies."""
 
     @property
     def total(self) -> int:

@@ -1,11 +1,11 @@
-"""Places the services of a topology on real nodes, as Fuel-CCP did.
+"""Places the services of a topology on real nodes, as Fuel-CCP (CCP) did.
 
-Fuel-CCP's rules (docs/topology.md): a key under `nodes` is a regular expression, matched from the beginning of a node's
-name. Every key that matches adds its roles. A service may run on each node with a role that lists the service.
-`replicas` sets the number of instances, by default 1; a DaemonSet has one per node.
+CCP's rules (docs/topology.md): a key under `nodes` is a regular expression that is matched with the beginning of a
+node's name. Each matching key adds its roles to the node. A service may run on each node with a role that lists the
+service. `replicas` sets the number of instances, by default 1; a DaemonSet has one instance per node.
 
 This module also checks patterns, roles and replicas; validate.py checks services and quorums. Errors that CCP ignored
-are reported too. Nothing raises: a placement contains all findings.
+are reported too. Errors are not raised; they are findings of the placement.
 """
 
 from __future__ import annotations
@@ -19,14 +19,17 @@ from blueprint.topology.validate import judge
 from suggestion import did_you_mean
 
 MOST_FINDINGS = 500
-"""Most findings per topology. The first are enough to start with, and the search for similar names is slow."""
+"""Maximum number of findings of a topology, because the search for similar names is slow."""
 
 _Sources = dict[str, dict[str, list[tuple[str, str]]]]
-"""Maps service and node to every (key, role) that places the service on the node."""
+"""Maps a service, then a node, to each pair (key under `nodes`, role) that places the service on the node."""
 
 
 def place(topology: Topology, nodes: Sequence[str]) -> Placement:
-    """Returns every defined service of a role in use, with its nodes and instance count, and all findings."""
+    """Applies a topology to nodes: returns the nodes and number of instances of each service, and all findings.
+
+    `nodes`: names of the real nodes.
+    """
     matches = _matches(topology, nodes)
     sources = _sources(topology, matches)
     services = {name: _placed(topology, name, sources[name]) for name in sorted(sources) if _is_defined(topology, name)}
@@ -42,7 +45,7 @@ def place(topology: Topology, nodes: Sequence[str]) -> Placement:
 
 
 def roles_by_node(topology: Topology, nodes: Sequence[str]) -> dict[str, set[str]]:
-    """Maps each node to its roles, in the order given; a node that no key matches has none."""
+    """Returns the roles of each node in a topology, by node, in the order of `nodes`; an empty set for no role."""
     roles: dict[str, set[str]] = {node: set() for node in nodes}
     for key, matched in _matches(topology, nodes).items():
         for node in matched:
@@ -51,7 +54,10 @@ def roles_by_node(topology: Topology, nodes: Sequence[str]) -> dict[str, set[str
 
 
 def services_by_node(topology: Topology, nodes: Sequence[str]) -> dict[str, set[str]]:
-    """Maps each node, in the order given, to the services that it may run, by their names in the file."""
+    """Returns the services that each node may run, by node, in the order of `nodes`.
+
+    The services have their names in the topology file.
+    """
     services: dict[str, set[str]] = {node: set() for node in nodes}
     for name, placed in place(topology, nodes).services.items():
         for node in placed.hosts:
@@ -60,7 +66,7 @@ def services_by_node(topology: Topology, nodes: Sequence[str]) -> dict[str, set[
 
 
 def _matches(topology: Topology, nodes: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Maps each key under `nodes` to the nodes it matches, keys and nodes sorted as CCP sorted them."""
+    """Returns the names of the nodes that each key under `nodes` matches. Keys and names are sorted as in CCP."""
     ordered = sorted(set(nodes))
     return {
         key: tuple(node for node in ordered if topology.nodes[key].pattern.match(node))
@@ -121,7 +127,7 @@ def _judge_roles(topology: Topology) -> Iterator[Finding]:
 
 
 def _judge_doubles(sources: _Sources) -> Iterator[Finding]:
-    """Reports nodes to which a service is assigned more than once. CCP counted such a node twice, Quorate once."""
+    """Yields a finding for nodes on which a service is placed more than once. CCP counted such a node twice."""
     for service, hosts in sorted(sources.items()):
         ways: dict[tuple[tuple[str, str], ...], list[str]] = {}
         for node, found in sorted(hosts.items()):
@@ -161,7 +167,7 @@ def _judge_replicas(topology: Topology, services: dict[str, ServicePlacement], s
 
 
 def _listed(nodes: Sequence[str]) -> str:
-    """Names of nodes for a message: at most the first six, then the number of the others."""
+    """Joins names of nodes for a message: the first six, then the number of the others."""
     few = 6
     more = f" and {len(nodes) - few} more" if len(nodes) > few else ""
     return ", ".join(nodes[:few]) + more

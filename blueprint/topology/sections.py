@@ -1,7 +1,7 @@
-"""Reads and checks the sections of a CCP configuration file that affect placement: nodes, roles, replicas, services.
+"""Reads the sections of a Fuel-CCP configuration file that affect placement: nodes, roles, replicas, services.
 
-Other sections (builder, registry, repositories, …) are allowed and ignored, except configs, which the checks need.
-Source: 004, 1.4 Configuration key types. place.py checks the sections against real nodes.
+Other sections (builder, registry, repositories, …) are allowed and ignored, except configs, which the checks need. The
+sections are described in source document 004, 1.4 Configuration key types. place.py applies them to real nodes.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _PLACING = ("nodes", "roles", "replicas", "services")
 def read_topology(path: Path) -> Topology:
     """Reads a topology file with its includes.
 
-    Raises TopologyError with all findings if one of them is an error; the exception's `topology` holds what could be
-    read.
+    Raises TopologyError with all findings if one of them is an error. The exception's `topology` contains the readable
+    part of the file.
     """
     content, findings = read_document(path)
     reader = _Sections(content, findings)
@@ -47,20 +47,23 @@ def read_topology(path: Path) -> Topology:
 
 @dataclass
 class _Sections:
-    """Converts a merged file to the parts of a Topology. Each method returns the valid part and reports the rest."""
+    """Converts the contents of a configuration file to the parts of a Topology.
+
+    Each method returns the valid part of a section, and adds a finding for each invalid part.
+    """
 
     content: Section
     findings: list[Finding]
     broken: bool = field(init=False)
-    """Whether part of the file could not be read; missing sections are then not reported."""
+    """Whether a part of the file could not be read, so that a missing section is not reported."""
     ways: int = 0
-    """Ways to match that the expressions under `nodes` can try, counted so far."""
+    """How many ways to match one name the expressions under `nodes` can try, as counted so far (node_pattern.py)."""
 
     def __post_init__(self) -> None:
         self.broken = any(finding.severity == "error" for finding in self.findings)
 
     def checked(self) -> list[Finding]:
-        """Returns all findings, including those about unknown sections."""
+        """Returns the findings of all sections, after it has added those about unknown sections."""
         self._check_names()
         return list(dict.fromkeys(self.findings))
 
@@ -121,7 +124,10 @@ class _Sections:
         return services
 
     def mapping(self, section: str) -> Section:
-        """Returns an optional section; a missing or empty one is {}. Reports a value that is not a mapping."""
+        """Returns an optional section of the file; {} if it is missing or empty.
+
+        Reports a value that is not a mapping.
+        """
         value = self.content.get(section)
         found = as_section(value)
         if found is None and value is not None:
@@ -183,7 +189,10 @@ class _Sections:
             self._warn("unknown-key", f"{key}.{extra}", f"is not read{did_you_mean(extra, known)}; {advice}")
 
     def _check_overrides(self, configs: Section, known: Mapping[object, object], key: str) -> None:
-        """Reports new keys in a node's configs, which may only override. CCP checked this only at the first level."""
+        """Reports new keys in a node's `configs`, which may only override existing keys, at all levels.
+
+        CCP checked only the first level. `known`: the existing keys.
+        """
         for name, value in configs.items():
             below, above = as_section(known.get(name)), as_section(value)
             if name not in known:
@@ -195,7 +204,7 @@ class _Sections:
                 self._check_overrides(above, below, f"{key}.{name}")
 
     def _check_names(self) -> None:
-        """Reports unknown sections: an error if the name resembles one that affects placement, else a warning."""
+        """Reports unknown sections of the file: as an error if the name resembles a section that affects placement."""
         for name in self.content:
             text = str(name)
             if text in catalogue().sections:

@@ -1,6 +1,6 @@
-"""Data types of Fuel-CCP topologies: findings, the topology as written, and the placement of its services.
+"""Data types of Fuel-CCP (CCP) topologies: findings, the topology as written, and the placement of its services.
 
-Frozen data without checks. document.py and sections.py fill a Topology, place.py converts it to a Placement.
+The types contain no checks. document.py and sections.py create a Topology, place.py creates a Placement from it.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ class Finding:
     """An error or warning about a topology. A topology with an error is refused."""
 
     rule: str
-    """Stable name of what was found, such as `no-quorum`; docs/topology.md lists them all."""
+    """Stable name of the violated rule, such as `no-quorum`; docs/topology.md lists the rules."""
     severity: Literal["error", "warning"]
     key: str
-    """The key concerned, such as `roles.controller` or `replicas.etcd`, or the path of the file."""
+    """The key with the error, such as `roles.controller` or `replicas.etcd`, or the path of the file."""
     message: str
-    """What is wrong and what to write instead. `str(finding)` puts the key in front."""
+    """The error, and the text to write instead. `str(finding)` adds the key in front."""
 
     def __str__(self) -> str:
         return f"{self.key}: {self.message}"
@@ -35,10 +35,13 @@ class Finding:
 
 @dataclass(frozen=True)
 class NodeKey:
-    """One entry under `nodes`: a pattern, with roles and configs for the nodes it matches (source 004, 1.4.6 nodes)."""
+    """One entry under `nodes`: a pattern with roles and configs for the nodes that it matches (source 004, 1.4.6)."""
 
     pattern: re.Pattern[str]
-    """Matched at the beginning of a node's name only, as in CCP: `node1` matches node10 too."""
+    """The regular expression, which is matched with the beginning of a node's name as in CCP:
+
+    `node1` matches node10.
+    """
     roles: tuple[str, ...]
     configs: Mapping[object, object]
 
@@ -66,17 +69,17 @@ class Topology:
     services: Mapping[str, NamedService] = field(default_factory=dict[str, NamedService])
     configs: Mapping[object, object] = field(default_factory=dict[object, object])
     findings: tuple[Finding, ...] = ()
-    """Findings of the reader; place() adds its own, so that a Placement contains all of them."""
+    """Findings of reading the file. A Placement also contains the findings of applying the topology to nodes."""
 
     def definition_of(self, service: str) -> str:
-        """The definition behind a service's name: its `service_def`, else the name itself."""
+        """Returns the name of a service's definition: its `service_def` under `services`, otherwise its own name."""
         named = self.services.get(service)
         return named.definition if named else service
 
 
 @dataclass(frozen=True)
 class ServicePlacement:
-    """Where one service may run, and how many instances of it."""
+    """The nodes that a service of a topology may run on, and its number of instances."""
 
     hosts: tuple[str, ...]
     """Nodes that the service may run on, sorted as text like in CCP (node10 before node2)."""
@@ -87,7 +90,7 @@ class ServicePlacement:
 
 @dataclass(frozen=True)
 class Placement:
-    """The services of a topology on a set of nodes, as far as they could be placed, and all findings."""
+    """The services of a topology with their nodes, as far as they could be placed, and all findings."""
 
     services: Mapping[str, ServicePlacement]
     """Services by their names in the file, sorted."""
@@ -99,7 +102,7 @@ class Placement:
 
 
 class TopologyError(InvalidStackError):
-    """Raised for an invalid topology file. `topology` holds the readable part, so that further checks can use it."""
+    """Raised for an invalid topology file. `topology` contains the readable part of it, for further checks."""
 
     def __init__(self, findings: Sequence[Finding], topology: Topology) -> None:
         self.findings = list(findings)

@@ -1,7 +1,6 @@
-"""Checks a placement for lost quorums, missing dependencies and retired services; CCP accepted most of these.
+"""Checks a topology's placement for quorums at risk, missing dependencies and retired services.
 
-Each rule is a generator of findings over a topology and its placement. docs/topology.md lists the rules with their
-severity and source, and defines which findings are errors.
+Fuel-CCP (CCP) accepted most of these. docs/topology.md lists the rules with their severity and source.
 """
 
 from __future__ import annotations
@@ -15,11 +14,14 @@ from suggestion import did_you_mean
 
 _Services = Mapping[str, ServicePlacement]
 _CLUSTER_SIZE = 3
-"""Default of `percona.cluster_size` (source 004, 2.2.6 Galera, Cluster size)."""
+"""Default of the key `percona.cluster_size` in CCP (source 004, 2.2.6 Galera, Cluster size)."""
 
 
 def judge(topology: Topology, matches: Mapping[str, Sequence[str]], services: _Services) -> Iterator[Finding]:
-    """Yields the findings about the services of one topology. `matches`: the nodes of each key under `nodes`."""
+    """Yields the findings about the services of one topology.
+
+    `matches`: the nodes that each key under `nodes` matches.
+    """
     known = catalogue()
     yield from _judge_definitions(topology, known)
     yield from _judge_retired(topology, known)
@@ -33,10 +35,10 @@ def judge(topology: Topology, matches: Mapping[str, Sequence[str]], services: _S
 
 
 def judge_together(environments: Sequence[tuple[Topology, Placement]]) -> list[Finding]:
-    """Returns conflicts between environments on one cluster (source 004, 2.1 Deploying Multiple Parallel Environments).
+    """Returns the conflicts between several topologies (environments) that are deployed on one Kubernetes cluster.
 
-    Services of different namespaces may share a node, except on the host network, where both would use the same ports,
-    bridges and sockets.
+    Source 004, 2.1 Deploying Multiple Parallel Environments: services of different namespaces may share a node, except
+    services on the host network, which would use the same ports, bridges and sockets.
     """
     findings: list[Finding] = []
     namespaces: dict[str, Topology] = {}
@@ -64,7 +66,7 @@ def judge_together(environments: Sequence[tuple[Topology, Placement]]) -> list[F
 
 
 def _judge_definitions(topology: Topology, known: Catalogue) -> Iterator[Finding]:
-    """Reports services without a definition, which CCP ignored silently."""
+    """Yields a finding for each service without a definition, which CCP ignored without a message."""
     for role, names in topology.roles.items():
         for name in dict.fromkeys(names):
             if name in known.services or name in topology.services:
@@ -85,7 +87,7 @@ def _judge_definitions(topology: Topology, known: Catalogue) -> Iterator[Finding
 
 
 def _judge_retired(topology: Topology, known: Catalogue) -> Iterator[Finding]:
-    """Reports retired services: an error if the operator must remove them, a warning if another service takes over."""
+    """Yields a finding for each retired service: a warning if another service gets its nodes, otherwise an error."""
     named = [(f"roles.{role}", name) for role, names in topology.roles.items() for name in dict.fromkeys(names)]
     named = [(key, name) for key, name in named if name not in topology.services]
     named += [(f"services.{name}.service_def", service.definition) for name, service in topology.services.items()]
@@ -109,7 +111,10 @@ def _judge_mappings(topology: Topology, known: Catalogue) -> Iterator[Finding]:
 
 
 def _judge_dependencies(topology: Topology, services: _Services, known: Catalogue) -> Iterator[Finding]:
-    """Reports missing dependencies: undefined ones are errors, as in CCP; unplaced ones may exist already: warnings."""
+    """Yields a finding for each service that another one waits for and that the topology does not place.
+
+    A service without a definition is an error, as in CCP. A defined one is a warning, because it may already exist.
+    """
     running = {placed.definition for placed in services.values()}
     dependents: dict[str, list[str]] = {}
     for name, placed in services.items():
@@ -147,7 +152,7 @@ def _judge_local_dependencies(topology: Topology, services: _Services, known: Ca
 
 
 def _judge_quorum(name: str, placed: ServicePlacement, known: Catalogue) -> Iterator[Finding]:
-    """Reports quorums with one member, without tolerance of a failure, with an even count, or all on one node."""
+    """Yields findings for a quorum with one or two members, with an even number, or with all members on one node."""
     quorum = known.services[placed.definition].quorum
     if not quorum:
         return
@@ -171,10 +176,11 @@ def _judge_quorum(name: str, placed: ServicePlacement, known: Catalogue) -> Iter
 def _judge_cluster_size(
     topology: Topology, matches: Mapping[str, Sequence[str]], name: str, placed: ServicePlacement
 ) -> Iterator[Finding]:
-    """Reports a Galera whose `percona.cluster_size` differs from its count: its members wait for that many to start.
+    """Yields a finding if a Galera's `percona.cluster_size` differs from its number of members (`replicas`).
 
-    The size is taken from the file's configs, overridden by the service's configs, then by those of each matching node
-    key in lexicographic order. If neither size nor count is set, CCP's defaults (3 and 1) differ, which is a warning.
+    Members wait until that many have started. The size is set in the configs of the file, of the service, or of keys
+    under `nodes` that match a node, in increasing precedence. If neither size nor number is set, CCP's defaults (3 and
+    1) differ, and the finding is a warning.
     """
     named = topology.services.get(name)
     written = _size_in(named.configs if named else {}) or _size_in(topology.configs)

@@ -1,1 +1,1 @@
-"""The connection between the policy pack and the Pulumi engine."""
+"""Connects the policy pack to the Pulumi engine: receives resources, reports findings, records verdicts."""

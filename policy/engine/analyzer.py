@@ -1,15 +1,15 @@
-"""The policy pack's gRPC server: the SDK's server, with three overridden methods.
+"""The policy pack's gRPC server: that of Pulumi's policy SDK, with three overridden methods.
 
-1. `ConfigureStack` receives the stack's configuration, which the SDK drops. The profile in it decides, before the
-   engine asks for the policies, whether they are mandatory (docs/adr/0003-policy-enforcement.md).
+1. `ConfigureStack` receives the stack's configuration, which the SDK ignores. The profile in the configuration decides
+   whether policies are mandatory, before Pulumi asks for the policies (docs/adr/0003-policy-enforcement.md).
 2. `AnalyzeStack` reads the resources once for all rules. The SDK would decode every resource again for each policy.
 3. `Analyze`, called for every resource, returns nothing in a preview: all policies evaluate the whole stack.
 
-`Remediate` is not served, since no policy changes a resource. That halves the time of the engine's calls.
+The method `Remediate` is not served, because no policy changes a resource; Pulumi then spends half the time on calls.
 
-All verdicts go to the engine's log as debug messages (record.py). Violations are reported as by the SDK.
+All verdicts are written to Pulumi's log as debug messages (record.py). Violations are reported like the SDK does.
 """
-# ruff: noqa: N802, ARG002 - names and arguments are the protocol's
+# ruff: noqa: N802, ARG002 - the gRPC protocol defines names and arguments of the methods
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ LARGEST_MESSAGE = 400 * 1024 * 1024  # the SDK's own limit
 
 
 class Analyzer(sdk._PolicyAnalyzerServicer):  # pyright: ignore[reportPrivateUsage] - the SDK has no public way in
-    """The SDK's server with the overrides above."""
+    """The policy SDK's server with methods that evaluate all rules on one set of facts (see the module)."""
 
     def __init__(self, name: str, version: str, policies: list[Policy], *more: Any) -> None:
         super().__init__(name, version, policies, *more)
@@ -62,14 +62,14 @@ class Analyzer(sdk._PolicyAnalyzerServicer):  # pyright: ignore[reportPrivateUsa
     def Handshake(
         self, request: messages.AnalyzerHandshakeRequest, context: grpc.ServicerContext
     ) -> messages.AnalyzerHandshakeResponse:
-        """Keeps the engine's address."""
+        """Stores the address of the Pulumi engine, to which `_write` sends log messages."""
         self._engine = request.engine_address
         return messages.AnalyzerHandshakeResponse()
 
     def ConfigureStack(
         self, request: messages.AnalyzerStackConfigureRequest, context: grpc.ServicerContext
     ) -> messages.AnalyzerStackConfigureResponse:
-        """Reads profile, architecture and waivers from the configuration. The default profile is production."""
+        """Reads profile, architecture and waivers from the stack's configuration. The default profile is production."""
         self._profile = request.config.get(PROFILE, PRODUCTION)
         self._architecture = request.config.get(ARCHITECTURE)
         self._waivers = request.config.get(stack_waivers.KEY)
@@ -82,7 +82,10 @@ class Analyzer(sdk._PolicyAnalyzerServicer):  # pyright: ignore[reportPrivateUsa
         return super().ConfigureStack(request, context)  # pyright: ignore[reportUnknownMemberType]
 
     def Analyze(self, request: messages.AnalyzeRequest, context: grpc.ServicerContext) -> messages.AnalyzeResponse:
-        """In an update, evaluates the rules that need only this resource, before the resource is created."""
+        """In an update, evaluates the rules that need only this resource, before Pulumi creates it.
+
+        In a preview: none.
+        """
         response = messages.AnalyzeResponse()
         if self._is_preview:
             return response
@@ -98,7 +101,7 @@ class Analyzer(sdk._PolicyAnalyzerServicer):  # pyright: ignore[reportPrivateUsa
     def AnalyzeStack(
         self, request: messages.AnalyzeStackRequest, context: grpc.ServicerContext
     ) -> messages.AnalyzeResponse:
-        """Evaluates every rule on one set of facts."""
+        """Evaluates all rules on the whole stack, reports violations to Pulumi and records all verdicts."""
         resources = (
             from_message(
                 each.type,
@@ -135,7 +138,10 @@ class Analyzer(sdk._PolicyAnalyzerServicer):  # pyright: ignore[reportPrivateUsa
         return response
 
     def _applied(self, policy: RulePolicy) -> Enforcement:
-        """The rule's level in this evaluation. Configuration cannot lower the level of rules that cannot be waived."""
+        """Returns the rule's enforcement level in this evaluation.
+
+        Configuration (--policy-pack-config) cannot lower the level of a rule that cannot be waived.
+        """
         own, configured = policy.enforcement_level, self._get_enforcement_level(policy)
         if own and not policy.rule.waivable and _STRENGTH.index(configured) < _STRENGTH.index(own):
             configured = own
@@ -157,7 +163,7 @@ class Analyzer(sdk._PolicyAnalyzerServicer):  # pyright: ignore[reportPrivateUsa
 
 
 def _named(facts: Facts) -> tuple[str, str]:
-    """Profile and architecture; defaults if they cannot be read, which the rules report."""
+    """Returns the stack's profile and architecture name; production and "" if they cannot be read."""
     try:
         return facts.profile, facts.required_architecture.name
     except Exception:  # the rules report the error
@@ -165,7 +171,7 @@ def _named(facts: Facts) -> tuple[str, str]:
 
 
 def _serve(servicer: Analyzer, server: grpc.Server) -> None:
-    """Registers all methods of the protocol except Remediate."""
+    """Registers the methods of Pulumi's analyzer protocol, except Remediate, with the gRPC server."""
     service = messages.DESCRIPTOR.services_by_name["Analyzer"]
     handlers = {
         method.name: grpc.unary_unary_rpc_method_handler(
@@ -180,6 +186,6 @@ def _serve(servicer: Analyzer, server: grpc.Server) -> None:
 
 
 def install() -> None:
-    """Makes `PolicyPack` serve this class."""
+    """Makes the SDK's `PolicyPack` serve this `Analyzer` instead of its own."""
     sdk._PolicyAnalyzerServicer = Analyzer  # pyright: ignore[reportPrivateUsage]
     analyzer_pb2_grpc.add_AnalyzerServicer_to_server = _serve

@@ -1,7 +1,7 @@
-"""Decodes resources from what the engine sends, with UNKNOWN for values that are not known yet.
+"""Decodes resources that Pulumi sends to the policy pack, with UNKNOWN for values that are not known yet.
 
-There are two sources: the engine's own messages (analyzer.py, fast), and the policy SDK's proxies (for tests, and for a
-policy that the SDK runs without analyzer.py).
+Resources come from Pulumi's gRPC messages (analyzer.py, fast), or from proxies of the policy SDK (in tests, and if the
+SDK runs a policy without analyzer.py).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def from_message(  # noqa: PLR0913 - as Resource has them
     parent: str = "",
     provider: str = "",
 ) -> Resource:
-    """Decodes a resource from the engine's request."""
+    """Decodes a resource from a gRPC message of Pulumi. The arguments are those of `Resource`."""
     return Resource(
         type_,
         urn,
@@ -50,9 +50,9 @@ def from_message(  # noqa: PLR0913 - as Resource has them
 
 
 def from_sdk(resource: PolicyResource) -> Resource:
-    """Decodes a resource from the policy SDK's proxies, which raise when an unknown value is read.
+    """Decodes a resource from a proxy of the policy SDK, which raises an error when an unknown value is read.
 
-    The SDK unwraps secrets, so that they cannot be distinguished from clear text here.
+    The SDK unwraps secrets, so that this function cannot distinguish them from clear text.
     """
     props = resource.props
     return Resource(
@@ -68,7 +68,7 @@ def from_sdk(resource: PolicyResource) -> Resource:
 
 
 def provider_from_message(urn: str, properties: Struct) -> str:
-    """The connection of a provider (`uri`), or the provider's URN if it has no known `uri`."""
+    """Returns the connection of a Pulumi provider (its property `uri`), or its URN if it has no known `uri`."""
     uri = _value(properties.fields["uri"]) if "uri" in properties.fields else None
     return uri if isinstance(uri, str) and uri else urn
 
@@ -105,7 +105,7 @@ def _struct(struct: Struct) -> object:
 
 
 def _sealed(value: object) -> object:
-    """The value of a secret, with every text in it marked as secret."""
+    """Returns the value of a secret with each text in it marked as secret (Sealed)."""
     if value is UNKNOWN:
         return SEALED_UNKNOWN
     if isinstance(value, str):

@@ -1,7 +1,7 @@
-"""The engine's events as typed values: one JSON object per line, as `pulumi preview --event-log` writes them.
+"""Reads Pulumi's events, one JSON object per line as `pulumi preview --event-log` writes them, as typed values.
 
-The only module that knows the form of an event. An operation reports one or two phases: `pulumi up` previews first,
-then updates, and each phase numbers its events from zero.
+Only this module depends on the format of an event. A Pulumi command reports one or two phases: `pulumi up` previews
+first and then updates. Each phase numbers its events from zero.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 PACK = "quorate"
-"""The name of this policy pack in the engine's events."""
+"""The name of this policy pack in Pulumi's events."""
 _PROFILE = "quorate:profile"
 _STACK = "pulumi:pulumi:Stack"
 _CLOSING_ERRORS = ("preview failed", "update failed")
-"""Prefixes of the engine's last error in a phase that policies stopped. Any other error is a cause of the failure."""
+"""Prefixes of the error with which Pulumi closes a failed phase. Any other error names a cause of the failure."""
 _REMOVALS = frozenset({"delete", "delete-replaced", "discard", "discard-replaced", "remove-pending-replace"})
 
 
 @dataclass(frozen=True)
 class Message:
-    """A diagnostic of the engine, a provider, the program or a policy pack."""
+    """A diagnostic message of Pulumi, a provider, the program or a policy pack."""
 
     severity: str
     text: str
@@ -29,12 +29,12 @@ class Message:
 
 @dataclass(frozen=True)
 class Violation:
-    """A violation of a policy, of any pack."""
+    """A violation of a policy, of this policy pack or another one."""
 
     pack: str
     rule: str
     resource: str
-    """URN."""
+    """URN of the resource that violates the policy."""
     enforcement: str
     """`mandatory` or `advisory`."""
     message: str
@@ -47,29 +47,29 @@ class Violation:
 
 @dataclass(frozen=True)
 class PackSummary:
-    """The result of a policy pack after it evaluated the whole stack."""
+    """Pulumi's summary of a policy pack that has evaluated the whole stack."""
 
     pack: str
     version: str
     passed: frozenset[str]
-    """Ids of the rules that reported nothing."""
+    """Ids of the rules that passed."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """What the engine does with one resource."""
+    """An operation of Pulumi on one resource."""
 
     type: str
     urn: str
     removes: bool
-    """Whether the resource is no longer in the stack afterwards."""
+    """Whether the operation removes the resource, or its old version, from the stack."""
     state: dict[str, Any]
     """The planned state of the resource; empty for a removal."""
 
 
 @dataclass(frozen=True)
 class StackOutputs:
-    """The outputs of the stack: in the state, and from the program. The engine reports them more than once."""
+    """The outputs of the stack: `old` in the state, `new` from the program. Pulumi reports them more than once."""
 
     old: dict[str, Any]
     new: dict[str, Any]
@@ -77,20 +77,20 @@ class StackOutputs:
 
 @dataclass(frozen=True)
 class PhaseEnd:
-    """The summary that closes a phase."""
+    """The event that ends a phase (a preview or an update), with its result."""
 
     result: str
-    """`succeeded`, or how the phase failed."""
+    """`succeeded`, or another word if the phase failed."""
     changes: dict[str, int]
-    """Number of resources by operation: `create`, `same` …"""
+    """Number of resources by operation, such as `create` or `same`."""
     is_preview: bool
     time: int
-    """Seconds since 1970; 0 if the event has no time."""
+    """Time of the event in seconds since 1970; 0 if the event has no time."""
 
 
 @dataclass(frozen=True)
 class Event:
-    """One event. Each property is None, or empty, for an event of another kind."""
+    """One event of Pulumi. Each property, such as `message`, is None for an event of another kind."""
 
     body: dict[str, Any]
 
@@ -121,7 +121,7 @@ class Event:
 
     @property
     def profile(self) -> str | None:
-        """The stack's profile, which the first event of a phase carries."""
+        """The stack's profile in the prelude event, "" if it is not configured; None for other events."""
         found = self.body.get("preludeEvent")
         return None if found is None else str(found.get("config", {}).get(_PROFILE, ""))
 
@@ -154,7 +154,7 @@ class Event:
 
 
 def parse(line: str | bytes) -> Event | None:
-    """The event of a line; None if the line is not a JSON object."""
+    """Reads one line of an event log as an event. Returns None if the line is not a JSON object."""
     try:
         body: object = json.loads(line)
     except ValueError:
@@ -164,7 +164,7 @@ def parse(line: str | bytes) -> Event | None:
 
 @dataclass
 class Phase:
-    """What the engine reported in one phase."""
+    """Everything that Pulumi reported in one phase: a preview or an update."""
 
     profile: str = ""
     stack_urn: str = ""
@@ -172,14 +172,14 @@ class Phase:
     errors: list[str] = field(default_factory=list[str])
     violations: list[Violation] = field(default_factory=list[Violation])
     packs: dict[str, PackSummary] = field(default_factory=dict[str, PackSummary])
-    """By the pack's name."""
+    """The summaries of policy packs, by the pack's name."""
     changes_outputs: bool = False
     """Whether the program's outputs differ from those in the state."""
     end: PhaseEnd | None = None
-    """None if the phase did not run to its end."""
+    """The event that ends the phase; None if the phase was interrupted."""
 
     def add(self, event: Event) -> None:
-        """Adds an event of this phase."""
+        """Adds the content of an event to this phase."""
         if message := event.message:
             self.messages.append(message.text)
             if message.severity == "error":
@@ -200,7 +200,7 @@ class Phase:
 
     @property
     def causes(self) -> list[str]:
-        """Errors without the engine's closing error of a phase that policies stopped."""
+        """The errors of the phase without the error with which Pulumi closes a failed phase."""
         return [error for error in self.errors if not error.lower().startswith(_CLOSING_ERRORS)]
 
     @property

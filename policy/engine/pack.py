@@ -1,6 +1,6 @@
-"""The rules as policies of Pulumi's policy SDK: one stack policy for each rule, under the rule's own id.
+"""Provides the rules as policies of Pulumi's policy SDK: one stack policy for each rule, named by the rule's id.
 
-The SDK can run each policy alone. analyzer.py evaluates all policies on one set of facts, which keeps the pack fast.
+The SDK can run each policy alone. analyzer.py evaluates all policies on one set of facts, which is faster.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PAGE = "docs/rules.md"
 
 
 class RulePolicy(StackValidationPolicy):
-    """A rule as a stack policy. Its level is that of production until `enforce` sets the profile."""
+    """A rule as a stack policy. Its enforcement level is that for production until `enforce` sets another profile."""
 
     def __init__(self, rule: AnyRule) -> None:
         first = rule.sources[0]
@@ -48,7 +48,7 @@ class RulePolicy(StackValidationPolicy):
         self.rule = rule
 
     def enforce(self, profile: str) -> None:
-        """Sets the level that the rule has in this profile."""
+        """Sets the enforcement level that the rule has in a profile."""
         self.enforcement_level = _level(self.rule, profile)
 
     def _validate(self, args: StackValidationArgs, report: ReportViolation) -> None:
@@ -64,7 +64,10 @@ def _level(rule: AnyRule, profile: str) -> EnforcementLevel:
 
 
 def report_findings(findings: Sequence[Finding], at: Callable[[Enforcement], ReportViolation]) -> None:
-    """Reports each finding with its remediation and its source. A waived failure is reported as advisory."""
+    """Reports violations and waived failures to Pulumi, with remediation and source. Passed resources are not reported.
+
+    `at`: returns the function that reports at an enforcement level. A waived failure is reported as advisory.
+    """
     for finding in findings:
         if finding.verdict.reported:
             waived = finding.verdict is Verdict.WAIVED
@@ -74,11 +77,11 @@ def report_findings(findings: Sequence[Finding], at: Callable[[Enforcement], Rep
 
 
 def reason_not_applicable(findings: Sequence[Finding]) -> str | None:
-    """Why a rule does not apply, if it does not."""
+    """Returns why a rule does not apply to the stack, from the rule's findings; None if it applies."""
     reasons = [finding.message for finding in findings if finding.verdict is Verdict.NOT_APPLICABLE]
     return reasons[0] if reasons else None
 
 
 def policies() -> list[RulePolicy]:
-    """The whole pack."""
+    """Returns the policies of the pack, one for each rule."""
     return [RulePolicy(rule) for rule in RULES]

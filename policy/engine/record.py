@@ -1,8 +1,8 @@
-"""The pack's record: the verdicts of one stack validation, as debug messages in the engine's event log.
+"""Writes and reads the policy pack's record: all verdicts of one evaluation, as debug messages in Pulumi's event log.
 
-The engine's events name violated and passed policies, but not which resources passed, nor why a policy did not apply.
-The pack therefore writes every verdict as a debug message, which the event log contains and the screen does not show.
-This module defines the form of the record for its writer (analyzer.py) and its reader (audit/log.py).
+Pulumi's events name violated and passed policies, but not which resources passed, nor why a policy did not apply. The
+pack therefore writes every verdict as a debug message, which the event log contains and the terminal does not show.
+This module defines the record's format for its writer (analyzer.py) and its reader (audit/log.py).
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ class RuleVerdict:
     resource: str
     message: str
     waiver: Waiver | None = None
-    """The waiver of a waived failure."""
+    """The waiver of a waived failure; None for other verdicts."""
 
 
 @dataclass(frozen=True)
 class RuleRecord:
-    """The verdicts of one rule on all resources it evaluated."""
+    """The verdicts of one rule on all resources that the rule evaluated, as recorded."""
 
     rule: str
     enforcement: Enforcement
@@ -42,7 +42,10 @@ class RuleRecord:
 
 @dataclass(frozen=True)
 class EndRecord:
-    """The last message of a record: what was evaluated. A record without it is truncated."""
+    """The last message of a record: how many rules and resources were evaluated.
+
+    Without it, the record is truncated.
+    """
 
     rules: int
     resources: int
@@ -51,11 +54,14 @@ class EndRecord:
     today: str
     """The date on which waivers were checked for expiry, as 2027-01-31."""
     coverage: Mapping[str, Coverage]
-    """How many resources of each type were evaluated."""
+    """How many resources were evaluated, only read, harmless or unknown, by resource type."""
 
 
 def written_rules(rules: Iterable[tuple[str, Enforcement, Iterable[Finding]]]) -> str:
-    """One message with the verdicts of all rules, because the pack waits for the engine after each message."""
+    """Returns a message with the verdicts of all rules.
+
+    It is one message, because the pack waits after each message.
+    """
     records = [
         {"rule": rule, "enforcement": enforcement, "verdicts": [_written_verdict(each) for each in findings]}
         for rule, enforcement, findings in rules
@@ -64,18 +70,21 @@ def written_rules(rules: Iterable[tuple[str, Enforcement, Iterable[Finding]]]) -
 
 
 def written_placement(placement: Placement) -> str:
-    """The message with the nodes that may run each workload."""
+    """Returns a message with the placement of the stack: the nodes that may run each workload."""
     return _written({"placement": placement.to_json()})
 
 
 def written_end(end: EndRecord) -> str:
-    """The message that closes the record."""
+    """Returns the message that ends a record."""
     counts = {type_: vars(each) for type_, each in end.coverage.items()}
     return _written({"end": {**vars(end), "coverage": counts}})
 
 
 def read(messages: Iterable[str]) -> Iterator[RuleRecord | Placement | EndRecord]:
-    """Yields the records among these messages. Raises ValueError for a malformed record or another version."""
+    """Yields the contents of the pack's record among an event log's messages; other messages are ignored.
+
+    Raises ValueError, KeyError or TypeError if the record is malformed or has another version.
+    """
     for message in messages:
         if message.startswith(PREFIX):
             yield from _read(cast("dict[str, Any]", json.loads(message.removeprefix(PREFIX))))

@@ -1,11 +1,12 @@
-"""Rules on a single resource, before the engine creates it (`Analyze`).
+"""Evaluates rules on a single resource in an update, before Pulumi creates the resource (`Analyze`).
 
-In an update without a preview (`pulumi up --skip-preview`), the engine requests the evaluation of the whole stack only
+In an update without a preview (`pulumi up --skip-preview`), Pulumi requests the evaluation of the whole stack only
 after it has created the resources. Rules that need only one resource therefore also run before each resource is
 created, with waivers applied.
 
-In a preview these rules do not run per resource: the whole stack is evaluated at the end, and nothing is created. In an
-update only findings that stop it are reported here; the evaluation of the whole stack reports the rest.
+In a preview these rules do not run for single resources, because the whole stack is evaluated at the end and nothing is
+created. In an update only findings that stop the update are reported here; the evaluation of the whole stack reports
+the others.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ from policy.rule import AnyRule, evaluate
 
 
 class SingleResources:
-    """Evaluates resources one at a time, together with earlier resources that affect how they are read.
+    """Evaluates resources one at a time, together with earlier resources that the rules need.
 
-    These are the Cloud, which names profile and architecture, and copies and commands that place scripts on machines.
+    These are the Cloud component, which names profile and architecture, and the resources that place files on machines.
     """
 
     def __init__(self, profile: str, architecture_file: str | None, waivers: Waivers) -> None:
@@ -34,7 +35,7 @@ class SingleResources:
         self._context: list[Resource] = []
 
     def blocking(self, resource: Resource, rules: Iterable[AnyRule]) -> Iterator[Finding]:
-        """The findings of these mandatory rules on this resource that stop an update."""
+        """Yields the findings of mandatory rules (`rules`) on this resource that stop an update."""
         read = [rule for rule in rules if rule.is_enough(resource.type)]
         context = [*self._context, resource]
         if resource.type in (Cloud.TYPE, *PLACING):

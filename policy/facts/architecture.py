@@ -1,4 +1,4 @@
-"""A reference architecture, as far as rules compare with it.
+"""The parts of a reference architecture that policy rules compare a stack with: its rows, each with a service.
 
 Quorate's own files are read without validation: the tests validate them with the blueprint's models, and loading
 pydantic costs a third of a second in every preview. The blueprint validates a user's own file first.
@@ -20,7 +20,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Row:
-    """One row of the placement table; blueprint/architecture/model.py documents the fields."""
+    """One row of a reference architecture's placement table: a service with its number of instances and its nodes.
+
+    blueprint/architecture/model.py documents the fields.
+    """
 
     row: str
     service: str
@@ -30,7 +33,7 @@ class Row:
     footprint: str
     runs_on: tuple[str, ...]
     sources: tuple[str, ...]
-    """Sections of the source documents, as `004, 5.3.12`."""
+    """Sections of the source documents that require the row, each as "<document>, <section>": `004, 5.3.12`."""
     at_least: bool = False
     minimum_workers: int | None = None
     dedicated_nodes: int = 0
@@ -50,7 +53,7 @@ class Row:
         return self.dedicated_nodes > 0
 
     def admits_guest(self, guest: Row) -> bool:
-        """Whether the guest may run on this service's dedicated nodes."""
+        """Whether the service of row `guest` may run on the nodes that are dedicated to this row's service."""
         light = guest.footprint == "light" and "light" in self.admits
         return light or "any" in self.admits or guest.service in (self.service, *self.admits)
 
@@ -75,29 +78,29 @@ class Architecture:
 
     @property
     def owners(self) -> tuple[Row, ...]:
-        """The rows with dedicated nodes."""
+        """The rows whose services have dedicated nodes."""
         return tuple(row for row in self.rows if row.owner)
 
 
 def is_built_in(name: str) -> bool:
-    """Whether an architecture of this name comes with Quorate."""
+    """Whether Quorate includes a reference architecture with this name, such as "300"."""
     return name in (path.stem for path in FOLDER.glob("*.yaml"))
 
 
 @cache
 def built_in(name: str) -> Architecture:
-    """An architecture that comes with Quorate, by its name."""
+    """Returns a reference architecture that Quorate includes, by its name, such as "300"."""
     return _read(FOLDER / f"{name}.yaml")
 
 
 def read_all() -> None:
-    """Reads all architectures that come with Quorate into the cache."""
+    """Reads all reference architectures that Quorate includes into the cache of `built_in`."""
     for path in FOLDER.glob("*.yaml"):
         built_in(path.stem)
 
 
 def own(path: Path) -> Architecture:
-    """Reads a user's own file. Raises the blueprint's ArchitectureError with every problem of the file."""
+    """Reads a user's own architecture file. Raises ArchitectureError with every problem if the file is invalid."""
     from blueprint.architecture.loader import load_architecture  # noqa: PLC0415 - loads pydantic only if needed
 
     load_architecture(str(path))
@@ -115,7 +118,10 @@ def _section(source: dict[str, str]) -> str:
 
 
 def _of(kind: type[T], written: dict[str, Any]) -> T:
-    """Creates an instance from a mapping that may have more keys; lists become tuples."""
+    """Creates an instance of dataclass `kind`.
+
+    Keys of `written` that are no fields are ignored; lists become tuples.
+    """
     names = {each.name for each in fields(kind)}  # pyright: ignore[reportArgumentType] - only dataclasses are given
     values = {key: value for key, value in written.items() if key in names}
     lists = {key: tuple(cast("list[str]", value)) for key, value in values.items() if isinstance(value, list)}

@@ -22,12 +22,12 @@ _BASE64 = ("b64", "base64")
 
 @dataclass(frozen=True)
 class CloudInit:
-    """The contents of user data."""
+    """Host name, files and commands in the cloud-init user data of one machine."""
 
     host: str = ""
     """The host name; empty if it is not set."""
     files: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Texts by path; UNKNOWN for an unsupported encoding."""
+    """Text of each file that cloud-init writes, by its path; UNKNOWN if the encoding is not supported."""
     first_boot: str = ""
     """Shell text that runs once, at the first boot."""
     each_boot: str = ""
@@ -35,7 +35,7 @@ class CloudInit:
 
 
 def cloud_init(user_data: str) -> CloudInit:
-    """Reads user data. Invalid user data reads as empty."""
+    """Reads cloud-init user data. Returns a CloudInit without any content if the data is invalid or unsupported."""
     if user_data.startswith("#!"):
         return CloudInit(first_boot=user_data)
     if not user_data.startswith("#cloud-config"):

@@ -1,4 +1,7 @@
-"""Health checks that depend on other members, so that they fail on every member of a minority; with reasons."""
+"""Health checks that succeed only while a quorum has its majority, each with the reason.
+
+If a liveness probe uses one, every member without a majority fails the probe and is restarted.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ _SAME_COMMAND = r"[^|;&\n]*"
 
 @dataclass(frozen=True)
 class ClusterCheck:
-    """A pattern of a command or URL, and why the check depends on the cluster."""
+    """A pattern of a health check's command or URL, and why its result depends on other members of the quorum."""
 
     form: re.Pattern[str]
     why: str
@@ -52,4 +55,4 @@ IN_COMMANDS = (
     _check(r"/_cluster/health(?!\S*local=true)", "it asks the elected cluster manager"),
 )
 PATHS_OF_ETCD = _check(r"/(?:readyz|health(?!\?\S*serializable=true))\b.*", "etcd reads for it only with a majority")
-"""HTTP paths of an etcd member that need a majority."""
+"""HTTP paths of etcd's health checks that fail on a member without a majority."""

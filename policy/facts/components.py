@@ -1,4 +1,4 @@
-"""Facts of Quorate's component resources, read from their registered outputs."""
+"""Quorate's component resources (Cloud, Etcd, MasterTier, VirtHost, Previous), read from their registered outputs."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from policy.facts.resource import Resource
 
 @dataclass(frozen=True)
 class Component:
-    """A component resource and its facts."""
+    """A Quorate component resource. Its registered outputs describe part of the stack."""
 
     resource: Resource
 
     @property
     def title(self) -> str:
-        """Its name in messages."""
+        """The component's name in messages, such as "VirtHost s1"."""
         return f"{self.resource.type.rpartition(':')[2]} {self.resource.name}"
 
     @property
@@ -29,7 +29,7 @@ class Component:
 
 
 class Cloud(Component):
-    """The whole cloud."""
+    """The component that describes the whole cloud: profile, architecture, size, target."""
 
     TYPE: ClassVar[str] = contract.CLOUD
 
@@ -39,7 +39,7 @@ class Cloud(Component):
 
     @property
     def architecture(self) -> str:
-        """A name, or the path of a user's own file."""
+        """The reference architecture: a name such as "300", or the path of a user's own architecture file."""
         return self._facts.at("architecture").text()
 
     @property
@@ -48,12 +48,12 @@ class Cloud(Component):
 
     @property
     def target(self) -> str:
-        """render or live."""
+        """The stack's target: "render" (write manifests to files) or "live" (apply them to a cluster)."""
         return self._facts.at("target").text()
 
     @property
     def features(self) -> tuple[str, ...]:
-        """Features that the stack enables beyond the architecture."""
+        """Features that the stack enables in addition to the reference architecture."""
         return self._facts.at("features").words()
 
     @property
@@ -64,7 +64,7 @@ class Cloud(Component):
 
 @dataclass(frozen=True)
 class Member:
-    """A machine that a component relies on."""
+    """A machine that is a master of a Kubernetes cluster, or a member of an etcd cluster."""
 
     node: str
     server: str
@@ -98,7 +98,7 @@ class Guest:
     node: str
     cpu: int
     memory: int
-    """GiB."""
+    """Memory of the virtual machine in GiB."""
 
 
 class VirtHost(Component):
@@ -112,12 +112,12 @@ class VirtHost(Component):
 
     @property
     def guests(self) -> tuple[str, ...]:
-        """Names of the virtual machines on it."""
+        """Names of the virtual machines that the server runs."""
         return tuple(each.at("node").text() for each in self._facts.at("vms").items())
 
     @property
     def vms(self) -> tuple[Guest, ...]:
-        """The virtual machines on it, with their CPU and memory."""
+        """The virtual machines that the server runs, with their CPU and memory."""
         return tuple(
             Guest(each.at("node").text(), each.at("cpu").number(0), each.at("memory").number(0))
             for each in self._facts.at("vms").items()
@@ -130,22 +130,22 @@ class VirtHost(Component):
 
     @property
     def roles(self) -> tuple[str, ...]:
-        """Roles of the server itself."""
+        """Roles of the physical server, which may also be a node itself; empty if it only runs virtual machines."""
         return self._facts.at("hostRoles").words()
 
     @property
     def cpu(self) -> int:
-        """Number of cores."""
+        """Number of cores of the physical server."""
         return self._facts.at("hostCpu").number(0)
 
     @property
     def memory(self) -> int:
-        """GiB."""
+        """Memory of the physical server in GiB."""
         return self._facts.at("hostMemory").number(0)
 
 
 class Previous(Component):
-    """The record of the stack's last deployment."""
+    """The record of the stack's last deployment: its quorums and its storage nodes."""
 
     TYPE: ClassVar[str] = contract.PREVIOUS
 
@@ -155,7 +155,7 @@ class Previous(Component):
         return self._facts.at("stood").given()
 
     def quorums(self) -> dict[str, QuorumState]:
-        """The state of each quorum, by the name of its service."""
+        """The state of each quorum after the last deployment, by the name of the quorum's service."""
         quorums = self._facts.at("stood", "quorums")
         return {
             name: QuorumState(quorums.at(name, "members").number(0), _member_nodes(quorums.at(name, "nodes")))
@@ -164,7 +164,7 @@ class Previous(Component):
 
     @property
     def storage(self) -> Mapping[str, MemberNode]:
-        """The storage nodes, which have the cloud's data, by name."""
+        """The nodes with the cloud's data (storage nodes) after the last deployment, by name."""
         return _member_nodes(self._facts.at("stood", "storage"))
 
 

@@ -1,6 +1,6 @@
-"""Helpers that read custom resources as plain trees and never raise an error.
+"""Helpers that read custom resources as nested dicts and lists ("trees") and never raise an error.
 
-UNKNOWN and malformed values are passed through, so that the rule that reads such a value reports it.
+Values that are UNKNOWN or malformed are returned unchanged. A policy rule that reads such a value then reports it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,10 @@ REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
 def at(tree: object, *keys: str) -> Any:
-    """The value below these keys; None if absent. Returns an UNKNOWN or malformed value on the path itself."""
+    """Returns the value at a path of keys, None if it is absent.
+
+    If a value on the path is not a mapping (UNKNOWN or malformed), returns that value.
+    """
     for key in keys:
         if not isinstance(tree, dict):
             return tree
@@ -23,25 +26,31 @@ def at(tree: object, *keys: str) -> Any:
 
 
 def first(*values: object) -> object:
-    """The first value that is not None."""
+    """Returns the first of these values that is not None; None if all are."""
     return next((each for each in values if each is not None), None)
 
 
 def with_item(items: object, item: object) -> object:
-    """Appends an item to a list or to None. Returns any other value unchanged."""
+    """Returns the list `items` with `item` appended; [item] if `items` is None.
+
+    Any other value is returned unchanged.
+    """
     if items is None:
         return [item]
     return [*cast("list[object]", items), item] if isinstance(items, list) else items
 
 
 def part(tree: object, key: str) -> Tree:
-    """A mapping with only this field of the tree; empty if the field is absent."""
+    """Returns a mapping with one field of the tree, `key`; an empty mapping if the tree has no such field."""
     value = at(tree, key)
     return {} if value is None else {key: value}
 
 
 def pod_of(container: str, image: object, spec: object, fields: Iterable[str]) -> Tree:
-    """A pod spec with one container, and with these fields copied from `spec`."""
+    """Returns a pod spec with one container.
+
+    Copies the resources of the container and `fields` of the pod from `spec`.
+    """
     own: Tree = {"name": container, "image": image, **part(spec, "resources")}
     pod: Tree = {"containers": [own]}
     for each in fields:
@@ -50,7 +59,10 @@ def pod_of(container: str, image: object, spec: object, fields: Iterable[str]) -
 
 
 def over(pod: object, more: object) -> object:
-    """A pod spec overridden with the fields of `more`, except containers, which overrides list only partially."""
+    """Returns a pod spec whose fields are overridden by the fields of `more`.
+
+    The field `containers` is not overridden, because an override lists only parts of the containers.
+    """
     if more is None or not isinstance(pod, dict):
         return pod
     if not isinstance(more, dict):

@@ -1,4 +1,4 @@
-"""Reads a machine's etcd configuration from environment files, flags of units or static pods, or YAML."""
+"""Reads etcd's member name and member list from a machine's environment files, systemd units, manifests and YAML."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class EtcdConfiguration:
     name: str
     """The member's name; empty if it is not set."""
     members: Mapping[str, str]
-    """The host in each member's peer URL, by member name."""
+    """The host name or address in each member's peer URL, by member name."""
 
 
 def etcd_configuration(files: Mapping[str, str]) -> EtcdConfiguration | None:
-    """Reads the configuration from these files, by path; None if they do not configure etcd."""
+    """Reads etcd's configuration from the files of a machine (text by path); None if no file has a member list."""
     for path in files:
         if "etcd" not in path.lower():
             continue
@@ -38,7 +38,10 @@ def etcd_configuration(files: Mapping[str, str]) -> EtcdConfiguration | None:
 
 
 def runs_etcd(files: Mapping[str, str]) -> bool:
-    """Whether a systemd unit or a static pod in these files runs etcd, or kubeadm creates such a static pod."""
+    """Whether a systemd unit or a static pod among a machine's files runs etcd, or a kubeadm configuration creates it.
+
+    `files`: text by path.
+    """
     return any(
         (_UNIT.fullmatch(path) and _RUNS.search(files[path]))
         or (path.endswith((".yaml", ".yml")) and re.search(r"^etcd:\s*\n\s+local:", files[path], re.M))

@@ -1,6 +1,7 @@
-"""etcd's own settings: from environment files, units and static pods of machines, and from containers.
+"""Reads settings of etcd members, from environment files, units and manifests of machines, or from pods.
 
-A flag `--election-timeout`, a variable ETCD_ELECTION_TIMEOUT and a key of the configuration file are one setting.
+The flag `--election-timeout`, the variable ETCD_ELECTION_TIMEOUT and the key `election-timeout` of the configuration
+file are the same setting.
 """
 
 from __future__ import annotations
@@ -24,20 +25,23 @@ _FLAG = re.compile(r"""--([a-z][a-z0-9-]+)(?:=["']?([^\s"'\\]*))?""")
 
 @dataclass(frozen=True)
 class EtcdSettings:
-    """The settings of one member, or of the pods of one workload."""
+    """The explicit etcd settings of one machine, or of the pods of one workload."""
 
     member: str
     """The machine's name, or the workload's title."""
     written: Mapping[str, str]
-    """Values by the name of the flag; empty for a flag without a value."""
+    """Value of each explicit setting, by the name of etcd's flag; "" for a flag without a value."""
 
     def flag(self, default: Default) -> bool:
-        """Reads a boolean setting."""
+        """Returns a boolean setting. `default` names the setting, and is its value if it is not set."""
         written = self.written.get(default.setting, default.value)
         return written.strip().lower() in ("", "1", "t", "true")
 
     def number(self, default: Default) -> int:
-        """Reads a whole number. Raises Malformed for any other text."""
+        """Returns a setting that is a whole number. `default` names the setting, and is its value if it is not set.
+
+        Raises Malformed if the value is not a whole number.
+        """
         written = self.written.get(default.setting, default.value).strip()
         if not written.isdecimal():
             raise Malformed(f"{default.setting} of {self.member} is '{written}', not a whole number")
@@ -45,7 +49,10 @@ class EtcdSettings:
 
 
 def etcd_settings(facts: Facts, group: Group) -> tuple[EtcdSettings, ...]:
-    """The settings of every member whose files or pods are in the stack. Raises NotKnown for an unknown text."""
+    """Returns the settings of the members of one etcd cluster (`group`) whose files or pods are in the stack.
+
+    Raises NotKnown if a configuration text is not known in a preview.
+    """
     if group.etcd is None:
         return tuple(EtcdSettings(each.title, _of_workload(facts, each)) for each in group.workloads)
     names = {member.node for member in group.etcd.members}

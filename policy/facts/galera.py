@@ -1,7 +1,7 @@
 """Galera's settings, from option files in ConfigMaps, and from arguments and environment variables of containers.
 
-Arguments override option files, as in mariadbd. Settings inside an image are not visible; for these, the product's
-default counts (product_defaults.py).
+Arguments override option files, as in mariadbd. Settings inside an image are not visible to a preview; a setting that
+the stack does not contain counts as the product's default (product_defaults.py).
 """
 
 from __future__ import annotations
@@ -36,17 +36,20 @@ class Galera:
     """Options of mariadbd that begin with wsrep, by name with underscores."""
 
     def option(self, default: Default) -> str | None:
-        """The value of a mariadbd option; None if it is not set."""
+        """Returns the value of the mariadbd option that `default` names; None if the option is not set."""
         return self.options.get(default.setting)
 
     def provider(self, default: Default) -> str | None:
-        """The value of an option in wsrep_provider_options; None if it is not set."""
+        """Returns the value of an option in wsrep_provider_options; None if it is not set.
+
+        `default` names the option.
+        """
         pairs = (each.partition("=") for each in self.options.get("wsrep_provider_options", "").split(";"))
         return {name.strip(): value.strip() for name, _, value in pairs}.get(default.setting)
 
     @property
     def peers(self) -> tuple[str, ...] | None:
-        """The members in wsrep_cluster_address; None if it is not set."""
+        """Names or addresses of the members in wsrep_cluster_address; None if wsrep_cluster_address is not set."""
         address = self.options.get(ADDRESS)
         if address is None:
             return None
@@ -55,7 +58,7 @@ class Galera:
 
 
 def galera(facts: Facts, workload: Workload) -> Galera:
-    """Reads the settings of a workload. Raises NotKnown or Malformed if one of the texts cannot be read."""
+    """Reads the Galera settings of a workload. Raises NotKnown or Malformed if a configuration text cannot be read."""
     options: dict[str, str] = {}
     for config in read_by(workload, facts.config_maps):
         for name in config.files:
@@ -68,12 +71,12 @@ def galera(facts: Facts, workload: Workload) -> Galera:
 
 
 def is_true(value: str) -> bool:
-    """Whether mariadbd reads a value as true."""
+    """Whether mariadbd interprets the option value `value` as true."""
     return value.lower() in TRUE
 
 
 def _of_file(text: str) -> dict[str, str]:
-    """The wsrep options of all groups, because only mariadbd has such options."""
+    """Returns the wsrep options of all groups of an option file, because only mariadbd has options with this prefix."""
     parser = sections(_COMMENT.sub("", _INCLUDE.sub("", text)))
     options = (option for group in parser.sections() for option in parser.items(group))
     return {
@@ -82,7 +85,10 @@ def _of_file(text: str) -> dict[str, str]:
 
 
 def _of_environment(variables: Mapping[str, Properties]) -> dict[str, str]:
-    """The options from environment variables. An image that reads the address from one also sets wsrep_on."""
+    """Returns the mariadbd options that an image sets from environment variables.
+
+    If a variable gives the cluster address, the image also sets wsrep_on.
+    """
     found = [variables[name].text() for name in _ADDRESS_VARIABLES if name in variables]
     return {ADDRESS: found[0], ON: "ON"} if found else {}
 

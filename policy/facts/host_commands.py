@@ -1,6 +1,7 @@
 """Commands that a stack runs with pulumi-command, over SSH or on the deployer's machine, and files that it copies.
 
-Effects of a command are read from its parsed shell text, and from the scripts that it runs if the stack has them.
+The effects of a command are derived from its shell text, which is parsed and never run, and from the scripts that it
+calls if the stack contains them.
 """
 
 from __future__ import annotations
@@ -28,10 +29,10 @@ COPY_TO_REMOTE, COPY_FILE = "command:remote:CopyToRemote", "command:remote:CopyF
 PLACING = (COPY_TO_REMOTE, COPY_FILE, REMOTE)
 """Types of resources that place files on machines."""
 WORDS = ("create", "update", "delete")
-"""Properties with shell text, each of which runs in a shell of its own."""
+"""Properties of a command resource that contain shell text. Each text runs in a separate shell."""
 
 _ROOT = Path(__file__).resolve().parent.parent.parent
-"""The program's directory: relative paths of copied files start there."""
+"""The directory of the Pulumi program. Relative paths of local files start there."""
 _SHELLS = ("sh", "bash", "dash", "ksh", "zsh")
 
 
@@ -42,7 +43,7 @@ class PlacedFile:
     resource: Resource
     path: str
     text: str
-    """The text, with UNKNOWN for unknown parts."""
+    """The file's text. UNKNOWN stands for the text, or for a part of it, that a preview does not know."""
 
 
 class Hosts:
@@ -56,7 +57,7 @@ class Hosts:
 
     @cached_property
     def copied(self) -> Mapping[str, tuple[PlacedFile, ...]]:
-        """Files that the stack copies, by host."""
+        """Files that resources of type CopyToRemote or CopyFile place on machines, by the machine's address."""
         found: dict[str, list[PlacedFile]] = defaultdict(list)
         for resource in self._resources:
             if resource.type in (COPY_TO_REMOTE, COPY_FILE):
@@ -67,7 +68,7 @@ class Hosts:
 
     @cached_property
     def placed(self) -> Mapping[str, tuple[PlacedFile, ...]]:
-        """Files that the stack copies, or that its commands and cloud-init write, by host."""
+        """Files that the stack's copies, commands and cloud-init place on machines, by the machine's address."""
         found: dict[str, list[PlacedFile]] = defaultdict(list, {host: [*each] for host, each in self.copied.items()})
         for resource in self._resources:
             if resource.type not in (REMOTE, LOCAL):
@@ -88,26 +89,26 @@ class Hosts:
 
     @cached_property
     def cloud_inits(self) -> tuple[tuple[Resource, CloudInit], ...]:
-        """Known user data of virtual machines, each with its cloud-init disk."""
+        """Each cloud-init disk of the stack with its parsed user data. Disks with unknown user data are omitted."""
         disks = [each for each in self._resources if each.type == CLOUD_INIT]
         return tuple((each, cloud_init(text)) for each in disks if is_known(text := _text(each.props.at("userData"))))
 
 
 @dataclass(frozen=True)
 class Command:
-    """A command resource."""
+    """A resource of pulumi-command that runs shell text on a machine (remote) or where Pulumi runs (local)."""
 
     resource: Resource
     hosts: Hosts = field(repr=False)
 
     @property
     def title(self) -> str:
-        """Its name in messages."""
+        """The command's name in messages."""
         return f"command {self.resource.name}"
 
     @property
     def host(self) -> str:
-        """The machine that it runs on; empty for the deployer's machine."""
+        """Address of the machine that the command runs on over SSH; "" for the machine that runs Pulumi."""
         return self.resource.props.at("connection", "host").text()
 
     @cached_property
@@ -116,9 +117,10 @@ class Command:
 
     @cached_property
     def effects(self) -> tuple[Effect, ...]:
-        """Its effects that may stop a quorum member or lose its data.
+        """The command's effects that may stop a quorum member or lose its data.
 
-        Raises NotKnown for an unknown text. Raises Unreadable if a part cannot be read and the rest has no effect.
+        Raises NotKnown if the command's text is not known. Raises Unreadable if a part of the text cannot be parsed and
+        the rest has no such effect.
         """
         found = tuple(effect for script in self._scripts.values() for effect in effects(script))
         unread = [reason for script in self._scripts.values() for reason in script.unread]
@@ -128,7 +130,7 @@ class Command:
 
     @property
     def disrupts(self) -> str:
-        """The first effect without a preceding quorum check, else the first effect, in words; empty without effect."""
+        """Description of the first effect that no quorum check precedes, or else of the first effect; "" if none."""
         unchecked = [effect.does for effect in self.effects if not effect.checked]
         return next(iter([*unchecked, *(effect.does for effect in self.effects)]), "")
 
@@ -139,7 +141,7 @@ class Command:
 
     @property
     def several(self) -> bool:
-        """Whether it disrupts members on several machines."""
+        """Whether the command disrupts quorum members on several machines, or on a machine that is not known."""
         drained = {machine for effect in self.effects for machine in effect.machines if effect.does == DRAINS}
         reached = {machine for effect in self.effects for machine in effect.machines if effect.does != DRAINS}
         reached = drained | (reached - {HERE} if len(drained) == 1 else reached)  # a node drained from itself
@@ -147,16 +149,19 @@ class Command:
 
     @property
     def upgrades(self) -> bool:
-        """Whether it changes the version of Kubernetes or of etcd."""
+        """Whether the command changes the version of Kubernetes or of etcd."""
         return any(upgrades(script) for script in self._scripts.values())
 
     @property
     def backs_up(self) -> bool:
-        """Whether it saves a copy of etcd's data."""
+        """Whether the command saves a snapshot of etcd's data."""
         return any(saves_etcd(script) for script in self._scripts.values())
 
     def read(self, placed: Mapping[str, tuple[PlacedFile, ...]]) -> Mapping[str, Script]:
-        """Its parsed scripts by property name. `placed`: files that exist on the machines."""
+        """Returns the command's parsed scripts by the name of the property: create, update, delete.
+
+        `placed`: files that exist on machines, by the machine's address; the command may run them.
+        """
         props = self.resource.props
         files = {file.path: file.text for file in placed.get(_host(props), ())}
         interpreter = props.at("interpreter").words()
@@ -189,7 +194,7 @@ def _host(props: Properties) -> str:
 
 
 def _text(tree: Properties) -> str:
-    """A text, or UNKNOWN if it is not known."""
+    """Returns a text property, or UNKNOWN if a preview does not know it."""
     try:
         return tree.text()
     except NotKnown:
@@ -201,7 +206,7 @@ def _optional(tree: Properties) -> str | None:
 
 
 def _content(source: Properties) -> str:
-    """The text of an asset or of a local file; UNKNOWN for an archive, a remote file or a missing file."""
+    """Returns the text of an asset or of a local file; UNKNOWN for an archive, a remote file or a missing file."""
     try:
         if source.is_text():
             return _read_local(source.text()) or UNKNOWN
@@ -213,7 +218,10 @@ def _content(source: Properties) -> str:
 
 
 def _read_local(path: str) -> str | None:
-    """The text of a file of the program; None if there is no such file, or if it is not text."""
+    """Returns the text of a file on the machine that runs Pulumi; None if it does not exist or is not text.
+
+    Relative paths start in the directory of the Pulumi program.
+    """
     try:
         return text_file.read(_ROOT / path) if path else None
     except text_file.UnreadableError:

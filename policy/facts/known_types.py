@@ -1,7 +1,7 @@
-"""Classifies resource types: evaluated by rules, read by rules on other resources, harmless, or unknown.
+"""Classifies the resource types of a stack: evaluated by policy rules, only read by them, harmless, or unknown.
 
-Harmless types cannot cost a quorum its members or data, or only group other resources. No rule reads a resource of an
-unknown type.
+Rules read some types, such as ConfigMaps, to evaluate other resources. A resource of a harmless type cannot cost a
+quorum its members or data, or only groups other resources. No rule reads a resource of an unknown type.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ EVALUATED = frozenset(
         LOCAL,
     }
 )
-"""Types of which rules evaluate every resource. Clusters of operators (operators.py) are evaluated as well."""
+"""Types whose resources the rules evaluate. Custom resources of known operators (operators.py) are evaluated too."""
 
 READ: Mapping[str, str] = {
     "kubernetes:core/v1:ConfigMap": "settings of the workloads that mount it",
@@ -54,7 +54,7 @@ READ: Mapping[str, str] = {
     contract.VIRT_HOST: "the virtual machines on a server",
     contract.PREVIOUS: "the members that the last deployment left",
 }
-"""For each type, what rules on other resources read from it."""
+"""Types that rules read to evaluate other resources, each with the information that a resource of the type gives."""
 
 HARMLESS: Mapping[str, str] = {
     "pulumi:pulumi:Stack": "the root of the stack; it is nothing outside the engine",
@@ -92,9 +92,9 @@ HARMLESS: Mapping[str, str] = {
         ("random:index/randomString:RandomString", "random:index/randomBytes:RandomBytes"), "a value in the state"
     ),
 }
-"""For each type, why its resources cannot cost a quorum its members or data."""
+"""Harmless types, each with the reason why its resources cannot cost a quorum its members or data."""
 PROVIDERS = "pulumi:providers:"
-"""Prefix of provider types, which are configuration only. Their resources are classified by their own types."""
+"""Prefix of the types of provider resources, which contain only configuration and are harmless."""
 
 RENDERING = frozenset(
     {
@@ -103,30 +103,31 @@ RENDERING = frozenset(
         *(f"kubernetes:{package}:Directory" for package in ("kustomize", "kustomize/v2")),
     }
 )
-"""Components of the Kubernetes provider that render objects, which become resources of the stack."""
+"""Components of the Kubernetes provider that render Kubernetes objects. The objects become resources of the stack."""
 
 
 class KnownTypes:
-    """Whether the pack knows each resource of a stack."""
+    """Classifies each resource of a stack: only read by policy rules, harmless, or not known to the policy pack."""
 
     def __init__(self, resources: Iterable[Resource]) -> None:
         self._parents = {resource.parent for resource in resources}
 
     def is_read(self, resource: Resource) -> bool:
-        """Whether rules on other resources read it."""
+        """Whether rules read a resource of this type to evaluate other resources."""
         return resource.type in READ
 
     def is_harmless(self, resource: Resource) -> bool:
-        """Whether it cannot cost a quorum its members or data, by its type or because it groups other resources.
+        """Whether the resource cannot cost a quorum its members or data, by its type or because it is a component.
 
-        A component has no provider and creates nothing itself. A component that renders objects must have children.
+        A component has no provider and only groups other resources. A component that renders Kubernetes objects is
+        harmless only if the stack contains child resources of it.
         """
         if resource.type in RENDERING:
             return resource.urn in self._parents
         return resource.type in HARMLESS or resource.type.startswith(PROVIDERS) or not resource.provider
 
     def is_known(self, resource: Resource) -> bool:
-        """Whether rules evaluate or read the resource, or it is harmless."""
+        """Whether policy rules evaluate or read the resource, or the resource is harmless."""
         if resource.type in EVALUATED or is_operated(resource.type):
             return True
         return self.is_read(resource) or self.is_harmless(resource)
@@ -134,18 +135,21 @@ class KnownTypes:
 
 @dataclass
 class Coverage:
-    """Counts of one type's resources: evaluated, read, harmless, unknown."""
+    """How many resources of one type the policy rules evaluate, only read, know as harmless, or do not know."""
 
     evaluated: int = 0
-    """Resources with a finding of at least one rule."""
+    """Resources for which at least one rule has a verdict."""
     read: int = 0
-    """Resources without a finding, of a type that rules on other resources read."""
+    """Resources without a verdict, of a type that rules read to evaluate other resources."""
     harmless: int = 0
     unknown: int = 0
 
 
 def coverage(resources: Iterable[Resource], evaluated: Collection[str]) -> dict[str, Coverage]:
-    """The coverage of each type, by name. `evaluated`: URNs of the resources with a verdict."""
+    """Counts a stack's resources by type. Returns the counts by type, sorted.
+
+    `evaluated`: URNs of the resources for which at least one policy rule has a verdict.
+    """
     found: dict[str, Coverage] = {}
     those = tuple(resources)
     known = KnownTypes(those)
@@ -163,7 +167,7 @@ def coverage(resources: Iterable[Resource], evaluated: Collection[str]) -> dict[
 
 
 def total(types: Mapping[str, Coverage]) -> Coverage:
-    """The sum over all types."""
+    """Adds up the counts of all resource types."""
     counts: Counter[str] = Counter()
     for each in types.values():
         counts.update(vars(each))

@@ -1,4 +1,4 @@
-"""The level of each rule in an evaluation, and the level that its profile requires."""
+"""The enforcement level that a policy rule has in an evaluation, and the level that each profile requires for it."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from policy.findings import Enforcement
 
 @dataclass(frozen=True)
 class Level:
-    """The enforcement of one rule in one evaluation."""
+    """The enforcement level of one policy rule in one evaluation of a stack."""
 
     rule: str
     required: Mapping[str, Enforcement]
-    """The rule's own level, by profile."""
+    """The level that the rule itself defines for each profile, such as production."""
     applied: Enforcement
 
     def is_lowered(self, profile: str) -> bool:

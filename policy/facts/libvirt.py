@@ -19,7 +19,7 @@ class Domain:
 
     @property
     def title(self) -> str:
-        """Its name in messages."""
+        """The domain's name in messages."""
         return f"libvirt domain {self.resource.name}"
 
     @property
@@ -29,7 +29,7 @@ class Domain:
 
     @property
     def host(self) -> str:
-        """The physical host, by the connection of its provider: domains of one provider are on one host."""
+        """Identifies the physical host by the domain's Pulumi provider: domains of one provider run on one host."""
         return self.resource.provider
 
     @property

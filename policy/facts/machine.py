@@ -1,7 +1,7 @@
 """The machines that the stack describes, with their files and setup steps.
 
-One component is one machine, or a pool of identical workers, whose files are templates. An unknown file affects only
-the rules that read it.
+A Machine component is one machine; a MachinePool component is a pool of identical workers, whose files are templates. A
+file that a preview does not know affects only the policy rules that read the file.
 """
 
 from __future__ import annotations
@@ -23,38 +23,38 @@ class Machine:
     """A machine, or a pool of identical machines."""
 
     def __init__(self, resource: Resource, *, is_placed: bool = False) -> None:
-        """`is_placed`: no component declares it; the stack places files on it (placed_machines.py)."""
+        """`is_placed`: no component declares the machine; the stack only places files on it (placed_machines.py)."""
         self.resource = resource
         self.is_placed = is_placed
 
     @property
     def title(self) -> str:
-        """Its name in messages."""
+        """The machine's or the pool's name in messages."""
         return f"machine {self.resource.name}" if self.single else f"pool of machines {self.resource.name}"
 
     @property
     def single(self) -> bool:
-        """Whether it is a single machine and not a pool."""
+        """Whether this is a single machine and not a pool of machines."""
         return self.resource.type == contract.MACHINE
 
     @property
     def several(self) -> bool:
-        """Whether it is a pool."""
+        """Whether this is a pool of machines."""
         return not self.single
 
     @property
     def node(self) -> str:
-        """Its name in the cluster; empty for a pool."""
+        """The machine's node name in the cluster; "" for a pool of machines."""
         return self.resource.props.at("node").text()
 
     @property
     def server(self) -> str:
-        """The physical host; empty for a pool."""
+        """The machine's physical host; "" for a pool of machines."""
         return self.resource.props.at("server").text()
 
     @property
     def address(self) -> str:
-        """The machine's address; empty for a pool."""
+        """The machine's address; "" for a pool of machines."""
         return self.resource.props.at("address").text()
 
     @cached_property
@@ -64,28 +64,31 @@ class Machine:
 
     @property
     def is_existing(self) -> bool:
-        """Whether it is a node of a running cluster, for which the stack makes nothing: no file, no step."""
+        """Whether the machine is a node of a running cluster, for which the stack has no files and no setup steps."""
         props = self.resource.props
         return props.at("existing").flag() and not self.files and not any(props.at("steps").items())
 
     @property
     def is_master(self) -> bool:
-        """Whether it is a control-plane node."""
+        """Whether the machine has the role master: it is a control-plane node."""
         return MASTER in self.roles
 
     @cached_property
     def files(self) -> Mapping[str, str]:
-        """Texts of its files by path. A text may be unknown; secret files are omitted."""
+        """Texts of the machine's files by path, without secret files.
+
+        An unknown text raises NotKnown when it is read.
+        """
         return self.resource.props.at("files").texts()
 
     @cached_property
     def definition(self) -> Mapping[str, str]:
-        """Files from which the host creates a virtual machine, by name."""
+        """Texts of the files from which the physical host creates this virtual machine, by file name."""
         return self.resource.props.at("definition").texts()
 
     @cached_property
     def disrupts(self) -> tuple[str, ...]:
-        """Names of the quorums whose members its setup steps and restarts stop."""
+        """Names of the quorums, such as etcd, whose members the machine's setup steps and restarts stop."""
         steps = [each.at("disrupts").text() for each in self.resource.props.at("steps").items()]
         restarts = self.resource.props.at("restarts").texts()
         return tuple(dict.fromkeys(name for name in (*steps, *restarts.values()) if name))
@@ -97,11 +100,14 @@ class Machine:
 
     @cached_property
     def documents(self) -> tuple[dict[str, Any], ...]:
-        """Every YAML document of its files: kubeadm's configuration, manifests, Calico's resources."""
+        """YAML documents in the machine's files, such as kubeadm's configuration and manifests of static pods.
+
+        Raises Malformed if a file is not valid YAML.
+        """
         return tuple(self._documents())
 
     def of_kind(self, kind: str) -> Iterator[dict[str, Any]]:
-        """The documents with this `kind`."""
+        """Returns the YAML documents in the machine's files whose field `kind` is this kind."""
         return (each for each in self.documents if each.get("kind") == kind)
 
     def _documents(self) -> Iterator[dict[str, Any]]:
@@ -121,5 +127,5 @@ def _loaded(text: str) -> tuple[Any, ...]:
 
 
 def machines(resources: Iterable[Resource]) -> tuple[Machine, ...]:
-    """Every machine among these resources."""
+    """Every machine and every pool of machines among these resources."""
     return tuple(Machine(resource) for resource in resources if is_machine(resource))

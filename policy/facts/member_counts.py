@@ -17,7 +17,7 @@ from policy.facts.stack import Facts
 
 @dataclass(frozen=True)
 class Mismatch:
-    """A setting that does not match the number of members."""
+    """A setting of a quorum that does not match the quorum's number of members, in words of a finding."""
 
     actual: str
     expected: str
@@ -32,7 +32,10 @@ _MONITOR = re.compile(r"^\s*sentinel\s+monitor\s+\S+\s+\S+\s+\d+\s+(\d+)", re.MU
 
 
 def mismatches(facts: Facts, group: Group) -> Iterator[Mismatch]:
-    """Settings of a group of pods that do not match its number of members. Raises NotKnown for an unknown text."""
+    """Yields the settings of one quorum's pods (`group`) that do not match the quorum's number of members.
+
+    Raises NotKnown if a preview does not know a configuration text.
+    """
     size = group.size(facts)
     texts = [_text(each) for one in group.workloads for each in written(one, facts.config_maps)]
     read = _READERS.get(group.kind)
@@ -43,7 +46,7 @@ def mismatches(facts: Facts, group: Group) -> Iterator[Mismatch]:
 
 
 def _text(each: Written) -> str:
-    """The text, with the name in front if it is an environment variable."""
+    """Returns a configuration text, as NAME=text if it is the value of an environment variable."""
     return f"{each.name}={each.read()}" if each.name.isupper() else each.read()
 
 

@@ -1,9 +1,9 @@
 """Computes which members leave a quorum in a change, from the members before and after the change.
 
-The policy rules call it with the record of the last deployment, `changes/` with two previews. A member is identified by
-its node and the node's physical host, address, pool and data locations. If one of these differs, the member has left,
-even if the node's name stays. If a quorum has more nodes than members, every node that leaves counts as one with a
-member.
+The policy rules compare the stack with the record of its last deployment; `changes/` compares two previews. A member is
+identified by its node and the node's physical host, address, pool and data locations. If one of these differs, the
+member has left, even if the node's name is the same. If a quorum has more eligible nodes than members, every node that
+leaves counts as a node that runs a member.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class MemberNode:
     address: str = ""
     pool: str = ""
     data: frozenset[str] = frozenset()
-    """Data locations of members on the node: disks of its virtual machine, local volumes."""
+    """Where members on the node keep their data: disks of the virtual machine, local volumes."""
 
 
 @dataclass(frozen=True)
@@ -49,29 +49,32 @@ class Departure:
 
     @cached_property
     def nodes(self) -> Mapping[str, str]:
-        """The nodes whose members leave, by name, each with the reason."""
+        """The reason for each node whose member leaves, by the node's name."""
         pairs = ((name, _reason(node, self.after.nodes.get(name))) for name, node in self.before.nodes.items())
         return {name: reason for name, reason in pairs if reason}
 
     @property
     def lost(self) -> int:
-        """How many members leave at worst. A member that leaves along with its node counts once."""
+        """The worst-case number of members that leave. A member that leaves together with its node counts once."""
         fewer = self.before.members - self.after.members
         return max(fewer, min(len(self.nodes), self.before.members), 0)
 
     @property
     def servers(self) -> frozenset[str]:
-        """Physical hosts of the nodes that leave, as they were before."""
+        """The physical hosts, before the change, of the nodes whose members leave."""
         return frozenset(self.before.nodes[name].server for name in self.nodes)
 
     @property
     def without_node(self) -> int:
-        """Number of members that leave without their node, so that their host is unknown."""
+        """How many members leave although their nodes stay, because the quorum has fewer members.
+
+        Their host is unknown.
+        """
         return max(self.lost - len(self.nodes), 0)
 
     @property
     def words(self) -> str:
-        """Why members leave, in a few words; empty if none does."""
+        """Why members leave the quorum, for messages; "" if no member leaves."""
         return "; ".join(self._clauses())
 
     def _clauses(self) -> Iterator[str]:
@@ -84,14 +87,17 @@ class Departure:
 
 
 def departures(before: Mapping[str, QuorumState], after: Mapping[str, QuorumState]) -> dict[str, Departure]:
-    """The departures from every quorum that existed before. Both mappings use the same keys."""
+    """Returns the members that leave each quorum that existed before a change, by the quorum's name.
+
+    `before`, `after`: the quorums before and after the change, by the same names.
+    """
     return {name: Departure(state, after.get(name, EMPTY)) for name, state in before.items()}
 
 
 def hosts_left(found: Iterable[Departure]) -> int:
-    """The worst-case number of physical hosts that members of all quorums leave in one change.
+    """Returns the worst-case number of physical hosts that lose a quorum member in one change.
 
-    Each member that leaves without its node counts as a further host, because its host is unknown.
+    A member that leaves although its node stays counts as one more host, because its host is unknown.
     """
     those = list(found)
     servers = frozenset[str]().union(*(each.servers for each in those))
@@ -99,7 +105,7 @@ def hosts_left(found: Iterable[Departure]) -> int:
 
 
 def _reason(before: MemberNode, after: MemberNode | None) -> str:
-    """Why the node's member counts as having left; empty if it stays.
+    """Returns why the node's member counts as having left its quorum, for messages; "" if the member stays.
 
     Address and pool are compared only if they were known before.
     """

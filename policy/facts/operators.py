@@ -1,8 +1,9 @@
-"""Custom resources of operators, read as the objects that the operator creates from them.
+"""Reads custom resources, such as a RabbitmqCluster, as the Kubernetes objects that their operator creates from them.
 
-Operators are not part of the stack. This module reproduces from their sources which pods, labels, placement, storage,
-disruption budget and defaults they derive from a custom resource (product_defaults.py has the release and the file of
-each). All rules then evaluate a RabbitmqCluster like a StatefulSet with RabbitMQ, and name the custom resource.
+Operators create these objects at run time, so a preview does not contain them. This module reproduces, from the sources
+of six operators, which pods, labels, placement, storage, disruption budget and defaults each derives from a custom
+resource (product_defaults.py names release and file). The policy rules then evaluate a RabbitmqCluster like a
+StatefulSet with RabbitMQ, and their findings name the custom resource.
 """
 
 from __future__ import annotations
@@ -48,13 +49,13 @@ class Operated:
     service: Service
     """The headless Service that names the members."""
     budget: Budget | None
-    """None if the operator creates no budget."""
+    """The PodDisruptionBudget; None if the operator creates none."""
     settings: ConfigMap
 
 
 @dataclass(frozen=True)
 class _Members:
-    """What an operator derives from a custom resource. Values that are not known yet are UNKNOWN."""
+    """Properties of the members that an operator creates from a custom resource; UNKNOWN if a preview does not know."""
 
     program: str
     """The program's name, in the form of the label app.kubernetes.io/name."""
@@ -64,7 +65,7 @@ class _Members:
     claims: bool = True
     """Whether each member has a volume of its own."""
     budget: object = None
-    """The limit of the disruption budget; None for no budget."""
+    """The fields of the disruption budget's spec that set its limit; None if the operator creates no budget."""
     files: Tree = field(default_factory=dict[str, Any])
 
 
@@ -76,12 +77,15 @@ def operated(resources: Iterable[Resource]) -> Iterator[Operated]:
 
 
 def is_operated(type_: str) -> bool:
-    """Whether this is the type of a custom resource that this module reads."""
+    """Whether `type_` is the type token of a custom resource that this module reads."""
     return _group_and_kind(type_) in OPERATORS
 
 
 def _group_and_kind(type_: str) -> str:
-    """Group and kind of a type: `rabbitmq.com/RabbitmqCluster` for kubernetes:rabbitmq.com/v1beta1:RabbitmqCluster."""
+    """Returns API group and kind of a type token, "" if it has no API group.
+
+    For example `rabbitmq.com/RabbitmqCluster` for kubernetes:rabbitmq.com/v1beta1:RabbitmqCluster.
+    """
     package, _, rest = type_.partition(":")
     group, slash, kind = rest.partition("/")
     return f"{group}/{kind.rpartition(':')[2]}" if package == "kubernetes" and slash else ""
@@ -116,7 +120,7 @@ def _operated(resource: Resource, read: Callable[[str, object], _Members]) -> Op
 
 
 def _mounting(pod: object, settings: str) -> object:
-    """The pod with an added volume: the settings that the operator writes."""
+    """Adds a volume with the operator's ConfigMap `settings` to a pod spec. Returns other values unchanged."""
     if not isinstance(pod, dict):
         return pod
     known = cast("Tree", pod)
@@ -127,13 +131,13 @@ _RABBITMQ_RESOURCES = {"requests": {"cpu": RABBITMQ_CPU.value, "memory": RABBITM
 
 
 def _galera_file(name: str, written: object) -> object:
-    """The operator's own Galera settings, followed by the written option file, which overrides them."""
+    """Returns the operator's own Galera settings, followed by the user's option file `written`, which overrides."""
     own = f"[mysqld]\nwsrep_on = ON\nwsrep_cluster_address = gcomm://{name}\n"
     return own + written if isinstance(written, str) else written
 
 
 def _rabbitmq(name: str, spec: object) -> _Members:
-    """RabbitMQ Cluster Operator. It creates no budget and spreads pods over zones only as a preference."""
+    """RabbitMQ Cluster Operator: creates no disruption budget. Its spread of pods over zones is only preferred."""
     override = at(spec, "override", "statefulSet", "spec")
     sized = spec if at(spec, "resources") is not None else over(spec or {}, {"resources": _RABBITMQ_RESOURCES})
     pod = pod_of("rabbitmq", at(spec, "image") or "rabbitmq", sized, ("affinity", "tolerations"))
@@ -153,7 +157,7 @@ def _rabbitmq(name: str, spec: object) -> _Members:
 
 
 _PERCONA_TOGETHER = "none"
-"""The value of antiAffinityTopologyKey that means no anti-affinity."""
+"""The value of Percona's antiAffinityTopologyKey that means no anti-affinity."""
 _PERCONA_TOPOLOGIES = frozenset(
     {
         _PERCONA_TOGETHER,
@@ -165,8 +169,9 @@ _PERCONA_TOPOLOGIES = frozenset(
 
 
 def _percona(name: str, spec: object) -> _Members:
-    """Percona Operator for MySQL (XtraDB Cluster). It creates nothing without a size, and uses the default topology in
-    place of an unknown one.
+    """Percona Operator for MySQL (XtraDB Cluster): creates no pods if `size` is not set.
+
+    If antiAffinityTopologyKey has a value that the operator does not support, the operator uses its default.
     """
     pxc = at(spec, "pxc")
     labels: Tree = {
@@ -194,7 +199,10 @@ def _percona(name: str, spec: object) -> _Members:
 
 
 def _mariadb(name: str, spec: object) -> _Members:
-    """mariadb-operator. It sets anti-affinity only on request; members replicate only with Galera or replication."""
+    """mariadb-operator: sets anti-affinity only if antiAffinityEnabled is true.
+
+    It creates a budget by default only if Galera or replication is enabled, because otherwise pods do not replicate.
+    """
     labels: Tree = {NAME: "mariadb", "app.kubernetes.io/instance": name}
     affinity = at(spec, "affinity")
     asked = first(at(affinity, "antiAffinityEnabled"), at(affinity, "enableAntiAffinity"))
@@ -217,7 +225,10 @@ def _mariadb(name: str, spec: object) -> _Members:
 
 
 def _ceph(_name: str, spec: object) -> _Members:
-    """Rook. Monitors run on distinct nodes by default, and always with host networking; a budget only on request."""
+    """Rook: Ceph's monitors run on distinct nodes by default, and always if they use host networking.
+
+    Rook creates a budget for monitors only if managePodBudgets is true.
+    """
     labels: Tree = {NAME: "ceph-mon", "app": "rook-ceph-mon"}
     together, placement = (
         at(spec, "mon", "allowMultiplePerNode"),
@@ -252,7 +263,7 @@ def _ceph(_name: str, spec: object) -> _Members:
 
 
 def _etcd(name: str, spec: object) -> _Members:
-    """etcd-operator. It sets no budget and no anti-affinity. podTemplate.spec exists since 0.3."""
+    """etcd-operator: creates no disruption budget, sets no anti-affinity. podTemplate.spec exists since release 0.3."""
     registry, version = first(at(spec, "imageRegistry"), ETCD_REGISTRY.value), at(spec, "version")
     image = UNKNOWN if UNKNOWN in (registry, version) else f"{registry}:{version}" if version else registry
     options = first(at(spec, "etcdOptions"), [])
@@ -267,7 +278,10 @@ def _etcd(name: str, spec: object) -> _Members:
 
 
 def _postgres(name: str, spec: object) -> _Members:
-    """CloudNativePG. Its anti-affinity is a preference. Its two budgets keep the primary and all replicas but one."""
+    """CloudNativePG: its anti-affinity is preferred, not required, by default.
+
+    Its two budgets, for the primary and for the replicas, together allow the eviction of one replica.
+    """
     labels: Tree = {"cnpg.io/cluster": name, "cnpg.io/podRole": "instance"}
     own = at(spec, "affinity")
     required = first(at(own, "podAntiAffinityType"), POSTGRES_ANTI_AFFINITY.value)
@@ -296,4 +310,4 @@ OPERATORS: Mapping[str, Callable[[str, object], _Members]] = {
     "operator.etcd.io/EtcdCluster": _etcd,
     "postgresql.cnpg.io/Cluster": _postgres,
 }
-"""The reader of each custom resource, by API group and kind, whatever its version."""
+"""The function that reads each custom resource, by API group and kind of the resource, for all API versions."""

@@ -8,7 +8,7 @@ from policy.facts.resource import Resource
 
 
 class Order:
-    """The creation order of a stack's resources."""
+    """The order in which Pulumi creates a stack's resources."""
 
     def __init__(self, resources: Iterable[Resource]) -> None:
         self._resources = {resource.urn: resource for resource in resources}
@@ -17,16 +17,19 @@ class Order:
             self._children.setdefault(resource.parent, []).append(resource)
 
     def is_before(self, first: Resource, second: Resource) -> bool:
-        """Whether the engine creates all of `first` before any of `second`."""
+        """Whether Pulumi creates `first` before `second`. A component counts with all of its descendants."""
         return self._leaves(first) <= self._before(second)
 
     def _leaves(self, resource: Resource) -> set[str]:
-        """URNs of the leaf resources of a component. A dependency on a component is one on all of these."""
+        """URNs of a component's descendants without children; the resource's own URN if it has no children.
+
+        A dependency on a component is a dependency on all of these resources.
+        """
         children = self._children.get(resource.urn, [])
         return {urn for child in children for urn in self._leaves(child)} or {resource.urn}
 
     def _before(self, resource: Resource) -> set[str]:
-        """URNs of all resources created before this one: its dependencies, its parents and their dependencies."""
+        """URNs of all resources that Pulumi creates before `resource`: its dependencies, its parents, and theirs."""
         found: set[str] = set()
         waiting = [resource.parent, *resource.after]
         while waiting:

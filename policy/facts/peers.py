@@ -1,8 +1,8 @@
-"""Which workloads discover each other, as members of one cluster do.
+"""Finds workloads whose pods form one cluster, such as three StatefulSets with one member of etcd each.
 
 Two workloads discover each other if one Service selects both, if they have the same cluster name, or if the
 configuration of each (environment, command, arguments, mounted ConfigMaps) names the other. If only one names the other
-and the other's configuration or image is unknown, the result is unknown.
+and a preview does not know the configuration or image of that other workload, the result is unknown.
 """
 
 from __future__ import annotations
@@ -38,9 +38,10 @@ class Peers:
                 self._programs.setdefault(each.namespace, []).append((each, _program(each)))
 
     def has_peer(self, workload: Workload) -> bool:
-        """Whether the workload and another one of the same program discover each other without a load balancer.
+        """Whether the workload and another workload of the same program form one cluster.
 
-        Raises NotKnown if this depends on a value that is not known.
+        They do if a headless Service selects both, or if the configuration of each names the other. Raises NotKnown if
+        this depends on a value that a preview does not know.
         """
         program = _program(workload)
         return any(
@@ -50,7 +51,10 @@ class Peers:
         )
 
     def find_each_other(self, one: Workload, other: Workload) -> bool:
-        """Whether two members of the same kind belong to the same cluster. Raises NotKnown like `has_peer`."""
+        """Whether two workloads of quorum members of the same kind, such as etcd, belong to the same cluster.
+
+        Raises NotKnown if this depends on a value that a preview does not know.
+        """
         if one.namespace != other.namespace:
             return False
         mine, others = self._cluster_names(one), self._cluster_names(other)
@@ -61,9 +65,9 @@ class Peers:
         return self._share_service(one, other, headless=False) or self._name_each_other(one, other)
 
     def alike(self, one: Workload, other: Workload) -> bool:
-        """Whether both run the same program, by the names of their images.
+        """Whether two workloads run the same program, by the names of their images.
 
-        Raises NotKnown if an image is not known and the workloads discover each other.
+        Raises NotKnown if a preview does not know an image of two workloads that discover each other.
         """
         known = (_program(one), _program(other))
         if None in known and self.find_each_other(one, other):
@@ -85,7 +89,7 @@ class Peers:
         return not self._names_of(other).isdisjoint(self._words_of(one))
 
     def _names_of(self, workload: Workload) -> frozenset[str]:
-        """Names of the workload's endpoints: the workload, its first pod, its Services."""
+        """Names by which other configurations can refer to the workload: its own, its first pod's, its Services'."""
         if workload not in self._names:
             services = (each.name for each in self._facts.services if each.selects(workload))
             self._names[workload] = frozenset({workload.name, f"{workload.name}-0", *services} - {""})
@@ -106,7 +110,10 @@ class Peers:
         return self._texts[workload]
 
     def _read(self, workload: Workload) -> Iterator[str]:
-        """Every known text of the workload's configuration, as name=text. Records an unknown one in `_unknown`."""
+        """Yields the known texts of the workload's configuration, as name=text.
+
+        If a text is not known, records the NotKnown error in `_unknown`.
+        """
         try:
             for each in written(workload, self._facts.config_maps):
                 try:
@@ -117,14 +124,14 @@ class Peers:
             self._unknown[workload] = reason
 
 
-@lru_cache(maxsize=2)  # a comparison has two sides
+@lru_cache(maxsize=2)  # a comparison of two stacks needs both
 def peers(facts: Facts) -> Peers:
-    """The Peers of a stack, created once."""
+    """Returns the Peers of a stack; a second call with the same facts returns the same object."""
     return Peers(facts)
 
 
 def _program(workload: Workload) -> frozenset[str] | None:
-    """The names of its images; None if one is not known, or if there is none."""
+    """Returns the names of the workload's images; None if the workload has no image or one is not known."""
     try:
         return _known_program(workload)
     except NotKnown:
@@ -132,5 +139,5 @@ def _program(workload: Workload) -> frozenset[str] | None:
 
 
 def _known_program(workload: Workload) -> frozenset[str] | None:
-    """The same. Raises NotKnown for an image that is not known."""
+    """Returns the names of the workload's images; None if it has no image. Raises NotKnown if one is not known."""
     return frozenset(image_reference.parse(image).name for image in workload.images) or None

@@ -1,4 +1,4 @@
-"""etcd clusters that commands configure on hosts, by placing units, environment files and manifests."""
+"""Finds etcd clusters that no component declares, by the configuration that commands and copies place on machines."""
 
 from __future__ import annotations
 
@@ -23,18 +23,25 @@ class _PlacedMember:
 
     @property
     def node(self) -> str:
-        """The member's name: as configured, else the name in the member list whose URL has the host's address."""
+        """The etcd member's name: the configured name, or the name in the member list whose URL has the host's address.
+
+        Without both, the host's address.
+        """
         named = [name for name, host in self.configuration.members.items() if host == self.host]
         return self.configuration.name or next(iter(named), self.host)
 
 
 def placed_configurations(hosts: Hosts) -> Mapping[str, EtcdConfiguration]:
-    """The etcd configurations that are placed on hosts, by member name."""
+    """Returns the etcd configurations that the stack places on machines, by the member's name."""
     return {each.node: each.configuration for each in _placed(hosts)}
 
 
 def placed_etcds(hosts: Hosts, declared: Iterable[Etcd], domains: Iterable[Domain]) -> tuple[Etcd, ...]:
-    """Clusters that no Etcd component declares. Members form one cluster if one of them lists the other."""
+    """Returns the etcd clusters on machines that no Etcd component declares.
+
+    Two members are in one cluster if their member lists have a member in common. `declared`: the Etcd components.
+    `domains`: virtual machines, which give the physical host of a member with the same name.
+    """
     every = _placed(hosts)
     if not every:  # avoids reading members of components, which may be unknown
         return ()
@@ -62,7 +69,10 @@ def _placed(hosts: Hosts) -> list[_PlacedMember]:
 
 
 def _cluster(placed: list[_PlacedMember], carriers: Mapping[str, str]) -> Etcd:
-    """The cluster as an Etcd component, with the URN of the first resource that configures a member."""
+    """Returns a cluster as an Etcd component.
+
+    Its URN is that of a command or copy that places a member's configuration.
+    """
     addresses = {name: host for each in placed for name, host in each.configuration.members.items()}
     addresses |= {each.node: each.host for each in placed}
     members = [

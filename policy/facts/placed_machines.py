@@ -1,7 +1,7 @@
 """Machines that no component declares, found by the files that commands, copies and cloud-init place on them.
 
-A host with files of kubeadm, kubelet or etcd counts as a machine, so that rules on machine files evaluate them. Its
-labels and taints are those of the Node object with its name, if the stack has one.
+A host with files of kubeadm, kubelet or etcd counts as a machine, so that policy rules on machine files evaluate these
+files. If the stack has a Node object with the host's name, the machine has its labels and taints.
 """
 
 from __future__ import annotations
@@ -25,7 +25,10 @@ _READ = re.compile(r"/etc/kubernetes/.+|/var/lib/kubelet/.+|.*(kubeadm|kubelet|e
 
 
 def placed_machines(hosts: Hosts, declared: Iterable[Machine], nodes: Sequence[Node]) -> Iterator[Machine]:
-    """A machine for each host with such files, unless a component with its address or name declares it."""
+    """Yields a machine for each host on which the stack places files of kubeadm, kubelet or etcd.
+
+    Hosts that a component declares, by address or name, are omitted. `declared`: the machines of components.
+    """
     known = {name for each in declared for name in (each.address, each.node) if name}
     described = {node.name: node for node in nodes}
     for host, placed in _by_host(hosts):
@@ -37,7 +40,7 @@ def placed_machines(hosts: Hosts, declared: Iterable[Machine], nodes: Sequence[N
 
 
 def _by_host(hosts: Hosts) -> Iterator[tuple[str, list[PlacedFile]]]:
-    """Files by host. If a host is unknown, each resource that places files counts as a separate host."""
+    """Yields each host with the files placed on it. Each resource that places files on an unknown host is a host."""
     for host, placed in hosts.placed.items():
         if host and is_known(host):
             yield host, list(placed)

@@ -1,6 +1,6 @@
-"""How many pods of a workload, or members of a quorum, one host or one rack can run, for placement rules.
+"""Counts how many pods of a workload, or members of a quorum, can run on one physical host or in one rack, at most.
 
-Computed once per stack validation for each set of workloads and each label.
+The policy rules on placement use these counts. Each count is computed once per evaluation of a stack.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from policy.facts.worst_case import capacity, losses
 
 
 class PlacementCounts:
-    """Counts for the worst placement that the scheduling rules of a stack allow."""
+    """Counts of pods for the worst placement that the scheduling rules of a stack allow."""
 
     def __init__(self, facts: Facts) -> None:
         self._facts = facts
@@ -26,10 +26,10 @@ class PlacementCounts:
         self._worst: dict[tuple[tuple[Workload, ...], str], Mapping[str, int]] = {}
 
     def worst(self, workloads: Sequence[Workload], key: str) -> Mapping[str, int]:
-        """The most pods of these workloads together in each domain of a label, by the label's value.
+        """Returns the maximum number of pods of all `workloads` together on the nodes with each value of label `key`.
 
-        `workloads`: one workload, or all workloads of one quorum. Nodes without the label count as one domain with an
-        empty name, since they may all be in one place. Raises NoNodes if the stack describes no node.
+        `workloads`: one workload, or all workloads of one quorum. Nodes without the label count together, under "",
+        since they may all be in one place. Raises NoNodes if the stack describes no node.
         """
         asked = (tuple(workloads), key)
         if asked not in self._worst:
@@ -46,14 +46,15 @@ class PlacementCounts:
         return max(self.worst([workload], HOSTNAME).values(), default=0) <= 1
 
     def room(self, workload: Workload, pods: int) -> int:
-        """How many of `pods` pods of the workload can run at once under its anti-affinity and host ports."""
+        """Returns how many of `pods` pods of the workload its anti-affinity and host ports allow to run at once."""
         placed = self._of(workload)
         return capacity(placed.nodes, pods, placed.apart, self._numbering.topologies)
 
     def never_meet(self, one: Workload, other: Workload, key: str) -> bool:
-        """Whether no domain of a label can run pods of both.
+        """Whether no two nodes with the same value of label `key` can run pods of both workloads.
 
-        An anti-affinity over another label suffices if each domain of `key` lies within one domain of that label.
+        An anti-affinity over another label suffices if nodes with the same value of `key` also have the same value of
+        that label: pods in distinct racks are also on distinct hosts.
         """
         keys = set(self._facts.anti_affine_keys(one, other))
         if share_host_port(one, other):
@@ -66,7 +67,7 @@ class PlacementCounts:
         return any(self._within(sorted(mine | others), key, coarser) for coarser in keys)
 
     def _within(self, nodes: Sequence[int], fine: str, coarse: str) -> bool:
-        """Whether the nodes of each domain of one label have the same value of the other, and none lacks it."""
+        """Whether nodes with the same value of label `fine` also have the same value of label `coarse`, not ""."""
         found: dict[str, str] = {}
         fine_values, coarse_values = self._numbering.topologies[fine], self._numbering.topologies[coarse]
         return all(
@@ -80,7 +81,7 @@ class PlacementCounts:
         return self._placed[workload]
 
 
-@lru_cache(maxsize=2)  # a comparison has two sides
+@lru_cache(maxsize=2)  # a comparison of two stacks needs both
 def counts(facts: Facts) -> PlacementCounts:
-    """The counts of a stack."""
+    """Returns the placement counts of a stack; a second call with the same facts returns the same object."""
     return PlacementCounts(facts)

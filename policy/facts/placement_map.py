@@ -1,7 +1,7 @@
-"""The eligible nodes of each workload, and the limits on how many of its pods share one, read from the resources.
+"""Reads the placement of a stack: each workload's eligible nodes, and the constraints that keep its pods apart.
 
-The pack writes the placement beside its verdicts (record.py), and the audit draws its map from it. What a preview
-cannot know is listed as unknown and omitted from the map.
+The policy pack records the placement together with its verdicts (record.py), and the audit report draws the placement
+map from this record. Workloads and nodes whose placement a preview does not know are listed as unknown.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ from policy.facts.worst_case import Spread, Topologies
 
 @dataclass(frozen=True)
 class Place:
-    """A node."""
+    """A node with its physical host, rack and pool."""
 
     name: str
     server: str
-    """The physical host; empty without a label."""
+    """The physical host, by the node's label; "" without this label."""
     rack: str
     pool: str
 
 
 @dataclass(frozen=True)
 class Placed:
-    """Instances of one workload, or members of one etcd cluster."""
+    """The instances of one workload, or the members of one etcd cluster, with their eligible nodes."""
 
     resource: str
-    """URN."""
+    """URN of the workload, or of the etcd cluster's component."""
     name: str
     service: str
     row: str
@@ -50,15 +50,15 @@ class Placed:
     everywhere: bool
     """Whether one instance runs on each eligible node, as with a DaemonSet."""
     apart: tuple[str, ...]
-    """Label keys over which no two instances share a domain, the key with the fewest domains first."""
+    """Label keys of which no two instances share a value, such as the rack's; the key with the fewest values first."""
     group: str = ""
-    """If several workloads form one quorum, their names; the text is the same in each of them."""
+    """Names of the workloads that form one quorum together with this one, itself included; "" if it is the only one."""
     between: tuple[str, ...] = ()
-    """Label keys over which no two members in different workloads of the group share a domain."""
+    """Label keys of which no two members in different workloads of the quorum share a value."""
     spreads: tuple[Spread, ...] = ()
-    """The required topology spread constraints."""
+    """The workload's required topology spread constraints."""
     nodes: tuple[int, ...] = ()
-    """Numbers of the eligible nodes."""
+    """Indexes of the eligible nodes in `Placement.nodes`."""
 
     @property
     def is_certain(self) -> bool:
@@ -68,18 +68,18 @@ class Placed:
 
 @dataclass(frozen=True)
 class Placement:
-    """Nodes and workloads of a stack, with everything that limits placement."""
+    """The nodes and workloads of a stack, with the labels and constraints that limit where pods can run."""
 
     nodes: tuple[Place, ...]
     placed: tuple[Placed, ...]
     unknown: tuple[str, ...] = ()
-    """What could not be read, and why."""
+    """The nodes and workloads that could not be read, each with the reason, for messages."""
     labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
-    """Other labels that limit placement, by key: the value on each node, empty for a node without the label."""
+    """Labels other than host name, server and rack that limit placement: by key, the value on each node or ""."""
 
     @property
     def topologies(self) -> Topologies:
-        """The value of every label that limits placement on each node."""
+        """The labels that limit placement: by key, the value on each node, in the order of `nodes`."""
         return {
             HOSTNAME: [each.name for each in self.nodes],
             SERVER: [each.server for each in self.nodes],
@@ -88,7 +88,7 @@ class Placement:
         }
 
     def to_json(self) -> dict[str, Any]:
-        """A compact form, because a thousand compute nodes are a thousand rows."""
+        """Returns the placement as JSON, in a compact form that suits a thousand nodes."""
         return {
             "nodes": [[each.name, each.server, each.rack, each.pool] for each in self.nodes],
             "placed": [
@@ -101,7 +101,7 @@ class Placement:
 
     @classmethod
     def from_json(cls, written: dict[str, Any]) -> Placement:
-        """Reads what `to_json` wrote. Raises ValueError, KeyError or TypeError if it is incomplete."""
+        """Reads a placement that `to_json` wrote. Raises ValueError, KeyError or TypeError if it is incomplete."""
         return cls(
             tuple(Place(*each) for each in written["nodes"]),
             tuple(_placed(each) for each in written["placed"]),
@@ -123,7 +123,7 @@ def _placed(row: Mapping[str, Any]) -> Placed:
 
 
 def read(facts: Facts) -> Placement:
-    """Reads the placement from the facts of a stack."""
+    """Reads the placement of a stack. Nodes and workloads that cannot be read are listed in `Placement.unknown`."""
     unknown: list[str] = []
     places: list[Place] = []
     try:
@@ -158,7 +158,7 @@ def _place(node: Node) -> Place:
 
 
 class Numbering:
-    """Numbers the nodes of a stack in the order of their names, and gives their labels by number."""
+    """Numbers the nodes of a stack in the order of their names. `topologies`: label values by key, then by number."""
 
     def __init__(self, nodes: Iterable[Node]) -> None:
         self.nodes = sorted(nodes, key=lambda node: node.name)
@@ -167,7 +167,7 @@ class Numbering:
 
 
 class _Labels(dict[str, Sequence[str]]):
-    """Label values by key, read on demand: an unknown value has no effect unless it is read."""
+    """Values of node labels by key. A value is read on access, so that an unknown value raises NotKnown only then."""
 
     def __init__(self, nodes: Sequence[Node]) -> None:
         self._nodes = nodes
@@ -178,7 +178,7 @@ class _Labels(dict[str, Sequence[str]]):
 
 
 class _Values(Sequence[str]):
-    """The value of one label on each node."""
+    """Values of one label on each node, "" on nodes without it. A value is read on access."""
 
     def __init__(self, nodes: Sequence[Node], key: str) -> None:
         self._nodes = nodes
@@ -219,7 +219,7 @@ def _members(etcd: Etcd, numbering: Numbering) -> Placed:
 
 
 def instances(facts: Facts, workload: Workload, numbering: Numbering) -> Placed:
-    """The eligible nodes of a workload, and the constraints that keep its pods apart."""
+    """Returns a workload's eligible nodes, and the constraints that keep its pods apart."""
     nodes = tuple(sorted(numbering.numbers[node.name] for node in facts.eligible(workload)))
     quorum = quorum_of(workload) or ("quorum" if is_member(facts, workload) else "")
     mates = _mates(facts, workload) if quorum else ()
@@ -240,7 +240,7 @@ def instances(facts: Facts, workload: Workload, numbering: Numbering) -> Placed:
 
 
 def apart_keys(facts: Facts, workload: Workload) -> tuple[str, ...]:
-    """Label keys over which no two pods of a workload share a domain."""
+    """Returns the label keys of which no two pods of a workload share a value, by anti-affinity or host ports."""
     on_each = workload.replicas is None or bool(workload.host_ports)
     keys = facts.anti_affine_keys(workload, workload)
     return (*keys, HOSTNAME) if on_each and HOSTNAME not in keys else keys
@@ -256,7 +256,7 @@ def _coarse_first(keys: Sequence[str], nodes: Sequence[int], numbering: Numberin
 
 @lru_cache(maxsize=256)
 def _between(facts: Facts, mates: tuple[Workload, ...]) -> tuple[str, ...]:
-    """Label keys over which pods of different workloads among these never share a domain."""
+    """Returns the label keys of which no two pods in different workloads among these share a value."""
     keys: set[str] | None = None
     for one, other in combinations(mates, 2):
         here = set(facts.anti_affine_keys(one, other))
@@ -293,7 +293,7 @@ def _spread(facts: Facts, workload: Workload, term: SpreadTerm) -> Spread:
 
 
 def _mates(facts: Facts, workload: Workload) -> tuple[Workload, ...]:
-    """All workloads of the workload's quorum; empty if it is the only one."""
+    """Returns all workloads of the quorum that `workload` belongs to; () if the quorum has only this workload."""
     group = group_of(facts, workload)
     if group.error:
         raise group.error
@@ -301,7 +301,7 @@ def _mates(facts: Facts, workload: Workload) -> tuple[Workload, ...]:
 
 
 def _ranges(numbers: Iterable[int]) -> list[list[int]]:
-    """Sorted numbers as ranges: the first and the last number of each consecutive run."""
+    """Compresses sorted numbers to ranges: [first, last] of each run of consecutive numbers."""
     runs: list[list[int]] = []
     for number in numbers:
         if runs and runs[-1][1] == number - 1:

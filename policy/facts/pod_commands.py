@@ -1,6 +1,6 @@
-"""Effects of commands in pods on quorum members: containers of Jobs, init containers and lifecycle hooks.
+"""Derives which commands in pods may stop quorum members: containers of Jobs, init containers and lifecycle hooks.
 
-Commands are read as shell text. A command that cannot be read, or that is inside an image, is not reported.
+Commands are parsed as shell text and never run. Commands that cannot be parsed, or are inside an image, are ignored.
 """
 
 from __future__ import annotations
@@ -20,33 +20,36 @@ from policy.facts.shell.script import Script
 
 @dataclass(frozen=True)
 class PodCommands:
-    """Commands that a workload's pods run to completion: all of a Job; of other workloads those at pod start."""
+    """Commands that a workload's pods run to completion: all commands of a Job; of other workloads those at start."""
 
     workload: Workload
 
     @property
     def resource(self) -> Resource:
-        """The workload."""
+        """The workload's resource."""
         return self.workload.resource
 
     @property
     def title(self) -> str:
-        """Its name in messages."""
+        """The workload's name in messages."""
         return self.workload.title
 
     @cached_property
     def effects(self) -> tuple[Effect, ...]:
-        """Effects that may stop a member or lose data. Long-running pods may stop services, e.g. their own member."""
+        """Effects of the commands that may stop a quorum member or lose its data.
+
+        In long-running pods, stopping a service is no such effect, because the service may be the pod's own program.
+        """
         found = (effect for words in self._commands() for effect in _effects(words))
         return tuple(effect for effect in found if effect.does != STOPS or not self.workload.is_long_running)
 
     @property
     def disrupts(self) -> str:
-        """The first effect that no quorum check precedes, in words; empty if there is none."""
+        """Description of the first effect that no quorum check precedes, for messages; "" if there is none."""
         return next((effect.does for effect in self.effects if not effect.checked), "")
 
     def _commands(self) -> Iterator[tuple[str, ...]]:
-        """All commands except preStop hooks, which may stop the programs of their own pod."""
+        """Yields the commands that run to completion, except preStop hooks, which may stop their own pod's programs."""
         pod = self.workload.pod
         yield from (command_line(each) for each in pod.at("initContainers").items())
         for each in pod.at("containers").items():
@@ -62,5 +65,5 @@ def _effects(words: Sequence[str]) -> list[Effect]:
 
 
 def pod_commands(workloads: Sequence[Workload]) -> tuple[PodCommands, ...]:
-    """The commands of every workload's pods."""
+    """Returns the commands in the pods of each of these workloads."""
     return tuple(map(PodCommands, workloads))

@@ -1,4 +1,4 @@
-"""Pods from workloads of the stack, and static pods from manifests in machines' files."""
+"""Reads the pods that a stack describes: pods of its workloads, and static pods from manifests in machines' files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ POD_TYPES = ("kubernetes:", *MACHINE_TYPES)
 
 @dataclass(frozen=True)
 class Pods:
-    """A workload, or a static pod among a machine's files."""
+    """The pods of one workload, or one static pod from a manifest in a machine's files."""
 
     resource: Resource
     title: str
@@ -29,40 +29,40 @@ class Pods:
     namespace: str
     spec: Properties
     workload: Workload | None
-    """None for a static pod."""
+    """The workload that creates the pods; None for a static pod."""
 
     def containers(self) -> Iterator[Properties]:
-        """All containers, including init containers."""
+        """Yields the containers of the pods, including init containers."""
         yield from self.spec.at("initContainers").items()
         yield from self.spec.at("containers").items()
 
     def lasting_containers(self) -> Iterator[Properties]:
-        """Containers that run as long as the pod, including sidecars among the init containers."""
+        """Yields the containers that run as long as their pod, including sidecars among the init containers."""
         starting = self.spec.at("initContainers").items()
         yield from (each for each in starting if each.at("restartPolicy").text() == "Always")
         yield from self.spec.at("containers").items()
 
     @property
     def images(self) -> tuple[str, ...]:
-        """Images of all its containers."""
+        """Images of the pods' containers, including init containers."""
         return tuple(each.at("image").text() for each in self.containers())
 
     @property
     def names(self) -> set[str]:
-        """Image names of all containers, without registry and tag."""
+        """Names of the containers' images, without registry and tag."""
         return {image_reference.parse(image).name for image in self.images}
 
 
 def are_members(facts: Facts, each: Pods) -> bool:
-    """Whether the pods are members of a quorum of several. For static pods, their images decide."""
+    """Whether the pods are members of a quorum with several members. For static pods, their images decide."""
     if each.workload is None:
         return kind_of(each.images, several=True, stable=True) is not None
     return each.workload.is_long_running and is_quorum(facts, group_of(facts, each.workload))
 
 
-@lru_cache(maxsize=2)  # a comparison has two sides
+@lru_cache(maxsize=2)  # a comparison of two stacks needs both
 def pods(facts: Facts) -> tuple[Pods, ...]:
-    """The pods of every workload, and the static pods of machines."""
+    """Returns the pods of every workload of a stack, and the static pods in its machines' files."""
     return tuple(_pods(facts))
 
 

@@ -1,6 +1,6 @@
 """Default values of product settings, each with the page that documents it.
 
-All defaults that readers and rules use are in this table, and only those. `version` is the version whose documentation
+The table has the defaults that policy rules need, and no others. `version` is the product version whose documentation
 or source was read; a default that differs between versions needs two entries. Liveness probes have no entry, because
 Kubernetes has no default probe.
 """
@@ -25,11 +25,11 @@ class Default:
 
     @property
     def unset(self) -> str:
-        """Text of a finding about a setting that is not set."""
+        """Text for a finding if the setting is not set, such as "wsrep_on is not set (default: OFF)"."""
         return f"{self.setting} is not set (default: {self.value or 'empty'})"
 
     def actual(self, written: str | None) -> str:
-        """Text of a finding about the setting, set or not."""
+        """Returns text for a finding about the setting. `written`: its explicit value, None if it is not set."""
         return self.unset if written is None else f"{self.setting} is {written or 'empty'}"
 
 
@@ -130,7 +130,7 @@ FULL_MESH = Default(
     "https://docs.tigera.io/calico/latest/reference/resources/bgpconfig",
 )
 
-# Operators: the source at the named release, if the documentation omits a default.
+# Defaults of Kubernetes operators. The links point to the source at the named release.
 _OF_RABBITMQ, _RABBITMQ_SOURCE = (
     ("RabbitMQ Cluster Operator", "2.22.3"),
     "https://github.com/rabbitmq/cluster-operator/blob/v2.22.3",

@@ -1,6 +1,6 @@
-"""Programs by image name: which of them vote in a quorum, and which have replicas without voting.
+"""Lists programs by image name: programs whose instances vote in a quorum, and programs whose replicas do not vote.
 
-A program in neither list is classified by the structure of its workload (quorums.py).
+A program that is in neither list is classified by the structure of its workload (quorums.py).
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ import image_reference
 
 
 class Quorum(StrEnum):
-    """Kinds of quorum. If the reference architecture has a row for a kind, the value is the row's service."""
+    """Kinds of quorum. If the reference architecture has a row for a kind, the value is the service of that row."""
 
     ETCD = "etcd"
     GALERA = "mysqld"
     POSTGRES = "postgres"
-    """Not a voting quorum, but instances of one database that fail together count like members."""
+    """PostgreSQL has no voting quorum, but the instances of one database are evaluated like members of a quorum."""
     RABBITMQ = "rabbitmq"
     CEPH_MON = "ceph-mon"
     INFLUXDB = "influxdb"
-    """Clustered InfluxDB (004, 5.3.15). Prometheus, which has its row today, has replicas that do not vote."""
+    """Clustered InfluxDB (source document 004, 5.3.15). Prometheus, which runs in its place, has no voting replicas."""
     LOGS = "elasticsearch-kibana"
     ZOOKEEPER = "zookeeper"
     CONSUL = "consul"
@@ -58,7 +58,7 @@ _VOTERS_OF_SEVERAL = _forms(
         r"mongo(db)?(-.+)?": Quorum.MONGODB,
     }
 )
-"""Programs that often run as a single instance. Their pods are members only if there are several."""
+"""Voting programs that often run as a single instance. Their pods are quorum members only if there are several."""
 _STARTED = _forms(
     {
         r"etcd": Quorum.ETCD,
@@ -75,11 +75,11 @@ _STARTED_BY_SEVERAL = _forms(
         r"mongod": Quorum.MONGODB,
     }
 )
-"""Voting programs by the file name that a command starts, whatever the image's name."""
+"""Voting programs with a single-instance mode, by the file name that a command starts, for images with any name."""
 _AGENTS = frozenset({Quorum.CONSUL, Quorum.VAULT, Quorum.MONGODB})
-"""Their images also run non-voting routers, agents and injectors: members need data or stable names."""
+"""Kinds whose images also run non-voting agents. Their pods are members only if they have data or stable names."""
 _BESIDE = re.compile(r"exporter|backup|clustercheck|operator|proxy|toolkit|dashboards|agent|client|router|browser")
-"""Images that serve a quorum without being a member."""
+"""Matches names of images that support a quorum without being a member, such as exporters and proxies."""
 
 WITHOUT_VOTES: Mapping[str, str] = {
     r"alertmanager|prometheus-alertmanager": "instances gossip silences and do not elect a leader",
@@ -102,7 +102,7 @@ _WITHOUT_VOTES = re.compile("|".join(WITHOUT_VOTES))
 
 
 def kind_of(images: Iterable[str], *, several: bool, stable: bool, started: Iterable[str] = ()) -> Quorum | None:
-    """The kind of quorum that a pod with these images is a member of; None if no program is known to vote.
+    """Returns the kind of quorum that a pod with these images is a member of; None if no program is known to vote.
 
     `several`: there are several such pods. `stable`: the pods have data or stable names. `started`: file names of the
     programs that the pod's commands start, which take precedence over image names.
@@ -121,7 +121,7 @@ def kind_of(images: Iterable[str], *, several: bool, stable: bool, started: Iter
 
 
 def without_votes(images: Iterable[str]) -> bool:
-    """Whether all programs of a pod with these images are listed as non-voting."""
+    """Whether all images of a pod belong to programs that are listed as not voting in a quorum."""
     names = _names(images)
     return bool(names) and all(_BESIDE.search(name) or _WITHOUT_VOTES.fullmatch(name) for name in names)
 

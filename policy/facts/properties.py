@@ -1,8 +1,8 @@
 """Reads a resource's properties and distinguishes unknown values from absent ones.
 
-In a preview, every value that depends on a resource that does not exist yet is unknown. If a rule reads such a value,
-`Properties` raises `NotKnown` with the resource and the property, and the rule is "not evaluated". Unknown values that
-no rule reads have no effect.
+In a preview, a value that depends on a resource that does not exist yet is unknown. If a policy rule reads such a
+value, `Properties` raises `NotKnown` with the resource and the property, and the rule is reported as "not evaluated".
+Unknown values that no rule reads have no effect.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ class _Unknown:
 
 
 UNKNOWN: Final = _Unknown(sealed=False)
-"""In place of a value that the engine does not know yet."""
+"""Stands for a property's value that Pulumi does not know yet in a preview."""
 SEALED_UNKNOWN: Final = _Unknown(sealed=True)
-"""The same for a value that will be a secret."""
+"""Stands for a secret property's value that Pulumi does not know yet in a preview."""
 
 
 class Sealed(str):
-    """A text that the engine handles as a secret: encrypted in the state and never shown."""
+    """A text that Pulumi handles as a secret: encrypted in the state and masked in output."""
 
     __slots__ = ()
 
 
 class NotKnown(Exception):
-    """A rule needs a value that this preview cannot know."""
+    """A policy rule needs a property's value that this preview cannot know."""
 
     def __init__(self, resource: str, path: str) -> None:
         super().__init__(f"{path or 'its properties'} of {resource} cannot be known in this preview")
@@ -54,7 +54,10 @@ class Properties:
         self._path = path
 
     def at(self, *keys: str) -> Properties:
-        """The value below these keys."""
+        """Returns the value at a path of keys below this value. An absent value is returned as empty Properties.
+
+        Raises NotKnown or Malformed if a value on the way is unknown or no mapping.
+        """
         value: Any = self._value  # not cast(): it is a call, and rules ask tens of thousands of times
         path = self._path
         for key in keys:
@@ -65,7 +68,7 @@ class Properties:
         return Properties(value, self._resource, path)
 
     def items(self) -> Iterator[Properties]:
-        """The values of a list."""
+        """Yields the items of a list; nothing if the list is absent. Malformed if the value is not a list."""
         value = self._known()
         if value is None:
             return
@@ -83,19 +86,19 @@ class Properties:
         return self._known() is not None
 
     def keys(self) -> list[str]:
-        """The keys of a mapping; their values may be unknown."""
+        """Returns the keys of a mapping, [] if the mapping is absent. The values of the keys may be unknown."""
         return list(self._mapping())
 
     def texts(self) -> Mapping[str, str]:
-        """A mapping of texts, such as labels. An unknown value raises NotKnown only when it is read."""
+        """Returns a mapping of texts, such as labels, {} if absent. An unknown text raises NotKnown when it is read."""
         return Texts(self._mapping(), self._resource, self._path)
 
     def words(self) -> tuple[str, ...]:
-        """A list of texts."""
+        """Returns a list of texts, () if the list is absent. Malformed if the value is anything else."""
         return tuple(item.text() for item in self.items())
 
     def text(self, default: str = "") -> str:
-        """A text."""
+        """Returns a text, `default` if the value is absent. Malformed if the value is not a text."""
         if self._value.__class__ is str:
             return cast("str", self._value)
         value = self._known()
@@ -106,7 +109,7 @@ class Properties:
         return value
 
     def parsed(self) -> Properties:
-        """Parses a text as JSON. Without a text, the value is absent."""
+        """Parses a text value as JSON and returns the result. If there is no text, the result is an absent value."""
         text = self.text()
         try:
             value: object = json.loads(text) if text else None
@@ -121,19 +124,22 @@ class Properties:
         return isinstance(self._value, Sealed)
 
     def is_list(self) -> bool:
-        """Whether it is a list."""
+        """Whether the value is a list. Raises NotKnown if it is unknown."""
         return isinstance(self._known(), list)
 
     def is_mapping(self) -> bool:
-        """Whether it is a mapping."""
+        """Whether the value is a mapping. Raises NotKnown if it is unknown."""
         return isinstance(self._known(), dict)
 
     def is_text(self) -> bool:
-        """Whether it is a text."""
+        """Whether the value is a text. Raises NotKnown if it is unknown."""
         return isinstance(self._known(), str)
 
     def number(self, default: int) -> int:
-        """A whole number, which arrives as a float."""
+        """Returns a whole number, `default` if the value is absent. Pulumi gives numbers as floats.
+
+        Malformed if the value is not a whole number.
+        """
         value = self._known()
         if value is None:
             return default
@@ -142,19 +148,19 @@ class Properties:
         return int(value)
 
     def real(self) -> float:
-        """A number of any kind."""
+        """Returns a number, whole or with a fraction. Malformed if the value is absent or not a number."""
         value = self._known()
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise self._malformed("a number")
         return value
 
     def quantity(self) -> int | str | None:
-        """A whole number or a text such as "25%": Kubernetes' IntOrString."""
+        """Returns a whole number or a text such as "25%" (Kubernetes' IntOrString); None if the value is absent."""
         value = self._known()
         return value if value is None or isinstance(value, str) else self.number(0)
 
     def flag(self) -> bool:
-        """A boolean; false where it is absent."""
+        """Returns whether the value is the boolean true; False if the value is absent or anything else."""
         return self._known() is True
 
     def _mapping(self) -> Mapping[str, object]:

@@ -1,7 +1,7 @@
-"""ProxySQL's configuration in ConfigMaps: proxysql.cnf (libconfig's form) and Kolla's proxysql.yaml.
+"""Reads ProxySQL's configuration in ConfigMaps: proxysql.cnf (libconfig format) and Kolla's proxysql.yaml.
 
-Reads mysql_servers and mysql_galera_hostgroups. A file with another kind of replication (mysql_replication_hostgroups,
-…) is not for Galera and yields no groups.
+Reads the tables mysql_servers and mysql_galera_hostgroups. A file with a table for another kind of replication, such as
+mysql_replication_hostgroups, is not for Galera and is read as a file without hostgroups.
 """
 
 from __future__ import annotations
@@ -29,28 +29,28 @@ Entry = Mapping[str, str]
 
 @dataclass(frozen=True)
 class Hostgroup:
-    """A hostgroup whose servers receive writes."""
+    """A ProxySQL hostgroup whose database servers receive writes."""
 
     number: str
     servers: int
-    """Number of its entries in mysql_servers. ProxySQL moves servers of a Galera cluster between hostgroups."""
+    """Number of the hostgroup's entries in mysql_servers. At run time ProxySQL moves Galera servers between groups."""
     galera: bool
-    """Whether ProxySQL monitors the servers as Galera members and limits the writers."""
+    """Whether ProxySQL monitors the servers as Galera members and limits how many of them receive writes."""
     max_writers: str | None
     """The setting max_writers; None if it is not set."""
 
 
 @dataclass(frozen=True)
 class Configuration:
-    """The hostgroups in one configuration file."""
+    """The hostgroups in one configuration file of ProxySQL."""
 
     file: str
     groups: tuple[Hostgroup, ...]
-    """Writer hostgroups of Galera, and unmonitored hostgroups with several servers."""
+    """Writer hostgroups in mysql_galera_hostgroups, and hostgroups with several servers that are not in that table."""
 
 
 def configurations(config: ConfigMap) -> Iterator[Configuration]:
-    """Reads every ProxySQL file of a ConfigMap. Raises NotKnown or Malformed if one cannot be read."""
+    """Reads the ProxySQL files of a ConfigMap. Raises NotKnown or Malformed if a file cannot be read."""
     for name in config.files:
         if _FILE.fullmatch(name):
             text = config.files[name]

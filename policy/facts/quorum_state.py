@@ -1,4 +1,4 @@
-"""The state of a quorum, read from resources: its members, their eligible nodes and data locations."""
+"""Reads the state of a quorum from a stack's resources: its number of members, their eligible nodes, their data."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DOMAIN_FILE = "domain.xml"
 
 
 def quorum_state(facts: Facts, group: Group) -> QuorumState:
-    """The state of one quorum, which may span several workloads.
+    """Returns the state of one quorum (`group`), whose members may be in several workloads.
 
     Raises NoNodes if the stack describes no node, and NotKnown if a value is not known yet.
     """
@@ -41,7 +41,10 @@ def quorum_state(facts: Facts, group: Group) -> QuorumState:
 
 
 def disks(domain: str) -> Mapping[str, str]:
-    """The disks of a libvirt domain by device, each with its source; the text itself if it is not valid XML."""
+    """Returns the source of each disk in the XML of a libvirt domain, by device.
+
+    If `domain` is not valid XML, returns its whole text, by the name of the file.
+    """
     try:
         root = ElementTree.fromstring(domain)  # noqa: S314 - of a program that has just run on this machine
     except ElementTree.ParseError:
@@ -61,7 +64,7 @@ def _member_node(node: Node, volumes: frozenset[str] = frozenset()) -> MemberNod
 
 
 def _volumes(facts: Facts, workload: Workload) -> Mapping[str, frozenset[str]]:
-    """Paths of the local volumes that the workload's claims select, by the name of their node."""
+    """Returns the paths of the local volumes that the workload's claim templates select, by the volume's node."""
     templates = workload.resource.props.at("spec", "volumeClaimTemplates").items()
     selectors = [each.at("spec", "selector", "matchLabels").texts() for each in templates]
     found: dict[str, frozenset[str]] = {}
@@ -81,7 +84,7 @@ class _LocalVolume:
 
 @lru_cache(maxsize=2)
 def _local_volumes(facts: Facts) -> tuple[_LocalVolume, ...]:
-    """PersistentVolumes that are a directory or a disk of a node."""
+    """Returns the stack's PersistentVolumes of type `local`: a directory or a disk of a node."""
     found: list[_LocalVolume] = []
     for resource in facts.resources:
         if kubernetes_kind(resource) != "PersistentVolume":

@@ -1,9 +1,9 @@
-"""Identifies the workloads that are quorum members, by their structure and not by their names.
+"""Identifies the workloads whose pods are quorum members, and groups workloads whose pods form one quorum.
 
 A workload is a quorum if it has several replicas with their own claims or stable names, or if several workloads of one
-program discover each other. Only a row of the reference architecture, or the list of non-voting programs (programs.py),
-overrides that. Rows, names and images decide the kind of quorum; an annotation that names no row has no effect.
-Members that discover each other (peers.py) are one quorum, in one workload or in several.
+program discover each other (peers.py). Known voting programs, the workload's row in the reference architecture and the
+list of non-voting programs (programs.py) take precedence. Row, name and images decide the kind of quorum, such as etcd;
+an annotation with an unknown row has no effect.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from policy.facts.stack import Facts
 from policy.wording import join_names
 
 METRICS_ROW = "Influxdb + Grafana"
-"""The row whose program decides whether its members vote: clustered InfluxDB votes, Prometheus does not."""
+"""The row of the metrics store. Its program decides whether its pods vote: clustered InfluxDB does, Prometheus not."""
 _BY_ROW = {
     "mysqld-server": Quorum.GALERA,
     "rabbitmq-server": Quorum.RABBITMQ,
@@ -39,7 +39,7 @@ _BY_NAME = {
 
 
 def quorum_of(workload: Workload) -> Quorum | None:
-    """The kind of quorum that the pods are members of; None if row, name and image do not determine it."""
+    """Returns the kind of quorum that the workload's pods are members of; None if row, name and images name no kind."""
     if not workload.is_long_running:
         return None
     if workload.row in _BY_ROW:
@@ -55,7 +55,10 @@ def quorum_of(workload: Workload) -> Quorum | None:
 
 
 def _program_kind(workload: Workload, *, several: bool, stable: bool) -> Quorum | None:
-    """The kind of quorum by images and commands. Raises NotKnown if only an unknown command could determine it."""
+    """Returns the kind of quorum by the workload's images and commands; None if no program is known to vote.
+
+    Raises NotKnown if a command is not known and the images name no kind.
+    """
     try:
         started = workload.started
     except NotKnown:
@@ -67,13 +70,13 @@ def _program_kind(workload: Workload, *, several: bool, stable: bool) -> Quorum 
 
 
 def is_metrics_store(workload: Workload) -> bool:
-    """Whether the workload is a metrics store, voting or not: by the row for metrics, or InfluxDB without a row."""
+    """Whether the workload is a metrics store: its row is the row for metrics, or it has no row and runs InfluxDB."""
     if workload.row is not None:
         return workload.is_long_running and workload.row == METRICS_ROW
     return workload.labels.get(NAME) == "influxdb-grafana" or quorum_of(workload) is Quorum.INFLUXDB
 
 
-@lru_cache(maxsize=4096)  # nearly every rule asks
+@lru_cache(maxsize=4096)  # most rules call this for each workload
 def is_member(facts: Facts, workload: Workload) -> bool:
     """Whether the workload's pods are members of a quorum."""
     if not workload.is_long_running:
@@ -87,7 +90,7 @@ def is_member(facts: Facts, workload: Workload) -> bool:
 
 
 def _built_as_quorum(facts: Facts, workload: Workload) -> bool:
-    """Whether the workload has the structure of a quorum, whatever its program."""
+    """Whether the workload has the structure of a quorum: replicas with own claims or stable names, or peers."""
     if workload.kind == "DaemonSet":
         return False
     if workload.replicas is not None and workload.replicas > 1:
@@ -100,19 +103,19 @@ def _built_as_quorum(facts: Facts, workload: Workload) -> bool:
 
 @dataclass(frozen=True)
 class Group:
-    """The members of one quorum: the pods of one workload or of several, or machines with etcd."""
+    """Pods or machines that are members of one quorum, or may be: of one or several workloads, or an etcd cluster."""
 
     resource: Resource
-    """The resource; of several workloads, that of the first by name."""
+    """The resource that findings about the group name; of several workloads, the first by name."""
     title: str
     workloads: tuple[Workload, ...] = ()
     etcd: Etcd | None = None
     error: Exception | None = None
-    """Why it is unknown which other workloads belong to the group; None if it is known."""
+    """The error if it is unknown which other workloads belong to the group; None if this is known."""
 
     @property
     def kind(self) -> Quorum | None:
-        """The kind of quorum; None if Quorate does not know it. A user's architecture may still make it a quorum."""
+        """The kind of quorum, such as etcd; None if the program is not known. The group may still be a quorum."""
         if not self.workloads:
             return Quorum.ETCD
         known = (quorum_of(each) for each in self.workloads)
@@ -123,35 +126,41 @@ class Group:
 
     @property
     def several(self) -> bool:
-        """Whether the members are in several workloads."""
+        """Whether the group's members are pods of several workloads."""
         return len(self.workloads) > 1
 
     def size(self, facts: Facts) -> int:
-        """The number of members."""
+        """Returns the number of the group's members."""
         if self.etcd:
             return len(self.etcd.members)
         return sum(pods(facts, each) for each in self.workloads)
 
 
 def pods(facts: Facts, workload: Workload) -> int:
-    """The number of a workload's pods; for a DaemonSet, the number of its eligible nodes."""
+    """Returns the number of a workload's pods; for a DaemonSet, the number of its eligible nodes."""
     return len(facts.eligible(workload)) if workload.replicas is None else workload.replicas
 
 
-@lru_cache(maxsize=2)  # a comparison has two sides
+@lru_cache(maxsize=2)  # a comparison of two stacks needs both
 def groups(facts: Facts) -> tuple[Group, ...]:
-    """Returns all groups that may be a quorum. Every other long-running workload is a group of its own."""
+    """Returns the groups of a stack: etcd clusters on machines, quorums of pods, and other long-running workloads.
+
+    A workload that does not form a quorum with other workloads is a group of its own.
+    """
     machines = tuple(Group(etcd.resource, etcd.title, etcd=etcd) for etcd in facts.etcds)
     return (*machines, *_together(facts))
 
 
 def group_of(facts: Facts, workload: Workload) -> Group:
-    """The group that a long-running workload belongs to."""
+    """Returns the group of pods that a long-running workload belongs to."""
     return next(group for group in groups(facts) if workload in group.workloads)
 
 
 def cluster_of(facts: Facts, workload: Workload) -> Group:
-    """The same, but raises the group's error if its other members are unknown."""
+    """Returns the group of pods that a long-running workload belongs to.
+
+    Raises the group's error if it is unknown which other workloads belong to the group.
+    """
     group = group_of(facts, workload)
     if group.error:
         raise group.error
@@ -159,18 +168,18 @@ def cluster_of(facts: Facts, workload: Workload) -> Group:
 
 
 def pod_groups(facts: Facts) -> Iterator[Group]:
-    """The groups on Kubernetes, without etcd on machines."""
+    """Returns the groups whose members are pods, without etcd clusters on machines."""
     return (group for group in groups(facts) if group.workloads)
 
 
 def is_quorum(facts: Facts, group: Group) -> bool:
-    """Whether the group is a quorum of several members."""
+    """Whether the group is a quorum with several members. Raises the group's error if its members are not known."""
     if group.error:
         raise group.error
     return any(is_member(facts, each) for each in group.workloads) and group.size(facts) > 1
 
 
-@lru_cache(maxsize=2)  # a comparison has two sides
+@lru_cache(maxsize=2)  # a comparison of two stacks needs both
 def voting_nodes(facts: Facts) -> frozenset[str]:
     """Names of masters, and of nodes that run a quorum member or are eligible for one."""
     fixed = {each.node for etcd in facts.etcds for each in etcd.members}
@@ -180,12 +189,12 @@ def voting_nodes(facts: Facts) -> frozenset[str]:
 
 
 def majority(members: int) -> int:
-    """The number of members that must be up for a quorum."""
+    """Returns how many of `members` members are a majority, which must be up so that the quorum serves."""
     return members // 2 + 1
 
 
 def _together(facts: Facts) -> list[Group]:
-    """Groups the long-running workloads: workloads of one quorum are one group."""
+    """Groups the long-running workloads of a stack: workloads whose pods form one quorum are one group."""
     found: list[Group] = []
     for workload in facts.workloads:
         if not workload.is_long_running:
@@ -202,7 +211,7 @@ def _together(facts: Facts) -> list[Group]:
 
 
 def _mates(facts: Facts, groups: list[Group], workload: Workload) -> list[Group]:
-    """The groups with members of the same quorum as this workload."""
+    """Returns those of the groups whose members vote in the same quorum as the workload's pods."""
     return [
         group
         for group in groups
@@ -220,7 +229,7 @@ def _joined(groups: list[Group]) -> Group:
 
 
 def _same_quorum(facts: Facts, one: Workload, other: Workload) -> bool:
-    """Whether two members vote together: they are of one kind or one program, and discover each other."""
+    """Whether the pods of two workloads vote together: same kind of quorum or program, and they discover each other."""
     kind = quorum_of(one)
     same = (kind is not None and kind is quorum_of(other)) or peers(facts).alike(one, other)
     return same and peers(facts).find_each_other(one, other)

@@ -1,4 +1,4 @@
-"""The settings in a machine's files with which the kubelet registers the node: name, address, labels, taints.
+"""Reads the settings with which a machine's kubelet registers its node: name, address, labels, taints.
 
 Reads kubeadm's InitConfiguration and JoinConfiguration, KubeletConfiguration, and the kubelet's flags in units and
 environment files. Files of a pool are templates with placeholders such as `${node}` for each node's values.
@@ -22,19 +22,22 @@ _UNIT = re.compile(r"/etc/(systemd/system|default|sysconfig)/\S*kubelet\S*|\S*ku
 
 @dataclass(frozen=True)
 class Registration:
-    """Registration settings from one source. A setting that the source does not contain is None."""
+    """Settings with which a kubelet registers its node, from one file or document. A setting that it lacks is None."""
 
     source: str
-    """The kind of the document, or the path of the file."""
+    """The kind of the YAML document, such as JoinConfiguration, or the path of the file."""
     name: str | None = None
     address: str | None = None
     labels: Mapping[str, str] | None = None
     taints: frozenset[str] | None = None
-    """As key=value:effect."""
+    """Taints, each as key=value:effect."""
 
 
 def registrations(machine: Machine) -> Iterator[Registration]:
-    """Reads the settings from every source in a machine's files. Raises NotKnown for a file with unknown text."""
+    """Yields the registration settings in each document and file of a machine.
+
+    Raises NotKnown if the text of a file is not known.
+    """
     for document in machine.documents:
         kind = document.get("kind")
         if kind in JOINING:
@@ -48,7 +51,7 @@ def registrations(machine: Machine) -> Iterator[Registration]:
 
 
 def joins_as_master(machine: Machine) -> bool:
-    """Whether kubeadm joins the machine as a control-plane node."""
+    """Whether kubeadm initializes or joins the machine as a control-plane node."""
     joining = list(machine.of_kind("JoinConfiguration"))
     return any(machine.of_kind("InitConfiguration")) or any(each.get("controlPlane") is not None for each in joining)
 

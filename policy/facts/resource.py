@@ -1,4 +1,4 @@
-"""A resource of the stack, whose properties are read on first access."""
+"""A Pulumi resource of the stack. Its properties are read on first access."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from policy.facts.properties import Properties
 
 
 class Resource:
-    """One resource of the stack. Secrets are read like other values, but rule messages never quote them."""
+    """A Pulumi resource of the stack. Secret properties are read like others, but messages must not quote them."""
 
     __slots__ = ("_read", "_tree", "after", "name", "parent", "protected", "provider", "type", "urn")
 
@@ -25,10 +25,10 @@ class Resource:
         parent: str = "",
         provider: str = "",
     ) -> None:
-        """`protected`: the engine refuses to delete it. `after`: URNs of the resources that it depends on.
+        """`protected`: Pulumi refuses to delete the resource. `after`: URNs of the resources that it depends on.
 
         `parent`: URN of the component that it belongs to. `provider`: the connection of its provider (`uri`), or the
-        provider's URN if it has no known `uri`.
+        provider's URN if the provider has no known `uri`. `read`: returns the properties as plain data.
         """
         self.type = type_
         self.urn = urn
@@ -42,11 +42,11 @@ class Resource:
 
     @property
     def props(self) -> Properties:
-        """Its properties: the facts of a component, or the planned properties of any other resource."""
+        """The resource's properties: registered outputs of a component, planned properties of other resources."""
         if self._tree is None:
             self._tree = Properties(self._read(), self.name)
         return self._tree
 
     def plain(self) -> dict[str, Any]:
-        """The same as plain data, with UNKNOWN where the engine has no value yet."""
+        """Returns the resource's properties as plain data, with UNKNOWN for values that Pulumi does not know yet."""
         return self._read()

@@ -1,7 +1,7 @@
-"""Files that a machine runs on its own: cron entries, boot scripts, programs of systemd units.
+"""Finds files that a machine runs later by itself: cron entries, boot scripts, programs of systemd units.
 
-A stack places these files by copies, commands and cloud-init. Their effects on quorum members count as effects of the
-stack without a quorum check, unless the file runs a check itself.
+A stack places these files by copies, commands and cloud-init. A file that stops a quorum member or deletes its data
+counts as one that does so without a quorum check, unless the file itself runs a check first.
 """
 
 from __future__ import annotations
@@ -28,40 +28,43 @@ _ENTRY_OF_USER = re.compile(rf"{_SCHEDULE}(.+)$", re.MULTILINE)
 _ENTRY = re.compile(rf"{_SCHEDULE}\S+[ \t]+(.+)$", re.MULTILINE)
 _PROGRAM = re.compile(r"^Exec(?:StartPre|Start|StartPost|Condition)=[-@:+!|]*(.+(?:\\\n.+)*)", re.MULTILINE)
 _PARTS = ((_CRON, _ENTRY), (_CRON_OF_USER, _ENTRY_OF_USER), (_UNIT, _PROGRAM))
-"""Files of which a machine runs only parts, each with the pattern of these parts."""
+"""Patterns of paths of files of which a machine runs only parts, each with the pattern that extracts these parts."""
 _BOOTCMD = "bootcmd"
 
 
 @dataclass(frozen=True)
 class RunLater:
-    """A file that a machine runs on its own."""
+    """A file that a machine runs later by itself, such as a cron entry or a boot script."""
 
     resource: Resource
     """The resource that places the file."""
     path: str
     text: str
-    """The shell text that the machine runs."""
+    """The shell text in the file that the machine runs."""
 
     @property
     def title(self) -> str:
-        """Its name in messages."""
+        """The file's name in messages, with the resource that places it."""
         return f"{self.path} of {self.resource.name}"
 
     @cached_property
     def effects(self) -> tuple[Effect, ...]:
-        """Effects that may stop a quorum member or lose its data. A part that cannot be read is ignored."""
+        """Effects of the file that may stop a quorum member or lose its data.
+
+        Parts that cannot be parsed are ignored.
+        """
         script = Script()
         script.run(self.text)
         return tuple(effects(script))
 
     @property
     def disrupts(self) -> str:
-        """The first effect that no quorum check precedes, in words; empty if there is none."""
+        """Description of the file's first effect that no quorum check precedes, for messages; "" if there is none."""
         return next((effect.does for effect in self.effects if not effect.checked), "")
 
 
 def run_later(hosts: Hosts) -> Iterator[RunLater]:
-    """Every such file that the stack places."""
+    """Yields the files that the stack places on machines and that the machines run later by themselves."""
     for files in hosts.placed.values():
         for each in files:
             text = _program(each.path, each.text) if is_known(each.path) and is_known(each.text) else ""
@@ -73,7 +76,7 @@ def run_later(hosts: Hosts) -> Iterator[RunLater]:
 
 
 def _program(path: str, text: str) -> str:
-    """The parts of a file that a machine runs on its own, as shell text; empty if it runs none."""
+    """Returns the parts of a file that a machine runs by itself, as shell text; "" if it does not run the file."""
     if _AT_BOOT.fullmatch(path):
         return text
     found = (program.findall(text) for place, program in _PARTS if place.fullmatch(path))

@@ -1,7 +1,8 @@
-"""What the rules evaluate: the resources of a stack, read as nodes, workloads, quorums and component facts.
+"""Reads the resources of a stack as nodes, workloads, machines and components, which the policy rules evaluate.
 
-Built once for all rules of a stack validation. Nothing here comes from the plan. The Cloud component names the
-reference architecture that rules compare with; its table is data of the blueprint.
+One `Facts` object serves all rules in an evaluation of a stack. It reads the resources and never the plan that Quorate
+computed them with. The Cloud component names the reference architecture that rules compare the stack with; the
+architectures are files of the blueprint.
 """
 
 from __future__ import annotations
@@ -41,14 +42,14 @@ _ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 class NoNodes(Exception):
-    """A rule needs the eligible nodes of a workload, but the stack describes no nodes."""
+    """A policy rule needs the eligible nodes of a workload, but the stack describes no nodes."""
 
     def __init__(self) -> None:
         super().__init__("the stack describes no node (Machine, MachinePool or Node), so where it may run is not known")
 
 
 class Facts:
-    """The facts about a stack that rules may read."""
+    """The facts about a stack that policy rules may read, derived from its resources."""
 
     def __init__(
         self,
@@ -58,9 +59,10 @@ class Facts:
         waivers: Waivers | None = None,
         levels: tuple[Level, ...] = (),
     ) -> None:
-        """All arguments except `resources` come from the stack's configuration, if it is known.
+        """`profile`, `architecture_file` and `waivers` come from the stack's configuration, if it is known.
 
-        `levels`: the level of each rule in this evaluation; empty if the SDK runs a policy without analyzer.py.
+        `levels`: the enforcement level of each rule in this evaluation; () if Pulumi's SDK runs a policy without
+        Quorate's analyzer (analyzer.py).
         """
         self.resources = tuple(resources)
         self._profile = profile
@@ -80,22 +82,22 @@ class Facts:
 
     @cached_property
     def clouds(self) -> tuple[Cloud, ...]:
-        """The Cloud component, if the stack has one."""
+        """The stack's Cloud component, () if the stack has none."""
         return tuple(Cloud(each) for each in self.resources if each.type == Cloud.TYPE)
 
     @property
     def profile(self) -> str:
-        """lab or production: from the Cloud, else from the stack's configuration, else production."""
+        """The profile, "lab" or "production": of the Cloud component, or else of the stack's configuration."""
         return self.clouds[0].profile if self.clouds else self._profile
 
     @property
     def configured_profile(self) -> str:
-        """The profile in the stack's configuration, which decides the level of each rule."""
+        """The profile in the stack's configuration, which decides the enforcement level of each rule."""
         return self._profile
 
     @property
     def names_no_architecture(self) -> bool:
-        """Whether neither a Cloud nor the stack's configuration names a reference architecture."""
+        """Whether neither a Cloud component nor the stack's configuration names a reference architecture."""
         return not self.clouds and self._architecture_file is None
 
     @property
@@ -110,14 +112,17 @@ class Facts:
 
     @cached_property
     def _architecture(self) -> Architecture | Exception | None:
-        """The architecture, or the error of loading it, loaded once for all rules."""
+        """The reference architecture, None if none is named, or the error of loading it; loaded once for all rules."""
         try:
             return self._named_architecture()
         except Exception as reason:  # a bad file, an unknown name
             return reason
 
     def _named_architecture(self) -> Architecture | None:
-        """The architecture that the Cloud names; in a stack without a Cloud, the one that the configuration names."""
+        """Loads the architecture that the Cloud component names, or without a Cloud the stack's configuration.
+
+        Returns None if neither names an architecture.
+        """
         if self.clouds:
             return self._load_architecture(self.clouds[0].architecture)
         if self._architecture_file is None:
@@ -145,13 +150,16 @@ class Facts:
         return self.architecture
 
     def row(self, workload: Workload) -> Row | None:
-        """The workload's row: by its annotation, else by the label app.kubernetes.io/name of its pods."""
+        """Returns the workload's row in the reference architecture; None if it has none.
+
+        The row is found by the workload's annotation, or else by the label app.kubernetes.io/name of its pods.
+        """
         if workload not in self._rows:
             self._rows[workload] = self._find_row(workload)
         return self._rows[workload]
 
     def known_row(self, workload: Workload) -> Row:
-        """The workload's row. Raises LookupError if it has none."""
+        """Returns the workload's row in the reference architecture. Raises LookupError if it has none."""
         row = self.row(workload)
         if row is None:
             raise LookupError(f"{workload.title} has no row")
@@ -166,12 +174,12 @@ class Facts:
         return next((row for row in rows if row.row == said), None)
 
     def accompanied(self, workload: Workload) -> Row | None:
-        """The row whose companion the workload is; None if it is not annotated as a companion."""
+        """Returns the row whose service the workload is annotated as a companion of; None without an annotation."""
         rows = self.architecture.rows if self.architecture else ()
         return next((row for row in rows if row.row == workload.companion_of), None)
 
     def companions(self, workload: Workload) -> tuple[Workload, ...]:
-        """The companions of a row's workload: workloads of its namespace with its row in their annotation."""
+        """Returns a workload's companions: workloads in its namespace, annotated as companions of its row."""
         return tuple(
             each
             for each in self.workloads
@@ -181,7 +189,7 @@ class Facts:
         )
 
     def service(self, workload: Workload) -> str | None:
-        """The workload's service: that of its row, else the label app.kubernetes.io/name of its pods."""
+        """Returns the workload's service: of its row, or else the label app.kubernetes.io/name of its pods, or None."""
         row = self.row(workload)
         return row.service if row else workload.labels.get(NAME)
 
@@ -192,23 +200,23 @@ class Facts:
 
     @cached_property
     def machines(self) -> tuple[Machine, ...]:
-        """Machines and machine pools with their files, and hosts on which commands or cloud-init place such files."""
+        """Machines and pools of machines, and hosts on which commands or cloud-init place a machine's files."""
         declared = machines(self.resources)
         return (*declared, *placed_machines(self.hosts, declared, self.nodes))
 
     @cached_property
     def has_existing_machines(self) -> bool:
-        """Whether a machine is a node of a running cluster, for which the stack makes nothing."""
+        """Whether a machine is a node of a running cluster, for which the stack has no files and no setup steps."""
         return any(each.is_existing for each in machines(self.resources))
 
     @cached_property
     def commands(self) -> tuple[Command, ...]:
-        """Commands that the stack runs on machines."""
+        """Commands that the stack runs with pulumi-command, on machines or on the machine that runs Pulumi."""
         return commands(self.resources, self.hosts)
 
     @cached_property
     def order(self) -> Order:
-        """The order in which the engine creates the resources."""
+        """The order in which Pulumi creates the resources."""
         return Order(self.resources)
 
     @cached_property
@@ -224,27 +232,27 @@ class Facts:
 
     @cached_property
     def autoscalers(self) -> tuple[Autoscaler, ...]:
-        """Objects that change the number of a workload's pods."""
+        """The stack's autoscalers: objects that change the number of a workload's pods."""
         return autoscalers(self.resources)
 
     @cached_property
     def network_policies(self) -> tuple[NetworkPolicy, ...]:
-        """NetworkPolicies."""
+        """The stack's NetworkPolicies."""
         return network_policies(self.resources)
 
     @cached_property
     def budgets(self) -> tuple[Budget, ...]:
-        """Disruption budgets."""
+        """The stack's PodDisruptionBudgets, and those that operators create from custom resources."""
         return (*budgets(self.resources), *(each.budget for each in self.operated if each.budget))
 
     @cached_property
     def services(self) -> tuple[Service, ...]:
-        """Kubernetes Services."""
+        """The stack's Services, and those that operators create from custom resources."""
         return (*services(self.resources), *(each.service for each in self.operated))
 
     @cached_property
     def config_maps(self) -> tuple[ConfigMap, ...]:
-        """ConfigMaps."""
+        """The stack's ConfigMaps, and those that operators create from custom resources."""
         return (*config_maps(self.resources), *(each.settings for each in self.operated))
 
     @cached_property
@@ -261,18 +269,18 @@ class Facts:
 
     @cached_property
     def etcd_configurations(self) -> Mapping[str, EtcdConfiguration | None]:
-        """The etcd configuration in each machine's files, by node; None for a machine without one."""
+        """The etcd configuration in each machine's files, by node; None for a machine without etcd configuration."""
         found = {each.node: etcd_configuration(each.files) for each in self.machines if each.single}
         return {**found, **placed_configurations(self.hosts)}
 
     @cached_property
     def hosts(self) -> Hosts:
-        """Files that commands and copies place on hosts."""
+        """The files that the stack's commands, copies and cloud-init place on machines."""
         return Hosts(self.resources)
 
     @cached_property
     def master_tiers(self) -> tuple[MasterTier, ...]:
-        """Kubernetes master tiers."""
+        """The stack's MasterTier components: the masters of a Kubernetes cluster."""
         return tuple(MasterTier(each) for each in self.resources if each.type == MasterTier.TYPE)
 
     @cached_property
@@ -282,7 +290,7 @@ class Facts:
 
     @cached_property
     def domains(self) -> tuple[Domain, ...]:
-        """Hand-written virtual machines."""
+        """Virtual machines from hand-written libvirt resources."""
         return domains(self.resources)
 
     def eligible(self, workload: Workload) -> tuple[Node, ...]:
@@ -305,7 +313,7 @@ class Facts:
         return Volumes(self.resources)
 
     def anti_affine_keys(self, one: Workload, other: Workload) -> tuple[str, ...]:
-        """Topology keys over which a required anti-affinity of either workload keeps the pods of both apart."""
+        """Returns the label keys of which pods of the two workloads never share a value, by required anti-affinity."""
         if one.past_scheduler or other.past_scheduler:
             return ()
         pairs = ((one, other), (other, one)) if one is not other else ((one, one),)

@@ -1,8 +1,8 @@
-"""Waivers: failures of a rule that the stack file accepts, with a reason, an owner and a last day.
+"""Applies waivers. A waiver in the stack file accepts a failure of a policy rule, with a reason, an owner, a last day.
 
-A waiver turns only a failure into "waived"; a rule that could not be evaluated stays "not evaluated". The failure's
-message names a matching waiver without effect (expired, beyond its limits, or of a rule that cannot be waived). The
-rules on waivers (rules/waivers.py) run last and read from this module which waivers matched.
+A waiver changes only the verdict "fail" to "waived"; a rule that could not be evaluated stays "not evaluated". If a
+matching waiver has no effect (it is expired or exceeds a limit, or its rule cannot be waived), the failure's message
+says so. The rules on waivers (rules/waivers.py) run last and read here which waivers matched a failure.
 """
 
 from __future__ import annotations
@@ -39,7 +39,10 @@ class Waivers:
 
     @property
     def entries(self) -> tuple[Waiver, ...]:
-        """All waivers, in the stack file's order. Raises ValueError if they cannot be read; then nothing is waived."""
+        """The waivers in the stack file's order.
+
+        Raises ValueError if they cannot be read; then no failure is waived.
+        """
         if self._malformed:
             raise ValueError(self._malformed)
         return self._given
@@ -49,7 +52,7 @@ class Waivers:
         return waiver.rule in self.rules
 
     def refusals(self, waiver: Waiver) -> list[Refusal]:
-        """The limits that the waiver exceeds."""
+        """Returns the limits that the waiver exceeds, such as its maximum duration."""
         return list(
             refusals(
                 resource=waiver.resource,
@@ -70,7 +73,7 @@ class Waivers:
         return first if self.on >= first else None
 
     def why_void(self, waiver: Waiver) -> str:
-        """Why the waiver has no effect; empty if it has an effect."""
+        """Returns why the waiver has no effect, for messages; "" if it has an effect."""
         if not self.names_rule(waiver):
             return f"{waiver.rule} cannot be waived"
         if refused := self.refusals(waiver):
@@ -81,7 +84,10 @@ class Waivers:
         return f"expired, a failure again since {since}" if since else ""
 
     def apply(self, findings: Iterable[Finding]) -> list[Finding]:
-        """Returns the findings of a rule. Each failure is waived by the first matching waiver that has an effect."""
+        """Returns the findings of a policy rule, with waived failures changed to the verdict "waived".
+
+        A failure is waived by the first waiver that matches the failure and has an effect.
+        """
         applied = [self._applied(finding) for finding in findings]
         for finding in applied:
             self._said.setdefault(finding.rule, []).append(finding)
@@ -102,7 +108,10 @@ class Waivers:
         return replace(finding, message=f"{finding.message}{void}")
 
     def matched(self, number: int) -> bool | None:
-        """Whether a waiver has waived a failure; None if its rule was not evaluated on all of its resources."""
+        """Whether a waiver has waived a failure; None if its rule was not evaluated on every resource.
+
+        `number`: the waiver's index in the stack file.
+        """
         if number in self._used:
             return True
         waiver = self._given[number]
@@ -117,9 +126,9 @@ def _fits(waiver: Waiver, finding: Finding) -> bool:
 
 
 def read(text: str | None, rules: Mapping[str, Severity]) -> Waivers:
-    """Reads the waivers from the stack's configuration, which is JSON; empty if the stack has none.
+    """Reads the waivers from `text`, the JSON value of configuration key quorate:waivers; None or "" means no waivers.
 
-    Programs other than Quorate do not validate this key. If it cannot be read, the waiver rules report the reason.
+    `rules`: severity of each rule that can be waived, by id. If the text is invalid, the waiver rules report why.
     """
     if not text:
         return Waivers(on=today(), rules=rules)

@@ -1,8 +1,8 @@
-"""Computes how many pods one host or rack can run, for the worst placement that the scheduling rules allow.
+"""Computes how many pods of a workload one host or rack can run, for the worst placement that scheduling rules allow.
 
-Pure arithmetic on node numbers and labels, used by the pack on the resources and by the audit on the pack's record. The
-result is an upper bound of what the scheduler can do. For one workload it is exact if domains are nested (nodes in
-hosts in racks) and at most one spread constraint applies.
+The policy pack calls these functions for a stack's resources, and the audit report for the pack's record of them. The
+results are upper bounds. For one workload they are exact if domains are nested (nodes in hosts in racks) and at most
+one spread constraint applies. A domain is the set of nodes with the same value of a label.
 """
 
 from __future__ import annotations
@@ -12,23 +12,23 @@ from dataclasses import dataclass
 from typing import Protocol
 
 Topologies = Mapping[str, Sequence[str]]
-"""The value of a label on each node, by the label's key and the node's number; empty where a node lacks the label."""
+"""Label values by the label's key, then by the node's number; "" for a node without the label."""
 
 
 @dataclass(frozen=True)
 class Spread:
-    """A required topology spread constraint (DoNotSchedule) that counts its own workload's pods."""
+    """A required topology spread constraint (DoNotSchedule) of a workload that counts the workload's own pods."""
 
     topology: str
     skew: int
     domains: int
-    """Number of domains over which the scheduler computes the global minimum."""
+    """Number of values of the topology label over which the scheduler computes the global minimum of pods."""
     rises: bool
-    """Whether the minimum can exceed zero: at least minDomains domains, and counted pods can run in each of them."""
+    """Whether the global minimum can exceed zero: at least minDomains domains, each of which can run counted pods."""
     counts: tuple[str, ...]
-    """URNs of the workloads whose pods it counts."""
+    """URNs of the workloads whose pods the constraint counts."""
     pods: int
-    """The number of these pods."""
+    """Number of the pods that the constraint counts."""
 
 
 class Members(Protocol):
@@ -40,17 +40,17 @@ class Members(Protocol):
     def count(self) -> int: ...
     @property
     def nodes(self) -> tuple[int, ...]:
-        """Numbers of the eligible nodes."""
+        """Numbers of the workload's eligible nodes."""
         ...
 
     @property
     def apart(self) -> tuple[str, ...]:
-        """Keys over which no two pods share a domain, the key with the fewest domains first."""
+        """Label keys of which no two of the pods share a value, the key with the fewest values first."""
         ...
 
     @property
     def between(self) -> tuple[str, ...]:
-        """Keys over which no two members in different workloads of one quorum share a domain."""
+        """Label keys of which no two members in different workloads of the quorum share a value."""
         ...
 
     @property
@@ -58,9 +58,9 @@ class Members(Protocol):
 
 
 def losses(members: Sequence[Members], failing: str, topologies: Topologies) -> dict[str, int]:
-    """The most pods of these workloads together in each domain of the key `failing`.
+    """Returns the maximum number of pods of all these workloads together on nodes with each value of label `failing`.
 
-    `members`: one workload, or all workloads of one quorum. Nodes without the label are one domain with an empty name.
+    `members`: one workload, or all workloads of one quorum. Nodes without the label are counted together, under "".
     """
     parts = [_parts(each.nodes, topologies[failing]) for each in members]
     lowest = [_lowest(each, topologies) for each in members]
@@ -71,9 +71,9 @@ def losses(members: Sequence[Members], failing: str, topologies: Topologies) -> 
 
 
 def capacity(nodes: Sequence[int], count: int, apart: Sequence[str], topologies: Topologies) -> int:
-    """How many of `count` pods fit on these nodes if no two share a domain of any of the keys `apart`.
+    """Returns how many of `count` pods fit on these nodes if no two pods share a value of a label in `apart`.
 
-    A node without a label is in no domain of that key: the scheduler applies no anti-affinity there.
+    On a node without the label, the scheduler applies no anti-affinity over it.
     """
     if not nodes:
         return 0
@@ -82,17 +82,20 @@ def capacity(nodes: Sequence[int], count: int, apart: Sequence[str], topologies:
 
 
 def room(members: Members, nodes: Sequence[int], topologies: Topologies) -> int:
-    """How many of a workload's pods can run on these of its eligible nodes while the other nodes are down."""
+    """Returns how many pods of a workload can run on `nodes` while its other eligible nodes are down."""
     most = capacity(nodes, members.count, members.apart, topologies)
     for spread in members.spreads:
         domains = len(_parts(nodes, topologies[spread.topology]))
         if domains < spread.domains or not spread.rises:
-            most = min(most, domains * spread.skew)  # a domain that is down still counts as the minimum, with no pod
+            most = min(most, domains * spread.skew)  # a domain whose nodes are down counts with zero pods
     return most
 
 
 def _cover(nodes: Sequence[int], count: int, keys: Sequence[str], topologies: Topologies) -> int:
-    """Counts one pod per domain of the first key, then of each next key on the nodes without the earlier labels."""
+    """Returns an upper limit of the pods on `nodes` if no two share a value of a label in `keys`, at most `count`.
+
+    Counts one pod per value of the first key, then per value of each next key on the nodes without the earlier labels.
+    """
     taken, left = 0, nodes
     for key in keys:
         values = topologies[key]
@@ -106,7 +109,10 @@ def _cover(nodes: Sequence[int], count: int, keys: Sequence[str], topologies: To
 def _most_together(
     members: Sequence[Members], lowest: Sequence[Sequence[int]], here: Sequence[list[int]], topologies: Topologies
 ) -> int:
-    """The most pods of all these workloads on nodes that fail together. `here`: those nodes, for each workload."""
+    """Returns the maximum number of pods of all these workloads on nodes that fail together, such as one host's.
+
+    `here`: for each workload, those of the nodes that are eligible. `lowest`: see `_lowest`, for each workload.
+    """
     each = [_most(one, floors, nodes, topologies) for one, floors, nodes in zip(members, lowest, here, strict=True)]
     present = [one for one, nodes in zip(members, here, strict=True) if nodes]
     total = sum(each)
@@ -133,21 +139,22 @@ def _most(members: Members, lowest: Sequence[int], here: Sequence[int], topologi
 
 
 def _lowest(members: Members, topologies: Topologies) -> list[int]:
-    """For each spread constraint, the highest possible minimum over its domains."""
+    """Returns the highest possible number of pods in the emptiest domain, for each spread constraint of a workload."""
     found: list[int] = []
     for spread in members.spreads:
         if spread.counts == (members.resource,):
             parts = _parts(members.nodes, topologies[spread.topology]).values()
             found.append(min((capacity(part, members.count, members.apart, topologies) for part in parts), default=0))
-        else:  # other workloads' pods can fill the domains too
+        else:  # the constraint also counts pods of other workloads, which may be in any domain
             found.append(spread.pods)
     return found
 
 
 def _spread_limit(spread: Spread, highest: int, inside: Sequence[int]) -> int:
-    """The most pods on nodes that fail together while no domain exceeds the emptiest by more than `skew` pods.
+    """Returns how many pods a spread constraint allows on nodes that fail together.
 
-    `inside`: number of pods that fit on these nodes in each domain. `highest`: the highest possible minimum.
+    The constraint: no domain has more than `skew` pods more than the emptiest domain (the minimum). `inside`: how many
+    pods fit on the failing nodes in each domain. `highest`: the highest possible minimum.
     A domain holds at most the minimum plus the skew, and every other domain holds at least the minimum. A higher
     minimum therefore allows more pods per domain, but leaves fewer pods for these nodes.
     """
@@ -161,7 +168,7 @@ def _spread_limit(spread: Spread, highest: int, inside: Sequence[int]) -> int:
 
 
 def _parts(nodes: Sequence[int], values: Sequence[str]) -> dict[str, list[int]]:
-    """Groups nodes by their value of a label."""
+    """Groups node numbers by the nodes' values of a label. `values`: the label's value by node number."""
     found: dict[str, list[int]] = {}
     for node in nodes:
         found.setdefault(values[node], []).append(node)

@@ -1,9 +1,9 @@
-"""The requirements of the source documents: each sentence with the rules that evaluate it, or the reason for none.
+"""Reads the requirements of the source documents, each with the rules that evaluate it or why there is no rule.
 
-Data, a file for each part of a document (004-5.5.yaml, …):
+The data are YAML files, one for each part of a document (004-5.5.yaml, …):
 
-    documents: ["004"]            # several where they contain one text
-    sections: ["5.3", "5.4"]      # what the file covers, with all subsections; the whole document if left out
+    documents: ["004"]            # several if they contain the same text
+    sections: ["5.3", "5.4"]      # the sections in the file, with all subsections; default: the whole document
     norms:
       - {section: "5.4.12", sentence: 10, says: a paraphrase of one sentence, rule: rabbitmq-size}
       - {section: "5.3.6 and 5.4.6", sentence: [6, 7], says: a sentence of both sections, rule: instances-match-row}
@@ -46,30 +46,30 @@ DOCUMENTS = {
 
 @dataclass(frozen=True)
 class Norm:
-    """A sentence that requires something."""
+    """A requirement: one sentence of a source document, or of Quorate's own requirements."""
 
     section: str
-    """The section's number or title; "5.3.6 and 5.4.6" for a sentence of both."""
+    """The section's number or title; "5.3.6 and 5.4.6" for a sentence that is in both sections."""
     sentences: tuple[int, ...]
     """The number of the sentence in each of the sections, from 1."""
     says: str
-    """A paraphrase of that sentence."""
+    """A paraphrase of the sentence."""
     rules: tuple[str, ...]
-    """Ids of the rules that evaluate it."""
+    """Ids of the rules that evaluate the requirement."""
     why_not: str
-    """Why no rule evaluates it; empty if one does."""
+    """Why no rule evaluates the requirement; "" if a rule does."""
     why: str = ""
-    """Why Quorate requires it; empty for a sentence of a source document."""
+    """Why Quorate itself adds the requirement; "" for a sentence of a source document."""
 
     @property
     def sections(self) -> tuple[str, ...]:
-        """Each section that contains the sentence."""
+        """The sections that contain the sentence."""
         return tuple(self.section.split(" and ")) if self.section[0].isdigit() else (self.section,)
 
 
 @dataclass(frozen=True)
 class Part:
-    """The requirements of one or more documents, or of some of their sections."""
+    """The requirements in one file: of one or more documents, or of some of their sections."""
 
     documents: tuple[str, ...]
     sections: tuple[str, ...]
@@ -78,7 +78,7 @@ class Part:
 
     @property
     def title(self) -> str:
-        """The documents and the sections."""
+        """Heading of the part: its documents and sections."""
         documents = " and ".join(self.documents)
         return f"{documents}, {' and '.join(self.sections)}" if self.sections else documents
 
@@ -90,7 +90,10 @@ class Part:
 
 
 def parts() -> Iterator[Part]:
-    """Every part, in the order of the file names. ValueError names the file and the incomplete entry."""
+    """Yields the contents of each file with requirements, in the order of the file names.
+
+    Raises ValueError, which names the file and the entry, if an entry is incomplete.
+    """
     for path in sorted(FOLDER.glob("*.yaml")):
         document = cast("dict[str, Any]", yaml_reader.load(path.read_text(encoding="utf-8")))
         norms = tuple(_norm(path.name, each) for each in document["norms"])
@@ -128,7 +131,7 @@ def _by_sentence() -> dict[tuple[str, str, int], Norm]:
 
 
 def requirement(document: str, section: str, sentence: int) -> Norm:
-    """The requirement that a sentence states. LookupError if it is not listed."""
+    """Returns the requirement in a sentence of a document. Raises LookupError if no file lists it."""
     try:
         return _by_sentence()[document, section, sentence]
     except KeyError:

@@ -1,6 +1,6 @@
-"""The rules, one family a file. A rule that is defined in one of these files is part of the pack (catalogue.py).
+"""The rules of the policy pack, with one module for each family of rules. catalogue.py lists the modules.
 
-To add one: write it under `@rule` in its family, give it a case of each verdict in tests/policy/tables (the tests say
-which are missing), name it in policy/requirements under the sentence that it comes from, and run `python -m
-policy.catalogue` for the pages in docs/. A rule's id is never used again.
+To add a rule: define its check function with the decorator `@rule` in a module, add a test case for each verdict in
+tests/policy/tables (the tests report missing cases), name the rule in policy/requirements under the requirement that it
+evaluates, and run `python -m policy.catalogue` to update the pages in docs/. Do not reuse the id of a removed rule.
 """

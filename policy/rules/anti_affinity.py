@@ -1,4 +1,4 @@
-"""Services that do not share nodes with others."""
+"""Services that must not share nodes with certain other services."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from policy.rule import Problem, Source, rule
 from policy.wording import join_names
 
 _APART_ANYWAY = {"horizon": ("keystone",), "keystone": ("horizon",)}
-"""Services to separate in a stack that names no architecture."""
+"""The services that each service must not share nodes with, for stacks that name no reference architecture."""
 
 OSD = "ceph-osd"
 
@@ -29,21 +29,21 @@ def _rivals(facts: Facts, workload: Workload) -> tuple[str, ...]:
     id="services-apart",
     title="Keystone and Horizon run on distinct nodes",
     severity=Severity.MEDIUM,
-    rationale="Horizon can generate significant load, and one Apache server must not serve both, because requests to "
-    "every service depend on Keystone.",
+    rationale="Horizon can generate significant load, and one Apache server must not serve both Horizon and "
+    "Keystone, because requests to every service depend on Keystone.",
     sources=(
         Source("004", "5.4.6", 13),
         Source("004", "5.4.11", 7),
     ),
-    remediation="Let them run on different pools (node affinity on quorate.io/pool), or add a required "
-    "podAntiAffinity over kubernetes.io/hostname that selects the other's pods.",
+    remediation="Let Keystone and Horizon run on different pools (node affinity on quorate.io/pool), or add a required "
+    "podAntiAffinity over kubernetes.io/hostname to one of them that selects the other service's pods.",
     subjects=lambda facts: facts.workloads,
     applies=lambda facts, workload: bool(_rivals(facts, workload)),
-    not_applicable_reason="the stack has no service that another must be apart from",
-    parameters={"pairs": "apart_from of the architecture's rows; keystone and horizon without one"},
+    not_applicable_reason="the stack has no service that must run on other nodes than another service",
+    parameters={"pairs": "apart_from of the architecture's rows; keystone and horizon without an architecture"},
 )
 def services_apart(facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """An anti-affinity of either service is enough, because the scheduler enforces both."""
+    """Accepts a required anti-affinity of either service, because the scheduler enforces it for pods of both."""
     rivals = _rivals(facts, workload)
     here = {node.name for node in facts.eligible(workload)}
     for other in facts.workloads:
@@ -74,10 +74,10 @@ def services_apart(facts: Facts, workload: Workload) -> Iterator[Problem]:
         and facts.service(workload) != OSD
         and any(facts.service(each) == OSD for each in facts.workloads)
     ),
-    not_applicable_reason="the stack has no ceph-osd, or nothing else",
+    not_applicable_reason="the stack has no ceph-osd, or no other workload",
 )
 def nothing_beside_osd(facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """Includes Jobs: a backup on an OSD node competes for the same resources."""
+    """Also evaluates Jobs: a backup that runs on an OSD node competes with the OSDs for resources."""
     osd = {node.name for each in facts.workloads if facts.service(each) == OSD for node in facts.eligible(each)}
     shared = osd & {node.name for node in facts.eligible(workload)}
     if shared:

@@ -19,7 +19,7 @@ from policy.wording import join_names, pluralize
 
 PORT = 6443
 LEAST_TIMEOUT = 600
-"""Seconds: 10 minutes."""
+"""Minimum proxy_timeout in seconds: 10 minutes."""
 LARGE = 1000
 LEAST_REQUESTS = 2000
 
@@ -78,7 +78,7 @@ def _in(resource: Resource, title: str, files: Mapping[str, str]) -> Iterator[Pr
 
 
 def _reaches_api(facts: Facts, machine: Machine) -> bool:
-    """Whether a machine is not a master, in a stack with masters. Machines without files are left out."""
+    """Whether a machine has files and is not a master, in a stack that has masters."""
     return bool(facts.master_tiers) and not machine.is_master and bool(machine.files)
 
 
@@ -86,8 +86,8 @@ def _reaches_api(facts: Facts, machine: Machine) -> bool:
     id="api-proxy-knows-all-masters",
     title="Every non-master machine runs a proxy to all API servers",
     severity=Severity.HIGH,
-    rationale="A worker that uses one API server stops when it fails. A single proxy for all workers is another "
-    "single point of failure; a proxy on each worker fails with that worker alone.",
+    rationale="A worker that uses one API server stops when that server fails. A single proxy for all workers is "
+    "another single point of failure; a proxy on each worker fails with that worker alone.",
     sources=(
         Source("004", "5.5.5", 20),
         Source("004", "5.5.5", 23),
@@ -123,7 +123,7 @@ def api_proxy_knows_all_masters(facts: Facts, machine: Machine) -> Iterator[Prob
     title="API server proxies use a proxy_timeout of at least 10 minutes",
     severity=Severity.HIGH,
     rationale="kubelet and kube-proxy keep long connections that are silent most of the time. A proxy that closes "
-    "them makes every client reconnect: at 1000 nodes that cost 20 cores of the API servers.",
+    "them makes every client reconnect: at 1000 nodes, reconnecting cost 20 cores of the API servers.",
     sources=(Source("004", "5.5.8", 7),),
     remediation="Set `proxy_timeout 10m;` in the server block that forwards to port 6443.",
     subjects=proxies,
@@ -141,7 +141,7 @@ def api_proxy_timeout(_facts: Facts, proxy: Proxy) -> Iterator[Problem]:
 
 
 def large(facts: Facts) -> bool:
-    """Whether the stack has at least 1000 nodes, or an architecture for at least 1000 computes."""
+    """Whether the stack has at least 1000 nodes, or names an architecture for at least 1000 compute nodes."""
     return len(facts.nodes) >= LARGE or (bool(facts.clouds) and facts.required_architecture.computes >= LARGE)
 
 
@@ -151,7 +151,7 @@ def configured(facts: Facts) -> Iterator[Machine]:
 
 
 def arguments(configuration: Mapping[str, Any], component: str) -> dict[str, str]:
-    """Returns a component's extraArgs, which are a list since kubeadm's v1beta4 and a mapping before."""
+    """Returns a component's extraArgs in kubeadm's ClusterConfiguration: since v1beta4 a list, before a mapping."""
     given = Properties(configuration, "kubeadm's configuration").at(component, "extraArgs")
     if given.is_list():
         return {each.at("name").text(): each.at("value").text() for each in given.items()}
@@ -189,14 +189,14 @@ def _with_bgp(facts: Facts) -> Iterator[Machine]:
     title="Clusters of 1000 nodes or more use at least 3 Calico route reflectors",
     severity=Severity.HIGH,
     rationale="In a full mesh every node peers with every other node: half a million connections at 1000 nodes, and "
-    "starting a node takes long. A single reflector would be a single point of failure of the whole network.",
+    "starting a node takes long. A single route reflector would be a single point of failure of the whole network.",
     sources=(
         Source("004", "5.5.8", 44),
         Source("004", "5.5.7", 6),
         Source("project", "Networks", 1),
     ),
     remediation="Set nodeToNodeMeshEnabled to false in the BGPConfiguration, give three nodes a "
-    "routeReflectorClusterID, and write a BGPPeer from all nodes to them.",
+    "routeReflectorClusterID, and write a BGPPeer from all nodes to these three.",
     subjects=_with_bgp,
     applies=lambda facts, _machine: large(facts),
     not_applicable_reason="the stack is built for less than 1000 nodes, or no master has Calico's configuration",
@@ -204,7 +204,7 @@ def _with_bgp(facts: Facts) -> Iterator[Machine]:
     since="0.2.0",
 )
 def route_reflectors(facts: Facts, machine: Machine) -> Iterator[Problem]:
-    """Counts only route reflectors that are nodes of the stack."""
+    """Checks that the full mesh is off. Counts only route reflectors that are nodes of the stack."""
     meshed = FULL_MESH.value == "true"
     if any(each["spec"].get(FULL_MESH.setting, meshed) for each in machine.of_kind("BGPConfiguration")):
         yield Problem("the full node-to-node mesh is enabled", "nodeToNodeMeshEnabled: false")

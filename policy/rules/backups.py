@@ -1,6 +1,6 @@
 """Scheduled backups of the database.
 
-The rules are advisory: a program outside of the stack may make backups, which no rule can see.
+These rules are advisory, because a program outside the stack may make the backups, and no rule can detect that.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from policy.findings import Severity
 from policy.rule import ADVISORY, Problem, Source, rule
 
 _TOOLS = re.compile(r"\b(maria-?db-?backup|xtrabackup|maria-?db-dump|mysqldump|mydumper)\b")
-"""Programs that write a copy of a database, in commands and in files that a pod mounts."""
+"""Matches the names of backup programs for MariaDB and MySQL, in commands and in files that a pod mounts."""
 
 
 def _schedules(facts: Facts) -> tuple[Workload, ...]:
-    """CronJobs that are not suspended and run a backup program."""
+    """Returns the CronJobs that are not suspended and run a backup program for a database."""
     jobs = (each for each in facts.workloads if each.kind == "CronJob")
     active = (each for each in jobs if not each.resource.props.at("spec", "suspend").flag())
     return tuple(
@@ -41,8 +41,8 @@ def _is_ours(facts: Facts, group: Group) -> bool:
     id="database-is-backed-up",
     title="Galera in production has a scheduled backup",
     severity=Severity.HIGH,
-    rationale="Replication copies a dropped table to every member at once. After that, and after the loss of all "
-    "members, the last backup is all that is left of users, networks and machines.",
+    rationale="Replication drops a table on every member at once. After that, or after the loss of all members, only "
+    "the last backup still has the records of users, networks and virtual machines.",
     sources=(Source("project", "Backups", 2),),
     remediation="Keep the CronJob mysqld-backup, or add a CronJob in the database's namespace that runs "
     "mariadb-backup or mariadb-dump.",
@@ -53,7 +53,7 @@ def _is_ours(facts: Facts, group: Group) -> bool:
     since="0.6.0",
 )
 def database_is_backed_up(facts: Facts, group: Group) -> Iterator[Problem]:
-    """Accepts a CronJob in the namespace of the members. A suspended one never runs."""
+    """Accepts a CronJob with a backup program in the namespace of Galera's members, unless it is suspended."""
     namespaces = {each.namespace for each in group.workloads}
     if not any(each.namespace in namespaces for each in _schedules(facts)):
         yield Problem("no CronJob that is not suspended backs up the database", "one that runs mariadb-backup")
@@ -63,8 +63,8 @@ def database_is_backed_up(facts: Facts, group: Group) -> Iterator[Problem]:
     id="backup-ends",
     title="Scheduled backups of the database have a deadline and do not overlap",
     severity=Severity.MEDIUM,
-    rationale="A backup takes its member out of service for a time. Without a deadline, a backup that hangs blocks all "
-    "later ones. Backups that overlap put the load of several on the members at once.",
+    rationale="A backup takes one database member out of service for a time. Without a deadline, a backup that hangs "
+    "blocks all later backups. Backups that overlap put the load of several backups on the members at once.",
     sources=(Source("project", "Backups", 3),),
     remediation="Set jobTemplate.spec.activeDeadlineSeconds, and concurrencyPolicy: Forbid or Replace.",
     subjects=_schedules,
@@ -73,7 +73,7 @@ def database_is_backed_up(facts: Facts, group: Group) -> Iterator[Problem]:
     since="0.6.0",
 )
 def backup_ends(_facts: Facts, job: Workload) -> Iterator[Problem]:
-    """Kubernetes' defaults are no deadline, and runs that may overlap."""
+    """Checks activeDeadlineSeconds (default in Kubernetes: no deadline) and concurrencyPolicy (default: Allow)."""
     spec = job.resource.props.at("spec")
     if not spec.at("jobTemplate", "spec", "activeDeadlineSeconds").given():
         yield Problem("activeDeadlineSeconds is not set (default: none)", "a number of seconds")

@@ -1,4 +1,4 @@
-"""Capacity for pods, also after the loss of a physical host, and for the computes of the architecture."""
+"""Capacity of nodes for pods, also after the loss of a physical host; size of the reference architecture."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ from policy.wording import join_names, pluralize
 
 @lru_cache(maxsize=1)
 def _free(facts: Facts) -> Mapping[str, Resources]:
-    """Returns the capacity that DaemonSets leave free on every node of known size, by the node's name."""
+    """Returns each node's allocatable resources less the requests of its DaemonSets, by the node's name.
+
+    Nodes whose allocatable resources are not known are omitted.
+    """
     free = {node.name: node.room for node in facts.nodes if node.room is not None}
     for daemon in facts.workloads:
         if daemon.kind == "DaemonSet" and free:
@@ -34,7 +37,7 @@ def _free(facts: Facts) -> Mapping[str, Resources]:
 
 
 def _sized(facts: Facts, workload: Workload) -> bool:
-    """Whether a long-running workload has requests, and only nodes of known size."""
+    """Whether a long-running workload has requests, and the size of each of its eligible nodes is known."""
     if not workload.is_long_running or not facts.nodes:
         return False
     nodes = facts.eligible(workload)
@@ -45,16 +48,19 @@ def _sized(facts: Facts, workload: Workload) -> bool:
     id="pod-fits-node",
     title="Every pod's requests fit its eligible nodes",
     severity=Severity.HIGH,
-    rationale="A pod that requests more than any of its nodes has stays Pending.",
+    rationale="A pod stays Pending if it requests more CPU or memory than each of its eligible nodes has.",
     sources=(Source("project", "Capacity", 1),),
-    remediation="Lower the requests of its containers, or give it larger nodes.",
+    remediation="Lower the requests of the workload's containers, or let it run on larger nodes.",
     subjects=lambda facts: facts.workloads,
     applies=_sized,
-    not_applicable_reason="no workload requests anything on nodes of known size",
+    not_applicable_reason="no workload with requests runs on nodes whose size is known",
     since="0.2.0",
 )
 def pod_fits_node(facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """Assumes nodes that run only DaemonSets. If replicas must not share a node, each replica needs its own."""
+    """Compares a pod's requests with nodes that run only DaemonSets.
+
+    If replicas must not share a node, there must be a node that is large enough for each replica.
+    """
     nodes = facts.eligible(workload)
     own = workload.requests if workload.replicas is None else Resources()
     room = {node.name: _free(facts)[node.name] + own for node in nodes}
@@ -71,10 +77,10 @@ def pod_fits_node(facts: Facts, workload: Workload) -> Iterator[Problem]:
 
 @dataclass(frozen=True)
 class NodeSet:
-    """The eligible nodes of a workload, with all workloads that may run on these nodes only."""
+    """The eligible nodes of a workload, with all workloads whose eligible nodes are among these nodes."""
 
     resource: Resource
-    """Resource of the workload that requests most on these nodes."""
+    """Resource of the workload whose pods together request most, of those that are eligible for exactly these nodes."""
     nodes: tuple[Node, ...]
     workloads: tuple[Workload, ...]
 
@@ -86,7 +92,7 @@ class NodeSet:
 
 @lru_cache(maxsize=1)
 def _node_sets(facts: Facts) -> tuple[NodeSet, ...]:
-    """Returns a NodeSet for each distinct set of eligible nodes."""
+    """Returns a NodeSet for each distinct set of nodes that some workload is eligible for."""
     free = _free(facts)
     fitting: dict[Workload, frozenset[str]] = {}
     for each in facts.workloads:
@@ -115,18 +121,18 @@ def _weight(workload: Workload) -> tuple[Decimal, Decimal, str]:
     rationale="Instances of a lost host start again on the remaining nodes. If these have too little capacity, some "
     "instances stay Pending until the host is back.",
     sources=(Source("project", "Capacity", 3),),
-    remediation="Add a node to the pools, on a physical host of its own, or lower the requests of what runs there.",
+    remediation="Add a node to the pools, on a physical host of its own, or lower the requests of the workloads there.",
     subjects=_node_sets,
     applies=lambda _facts, node_set: len({node.server for node in node_set.nodes}) > 1,
-    not_applicable_reason="no workloads on nodes of known size on several physical hosts",
-    parameters={"lost": "one physical host", "counted": "instances that the anti-affinities still let run"},
+    not_applicable_reason="no workload runs on several physical hosts with nodes whose size is known",
+    parameters={"lost": "one physical host", "counted": "instances that can still run under their anti-affinity"},
     since="0.2.0",
 )
 def requests_fit_after_loss(facts: Facts, node_set: NodeSet) -> Iterator[Problem]:
-    """Compares requests with capacity for a set of nodes: those of all workloads that may run on these nodes only.
+    """Compares capacity with requests for a set of nodes, counting the workloads that can run only on these nodes.
 
-    A failure proves that the requests do not fit in any placement. A pass does not prove the opposite: a placement may
-    still not exist, and workloads with further nodes are not counted. The plan and `make prove` show a placement.
+    A failure proves that no placement fits the requests. A pass does not prove that a placement exists, and workloads
+    with further eligible nodes are not counted. The plan and `make prove` show an actual placement.
     """
     free = _free(facts)
     total = sum((free[node.name] for node in node_set.nodes), Resources())
@@ -150,13 +156,13 @@ def requests_fit_after_loss(facts: Facts, node_set: NodeSet) -> Iterator[Problem
 
 
 def _demand(facts: Facts, workload: Workload) -> Callable[[str | None], Resources]:
-    """Returns a function from a failed host to the total requests of the instances that can still run."""
+    """Returns a function: total requests of the workload's instances that can still run if a physical host fails."""
     runnable = _runnable(facts, workload)
     return lambda server: workload.requests.times(runnable(server))
 
 
 def _runnable(facts: Facts, workload: Workload) -> Callable[[str | None], int]:
-    """Returns a function from a failed host to the number of instances that anti-affinity still allows to run."""
+    """Returns a function: how many of the workload's instances anti-affinity allows to run if a physical host fails."""
     on_host = Counter(node.server for node in facts.eligible(workload))
     nodes, replicas = on_host.total(), workload.replicas or 0
     over_hosts = max(counts(facts).worst((workload,), SERVER).values(), default=0) <= 1
@@ -172,7 +178,7 @@ def _runnable(facts: Facts, workload: Workload) -> Callable[[str | None], int]:
 
 @dataclass(frozen=True)
 class SharedNodes:
-    """Nodes that the same workloads may run on."""
+    """Nodes on which exactly the same workloads may run."""
 
     nodes: tuple[Node, ...]
     workloads: tuple[Workload, ...]
@@ -181,7 +187,7 @@ class SharedNodes:
 
     @property
     def resource(self) -> Resource:
-        """Resource of the first node by name, because the engine's order differs between runs."""
+        """Resource of the first node by name. Sorting keeps findings stable: Pulumi's order differs between runs."""
         return min(self.nodes, key=lambda node: node.name).resource
 
     @property
@@ -197,7 +203,10 @@ class SharedNodes:
 
 @lru_cache(maxsize=1)
 def _shared_nodes(facts: Facts) -> tuple[SharedNodes, ...]:
-    """Groups nodes by the workloads that may run on them. pod-fits-node reports pods that fit on no node."""
+    """Groups nodes by the workloads that may run on them. A workload whose pods fit on no node is omitted.
+
+    The rule pod-fits-node reports such a workload.
+    """
     free = _free(facts)
     guests: dict[str, list[Workload]] = {node.name: [] for node in facts.nodes if node.name in free}
     for workload in facts.workloads:
@@ -224,19 +233,20 @@ def _at_once(facts: Facts, workloads: Sequence[Workload]) -> Resources:
     id="room-in-any-order",
     title="Every instance fits in any scheduling order after the loss of any one host",
     severity=Severity.MEDIUM,
-    rationale="The scheduler takes pods in an order of its own and moves none afterwards. An instance is certain to "
-    "find a node only if its nodes have room for everything that may run there at once.",
+    rationale="The scheduler places pods in an order that is not known before, and does not move a pod afterwards. An "
+    "instance is certain to find a node only if its nodes have room for all pods that may run there at once.",
     sources=(Source("project", "Capacity", 4),),
     remediation="Give the nodes more cores and memory, lower requests, or let fewer services run there.",
     subjects=_shared_nodes,
-    not_applicable_reason="no workload runs on nodes of known size",
+    not_applicable_reason="no workload runs on nodes whose size is known",
     enforcement=ADVISORY,
     since="0.2.0",
 )
 def room_in_any_order(facts: Facts, shared: SharedNodes) -> Iterator[Problem]:
-    """A pass proves that everything fits; a service that fails may still fit in some scheduling orders.
+    """Reports workloads that can stay Pending if nodes are too small for all pods that may run there at once.
 
-    A service passes if enough other nodes have room for everything. Uses the capacity that each node declares.
+    A workload passes if enough of its other nodes have room for all such pods. A pass proves that its instances fit; a
+    workload that fails may still fit in some scheduling orders.
     """
     short = shared.short(facts)
     concerned = [each.title for each in shared.workloads if short and _unsure(facts, each)]
@@ -249,7 +259,7 @@ def room_in_any_order(facts: Facts, shared: SharedNodes) -> Iterator[Problem]:
 
 
 def _unsure(facts: Facts, workload: Workload) -> bool:
-    """Whether the loss of a host can leave fewer nodes with room for everything than the workload's instances need."""
+    """Whether, after the loss of one host, too few nodes of the workload are certain to have room for its instances."""
     nodes = facts.eligible(workload)
     crowded = {node.name for shared in _shared_nodes(facts) for node in shared.short(facts)}
     sure = Counter(node.server for node in nodes if node.name not in crowded)
@@ -265,13 +275,14 @@ def _unsure(facts: Facts, workload: Workload) -> bool:
     id="architecture-fits-computes",
     title="The reference architecture covers the number of compute nodes",
     severity=Severity.MEDIUM,
-    rationale="Counts and dedicated nodes of an architecture were validated at its size. A cloud that has outgrown it "
-    "runs a control plane that was not validated at that scale.",
+    rationale="The replica counts and dedicated nodes of a reference architecture were validated with its number of "
+    "compute nodes. A cloud with more compute nodes runs a control plane that was not validated at that scale.",
     sources=(
         Source("004", "5.3.16", 1),
         Source("004", "5.4.16", 1),
     ),
-    remediation="Name the next larger architecture (quorate:architecture), and add the controllers that it dedicates.",
+    remediation="Name the next larger architecture (quorate:architecture), and add the dedicated controllers that it "
+    "requires.",
     subjects=lambda facts: facts.clouds,
     not_applicable_reason="the stack has no Cloud component",
     needs_architecture=True,
@@ -280,8 +291,8 @@ def _unsure(facts: Facts, workload: Workload) -> bool:
     since="0.2.0",
 )
 def architecture_fits_computes(facts: Facts, _cloud: Cloud) -> Iterator[Problem]:
-    """Advisory, so that adding computes does not block an update before the move to a larger architecture."""
-    # A compute with further roles, as in a small lab or with a topology, belongs to a pool of another name.
+    """Counts compute nodes by pool or label. Advisory, so that compute nodes can be added before the architecture."""
+    # A compute node with further roles, as in a small lab or with a topology, is in a pool with another name.
     computes = sum(node.pool == COMPUTE_POOL or node.labels.get(COMPUTE_NODE) == "enabled" for node in facts.nodes)
     if computes > facts.required_architecture.computes:
         yield Problem(

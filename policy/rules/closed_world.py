@@ -1,4 +1,4 @@
-"""Resources that no rule reads."""
+"""Resources of types that no policy rule reads."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HELM_RELEASE = "kubernetes:helm.sh/v3:Release"
 
 @dataclass(frozen=True)
 class Unread:
-    """A resource that rules cannot read completely; the stack itself, without a problem, if there is none."""
+    """A resource that rules cannot read completely. If a stack has none, the stack itself, without a problem."""
 
     resource: Resource
     title: str
@@ -43,7 +43,7 @@ def _has_unknown_host(resource: Resource) -> bool:
 
 
 def _problem(resource: Resource) -> Problem:
-    """Returns why no rule reads a resource, and what to write instead."""
+    """Returns why no rule reads a resource, and which kind of resource to use instead."""
     if resource.type == HELM_RELEASE:
         return Problem(
             "the objects of a Helm release are not resources of the stack, so no rule reads them",
@@ -59,7 +59,7 @@ def _problem(resource: Resource) -> Problem:
     title="Every resource is of a type that the policy pack evaluates or knows to be harmless",
     severity=Severity.HIGH,
     rationale="A Helm release, a custom resource or another cloud's resource can contain a quorum that no rule has "
-    "evaluated. Without this rule, a stack could pass because of what was not read.",
+    "evaluated. Without this rule, a stack could pass although a resource was not read.",
     sources=(Source("project", "Scope", 1),),
     remediation="Use resources that the pack reads: a Chart instead of a Release, a workload or a cluster of a known "
     "operator instead of another custom resource, a libvirt provider with a uri. Otherwise review the resource, and "

@@ -1,4 +1,4 @@
-"""Services that share nodes with others."""
+"""Services that must share nodes with certain other services."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ NETWORK: Mapping[str, tuple[tuple[str, ...], ...]] = {
     DHCP: ((SERVER,), (METADATA,)),
     METADATA: ((L3, DHCP),),
 }
-"""Groups of services by agent. Every node of the agent must run at least one service of each group."""
+"""Groups of services by Neutron agent. Every node of the agent must run at least one service of each group."""
 
 L2_AGENT = "neutron-l2-agent"
 NEEDS_L2 = ("nova-compute", L3, DHCP)
 
 
 def _nodes_of(facts: Facts, *services: str) -> set[str]:
-    """Returns the nodes that may run one of these services."""
+    """Returns the names of the nodes that are eligible for at least one of these services."""
     those = (each for each in facts.workloads if each.is_long_running and facts.service(each) in services)
     return {node.name for each in those for node in facts.eligible(each)}
 
 
 def _nodes_with(facts: Facts, services: tuple[str, ...]) -> set[str]:
-    """Returns the nodes that run an instance of one of these services in every possible placement.
+    """Returns the names of the nodes that run an instance of one of these services in every possible placement.
 
-    A service is certain to be on its nodes if it has an instance for each of them and two never share one.
+    A service is certain to run on each eligible node if it has as many instances as nodes, and two never share a node.
     """
     found: set[str] = set()
     for each in facts.workloads:
@@ -45,7 +45,7 @@ def _nodes_with(facts: Facts, services: tuple[str, ...]) -> set[str]:
 
 
 def _beside(service: str, *others: str) -> Callable[[Facts, Workload], bool]:
-    """Returns a predicate: whether a workload is of `service`, in a stack that runs one of `others`."""
+    """Returns a predicate: whether a workload belongs to `service`, in a stack that also runs one of `others`."""
     return lambda facts, workload: (
         workload.is_long_running
         and facts.service(workload) == service
@@ -57,8 +57,8 @@ def _beside(service: str, *others: str) -> Callable[[Facts, Workload], bool]:
     id="scheduler-beside-nova",
     title="nova-scheduler shares nodes with other Nova services",
     severity=Severity.LOW,
-    rationale="A scheduler needs few resources and can share nodes with API servers. Other services lack the nodes "
-    "that are dedicated to it.",
+    rationale="A scheduler needs few resources and can share nodes with API servers. Nodes that are dedicated to "
+    "it are not available to other services.",
     sources=(
         Source("004", "5.3.7", 19),
         Source("004", "5.4.7", 37),
@@ -71,7 +71,7 @@ def _beside(service: str, *others: str) -> Callable[[Facts, Workload], bool]:
     since="0.2.0",
 )
 def scheduler_beside_nova(facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """Replicas may run beside other components, as long as some eligible node can run another Nova service."""
+    """Requires a node that is eligible for nova-scheduler and another Nova service, and no dedicated nodes."""
     here = {node.name for node in facts.eligible(workload)}
     if not here & _nodes_of(facts, *NOVA):
         yield Problem(
@@ -97,7 +97,7 @@ def scheduler_beside_nova(facts: Facts, workload: Workload) -> Iterator[Problem]
     ),
     remediation="Let these services run on the same nodes, with as many instances of each as there are nodes and a "
     "required podAntiAffinity over kubernetes.io/hostname. Pod affinity is not enough: it is not enforced when a "
-    "rollout moves the other pod.",
+    "rollout moves the pod that the affinity refers to.",
     subjects=lambda facts: facts.workloads,
     applies=lambda facts, workload: any(
         _beside(agent, *sum(needs, ()))(facts, workload) for agent, needs in NETWORK.items()
@@ -107,7 +107,7 @@ def scheduler_beside_nova(facts: Facts, workload: Workload) -> Iterator[Problem]
     since="0.2.0",
 )
 def network_agents_beside_server(facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """Evaluates the worst placement of the instances: common eligible nodes are not enough."""
+    """Evaluates the worst placement of the instances. Services with the same eligible nodes can still run apart."""
     here = {node.name for node in facts.eligible(workload)}
     there = {facts.service(each) for each in facts.workloads if each.is_long_running}
     for services in NETWORK[facts.service(workload) or ""]:
@@ -137,7 +137,7 @@ def network_agents_beside_server(facts: Facts, workload: Workload) -> Iterator[P
     not_applicable_reason=f"the stack has none of {', '.join(NEEDS_L2)}",
 )
 def l2_agent_goes_along(facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """Only a DaemonSet runs on all of its eligible nodes. Computes and network nodes can have a DaemonSet each."""
+    """Counts only L2 agents in DaemonSets, which run on all eligible nodes. Several DaemonSets may cover the nodes."""
     agents = [each for each in facts.workloads if each.kind == "DaemonSet" and facts.service(each) == L2_AGENT]
     served = {node.name for agent in agents for node in facts.eligible(agent)}
     without = {node.name for node in facts.eligible(workload)} - served
@@ -165,7 +165,7 @@ def l2_agent_goes_along(facts: Facts, workload: Workload) -> Iterator[Problem]:
     since="0.2.0",
 )
 def radosgw_beside_monitors(facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """Compares eligible nodes."""
+    """Requires that every node that is eligible for radosgw is also eligible for ceph-mon."""
     away = {node.name for node in facts.eligible(workload)} - _nodes_of(facts, "ceph-mon")
     if away:
         yield Problem(f"can run on {join_names(away)}, which cannot run ceph-mon", "only monitor nodes")

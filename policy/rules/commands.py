@@ -1,7 +1,7 @@
 """Commands on machines, and the steps and restarts of Machines: quorum checks, order and backups.
 
-A Machine states which quorums its steps and restarts disrupt. What a command does is read from its parsed shell text
-and from the scripts that it runs.
+A Machine component states which quorums its steps and restarts disrupt. The effects of a command are derived from its
+shell text, which is parsed and never run, and from the scripts that it calls.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from policy.findings import Severity
 from policy.rule import Problem, Source, rule
 from policy.wording import join_names
 
-NO_COMMAND = "no command or machine of the stack stops, restarts, drains or upgrades what a quorum member runs on"
+NO_COMMAND = "no command or machine of the stack stops, restarts, drains or upgrades a quorum member or its node"
 
 
 def _subjects(facts: Facts) -> tuple[Command | Machine, ...]:
@@ -29,7 +29,7 @@ def _subjects(facts: Facts) -> tuple[Command | Machine, ...]:
 
 
 def _done(subject: Command | Machine) -> str:
-    """Describes how a command or machine disrupts a quorum."""
+    """Returns in words how a command or a Machine disrupts a quorum, for messages."""
     return subject.disrupts if isinstance(subject, Command) else f"disrupts {join_names(subject.disrupts)}"
 
 
@@ -37,7 +37,8 @@ def _done(subject: Command | Machine) -> str:
     id="command-asks-quorum",
     title="A command or machine's step that stops a quorum member checks the quorum first",
     severity=Severity.CRITICAL,
-    rationale="A restart is harmless while all other members are up, and stops the quorum while one of them is down.",
+    rationale="Restarting a member is harmless while all other members are up. While another member of three is down, "
+    "it stops the quorum.",
     sources=(
         Source("004", "5.5.9", 5),
         Source("project", "Quorums", 2),
@@ -54,7 +55,7 @@ def _done(subject: Command | Machine) -> str:
     single=(*PLACING, LOCAL, CLOUD_INIT, *MACHINE_TYPES, *WORKLOAD_TYPES),
 )
 def command_asks_quorum(_facts: Facts, subject: Command | Machine | PodCommands | RunLater) -> Iterator[Problem]:
-    """The check must be in the same command; the result of an earlier command may be out of date."""
+    """Requires the quorum check in the same command: the result of a check in an earlier command may be outdated."""
     if not isinstance(subject, Machine):
         if not (isinstance(subject, Command) and subject.asks):
             yield Problem(f"{subject.disrupts} without a quorum check", "a check that can abort the command")
@@ -68,7 +69,7 @@ def command_asks_quorum(_facts: Facts, subject: Command | Machine | PodCommands 
     id="commands-one-machine-at-a-time",
     title="Commands that stop quorum members run on one machine at a time",
     severity=Severity.CRITICAL,
-    rationale="Two members that restart at the same time are two members down at once.",
+    rationale="If two members restart at the same time, both are down, and a quorum of three has no majority.",
     sources=(Source("004", "5.5.10", 15),),
     remediation="Run each command on one machine, and make it depend on the previous machine's command (depends_on). "
     "Make each Machine with a member depend on the previous one in the same way.",
@@ -79,7 +80,7 @@ def command_asks_quorum(_facts: Facts, subject: Command | Machine | PodCommands 
     since="0.2.0",
 )
 def commands_one_machine_at_a_time(facts: Facts, subject: Command | Machine) -> Iterator[Problem]:
-    """Requires no order on the same machine, nor between machines whose members belong to different quorums."""
+    """Requires an order between commands on different machines, and between Machines with members of one quorum."""
     if subject.several:
         yield Problem(f"{_done(subject)} on several machines", _ONE_EACH[type(subject)])
     unordered = {
@@ -96,7 +97,7 @@ def commands_one_machine_at_a_time(facts: Facts, subject: Command | Machine) -> 
 
 
 def _is_disruptive(other: Command | Machine) -> bool:
-    """Whether a command disrupts a quorum. False for an unreadable command, which has its own finding."""
+    """Whether a command or Machine disrupts a quorum. False if a command cannot be parsed; a finding reports that."""
     try:
         return bool(other.disrupts)
     except Unreadable:
@@ -107,7 +108,10 @@ _ONE_EACH: Mapping[type, str] = {Command: "one machine per command", Machine: "o
 
 
 def _needs_order(one: Command | Machine, other: Command | Machine) -> bool:
-    """Whether the two could stop two members of one quorum. Which quorum a command disrupts is not known."""
+    """Whether the two commands or Machines could stop two members of one quorum.
+
+    It is not known which quorum a command disrupts, so commands on different machines need an order.
+    """
     if isinstance(one, Machine) and isinstance(other, Machine):
         return bool(set(one.disrupts) & set(other.disrupts))
     hosts = [{each.host} if isinstance(each, Command) else {each.node, each.address} for each in (one, other)]
@@ -123,14 +127,14 @@ def _needs_order(one: Command | Machine, other: Command | Machine) -> bool:
         Source("004", "5.5.10", 12),
         Source("004", "5.5.10", 62),
     ),
-    remediation="Run `etcdctl snapshot save` first, in the same command or in one that it depends on.",
+    remediation="Run `etcdctl snapshot save` first, in the command that upgrades or in a command that it depends on.",
     subjects=lambda facts: facts.commands,
     applies=lambda _facts, command: command.upgrades,
     not_applicable_reason="no command of the stack upgrades Kubernetes or etcd",
     since="0.2.0",
 )
 def upgrade_after_backup(facts: Facts, command: Command) -> Iterator[Problem]:
-    """Checks the command itself and all commands that it depends on, directly or indirectly."""
+    """Looks for a snapshot in the upgrading command and in all commands that it depends on, directly or indirectly."""
     earlier = (other for other in facts.commands if facts.order.is_before(other.resource, command.resource))
     if not command.backs_up and not any(other.backs_up for other in earlier):
         yield Problem("upgrades without an earlier etcd snapshot", "one in this command or in one it depends on")

@@ -51,13 +51,13 @@ def _is_control_plane(_facts: Facts, each: Pods) -> bool:
     single=POD_TYPES,
 )
 def control_plane_namespace(_facts: Facts, each: Pods) -> Iterator[Problem]:
-    """Includes static pods, because only the control plane must run without an API server."""
+    """Also evaluates static pods, because only pods of the control plane need to run without an API server."""
     if each.namespace != NAMESPACE:
         yield Problem(f"namespace is {each.namespace}", NAMESPACE)
 
 
 def _guarded(each: Pods) -> dict[str, str]:
-    """Returns the path by volume name of host directories that contain certificates, keys or manifests."""
+    """Returns the host directories with certificates, keys or manifests that pods mount, by name of the volume."""
     found: dict[str, str] = {}
     for volume in each.spec.at("volumes").items():
         path = volume.at("hostPath", "path").text().rstrip("/")
@@ -71,22 +71,22 @@ def _guarded(each: Pods) -> dict[str, str]:
     title="Pods mount host certificates, keys and manifests read-only",
     severity=Severity.HIGH,
     rationale="A process that can write a certificate authority or the manifest of a static pod controls the "
-    "cluster. A compromised container must not be able to.",
+    "cluster. A compromised container must not get this control.",
     sources=(
         Source("004", "5.5.7", 24),
         Source("004", "5.5.7", 25),
     ),
-    remediation="Set readOnly: true in each volumeMount of such a hostPath.",
+    remediation="Set readOnly: true in each volumeMount of a hostPath that contains certificates, keys or manifests.",
     subjects=pods,
     applies=lambda _facts, each: bool(_guarded(each)),
-    not_applicable_reason="no pod mounts such a directory of its host",
+    not_applicable_reason="no pod mounts a directory of its host with certificates, keys or manifests",
     reads_machine_files=True,
     parameters={"directories": ", ".join(GUARDED)},
     since="0.2.0",
     single=POD_TYPES,
 )
 def certificates_read_only(_facts: Facts, each: Pods) -> Iterator[Problem]:
-    """A mount is writable unless it sets readOnly."""
+    """Reports each volumeMount of such a host directory that does not set readOnly, because the default is writable."""
     guarded = _guarded(each)
     for container in each.containers():
         for mount in container.at("volumeMounts").items():
@@ -114,7 +114,7 @@ def certificates_read_only(_facts: Facts, each: Pods) -> Iterator[Problem]:
     since="0.2.0",
 )
 def cluster_has_etcd(facts: Facts, _tier: object) -> Iterator[Problem]:
-    """Accepts etcd members on machines or in pods."""
+    """Accepts etcd members on machines, and workloads that run etcd."""
     members = [member for etcd in facts.etcds for member in etcd.members]
     if not members and not any(_runs_etcd(workload) for workload in facts.workloads):
         yield Problem("no etcd members in the stack", "members on machines, or a workload that runs etcd")
@@ -143,12 +143,15 @@ def _machines_of(facts: Facts, etcd: Etcd) -> list[Machine]:
     "`etcdctl snapshot save`.",
     subjects=lambda facts: facts.etcds,
     applies=lambda facts, etcd: bool(_machines_of(facts, etcd)),
-    not_applicable_reason="no machine of the stack carries etcd",
+    not_applicable_reason="no machine of the stack is an etcd member",
     reads_machine_files=True,
     since="0.2.0",
 )
 def etcd_is_backed_up(facts: Facts, etcd: Etcd) -> Iterator[Problem]:
-    """Accepts a CronJob for all members, or a timer on every member; a service without a timer never starts."""
+    """Accepts a CronJob for all members, or a systemd service with a timer on every member.
+
+    A service without a timer does not count, because nothing starts it.
+    """
     if any(workload.kind == "CronJob" and _SNAPSHOT.search(_command(workload)) for workload in facts.workloads):
         return
     without: set[str] = set()

@@ -40,7 +40,7 @@ def _is_galera(facts: Facts, group: Group) -> bool:
 
 
 def _replicates_otherwise(facts: Facts, workload: Workload) -> bool:
-    """Whether MySQL Group Replication is configured instead of Galera."""
+    """Whether the workload's configuration sets up MySQL Group Replication instead of Galera."""
     return any(_OTHER_REPLICATION.search(each.read()) for each in written(workload, facts.config_maps))
 
 
@@ -48,9 +48,9 @@ def _replicates_otherwise(facts: Facts, workload: Workload) -> bool:
     id="galera-keeps-quorum",
     title="Galera forms one cluster and serves only with a majority",
     severity=Severity.CRITICAL,
-    rationale="With `gcomm://` a member starts a cluster of its own. With pc.ignore_sb or pc.ignore_quorum both sides "
-    "of a partition accept writes, and the data of one side is lost. If a member with half of all weights fails, the "
-    "majority is lost.",
+    rationale="With the empty address `gcomm://` a member starts a new cluster. With pc.ignore_sb or pc.ignore_quorum "
+    "both sides of a partition accept writes, and the data of one side is lost. If a member with half of all weights "
+    "fails, the majority is lost.",
     sources=(Source("project", "Database", 2),),
     remediation="Write wsrep_on = ON and wsrep_cluster_address = gcomm://<names of members> into a .cnf file of a "
     "ConfigMap that the members mount (quorate:services.mysqld.config), and remove pc.ignore_sb, pc.ignore_quorum, "
@@ -62,7 +62,7 @@ def _replicates_otherwise(facts: Facts, workload: Workload) -> bool:
     since="0.4.0",
 )
 def galera_keeps_quorum(facts: Facts, group: Group) -> Iterator[Problem]:
-    """Reads option files, arguments and variables. Assumes defaults for what may be set inside an image."""
+    """Reads option files, arguments and environment variables. Assumes MariaDB's defaults for all other settings."""
     settings = {workload: galera(facts, workload) for workload in group.workloads}
     # Workloads with the same error produce one finding.
     yield from dict.fromkeys(problem for each in settings.values() for problem in _mistakes(each))
@@ -109,12 +109,12 @@ def _weight(settings: Galera) -> int:
     "max_writers = 1.",
     subjects=lambda facts: facts.config_maps,
     applies=lambda _facts, config: any(each.groups for each in proxysql.configurations(config)),
-    not_applicable_reason="no ConfigMap of the stack configures servers of a ProxySQL, which then forwards no writes",
+    not_applicable_reason="no ConfigMap of the stack lists database servers for ProxySQL to forward writes to",
     parameters={MAX_WRITERS.setting: 1},
     since="0.4.0",
 )
 def proxysql_single_writer(_facts: Facts, config: ConfigMap) -> Iterator[Problem]:
-    """Without Galera's hostgroups, ProxySQL balances writes over all servers of a hostgroup."""
+    """Reports hostgroups that are not in mysql_galera_hostgroups: ProxySQL balances writes over all their servers."""
     for each in proxysql.configurations(config):
         for group in each.groups:
             if not group.galera:

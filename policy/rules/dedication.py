@@ -1,4 +1,4 @@
-"""Dedicated nodes."""
+"""Nodes that are dedicated to one service, and the services that may run there."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _TABLES = (
 
 @rule(
     id="dedicated-nodes-are-there",
-    title="Every service has the dedicated nodes its row requires",
+    title="Every service has the dedicated nodes that the reference architecture requires",
     severity=Severity.HIGH,
     rationale="RabbitMQ, Galera and the other services with dedicated nodes slow each other down under load when they "
     "share a node. A node is dedicated by a taint. A label alone does not keep other pods away.",
@@ -33,15 +33,15 @@ _TABLES = (
         Source("004", "5.3.12", 49),
         Source("004", "5.3.5", 29),
     ),
-    remediation=f"Taint as many nodes as the row dedicates with {DEDICATED}=<service>:NoSchedule: give more servers "
-    "the role controller, or name a smaller architecture.",
+    remediation=f"Taint as many nodes as the architecture dedicates to the service with "
+    f"{DEDICATED}=<service>:NoSchedule: give more servers the role controller, or name a smaller architecture.",
     subjects=lambda facts: facts.clouds,
     not_applicable_reason="the stack has no Cloud component",
     needs_architecture=True,
     parameters={"taint": f"{DEDICATED}=<service>:NoSchedule"},
 )
 def dedicated_nodes_are_there(facts: Facts, _cloud: Cloud) -> Iterator[Problem]:
-    """Counts the taints that machines register with."""
+    """Counts nodes by the dedication taint that they register with, for each service and in total."""
     tainted = [owner for node in facts.nodes for owner in node.dedicated_to]
     owners = facts.required_architecture.owners
     for row in owners:
@@ -60,21 +60,24 @@ def dedicated_nodes_are_there(facts: Facts, _cloud: Cloud) -> Iterator[Problem]:
 
 
 def _belongs_to_nodes(facts: Facts, workload: Workload) -> bool:
-    """Whether a workload is a node agent. Outside the system's namespaces, its requests must also be light."""
+    """Whether a workload is a node agent, which may run on every node.
+
+    Outside the system namespaces, a node agent may request at most as much as a light service.
+    """
     if not workload.node_agent or workload.namespace in SYSTEM_NAMESPACES:
         return workload.node_agent
     return workload.requests.fits(_light(facts))
 
 
 def _light(facts: Facts) -> Resources:
-    """Returns the largest requests of a light service."""
+    """Returns the maximum requests of one instance of a light service in the reference architecture."""
     light = facts.required_architecture.light
     return Resources(Decimal(light.cpu_m) / 1000, Decimal(light.memory_mi * MIB))
 
 
 @rule(
     id="dedicated-nodes-admit-guests",
-    title="Dedicated nodes run only the services their row admits",
+    title="Dedicated nodes run only their own service and those that the reference architecture admits",
     severity=Severity.HIGH,
     rationale="A dedicated node runs its own service and the services that the architecture admits there: light "
     "services beside nova-api, radosgw beside the Ceph monitors, no other service beside nova-conductor.",
@@ -87,11 +90,11 @@ def _light(facts: Facts) -> Resources:
         Source("004", "5.4.12", 50),
         Source("004", "5.4.13", 28),
     ),
-    remediation="Remove the toleration of that pool's taint, or require node affinity to other pools "
-    "(quorate.io/pool).",
+    remediation="Remove the workload's toleration of the dedicated nodes' taint, or require node affinity to other "
+    "pools (quorate.io/pool).",
     subjects=lambda facts: facts.workloads,
     applies=lambda facts, workload: facts.architecture is not None and not _belongs_to_nodes(facts, workload),
-    not_applicable_reason="no workload that a reference architecture could exclude from a node",
+    not_applicable_reason="the stack has only node agents, or no workload, or names no reference architecture",
     needs_architecture=True,
     parameters={
         "node agents": f"DaemonSets in {', '.join(SYSTEM_NAMESPACES)}, or of class {NODE_CRITICAL} that request at "
@@ -99,7 +102,10 @@ def _light(facts: Facts) -> Resources:
     },
 )
 def dedicated_nodes_admit_guests(facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """Evaluates eligible nodes: a toleration alone does not fail. A companion is admitted on its row's nodes."""
+    """Evaluates eligible nodes, so that a toleration without eligible dedicated nodes does not fail.
+
+    A companion may run where the service that it accompanies may run.
+    """
     row = facts.row(workload) or facts.accompanied(workload)
     reached: dict[str, list[str]] = {}
     for node in facts.eligible(workload):
@@ -118,7 +124,7 @@ def dedicated_nodes_admit_guests(facts: Facts, workload: Workload) -> Iterator[P
 
 
 def _light_guest(facts: Facts, workload: Workload) -> bool:
-    """Whether dedicated nodes admit the workload only because its row is light."""
+    """Whether the workload can run on dedicated nodes that admit it only because its service is a light one."""
     row = facts.row(workload) if facts.architecture else None
     if row is None or row.footprint != "light" or not workload.is_long_running:
         return False
@@ -149,7 +155,7 @@ def _admits_as_light(owner: Row, guest: Row) -> bool:
         Source("004", "5.4.7", 8),
         Source("project", "Placement", 2),
     ),
-    remediation="Lower the requests of its containers, or let it run on other nodes.",
+    remediation="Lower the requests of the light service's containers, or let it run on other nodes.",
     subjects=lambda facts: facts.workloads,
     applies=_light_guest,
     not_applicable_reason="no light service can run on dedicated nodes that admit light services",
@@ -158,7 +164,7 @@ def _admits_as_light(owner: Row, guest: Row) -> bool:
     since="0.3.0",
 )
 def light_services_are_light(facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """Evaluates the requests of one pod: all its containers together."""
+    """Compares the requests of one pod, all its containers together, with the architecture's limit."""
     limit = _light(facts)
     if not workload.requests.fits(limit):
         hosts = {
@@ -181,7 +187,7 @@ def _is_exclusive(facts: Facts, workload: Workload) -> bool:
     id="alone-on-own-nodes",
     title="Services with exclusive nodes run only on those nodes",
     severity=Severity.HIGH,
-    rationale="A service that also runs on shared nodes meets there the workloads it is separated from.",
+    rationale="A service has exclusive nodes so that other workloads do not slow it down. On shared nodes they do.",
     sources=(
         *_TABLES,
         Source("004", "5.4.7", 22),
@@ -191,12 +197,12 @@ def _is_exclusive(facts: Facts, workload: Workload) -> bool:
     remediation="Require node affinity to the service's own pool (quorate.io/pool) and to no other.",
     subjects=lambda facts: facts.workloads,
     applies=_is_exclusive,
-    not_applicable_reason="no workload belongs to a row with exclusive nodes",
+    not_applicable_reason="no workload belongs to a service to which the architecture gives exclusive nodes",
     needs_architecture=True,
     since="0.2.0",
 )
 def alone_on_own_nodes(facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """Evaluates shared nodes; dedicated-nodes-admit-guests covers nodes dedicated to another service."""
+    """Reports eligible nodes that are not dedicated. dedicated-nodes-admit-guests covers nodes of other services."""
     row = facts.known_row(workload)
     refusing = {owner.service for owner in facts.required_architecture.owners if not owner.admits_guest(row)}
     shared = {

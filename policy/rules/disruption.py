@@ -1,4 +1,4 @@
-"""Disruption budgets: a drain preserves the majority, and can finish."""
+"""PodDisruptionBudgets: the drain of a node preserves every quorum's majority, and can finish."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _ONE_BY_ONE = Source("004", "5.5.10", 15)
 
 
 def _guards(facts: Facts, group: Group) -> dict[str, list[Budget]]:
-    """Returns the budgets of each of the group's workloads, by title."""
+    """Returns the budgets that select pods of each workload of a quorum (`group`), by the workload's title."""
     return {each.title: [budget for budget in facts.budgets if budget.selects(each)] for each in group.workloads}
 
 
 def _evictable(facts: Facts, group: Group) -> bool:
-    """Whether a drain can evict members of a quorum. A drain does not evict pods of DaemonSets."""
+    """Whether the group is a quorum with members that a drain can evict: not all of them are pods of DaemonSets."""
     return is_quorum(facts, group) and any(each.kind != "DaemonSet" for each in group.workloads)
 
 
@@ -31,8 +31,8 @@ def _evictable(facts: Facts, group: Group) -> bool:
     id="quorum-has-budget",
     title="Every quorum has exactly one PodDisruptionBudget",
     severity=Severity.CRITICAL,
-    rationale="A drain evicts pods as fast as it can. Only a PodDisruptionBudget makes the second drain wait until "
-    "the first member is back. If two budgets select a pod, every eviction of it is rejected.",
+    rationale="A drain evicts the pods of a node as fast as it can. Only a PodDisruptionBudget makes a second drain "
+    "wait until the first evicted member is back. If two budgets select a pod, every eviction of the pod is rejected.",
     sources=(_ONE_BY_ONE, Source("project", "Quorums", 1)),
     remediation="Add one PodDisruptionBudget with maxUnavailable: 1 in the quorum's namespace whose selector matches "
     "the labels of all members' pods.",
@@ -41,7 +41,10 @@ def _evictable(facts: Facts, group: Group) -> bool:
     not_applicable_reason="no workload of several members is a quorum",
 )
 def quorum_has_budget(facts: Facts, group: Group) -> Iterator[Problem]:
-    """Matches selectors against pod labels. Reports separate budgets: they do not count each other's evictions."""
+    """Matches the budgets' selectors with pod labels.
+
+    Also reports separate budgets for members of one quorum, because they do not count each other's evictions.
+    """
     guards = _guards(facts, group)
     for title, budgets in guards.items():
         names = join_names([budget.resource.name for budget in budgets])
@@ -61,7 +64,7 @@ def quorum_has_budget(facts: Facts, group: Group) -> Iterator[Problem]:
     id="budget-keeps-majority",
     title="A quorum's PodDisruptionBudget preserves its majority",
     severity=Severity.CRITICAL,
-    rationale="A budget that allows half of the members to be evicted allows a drain to end the quorum.",
+    rationale="If a budget allows the eviction of half of a quorum's members, draining nodes can stop the quorum.",
     sources=(
         Source("004", "5.5.9", 5),
         Source("project", "Quorums", 1),
@@ -73,7 +76,7 @@ def quorum_has_budget(facts: Facts, group: Group) -> Iterator[Problem]:
     parameters={"kept": "half of the members rounded down, plus one"},
 )
 def budget_keeps_majority(facts: Facts, group: Group) -> Iterator[Problem]:
-    """Rounds percentages up, as the disruption controller does."""
+    """Counts the members that remain after all evictions that a budget allows. Rounds percentages up as Kubernetes."""
     members = group.size(facts)
     for budget in facts.budgets:
         selected = sum(pods(facts, each) for each in group.workloads if budget.selects(each))
@@ -91,7 +94,8 @@ def budget_keeps_majority(facts: Facts, group: Group) -> Iterator[Problem]:
     id="drain-can-finish",
     title="Every PodDisruptionBudget allows at least one eviction",
     severity=Severity.HIGH,
-    rationale="A budget that allows no eviction blocks every drain, so that nodes cannot be maintained.",
+    rationale="A budget that allows no eviction blocks the drain of every node that runs one of its pods, so that "
+    "these nodes cannot be maintained.",
     sources=(
         _DRAIN,
         _ONE_BY_ONE,
@@ -105,7 +109,10 @@ def budget_keeps_majority(facts: Facts, group: Group) -> Iterator[Problem]:
     not_applicable_reason="no disruption budget selects pods of a replicated workload",
 )
 def drain_can_finish(facts: Facts, budget: Budget) -> Iterator[Problem]:
-    """Assumes that all replicas are healthy. Counts the pods of several workloads together, as the controller does."""
+    """Assumes that all replicas are healthy.
+
+    Adds up the pods of all workloads that the budget selects, as Kubernetes.
+    """
     selected = [each for each in facts.workloads if each.is_long_running and each.replicas and budget.selects(each)]
     replicas = sum(each.replicas or 0 for each in selected)
     if budget.allowed(replicas) < 1:
@@ -120,8 +127,8 @@ def drain_can_finish(facts: Facts, budget: Budget) -> Iterator[Problem]:
     id="budget-guards-one-workload",
     title="A PodDisruptionBudget selects the pods of one workload or one quorum",
     severity=Severity.HIGH,
-    rationale="A budget that selects no pods protects nothing. One that also counts another workload's pods, a "
-    "Job's for example, lets that workload change how many members may be evicted.",
+    rationale="A budget that selects no pods protects nothing. If a budget also selects another workload's pods, for "
+    "example a Job's, their number changes how many members may be evicted.",
     sources=(_DRAIN, Source("project", "Quorums", 1)),
     remediation="Make the budget's selector equal to the pod labels of one workload in its namespace, with a label "
     "that no other pod there has.",
@@ -129,7 +136,7 @@ def drain_can_finish(facts: Facts, budget: Budget) -> Iterator[Problem]:
     not_applicable_reason="the stack has no disruption budget",
 )
 def budget_guards_one_workload(facts: Facts, budget: Budget) -> Iterator[Problem]:
-    """Compares both namespace and labels."""
+    """Compares the budget's namespace and selector with the pods of every workload in the stack."""
     guarded = [workload for workload in facts.workloads if budget.selects(workload)]
     if not guarded:
         yield Problem(f"selects no pods of the stack in namespace {budget.namespace}", "the pods of one workload")

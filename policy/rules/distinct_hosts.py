@@ -37,7 +37,7 @@ from policy.wording import join_names, pluralize
     parameters={"topology": SERVER},
 )
 def one_member_per_server(facts: Facts, group: Group) -> Iterator[Problem]:
-    """Evaluates the worst placement that the scheduler allows. A node without the label may be on any host."""
+    """Evaluates the worst placement that the scheduling rules allow, and reports nodes without the host label."""
     nodes = {node.name: node for each in group.workloads for node in facts.eligible(each)}
     unlabelled = {name for name, node in nodes.items() if not node.server}
     if unlabelled:
@@ -67,7 +67,7 @@ def _guest(facts: Facts, node: Node) -> bool:
 
 @lru_cache(maxsize=2)
 def _by_provider_id(facts: Facts) -> Mapping[str, frozenset[str]]:
-    """Returns the names of nodes by their providerID."""
+    """Returns the names of the nodes with each providerID, by providerID."""
     found: dict[str, frozenset[str]] = {}
     for node in facts.nodes:
         if node.provider_id:
@@ -76,7 +76,7 @@ def _by_provider_id(facts: Facts) -> Mapping[str, frozenset[str]]:
 
 
 def _twins(facts: Facts, node: Node) -> frozenset[str]:
-    """Returns other nodes with the same providerID, which are the same machine."""
+    """Returns the names of other nodes with the node's providerID: they are the same machine."""
     return _by_provider_id(facts).get(node.provider_id, frozenset()) - {node.name}
 
 

@@ -1,4 +1,4 @@
-"""Enforcement: levels lowered by configuration, and the profile lab."""
+"""Enforcement levels that configuration lowers, and the profile lab."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST_COMPUTES = 50
 
 @dataclass(frozen=True)
 class Stack:
-    """The stack as a whole."""
+    """The stack as a whole, as the subject of a rule."""
 
     resource: Resource
     title: str
@@ -37,13 +37,14 @@ def _with_levels(facts: Facts) -> Iterator[Stack]:
 
 @rule(
     id="enforcement-not-lowered",
-    title="Every rule has the enforcement of the stack's profile",
+    title="Every rule has the enforcement level of the stack's profile",
     severity=Severity.CRITICAL,
     rationale="`--policy-pack-config` makes a mandatory rule advisory or disables it, and leaves no trace in the stack "
-    "file. A Cloud whose profile is not the stack's makes the rules for production not applicable.",
+    "file. If the Cloud component has another profile than the stack's configuration, rules for production may not "
+    "apply.",
     sources=(Source("project", "Enforcement", 1),),
     remediation="Remove the rule from the file of --policy-pack-config, and accept single failures with a waiver in "
-    "the stack file. Write one profile in quorate:profile and in the Cloud.",
+    "the stack file. Write the same profile in quorate:profile and in the Cloud component.",
     subjects=_with_levels,
     not_applicable_reason="the policies run without the pack's own server, and the stack has no Cloud",
     enforcement=IN_ANY_PROFILE,
@@ -73,7 +74,7 @@ def _is_compute(node: Node) -> bool:
     title="A stack with profile lab has the size of a lab",
     severity=Severity.CRITICAL,
     rationale="The profile lab makes most rules advisory. A cloud with more than 50 computes, or with physical masters "
-    "in racks, is in production, whatever its profile is.",
+    "in racks, is larger than a lab, so that the rules for production must be mandatory.",
     sources=(Source("project", "Enforcement", 2),),
     remediation="Set quorate:profile to production.",
     subjects=_stack,
@@ -84,7 +85,7 @@ def _is_compute(node: Node) -> bool:
     since="0.3.0",
 )
 def lab_profile_fits(facts: Facts, _stack: Stack) -> Iterator[Problem]:
-    """Virtual machines, whose server has another name than the node, do not count as physical masters."""
+    """Counts computes, and masters in racks that are physical: their node and their server have the same name."""
     computes = sum(1 for node in facts.nodes if _is_compute(node))
     if computes > MOST_COMPUTES:
         yield Problem(

@@ -1,4 +1,4 @@
-"""etcd's own settings, as far as they decide whether it keeps its quorum and its data."""
+"""Settings of etcd that can cost it its quorum or its data."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from policy.findings import Severity
 from policy.rule import Problem, Source, rule
 
 LEAST_RATIO = 5
-"""Election timeout divided by heartbeat; etcd does not start with less (https://etcd.io/docs/v3.6/tuning/)."""
+"""Minimum of election timeout divided by heartbeat interval, with which etcd starts.
+
+See https://etcd.io/docs/v3.6/tuning/.
+"""
 _FIXED = ((FORCE_NEW_CLUSTER, False), (NO_FSYNC, False), (STRICT_RECONFIGURATION, True))
 
 
@@ -23,19 +26,19 @@ _FIXED = ((FORCE_NEW_CLUSTER, False), (NO_FSYNC, False), (STRICT_RECONFIGURATION
     severity=Severity.CRITICAL,
     rationale="With force-new-cluster a member forgets all others at each start. With unsafe-no-fsync a power failure "
     "loses entries that a majority has acknowledged. Without strict-reconfig-check a member can be removed although "
-    "the others are not a majority. Members with different timeouts elect leaders over and over.",
+    "the other members are not a majority. Members with different timeouts elect leaders again and again.",
     sources=(Source("project", "Quorums", 16),),
     remediation="Remove force-new-cluster, unsafe-no-fsync and strict-reconfig-check from etcd's flags, variables and "
     "files. Give all members the same election-timeout, at least five times the heartbeat-interval.",
     subjects=groups,
     applies=lambda facts, group: group.kind is Quorum.ETCD and bool(etcd_settings(facts, group)),
-    not_applicable_reason="the stack has no etcd, or only its members' names and no files of their machines",
+    not_applicable_reason="the stack has no etcd, or names its members without files of their machines",
     reads_machine_files=True,
     parameters={each.setting: str(wanted).lower() for each, wanted in _FIXED},
     since="0.4.0",
 )
 def etcd_settings_keep_quorum(facts: Facts, group: Group) -> Iterator[Problem]:
-    """Assumes etcd's defaults for settings that are not set."""
+    """Checks each member's settings, with etcd's defaults for those not set, and that all members' timeouts agree."""
     members = etcd_settings(facts, group)
     for each in members:
         yield from _mistakes(each)

@@ -1,4 +1,4 @@
-"""Failures of one physical host or one rack."""
+"""Effects of the failure of one physical host or one rack on quorums and services."""
 
 from __future__ import annotations
 
@@ -14,16 +14,19 @@ from policy.rule import ADVISORY, Problem, Source, rule
 from policy.wording import join_names
 
 _NOWHERE = "(no label)"
-"""Nodes without the label count as one domain, because they may all be in the same place."""
+"""Name in messages for the nodes without a host or rack label, which count as one host or rack."""
 
 
 def _lost(facts: Facts, group: Group, label: str) -> Mapping[str, int]:
-    """Returns for each domain of a label the largest number of members that its loss can take."""
+    """Returns how many members of a quorum the loss of one host or rack can take at most, by the value of `label`."""
     return _etcd_lost(facts, group, label) if group.etcd else counts(facts).worst(group.workloads, label)
 
 
 def _etcd_lost(facts: Facts, group: Group, label: str) -> dict[str, int]:
-    """Counts etcd members by their machine's label, or by the component's facts if the stack has no such machine."""
+    """Counts the members of an etcd cluster on machines by the value of `label`.
+
+    Uses the label of the member's node, or else the physical host that the Etcd component names.
+    """
     nodes = {node.name: node for node in facts.nodes}
     found: dict[str, set[str]] = {}
     for member in group.etcd.members if group.etcd else ():
@@ -33,7 +36,10 @@ def _etcd_lost(facts: Facts, group: Group, label: str) -> dict[str, int]:
 
 
 def _fatal(lost: Mapping[str, int], bearable: int, pods: str, what: str, left: str) -> Iterator[Problem]:
-    """Yields a problem for the domains whose loss takes more than `bearable` pods, grouped by the number of pods."""
+    """Yields a problem for the hosts or racks whose loss takes more than `bearable` pods, grouped by that number.
+
+    `lost`: number of lost pods by host or rack. `pods`, `what`, `left`: parts of the message.
+    """
     for number in sorted({each for each in lost.values() if each > bearable}, reverse=True):
         names = [name or _NOWHERE for name, each in lost.items() if each == number]
         which = f"{what} {join_names(names)}" if len(names) == 1 else f"any one {what} of {join_names(names)}"
@@ -50,8 +56,8 @@ def _members(facts: Facts, group: Group) -> bool:
     id="quorum-survives-host",
     title="Every quorum keeps its majority when any one physical host fails",
     severity=Severity.CRITICAL,
-    rationale="When a physical host fails, all its virtual machines fail with it. A quorum of which half may run on "
-    "one host has a single point of failure.",
+    rationale="When a physical host fails, all its virtual machines fail with it. If half of a quorum's members may "
+    "run on one host, that host is a single point of failure.",
     sources=(
         Source("000", "Problem description", 3),
         Source("004", "5.4.14", 19),
@@ -67,9 +73,9 @@ def _members(facts: Facts, group: Group) -> bool:
     since="0.2.0",
 )
 def quorum_survives_host(facts: Facts, group: Group) -> Iterator[Problem]:
-    """Evaluates the worst placement that the scheduling rules allow. Nodes without a label count as one host.
+    """Evaluates the worst placement that the scheduling rules allow. Nodes without the host label count as one host.
 
-    Does not report the loss of one of two members, because the size rules report two members.
+    The loss of one of two members is not reported here, because the rules on sizes report a quorum of two members.
     """
     size = group.size(facts)
     lost = _lost(facts, group, SERVER)
@@ -78,9 +84,9 @@ def quorum_survives_host(facts: Facts, group: Group) -> Iterator[Problem]:
 
 
 def _several_instances(facts: Facts, workload: Workload) -> bool:
-    """Whether a service outside quorums runs several instances, which must run on distinct nodes.
+    """Whether a workload of the architecture, not a quorum, has several instances that always run on distinct nodes.
 
-    one-instance-per-node reports services whose instances can share a node.
+    The rule one-instance-per-node reports workloads whose instances can share a node.
     """
     if not workload.is_long_running or (workload.replicas or 0) < 2 or facts.row(workload) is None:
         return False
@@ -93,15 +99,15 @@ def _several_instances(facts: Facts, workload: Workload) -> bool:
     id="service-survives-host",
     title="Every service keeps an instance when any one physical host fails",
     severity=Severity.HIGH,
-    rationale="Instances on different nodes of one physical host count as several and fail together.",
+    rationale="Instances on different nodes that are virtual machines of one physical host fail together with it.",
     sources=(
         Source("004", "5.3.7", 22),
         Source("004", "5.4.10", 13),
         Source("004", "5.4.14", 28),
         Source("000", "Problem description", 3),
     ),
-    remediation="Let it run on nodes of further physical hosts, or add a required podAntiAffinity over "
-    "quorate.io/server that selects its own pods.",
+    remediation="Let the service run on nodes of further physical hosts, or add a required podAntiAffinity over "
+    "quorate.io/server that selects the service's own pods.",
     subjects=lambda facts: facts.workloads,
     applies=_several_instances,
     not_applicable_reason="no service of the architecture, quorums apart, runs several instances on distinct nodes",
@@ -110,7 +116,7 @@ def _several_instances(facts: Facts, workload: Workload) -> bool:
     since="0.2.0",
 )
 def service_survives_host(facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """Evaluates the worst placement: a preferred anti-affinity, or a spread that allows skew, guarantees nothing."""
+    """Evaluates the worst placement that the scheduling rules allow. Preferred anti-affinity does not limit it."""
     replicas = workload.replicas or 0
     lost = counts(facts).worst((workload,), SERVER)
     yield from _fatal(lost, replicas - 1, f"{replicas} instances", "physical host", "at least one on another host")
@@ -140,13 +146,13 @@ def _in_racks(facts: Facts, group: Group) -> bool:
     remediation="Give the quorum nodes in three or more racks, or keep its members apart over quorate.io/rack.",
     subjects=groups,
     applies=_in_racks,
-    not_applicable_reason="no quorum on nodes whose racks are known, or all nodes in one rack",
+    not_applicable_reason="no quorum runs on nodes whose racks are all known, or all nodes are in one rack",
     parameters={"domain": RACK, "racks": "2 or more in the stack"},
     enforcement=ADVISORY,
     since="0.2.0",
 )
 def quorum_survives_rack(facts: Facts, group: Group) -> Iterator[Problem]:
-    """Advisory, because no source requires it. With two racks, the finding adds that a third rack is required."""
+    """Advisory, because no source document requires racks. In a stack with two racks, the finding asks for a third."""
     size = group.size(facts)
     lost = _lost(facts, group, RACK)
     left = f"at least {majority(size)} left (majority)" + ", which takes a third rack" * (len(_racks(facts)) == 2)

@@ -1,4 +1,4 @@
-"""Images: version tags, digests and registries."""
+"""Container images: version tags, digests and registries."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FLOATING = ("latest", "master", "main", "edge", "nightly", "stable", "devel")
 
 
 def is_pinned(image: str) -> bool:
-    """Whether a digest identifies the image."""
+    """Whether the image reference contains a digest."""
     return parse(image).is_pinned
 
 
@@ -26,33 +26,33 @@ def is_pinned(image: str) -> bool:
     id="no-floating-tag",
     title="Images carry a version tag or a digest",
     severity=Severity.HIGH,
-    rationale="Without a tag, or with `latest`, an image is the last one that was pushed. Members of one quorum that "
-    "start on different days run different versions.",
+    rationale="An image reference without a tag, or with `latest`, means the image that was pushed last. Members of "
+    "one quorum that start on different days then run different versions.",
     sources=(
         Source("project", "Images", 1),
         Source("004", "5.5.10", 14),
     ),
     remediation="Use the version as the image's tag, preferably with its digest.",
     subjects=pods,
-    not_applicable_reason="the stack makes no pod",
+    not_applicable_reason="the stack has no pods",
     parameters={"floating": ", ".join(FLOATING)},
     since="0.2.0",
     single=POD_TYPES,
 )
 def no_floating_tag(_facts: Facts, each: Pods) -> Iterator[Problem]:
-    """An image with a digest may have any tag."""
+    """Reports images without a digest whose tag is missing or not a version."""
     floating = {image for image in each.images if not is_pinned(image) and parse(image).tag in ("", *FLOATING)}
     if floating:
         yield Problem(f"{join_names(floating)} can be any version", "a version tag or a digest")
 
 
 def _rendered(facts: Facts) -> bool:
-    """Whether the stack only renders its objects as files. A program without a Cloud counts as live."""
+    """Whether the stack only renders its objects as files. A stack without a Cloud component counts as live."""
     return any(cloud.target != "live" for cloud in facts.clouds)
 
 
 def _evaluated(facts: Facts, each: Pods) -> bool:
-    """Whether the rule applies: in production, to all pods of a live stack, and to fully pinned ones if rendered."""
+    """Whether the rule evaluates the pods: in production, and in a rendered stack only if all images are pinned."""
     if facts.profile != PRODUCTION:
         return False
     return not _rendered(facts) or all(is_pinned(image) for image in each.images)
@@ -71,12 +71,12 @@ def _evaluated(facts: Facts, each: Pods) -> bool:
     "'{{.Digest}}' docker://<image>` prints it), or a whole reference under quorate:services.<name>.image.",
     subjects=pods,
     applies=_evaluated,
-    not_applicable_reason="the stack is a lab, makes no pod, or is only rendered and pins no image "
+    not_applicable_reason="the stack is a lab, has no pods, or is only rendered and pins no image "
     "(public-images-flagged covers such a stack)",
     since="0.2.0",
 )
 def images_pinned(_facts: Facts, each: Pods) -> Iterator[Problem]:
-    """Reports every image without a digest."""
+    """Reports every image of the pods that has no digest."""
     loose = {image for image in each.images if not is_pinned(image)}
     if loose:
         yield Problem(f"{join_names(loose)} not pinned", "a digest (@sha256:…)")
@@ -95,8 +95,8 @@ def _images(facts: Facts) -> frozenset[str]:
     id="rendered-images-pinned",
     title="A rendered stack that pins images pins all of them",
     severity=Severity.LOW,
-    rationale="Members of one service can run different builds if only some images are pinned. A rendered stack pulls "
-    "none of them, so that the first pinned image does not have to stop its update.",
+    rationale="If only some images are pinned, members of one service can run different builds. The rule is advisory, "
+    "because a rendered stack pulls no images: its images can be pinned one after another.",
     sources=(Source("project", "Images", 3),),
     remediation="Write the missing digests under quorate:images.digests, by the image's name.",
     subjects=lambda facts: facts.clouds,
@@ -107,14 +107,14 @@ def _images(facts: Facts) -> frozenset[str]:
     since="0.4.0",
 )
 def rendered_images_pinned(facts: Facts, _cloud: Cloud) -> Iterator[Problem]:
-    """One finding for the whole stack."""
+    """Reports all images of the stack without a digest in one finding."""
     loose = {image for image in _images(facts) if not is_pinned(image)}
     if loose:
         yield Problem(f"{join_names(loose, 2)} not pinned, other images are", "a digest (@sha256:…) for each image")
 
 
 def _using(facts: Facts) -> Iterator[Cloud | Pods]:
-    """Yields the Clouds, which have one setting for all their pods; without a Cloud, each of the pods."""
+    """Yields the Cloud component, whose image settings are for all pods; in a stack without a Cloud, the pods."""
     yield from facts.clouds or pods(facts)
 
 
@@ -122,8 +122,8 @@ def _using(facts: Facts) -> Iterator[Cloud | Pods]:
     id="public-images-flagged",
     title="Images from Kolla's public registry namespace are pinned by digest",
     severity=Severity.MEDIUM,
-    rationale="Kolla publishes there for testing: tags move with every job, old images are deleted, and the "
-    "registry limits the rate of pulls. A cloud of a thousand nodes must not depend on it.",
+    rationale="Kolla publishes images in quay.io/openstack.kolla for testing: tags move with every job, old images are "
+    "deleted, and the registry limits the rate of pulls. A cloud of a thousand nodes must not depend on that.",
     sources=(Source("project", "Images", 2),),
     remediation="Mirror the images, set the mirror (quorate:images.registry and namespace), and pin the images "
     "(quorate:images.digests).",
@@ -136,7 +136,7 @@ def _using(facts: Facts) -> Iterator[Cloud | Pods]:
     since="0.2.0",
 )
 def public_images_flagged(facts: Facts, user: Cloud | Pods) -> Iterator[Problem]:
-    """Accepts pinned images, whose content cannot change."""
+    """Reports images from quay.io/openstack.kolla without a digest. The content of an image with a digest is fixed."""
     using = pods(facts) if isinstance(user, Cloud) else (user,)
     images = {image for each in using for image in each.images if image.startswith(PUBLIC) and not is_pinned(image)}
     if images:

@@ -34,17 +34,17 @@ def _counted_row(facts: Facts, workload: Workload) -> bool:
     rationale="The counts of the reference architecture were validated at its scale. Fewer instances "
     "serve less load and tolerate fewer failures. More instances than an exact count create load that was not tested.",
     sources=_TABLES,
-    remediation="Set spec.replicas to the row's count (quorate:services.<service>.replicas in the stack file), or "
-    "name the reference architecture that fits the cloud.",
+    remediation="Set spec.replicas to the count of the service's row in the architecture "
+    "(quorate:services.<service>.replicas in the stack file), or name the architecture that fits the cloud.",
     subjects=lambda facts: facts.workloads,
     applies=_counted_row,
     not_applicable_reason=_NO_ROW,
     needs_architecture=True,
 )
 def instances_match_row(facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """Counts all workloads of a row together. A row with "at least" allows more instances.
+    """Compares the instances of all workloads of a row together with the row's count, which may be "at least".
 
-    A quorum that is larger than its row is covered by the size rules and by quorum-larger-than-row.
+    The rules on sizes and quorum-larger-than-row evaluate a quorum with more members than its row's count.
     """
     row = facts.known_row(workload)
     wanted = row.instances or 0
@@ -65,12 +65,13 @@ def _counted_quorum(facts: Facts, group: Group) -> bool:
 
 @rule(
     id="quorum-larger-than-row",
-    title="Quorums have as many members as their row",
+    title="Quorums have as many members as in the reference architecture",
     severity=Severity.LOW,
-    rationale="A larger quorum survives more failures, and each write waits for more members. Its size is a decision "
-    "of the stack that the reference architecture was not tested with.",
+    rationale="A larger quorum survives more failures, and each write waits for more members. The reference "
+    "architecture was not tested with the larger size.",
     sources=_TABLES,
-    remediation="Keep the larger quorum if more failures must be survived, or set spec.replicas to the row's count.",
+    remediation="Keep the larger quorum if more failures must be survived, or set spec.replicas to the architecture's "
+    "count.",
     subjects=pod_groups,
     applies=_counted_quorum,
     not_applicable_reason="no quorum of the stack has a row in its reference architecture",
@@ -79,7 +80,7 @@ def _counted_quorum(facts: Facts, group: Group) -> bool:
     since="0.4.0",
 )
 def quorum_larger_than_row(facts: Facts, group: Group) -> Iterator[Problem]:
-    """Advisory, because the size rules decide whether the size is valid."""
+    """Advisory, because other rules (etcd-size, galera-size, …) decide whether the size is valid."""
     row = facts.known_row(group.workloads[0])
     wanted, there = row.instances or 0, group.size(facts)
     if there > wanted and not row.at_least:
@@ -101,16 +102,17 @@ def quorum_larger_than_row(facts: Facts, group: Group) -> Iterator[Problem]:
         Source("004", "5.4.8", 33),
         Source("project", "Placement", 3),
     ),
-    remediation="Make it a DaemonSet whose node affinity and tolerations reach every node of the row's pools.",
+    remediation="Make the service a DaemonSet whose node affinity and tolerations reach every node of the pools on "
+    "which the architecture runs it.",
     subjects=lambda facts: facts.workloads,
     applies=lambda facts, workload: (
         workload.is_long_running and (row := facts.row(workload)) is not None and row.everywhere
     ),
-    not_applicable_reason="no workload of the stack belongs to a row that runs everywhere",
+    not_applicable_reason="no workload of the stack belongs to a service that runs on every node of its pools",
     needs_architecture=True,
 )
 def everywhere_rows_are_daemons(facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """Finds the nodes of a pool by label. The DaemonSets of a row must together cover all nodes of its pools."""
+    """Requires that the DaemonSets of a row together cover all nodes of the row's pools, each node once."""
     row = facts.known_row(workload)
     if workload.kind != "DaemonSet":
         yield Problem(f"runs as a {workload.kind}", f"a DaemonSet (row {row.row})")
@@ -140,7 +142,7 @@ def everywhere_rows_are_daemons(facts: Facts, workload: Workload) -> Iterator[Pr
     needs_architecture=True,
 )
 def every_row_has_workload(facts: Facts, _cloud: Cloud) -> Iterator[Problem]:
-    """Requires no workload for retired services."""
+    """Reports each row of the architecture without a workload. Rows that another service replaces need none."""
     there = {row.row for workload in facts.workloads if workload.is_long_running and (row := facts.row(workload))}
     for row in facts.required_architecture.rows:
         if row.replaced_by is None and row.row not in there:
@@ -165,7 +167,7 @@ def _sets_workers(facts: Facts, workload: Workload) -> bool:
 
 @rule(
     id="scheduler-workers",
-    title="Nova schedulers run at least the worker threads their row requires",
+    title="Nova schedulers run at least as many workers as the reference architecture requires",
     severity=Severity.LOW,
     rationale="A scheduler with fewer workers delays every new virtual machine when many are requested at once.",
     sources=(Source("004", "5.3.7", 14),),
@@ -178,7 +180,7 @@ def _sets_workers(facts: Facts, workload: Workload) -> bool:
     since="0.2.0",
 )
 def scheduler_workers(facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """Accepts a missing option: Nova then starts one worker per core."""
+    """Compares `workers` in nova.conf with the row's minimum. A missing option passes: Nova starts one per core."""
     least = facts.known_row(workload).minimum_workers or 0
     for value in _workers(facts, workload):
         if not value.isdecimal():

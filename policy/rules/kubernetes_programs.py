@@ -1,4 +1,4 @@
-"""Programs of Kubernetes that others depend on: schedulers, controller managers, API servers, DNS."""
+"""Settings of Kubernetes' own programs: schedulers, controller managers, API servers, DNS."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _OWN_NODE = ("127.0.0.1", "localhost", "::1")
 
 
 def _electing(facts: Facts) -> Iterator[Machine | Pods]:
-    """Yields masters with a ClusterConfiguration, and pods, also static, of a scheduler or controller manager."""
+    """Yields the masters with a kubeadm ClusterConfiguration, and the pods of schedulers and controller managers."""
     yield from configured(facts)
     yield from (each for each in pods(facts) if each.names & _ELECT)
 
@@ -51,7 +51,7 @@ def _electing(facts: Facts) -> Iterator[Machine | Pods]:
     single=POD_TYPES,
 )
 def leader_election(_facts: Facts, subject: Machine | Pods) -> Iterator[Problem]:
-    """Accepts a missing option, because the default of the programs and of kubeadm is true."""
+    """Reports leader-elect settings other than true. A missing setting passes, because the default is true."""
     if isinstance(subject, Pods):
         for container in subject.lasting_containers():
             for word in command_line(container):
@@ -67,7 +67,7 @@ def leader_election(_facts: Facts, subject: Machine | Pods) -> Iterator[Problem]
 
 @dataclass(frozen=True)
 class Dns:
-    """CoreDNS, as a workload of the stack or a file of a master."""
+    """The cluster's DNS: a Deployment of the stack, or CoreDNS as kubeadm installs it on a master."""
 
     resource: Resource
     title: str
@@ -75,7 +75,10 @@ class Dns:
 
 
 def _dns(facts: Facts) -> Iterator[Dns]:
-    """Yields CoreDNS. If the stack does not define it, assumes kubeadm's two replicas, reported on the first master."""
+    """Yields the DNS Deployments of the stack. If there are none, yields the CoreDNS that kubeadm installs.
+
+    Its replicas are those in a master's file, or else kubeadm's default of two.
+    """
     found = False
     for workload in facts.workloads:
         if workload.kind == "Deployment" and any(_is_dns(image) for image in workload.images):
@@ -110,14 +113,14 @@ def _is_dns(image: str) -> bool:
     since="0.2.0",
 )
 def dns_scale(facts: Facts, dns: Dns) -> Iterator[Problem]:
-    """A lab may run one replica."""
+    """Compares the replicas of DNS with the minimum for the size of the cluster. Small labs are not evaluated."""
     least = LEAST_DNS_OF_LARGE if large(facts) else LEAST_DNS
     if dns.replicas < least:
         yield Problem(pluralize(dns.replicas, "replica"), f"at least {least}")
 
 
 def _servers(each: Pods) -> list[str]:
-    """Returns the distinct URLs in an API server's --etcd-servers."""
+    """Returns the distinct etcd URLs in --etcd-servers of an API server's pods."""
     words = [word for container in each.lasting_containers() for word in command_line(container)]
     urls = (url for word in words if word.startswith(_SERVERS) for url in word.removeprefix(_SERVERS).split(","))
     return list(dict.fromkeys(filter(None, urls)))
@@ -129,7 +132,7 @@ def _etcds(facts: Facts) -> list[Group]:
 
 @rule(
     id="api-server-lists-etcd",
-    title="API servers use every etcd member, the one of their own node, or a Service of all",
+    title="API servers connect to every etcd member, to the member on their node, or to a Service for all members",
     severity=Severity.HIGH,
     rationale="If all API servers use the same single member, its failure ends the Kubernetes API while etcd still "
     "has its quorum.",
@@ -141,7 +144,10 @@ def _etcds(facts: Facts) -> list[Group]:
     since="0.4.0",
 )
 def api_server_lists_etcd(facts: Facts, each: Pods) -> Iterator[Problem]:
-    """Accepts a local member: an address from a variable is the node's own, as is kubeadm's default."""
+    """Reports API servers that list a single etcd URL, unless it is local or that of a Service for all members.
+
+    A URL with a variable counts as local, because the variable contains the node's own address.
+    """
     urls = _servers(each)
     host = urlsplit(urls[0]).hostname or ""
     balanced = any(

@@ -1,4 +1,4 @@
-"""libvirt domains: hypervisors, protection, and what a domain gives its virtual machine."""
+"""libvirt domains: hypervisors, protection from deletion, names and sizes of virtual machines."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from policy.wording import join_names
 
 HYPERVISORS = ("kvm", "lxc", "container")
 LEAST_VOTERS = 3
-"""Number of similarly named virtual machines from which they may be members of a quorum."""
+"""If at least so many virtual machines have names that differ only in numbers, they may be quorum members."""
 DOMAIN = "domain.xml"
 _GIB = {"b": 2**-30, "kib": 2**-20, "mib": 2**-10, "gib": 1, "tib": 2**10, "k": 2**-20, "m": 2**-10, "g": 1, "t": 2**10}
 
 
 def _carriers(facts: Facts) -> Iterator[VirtHost | Domain]:
-    """Virt hosts, and libvirt domains including hand-written ones."""
+    """Yields the VirtHost components, and the hand-written libvirt domains."""
     yield from facts.virt_hosts
     yield from facts.domains
 
@@ -39,7 +39,10 @@ def _unnumbered(name: str) -> str:
 
 
 def _may_vote(facts: Facts, carrier: VirtHost | Domain) -> bool:
-    """Whether a host or domain may run quorum members; without nodes, three similarly named domains may."""
+    """Whether a virt host or a libvirt domain may run quorum members.
+
+    In a stack without nodes, a domain may if at least three domains have names that differ only in numbers.
+    """
     if isinstance(carrier, VirtHost) or carrier.name in voting_nodes(facts):
         return True
     return not facts.nodes and len(_tier(facts, carrier)) >= LEAST_VOTERS
@@ -49,8 +52,8 @@ def _may_vote(facts: Facts, carrier: VirtHost | Domain) -> bool:
     id="hypervisor-known",
     title="Virtual machines run under kvm, lxc or container",
     severity=Severity.HIGH,
-    rationale="The sources were designed for kvm, lxc and a container with a full init. Plain qemu emulates every "
-    "instruction, so that a quorum member on it misses its deadlines.",
+    rationale="The source documents support kvm, lxc and containers with a full init. Plain qemu emulates every "
+    "instruction, so that a quorum member in its virtual machines answers too late.",
     sources=(
         Source("000", "Proposed change", 1),
         Source("002", "Proposed Change", 3),
@@ -88,7 +91,7 @@ def hypervisor_known(facts: Facts, carrier: VirtHost | Domain) -> Iterator[Probl
     since="0.2.0",
 )
 def virt_host_is_protected(_facts: Facts, carrier: VirtHost | Domain) -> Iterator[Problem]:
-    """Checks the resource option `protect`, with which the engine rejects every deletion."""
+    """Checks the resource option `protect`: Pulumi refuses to delete a protected resource."""
     if not carrier.resource.protected:
         yield Problem("not protected", "the resource option protect=True")
 
@@ -97,8 +100,8 @@ def virt_host_is_protected(_facts: Facts, carrier: VirtHost | Domain) -> Iterato
     id="domains-on-different-hypervisors",
     title="Virtual machines of one tier run on distinct hypervisors",
     severity=Severity.CRITICAL,
-    rationale="Three libvirt domains of one provider are on one physical host and fail together. Without nodes in the "
-    "stack, no label shows this.",
+    rationale="Three libvirt domains of one provider are on one physical host and fail together. If the stack "
+    "describes no nodes, no label shows on which host a domain runs.",
     sources=(Source("000", "Problem description", 3),),
     remediation="Give each domain a provider with the uri of another hypervisor, or describe the nodes and their "
     "physical hosts (quorate.io/server).",
@@ -109,7 +112,7 @@ def virt_host_is_protected(_facts: Facts, carrier: VirtHost | Domain) -> Iterato
     since="0.4.0",
 )
 def domains_on_different_hypervisors(facts: Facts, domain: Domain) -> Iterator[Problem]:
-    """Compares the connections of the providers. For a stack with nodes, server-label-is-true checks their labels."""
+    """Compares the Pulumi providers of the domains of one tier. In a stack with nodes, server-label-is-true applies."""
     beside = {each.name for each in _tier(facts, domain) if each.host == domain.host} - {domain.name}
     if beside:
         yield Problem(f"shares its hypervisor with {join_names(beside)}", "a hypervisor for each")
@@ -120,7 +123,7 @@ def _guests(facts: Facts, host: VirtHost) -> Iterator[Machine]:
 
 
 def _root(machine: Machine) -> ElementTree.Element | None:
-    """Returns the machine's libvirt domain; None if it has no domain or an invalid one."""
+    """Returns the root element of the machine's libvirt domain; None if it has no domain, or its XML is invalid."""
     if DOMAIN not in machine.definition:
         return None
     try:
@@ -133,8 +136,8 @@ def _root(machine: Machine) -> ElementTree.Element | None:
     id="domain-gives-what-is-said",
     title="libvirt domains match the declared name, CPUs and memory",
     severity=Severity.HIGH,
-    rationale="Placement uses the sizes in the stack file. If a template omits one, libvirt applies its own "
-    "default, and what fits in the plan does not fit in the machine.",
+    rationale="Quorate assigns pods to nodes by the sizes in the stack file. If a domain template omits a size, "
+    "libvirt applies its own default, and the assigned pods may not fit in the virtual machine.",
     sources=(
         Source("000", "Data model impact", 6),
         Source("000", "Data model impact", 13),
@@ -148,7 +151,7 @@ def _root(machine: Machine) -> ElementTree.Element | None:
     single=MACHINE_TYPES,
 )
 def domain_gives_what_is_said(_facts: Facts, machine: Machine) -> Iterator[Problem]:
-    """Compares name, CPUs and memory. libvirt's default unit of memory is KiB."""
+    """Compares name, CPUs and memory in domain.xml with the machine's properties. libvirt's default unit is KiB."""
     root = _root(machine)
     if root is None:
         yield Problem("domain.xml is not valid XML", "a libvirt domain")

@@ -1,4 +1,4 @@
-"""Load balancing."""
+"""Load balancing of services, the database and requests from outside the cluster."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def _balanced(facts: Facts, workload: Workload) -> bool:
     id="load-balanced-row-has-service",
     title="Services that require a load balancer have a non-headless Service",
     severity=Severity.HIGH,
-    rationale="Without a Service, clients use the address of a single instance and fail with it; the other "
-    "instances receive no requests. A headless Service resolves names and does not balance connections.",
+    rationale="Without a Service, clients use the address of a single instance and fail when it fails; the other "
+    "instances receive no requests. A headless Service only resolves names and does not balance connections.",
     sources=(
         Source("004", "5.3.16", 2),
         Source("004", "5.4.16", 2),
@@ -41,7 +41,7 @@ def _balanced(facts: Facts, workload: Workload) -> bool:
     needs_architecture=True,
 )
 def load_balanced_row_has_service(facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """Matches selectors against pod labels. A Service may also select proxies that accompany the workload."""
+    """Matches Services' selectors with pod labels. A Service may select the workload's proxies instead of its pods."""
     entrances = _entrances(facts, workload)
     leading = [service for service in facts.services if any(service.selects(each) for each in entrances)]
     if not leading:
@@ -55,7 +55,7 @@ _PROXIES = ("proxysql", "maxscale", "haproxy")
 
 
 def _entrances(facts: Facts, workload: Workload) -> list[Workload]:
-    """Returns the workload and the proxies that accompany it."""
+    """Returns the workload, and its companions that are database proxies."""
     return [workload, *(each for each in facts.companions(workload) if any(map(_is_proxy, each.images)))]
 
 
@@ -92,7 +92,7 @@ def _balanced_database(facts: Facts, workload: Workload) -> bool:
     since="0.2.0",
 )
 def database_behind_proxysql(facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """Checks Services that select the database's own pods: each port must lead to a proxy in the pod."""
+    """Checks the Services that select the database's own pods: each must target a port of a proxy in these pods."""
     ports = {port for container in workload.pod.at("containers").items() for port in _proxy_ports(container)}
     for service in _leading(facts, workload):
         direct = [str(port) for port in service.targets if port not in ports]
@@ -116,13 +116,13 @@ _INGRESS = "kubernetes:networking.k8s.io/v1:Ingress"
 
 @dataclass(frozen=True)
 class Ingress:
-    """An Ingress."""
+    """An Ingress, which routes requests from outside the cluster to Services."""
 
     resource: Resource
 
     @property
     def title(self) -> str:
-        """Its name in messages."""
+        """The Ingress's name in messages."""
         return f"Ingress {self.resource.name}"
 
 
@@ -140,7 +140,7 @@ class Ingress:
     since="0.2.0",
 )
 def ingress_uses_tls(_facts: Facts, ingress: Ingress) -> Iterator[Problem]:
-    """A `tls` entry without hosts is for all hosts; `*.example.org` is for names with one more label."""
+    """Reports hosts without a `tls` entry. An entry without hosts covers all hosts, `*.example.org` a.example.org."""
     spec = ingress.resource.props.at("spec")
     entries = [each.at("hosts").words() for each in spec.at("tls").items()]
     if not all(entries):

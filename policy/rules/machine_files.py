@@ -1,4 +1,4 @@
-"""Files of machines: they exist and agree with the machine's properties."""
+"""Configuration files of machines: they exist, and agree with the machine's properties."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _is_node(_facts: Facts, machine: Machine) -> bool:
     since="0.2.0",
 )
 def machine_has_its_files(facts: Facts, machine: Machine) -> Iterator[Problem]:
-    """Requires etcd's files on each machine that an Etcd component lists."""
+    """Requires kubeadm's and kubelet's configuration, and on the members of an etcd cluster a file that runs etcd."""
     kinds = {each.get("kind") for each in machine.documents}
     if not kinds & set(JOINING):
         yield Problem("no kubeadm configuration", f"a document of kind {' or '.join(JOINING)}")
@@ -52,9 +52,9 @@ def machine_has_its_files(facts: Facts, machine: Machine) -> Iterator[Problem]:
 
 
 def _is_described(_facts: Facts, machine: Machine) -> bool:
-    """Whether a machine has files and known labels.
+    """Whether a machine has files, and labels to compare them with.
 
-    For a host on which the stack only places files, labels come from the Node object of that name.
+    A host on which the stack only places files has the labels of the Node object with its name, if there is one.
     """
     return bool(machine.files) and (not machine.is_placed or machine.resource.props.at("labels").given())
 
@@ -76,7 +76,10 @@ def _is_described(_facts: Facts, machine: Machine) -> bool:
     single=MACHINE_TYPES,
 )
 def machine_facts_match_files(_facts: Facts, machine: Machine) -> Iterator[Problem]:
-    """Compares labels and taints. A pool's files are templates, with placeholders for values that differ by node."""
+    """Compares labels, taints, name, address and role of a machine with its kubeadm and kubelet files.
+
+    A pool's files are templates with placeholders, such as ${node}, for values that differ by node.
+    """
     if machine.is_placed:
         yield from _against_node(machine)
         return
@@ -106,7 +109,7 @@ def machine_facts_match_files(_facts: Facts, machine: Machine) -> Iterator[Probl
 
 
 def _against_node(machine: Machine) -> Iterator[Problem]:
-    """Compares kubelet's labels and taints with the Node object, which may have additional ones."""
+    """Compares labels and taints in a host's files with its Node object, which may have further labels and taints."""
     labels, taints = _labels(machine), _taints(machine)
     for found in registrations(machine):
         for key, value in (found.labels or {}).items():
@@ -133,7 +136,7 @@ def _value(value: str | None) -> str:
 
 
 def _labels(machine: Machine) -> dict[str, str]:
-    """Returns the labels in the properties, with placeholders for those that differ within a pool."""
+    """Returns the labels in the machine's properties. A pool has placeholders for labels that differ by node."""
     props = machine.resource.props
     labels = dict(props.at("labels").texts())
     if machine.resource.type == contract.MACHINE_POOL:
@@ -144,7 +147,7 @@ def _labels(machine: Machine) -> dict[str, str]:
 
 
 def _taints(machine: Machine) -> frozenset[str]:
-    """Returns the taints in the properties, each as key=value:effect."""
+    """Returns the taints in the machine's properties, each as key=value:effect."""
     return frozenset(
         f"{pair if '=' in pair else f'{pair}='}:{effect}"
         for text in machine.resource.props.at("taints").words()

@@ -16,7 +16,7 @@ LEAST_MASTERS = 3
 
 
 def _tiers(facts: Facts) -> Iterator[Component]:
-    """Yields the master tiers; the Clouds if there are none, to report that masters are missing."""
+    """Yields the MasterTier components. Without any, yields the Cloud, on which missing masters are reported."""
     yield from facts.master_tiers or facts.clouds
 
 
@@ -37,7 +37,7 @@ def _tiers(facts: Facts) -> Iterator[Component]:
     parameters={"least": LEAST_MASTERS},
 )
 def three_masters(facts: Facts, tier: Component) -> Iterator[Problem]:
-    """Counts masters by name, so that a master that is listed twice counts once."""
+    """Counts masters by name, and requires a machine with the role master for each of them."""
     masters = {master.node for master in tier.masters} if isinstance(tier, MasterTier) else set[str]()
     if len(masters) < LEAST_MASTERS:
         yield Problem(pluralize(len(masters), "master"), f"at least {LEAST_MASTERS}")
@@ -59,7 +59,7 @@ def _members(component: Component) -> Sequence[Member]:
     title="Masters and etcd members run on distinct physical hosts",
     severity=Severity.CRITICAL,
     rationale="Masters that are virtual machines on one physical host fail together. A member that is listed twice "
-    "counts once, so the quorum has fewer members than listed.",
+    "is only one member, so the quorum has fewer members than the list.",
     sources=(
         Source("000", "Problem description", 3),
         Source("004", "5.5.4", 4),
@@ -67,12 +67,12 @@ def _members(component: Component) -> Sequence[Member]:
         Source("004", "5.5.9", 5),
         Source("project", "Failure domains", 1),
     ),
-    remediation="Put each master on a physical host of its own, and list each of them once.",
+    remediation="Put each master and each etcd member on a physical host of its own, and list each of them once.",
     subjects=lambda facts: (*facts.etcds, *facts.master_tiers),
     not_applicable_reason="the stack has neither a master tier nor etcd on machines",
 )
 def masters_apart(facts: Facts, component: Component) -> Iterator[Problem]:
-    """Uses the machine's own label, or the component's facts if the stack has no such machine."""
+    """Takes the physical host from the node's label, or from the component if the stack has no such node."""
     servers = {node.name: node.server for node in facts.nodes}
     members = _members(component)
     for what in ("node", "address"):
@@ -91,7 +91,10 @@ def masters_apart(facts: Facts, component: Component) -> Iterator[Problem]:
 
 
 def _configurations(facts: Facts, etcd: Etcd) -> dict[str, EtcdConfiguration | None]:
-    """Returns the etcd configuration of each member's machine, if the stack makes it; None for one without files."""
+    """Returns the etcd configuration on each member's machine, by node; None for a machine without configuration.
+
+    Existing machines, which have no files in the stack, are omitted.
+    """
     names = {member.node for member in etcd.members} - {each.node for each in facts.machines if each.is_existing}
     return {name: found for name, found in facts.etcd_configurations.items() if name in names}
 
@@ -108,11 +111,11 @@ def _configurations(facts: Facts, etcd: Etcd) -> dict[str, EtcdConfiguration | N
     remediation="Write the same ETCD_INITIAL_CLUSTER on every member, with each member once and at its address.",
     subjects=lambda facts: facts.etcds,
     applies=lambda facts, etcd: bool(_configurations(facts, etcd)),
-    not_applicable_reason="no member of etcd is on a machine of the stack",
+    not_applicable_reason="no etcd member runs on a machine of the stack",
     reads_machine_files=True,
 )
 def etcd_members_agree(facts: Facts, etcd: Etcd) -> Iterator[Problem]:
-    """Reads the files of machines, and the files that commands place on hosts."""
+    """Compares the member list, name and addresses in each member's etcd configuration with the etcd component."""
     addresses = {member.node: member.address for member in etcd.members}
     found = {node: each for node, each in _configurations(facts, etcd).items() if each}
     for node, configuration in found.items():

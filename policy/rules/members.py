@@ -1,4 +1,4 @@
-"""What pods of quorum members request, how they stop, and how many members their settings list."""
+"""Pods of quorum members: their resource requests, their time to stop, and the member counts in their settings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RESOURCES = ("cpu", "memory")
 
 @lru_cache(maxsize=2)
 def _limit_ranges(facts: Facts) -> Mapping[str, frozenset[str]]:
-    """Returns the resources for which LimitRanges of the stack set default requests, by namespace."""
+    """Returns the names of resources (cpu, memory) for which LimitRanges set default requests, by namespace."""
     found: dict[str, frozenset[str]] = {}
     for resource in facts.resources:
         if kubernetes_kind(resource) != "LimitRange":
@@ -41,12 +41,12 @@ def _limit_ranges(facts: Facts) -> Mapping[str, frozenset[str]]:
     remediation="Set resources.requests of cpu and memory for each container of the pod.",
     subjects=pods,
     applies=are_members,
-    not_applicable_reason="the stack makes no pod that is a member of a quorum",
+    not_applicable_reason="no pod of the stack is a member of a quorum",
     parameters={"requests": ", ".join(RESOURCES)},
     since="0.4.0",
 )
 def members_request_resources(facts: Facts, each: Pods) -> Iterator[Problem]:
-    """A limit, a LimitRange of the stack, or requests of the whole pod count as requests."""
+    """Reports containers without requests. A limit, a LimitRange or requests of the whole pod count as requests."""
     given = _limit_ranges(facts).get(each.namespace, frozenset())
     whole = container_requests(each.spec)
     for container in each.lasting_containers():
@@ -71,12 +71,15 @@ def members_request_resources(facts: Facts, each: Pods) -> Iterator[Problem]:
     remediation="Remove terminationGracePeriodSeconds (default: 30), or set the seconds that a member takes to stop.",
     subjects=pods,
     applies=are_members,
-    not_applicable_reason="the stack makes no pod that is a member of a quorum",
+    not_applicable_reason="no pod of the stack is a member of a quorum",
     parameters={"least": "1 second"},
     since="0.4.0",
 )
 def members_shut_down_in_time(_facts: Facts, each: Pods) -> Iterator[Problem]:
-    """See https://kubernetes.io/docs/tasks/run-application/force-delete-stateful-set-pod/."""
+    """Requires a grace period of at least 1 second, because 0 means a forced deletion.
+
+    See https://kubernetes.io/docs/tasks/run-application/force-delete-stateful-set-pod/.
+    """
     if each.spec.at("terminationGracePeriodSeconds").number(30) < 1:
         yield Problem("terminationGracePeriodSeconds is 0", "1 or more (default: 30)")
 
@@ -93,12 +96,12 @@ def _sized(facts: Facts, group: Group) -> bool:
     "the loss of one pod ends the quorum. With bootstrap_expect 1, every member starts a cluster of its own.",
     sources=(Source("project", "Quorums", 17),),
     remediation="List every pod once, under a URL of its own (initial-cluster, ZOO_SERVERS), and set bootstrap_expect "
-    "and the quorum of `sentinel monitor` to a majority of the members at least.",
+    "and the quorum of `sentinel monitor` to at least a majority of the members.",
     subjects=groups,
     applies=_sized,
     not_applicable_reason="no quorum of several pods",
     since="0.4.0",
 )
 def members_agree_on_size(facts: Facts, group: Group) -> Iterator[Problem]:
-    """Covers etcd, ZooKeeper, Consul and Sentinel. Members of other programs find each other by name."""
+    """Reads settings of etcd, ZooKeeper, Consul and Sentinel. Other programs have no setting with a member count."""
     yield from dict.fromkeys(Problem(each.actual, each.expected) for each in mismatches(facts, group))

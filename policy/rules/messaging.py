@@ -1,4 +1,4 @@
-"""RabbitMQ's configuration."""
+"""Configuration of RabbitMQ and its clients: partitions and quorum queues."""
 
 from __future__ import annotations
 
@@ -29,14 +29,17 @@ def _is_rabbitmq(workload: Workload) -> bool:
 
 
 def _is_to_pause(facts: Facts, workload: Workload) -> bool:
-    """Whether a workload is a RabbitMQ with several members, or one configured with pause_minority."""
+    """Whether a workload is a RabbitMQ with several members, or a RabbitMQ that is configured with pause_minority."""
     if not _is_rabbitmq(workload):
         return False
     return _written(facts, workload, PARTITION_HANDLING) == {MODE} or cluster_of(facts, workload).size(facts) > 1
 
 
 def _written(facts: Facts, workload: Workload, default: Default) -> set[str]:
-    """Returns the values of a setting in the workload's ConfigMaps and in Erlang arguments of its environment."""
+    """Returns the values of a RabbitMQ setting in the workload's ConfigMaps and Erlang arguments; none if not set.
+
+    `default` names the setting. Raises Malformed if a configuration file is not in the stack.
+    """
     said: set[str] = set()
     for config in read_by(workload, facts.config_maps):
         for name in config.files:
@@ -72,12 +75,15 @@ def _is_configuration(volume: Properties) -> bool:
 
 
 def _in_erlang(text: str, default: Default) -> set[str]:
-    """Returns a setting's values in Erlang terms ({name, value}) or arguments (-rabbit name value)."""
+    """Returns a setting's values in Erlang terms ({name, value}) or arguments (-rabbit name value).
+
+    `default` names the setting.
+    """
     return set(re.findall(rf"\b{default.setting}\s*(?:,\s*|\s)[\"'<]*(\w+)", text))
 
 
 def _elsewhere(facts: Facts, workload: Workload) -> str:
-    """Returns text for a message about ConfigMaps that the pods mount and the stack does not contain."""
+    """Returns text for a message about ConfigMaps that the pods mount and the stack lacks; "" if it has all of them."""
     known = {config.resource.props.at("metadata", "name").text() for config in read_by(workload, facts.config_maps)}
     missing = workload.config_maps - known
     return f" in the stack, and ConfigMap {join_names(missing)} is not part of it" if missing else ""
@@ -87,8 +93,8 @@ def _elsewhere(facts: Facts, workload: Workload) -> str:
     id="rabbitmq-pauses-minority",
     title="RabbitMQ handles partitions with pause_minority",
     severity=Severity.CRITICAL,
-    rationale="By default RabbitMQ ignores partitions: both sides accept messages, and what one side accepted is "
-    "lost when they join again. With pause_minority the side without the majority stops.",
+    rationale="By default RabbitMQ ignores partitions: both sides accept messages, and the messages of one side "
+    "are lost when they join again. With pause_minority the side without the majority stops.",
     sources=(
         Source("004", "5.3.12", 11),
         Source("004", "5.4.12", 11),
@@ -103,7 +109,10 @@ def _elsewhere(facts: Facts, workload: Workload) -> str:
     since="0.2.0",
 )
 def rabbitmq_pauses_minority(facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """Reads ConfigMaps and variables. Assumes RabbitMQ's default for what may be set inside an image."""
+    """Reads cluster_partition_handling in ConfigMaps and environment variables.
+
+    Assumes the default if it is not set.
+    """
     said = _written(facts, workload, PARTITION_HANDLING)
     if not said:
         yield Problem(f"{PARTITION_HANDLING.unset}{_elsewhere(facts, workload)}", MODE)
@@ -142,7 +151,7 @@ def _configures_client(config: ConfigMap) -> bool:
     since="0.2.0",
 )
 def rabbitmq_quorum_queues(facts: Facts, user: Workload | ConfigMap) -> Iterator[Problem]:
-    """Checks the default queue type of each RabbitMQ, and policies and clients' queue types in ConfigMaps."""
+    """Checks RabbitMQ's default queue type, and mirroring policies and clients' queue types in ConfigMaps."""
     if isinstance(user, Workload):
         kinds = _written(facts, user, QUEUE_TYPE)
         if not kinds:

@@ -18,7 +18,7 @@ from policy.wording import join_names
 
 ROLE = "monitoring"
 LEAST = Resources(Decimal(4), Decimal(8 * GIB))
-"""004, 5.3.15: "a quad-core server with 8 GB of RAM"."""
+"""Minimum size of a monitoring node. Source document 004, 5.3.15: "a quad-core server with 8 GB of RAM"."""
 
 
 def _is_store(workload: Workload) -> bool:
@@ -32,7 +32,7 @@ def _of_role(facts: Facts) -> frozenset[str]:
 
 
 def _dedicated(facts: Facts) -> set[str]:
-    """Returns the nodes dedicated to monitoring by their role or by the taint of a monitoring service."""
+    """Returns the names of nodes with the role monitoring, or with the dedication taint of a monitoring service."""
     rows = (
         {row.service for row in facts.required_architecture.rows if row.monitoring}
         if facts.architecture
@@ -63,7 +63,7 @@ def _has_monitoring_nodes(facts: Facts, workload: Workload) -> bool:
     since="0.2.0",
 )
 def monitoring_on_its_nodes(facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """The log aggregator and the alert manager may run on monitoring nodes or on others."""
+    """Evaluates eligible nodes. The log aggregator and the alert manager may run on any node."""
     here = {node.name for node in facts.eligible(workload)}
     row = facts.row(workload)
     if _is_store(workload):
@@ -104,12 +104,12 @@ def _monitors(facts: Facts, workload: Workload) -> bool:
     "server, cpu and ram of the virtual machine).",
     subjects=lambda facts: facts.workloads,
     applies=_monitors,
-    not_applicable_reason="no monitoring service in production on nodes of known size",
+    not_applicable_reason="the stack is a lab, or no monitoring service runs on nodes whose size is known",
     parameters={"cores": 4, "memory": "8 GiB"},
     since="0.2.0",
 )
 def monitoring_node_size(facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """Compares the capacity that the node has for pods."""
+    """Compares the allocatable resources of each eligible node with the minimum size."""
     small = {node.name for node in facts.eligible(workload) if node.room and not LEAST.fits(node.room)}
     if small:
         yield Problem(f"can run on {join_names(small)}, which have less", f"{LEAST} or more")

@@ -26,7 +26,7 @@ PEER_PORTS: Mapping[Quorum, tuple[int, ...]] = {
     Quorum.SENTINEL: (26379,),
     Quorum.POSTGRES: (5432,),
 }
-"""Default TCP ports between members, by product. For other products, any admitted port is accepted."""
+"""Default TCP ports between members of a quorum, by kind. For other kinds, any admitted port is accepted."""
 _DIRECTIONS: tuple[Direction, ...] = ("Egress", "Ingress")
 
 
@@ -41,7 +41,10 @@ def _is_limited(facts: Facts, group: Group) -> bool:
 
 
 def _pairs(facts: Facts, group: Group) -> Iterator[tuple[Workload, Workload]]:
-    """Yields each pair of sender and receiver, including pods of the same workload."""
+    """Yields each pair of workloads (sender, receiver) whose pods are members of the quorum and connect to each other.
+
+    A workload with several pods is also paired with itself.
+    """
     for one in group.workloads:
         yield from ((one, other) for other in group.workloads if other is not one or pods(facts, one) > 1)
 
@@ -51,7 +54,7 @@ def _pairs(facts: Facts, group: Group) -> Iterator[tuple[Workload, Workload]]:
     title="NetworkPolicies admit connections between the members of a quorum",
     severity=Severity.CRITICAL,
     rationale="Members that a NetworkPolicy cuts off from each other form no majority, or lose it at the next restart. "
-    "A policy that selects pods rejects everything that no rule of it admits.",
+    "Pods that a policy selects accept only connections that a rule of some policy admits.",
     sources=(Source("project", "Quorums", 12),),
     remediation="Add a rule to the policy that admits the members' own pods, by their labels, on the ports on which "
     "they find each other, for ingress and for egress.",
@@ -62,7 +65,7 @@ def _pairs(facts: Facts, group: Group) -> Iterator[tuple[Workload, Workload]]:
     since="0.4.0",
 )
 def network_policy_admits_members(facts: Facts, group: Group) -> Iterator[Problem]:
-    """Accepts a port if any policy admits it. Network policies do not apply to pods on the host network."""
+    """Checks ingress and egress between each pair of members. A connection passes if any policy admits it."""
     ports: tuple[int | None, ...] = PEER_PORTS.get(group.kind, (None,)) if group.kind else (None,)
     blocked: dict[str, set[int | None]] = {}
     for sender, receiver in _pairs(facts, group):
@@ -82,7 +85,7 @@ def network_policy_admits_members(facts: Facts, group: Group) -> Iterator[Proble
 
 
 _SHARED_PORTS = {Quorum.MONGODB, Quorum.SENTINEL, Quorum.POSTGRES}
-"""Products whose members and clients connect to the same port."""
+"""Kinds of quorum whose members and clients connect to the same port."""
 
 
 def _has_limited_ports(facts: Facts, group: Group) -> bool:
@@ -92,7 +95,7 @@ def _has_limited_ports(facts: Facts, group: Group) -> bool:
 
 @rule(
     id="quorum-closed-to-cluster",
-    title="NetworkPolicies do not open the ports between members of a quorum to the whole cluster",
+    title="NetworkPolicies open the ports between quorum members only to some pods, not to the whole cluster",
     severity=Severity.HIGH,
     rationale="Galera accepts as a member any program that reaches its port and knows the cluster's name. That member "
     "counts for the majority and gets all data. Other products protect these ports by one shared password.",
@@ -107,7 +110,7 @@ def _has_limited_ports(facts: Facts, group: Group) -> bool:
     since="0.5.0",
 )
 def quorum_closed_to_cluster(facts: Facts, group: Group) -> Iterator[Problem]:
-    """Accepts all pods of one namespace, and any client on other ports. A stack without policies is not evaluated."""
+    """Reports policies that admit every pod of the cluster to a port between members. One namespace is accepted."""
     ports = PEER_PORTS[group.kind] if group.kind else ()
     for workload in group.workloads:
         for policy in _limiting(facts, workload, "Ingress"):
@@ -127,7 +130,7 @@ def _scales_members(facts: Facts, autoscaler: Autoscaler) -> bool:
     title="No autoscaler changes the number of members of a quorum",
     severity=Severity.HIGH,
     rationale="A quorum that grows or shrinks with its load passes through even sizes, and loses members that are "
-    "still in its member list. Rules on sizes count the autoscaler's minimum.",
+    "still in its member list.",
     sources=(Source("project", "Quorums", 13),),
     remediation="Remove the autoscaler, or set its minimum and maximum to the number of members.",
     subjects=lambda facts: facts.autoscalers,

@@ -1,4 +1,4 @@
-"""Nodes of quorums with a written pool."""
+"""Pools of quorum nodes that the stack file sets."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ def _applies(facts: Facts, workload: Workload) -> bool:
 
 @rule(
     id="quorum-nodes-pinned",
-    title="Nodes of a quorum's pool have their pool written in the stack file",
+    title="The stack file sets the pool of every node that can run a quorum member",
     severity=Severity.MEDIUM,
-    rationale="The planner chooses unwritten pools again at each change. A server that is added or removed can then "
-    "move another server to a different quorum: one quorum loses a member and waits for a new one.",
+    rationale="Quorate's planner chooses a pool for each server without a pool in the stack file, and chooses again at "
+    "each change. Adding a server can then move another server to another quorum's pool: one quorum loses a member.",
     sources=(Source("project", "Identity", 1),),
-    remediation="Run make pin for the stack and commit the stack file: it writes the pools that the plan chose, and "
-    "moves nothing.",
+    remediation="Run `make pin` for the stack and commit the stack file. The command writes the pools that the planner "
+    "chose into the stack file, and moves no server.",
     subjects=lambda facts: facts.workloads,
     applies=_applies,
     not_applicable_reason="the stack is a lab, or no machine for a quorum's members states how its pool was set",
     since="0.3.0",
 )
 def quorum_nodes_pinned(facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """Accepts a pool that is set by `pool`, by a role or by a topology."""
+    """Accepts nodes whose pool the stack file sets with `pool`, a role or a topology."""
     chosen = [node.name for node in facts.eligible(workload) if node.is_pinned is False]
     if chosen:
         yield Problem(

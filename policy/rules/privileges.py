@@ -1,4 +1,4 @@
-"""Privileges: access to the host."""
+"""Privileges of pods: access to their host."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ PRIVILEGED, NETWORK, PIDS, IPC, PATHS = "privileged", "hostNetwork", "hostPID", 
 _AGENT = frozenset({PRIVILEGED, NETWORK, PATHS})
 
 NEEDED: Mapping[str, frozenset[str]] = {
-    # 004, 5.3.7: nova-compute and libvirt belong to the host; Kolla runs them privileged in its namespaces.
+    # 004, 5.3.7: nova-compute and libvirt manage the host's virtual machines; Kolla runs them privileged, in host PIDs.
     "nova-compute": _AGENT | {PIDS, IPC},
-    # 004, 5.3.8: agents make namespaces, bridges and routes on their node.
+    # 004, 5.3.8: Neutron's agents create network namespaces, bridges and routes on their node.
     "neutron-l2-agent": _AGENT,
     "neutron-l3-agent": _AGENT,
     "neutron-dhcp-agent": _AGENT,
     "neutron-metadata-agent": _AGENT,
-    # A monitor is known by its address, which a pod network does not keep (docs/adr/0019-ceph.md).
+    # Clients know a Ceph monitor by its address, which a pod network does not preserve (docs/adr/0019-ceph.md).
     "ceph-mon": frozenset({NETWORK}),
-    # 004, 5.3.14: an OSD is its disks.
+    # 004, 5.3.14: an OSD serves the disks of its node.
     "ceph-osd": _AGENT,
-    # 004, 5.3.15: agents on every node read its network's counters, the disk of its data, and its containers' output.
+    # 004, 5.3.15: agents on every node read the node's network counters, its disks and its containers' output.
     "node-exporter": frozenset({NETWORK, PATHS}),
     "log-collector": frozenset({PATHS}),
-    # 004, 5.5.3 and 5.5.5: on every node, below the network that they make.
+    # 004, 5.5.3 and 5.5.5: these programs set up the pod network, or run before it is up.
     "calico-node": _AGENT | {PIDS},
     "kube-proxy": _AGENT,
     "kube-apiserver": frozenset({NETWORK, PATHS}),
@@ -71,7 +71,7 @@ def _taken(each: Pods) -> dict[str, str]:
 
 
 def _is_own_data(each: Pods, path: str) -> bool:
-    """Whether a host path has a quorum member's data, in a DaemonSet, which cannot have a claim (004, 5.1.1)."""
+    """Whether a host path has the data of a quorum member in a DaemonSet, whose pods cannot have their own claims."""
     if each.workload is None or each.workload.kind != "DaemonSet" or quorum_of(each.workload) is None:
         return False
     clean = posixpath.normpath(path)
@@ -88,8 +88,8 @@ def _names(facts: Facts, each: Pods) -> set[str]:
     id="host-access-where-needed",
     title="Only services that need the host use privileged mode or host access",
     severity=Severity.HIGH,
-    rationale="If a process with a privileged container, the host's network, processes or files is compromised, the "
-    "attacker controls the node and every instance on it.",
+    rationale="An attacker who compromises a privileged container, or a container with access to the host's network, "
+    "processes or files, controls the node and every instance on it.",
     sources=(
         Source("project", "Security", 1),
         Source("002", "Security Impact", 2),

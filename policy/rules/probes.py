@@ -1,4 +1,4 @@
-"""Probes of quorum members: which of them kubelet restarts, and which count as ready."""
+"""Probes of quorum members, by which kubelet restarts containers and decides whether they are ready."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _RESTARTING = ("livenessProbe", "startupProbe")
 
 
 def _probed(*kinds: str) -> Callable[[Facts, Pods], bool]:
-    """Returns a predicate: whether pods are quorum members and a container has a probe of one of these kinds."""
+    """Returns a predicate: whether pods are quorum members, and one of their containers has a probe of these kinds."""
     return lambda facts, each: (
         are_members(facts, each)
         and any(container.at(kind).given() for container in each.lasting_containers() for kind in kinds)
@@ -32,7 +32,7 @@ def _probed(*kinds: str) -> Callable[[Facts, Pods], bool]:
     title="Liveness and startup probes of quorum members check the member itself",
     severity=Severity.CRITICAL,
     rationale="A member without a majority waits for the others. If its liveness probe checks the cluster, kubelet "
-    "restarts every remaining member of a minority again and again, and none of them is up when the others return. If "
+    "restarts every remaining member of a minority again and again, so that none is up when the others return. If "
     "its startup probe checks the cluster, the first members never start after a full stop.",
     sources=(Source("project", "Quorums", 15),),
     remediation="Check the process in these probes (a TCP connection, `rabbitmq-diagnostics ping`, `SELECT 1`, "
@@ -43,7 +43,7 @@ def _probed(*kinds: str) -> Callable[[Facts, Pods], bool]:
     since="0.4.0",
 )
 def liveness_asks_the_member(facts: Facts, each: Pods) -> Iterator[Problem]:
-    """Reads commands, scripts that ConfigMaps of the stack contain, and paths of GET requests."""
+    """Looks for checks of the whole cluster in the probes' commands, in scripts from ConfigMaps, and in HTTP paths."""
     is_etcd = kind_of(each.images, several=True, stable=True) is Quorum.ETCD
     for container in each.lasting_containers():
         for kind in _RESTARTING:
@@ -89,7 +89,7 @@ def _texts(facts: Facts, each: Pods, probe: Properties) -> Iterator[str]:
     since="0.4.0",
 )
 def readiness_can_fail(_facts: Facts, each: Pods) -> Iterator[Problem]:
-    """Reads the command as a shell does: `true`, `exit 0` and `… || true` never fail."""
+    """Reports probes whose command cannot fail, such as `true`, `exit 0` or `… || true`. The command is not run."""
     for container in each.lasting_containers():
         words = container.at("readinessProbe", "exec", "command").words()
         if words and Script().run(shlex.join(words)).failed is None:

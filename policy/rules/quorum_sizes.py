@@ -54,7 +54,7 @@ def _wrong_size(members: int, *, least: int = 3, most: int | None = None, odd: b
     single=(ETCD, "kubernetes:operator.etcd.io/"),
 )
 def etcd_size(facts: Facts, group: Group) -> Iterator[Problem]:
-    """A lab may run a single member, which is not a quorum."""
+    """Expects 3, 5 or 7 members. A lab may run a single member."""
     members = group.size(facts)
     if not (members == 1 and facts.profile == LAB):
         yield from _wrong_size(members, most=7)
@@ -110,7 +110,7 @@ def rabbitmq_size(facts: Facts, group: Group) -> Iterator[Problem]:
     id="ceph-mon-size",
     title="Ceph has 3 or 5 monitors",
     severity=Severity.CRITICAL,
-    rationale="Monitors agree on the cluster map by majority. Without one, no client reaches its data.",
+    rationale="Ceph's monitors agree on the cluster map by majority. Without a majority, no client reaches its data.",
     sources=(
         Source("004", "5.4.14", 19),
         Source("004", "5.3.14", 19),
@@ -137,14 +137,14 @@ def ceph_mon_size(facts: Facts, group: Group) -> Iterator[Problem]:
         Source("004", "5.3.15", 37),
         Source("project", "Monitoring", 1),
     ),
-    remediation="Set its replicas to 3 or more (quorate:services.influxdb-grafana.replicas).",
+    remediation="Set the metrics store's replicas to 3 or more (quorate:services.influxdb-grafana.replicas).",
     subjects=lambda facts: facts.workloads,
     applies=lambda _facts, workload: is_metrics_store(workload),
     not_applicable_reason="the stack has no metrics store",
     parameters={"least": 3},
 )
 def metrics_store_size(facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """Counts the workloads of one row together."""
+    """Counts the instances of all workloads with the metrics store's row together."""
     alike = [each for each in facts.workloads if is_metrics_store(each) and each.row == workload.row]
     instances = sum(pods(facts, each) for each in (alike if workload.row else [workload]))
     if instances < LEAST_STORES:
@@ -155,9 +155,10 @@ def metrics_store_size(facts: Facts, workload: Workload) -> Iterator[Problem]:
     id="log-store-size",
     title="The log store has at least 3 members",
     severity=Severity.HIGH,
-    rationale="Members elect a manager by majority and replicate each other's shards. Two members tolerate no failure.",
+    rationale="Members of the log store elect a manager by majority and replicate each other's shards. Two members "
+    "tolerate no failure.",
     sources=(Source("004", "5.3.15", 39),),
-    remediation="Set its replicas to 3 or more (quorate:services.elasticsearch-kibana.replicas).",
+    remediation="Set the log store's replicas to 3 or more (quorate:services.elasticsearch-kibana.replicas).",
     subjects=groups,
     applies=_is(Quorum.LOGS),
     not_applicable_reason="the stack has no log store",
@@ -178,19 +179,19 @@ def _other(facts: Facts, group: Group) -> bool:
 
 @rule(
     id="quorum-size",
-    title="Every other quorum has an odd number of members, at least 3",
+    title="Quorums without a size rule of their own have an odd number of members, at least 3",
     severity=Severity.HIGH,
     rationale="ZooKeeper, Consul, Vault, MongoDB, OVN databases, Sentinel and most programs that keep data in several "
     "members decide by majority. Two members survive no failure; four survive no more failures than three.",
     sources=(Source("project", "Quorums", 11),),
-    remediation="Set its replicas to an odd number from 3. If its instances do not vote, waive the rule with the "
-    "reason.",
+    remediation="Set the workload's replicas to an odd number, at least 3. If its instances do not vote, waive the "
+    "rule for this workload, and write that as the reason.",
     subjects=groups,
     applies=_other,
-    not_applicable_reason="no workload is a quorum that has no size rule of its own",
+    not_applicable_reason="every quorum of the stack has a size rule of its own",
     parameters={"least": 3, "odd": True, "without votes": "programs of the list in policy/facts/programs.py"},
     since="0.4.0",
 )
 def quorum_size(facts: Facts, group: Group) -> Iterator[Problem]:
-    """Covers quorums recognized by their structure, whatever program they run."""
+    """Evaluates known programs without a size rule, and quorums that are recognized by their structure only."""
     yield from _wrong_size(group.size(facts))

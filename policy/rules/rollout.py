@@ -1,4 +1,4 @@
-"""Rolling updates."""
+"""Rolling updates of workloads: they can finish, keep the service running, and reach every instance."""
 
 from __future__ import annotations
 
@@ -43,7 +43,10 @@ def _exclusive_deployment(facts: Facts, workload: Workload) -> bool:
     not_applicable_reason="no Deployment keeps its instances on distinct nodes and replaces them by a rolling update",
 )
 def rollout_can_finish(facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """Rounds percentages as the Deployment controller does: maxSurge up, maxUnavailable down."""
+    """Compares replicas and surge pods with the nodes.
+
+    Rounds maxSurge up and maxUnavailable down, as Kubernetes does.
+    """
     replicas = workload.replicas or 0
     rolling = workload.strategy.at("rollingUpdate")
     surge = _pods(rolling.at("maxSurge").quantity(), DEPLOYMENT_SURGE, replicas, up=True)
@@ -58,7 +61,7 @@ def rollout_can_finish(facts: Facts, workload: Workload) -> Iterator[Problem]:
 
 
 def _known(facts: Facts, workload: Workload) -> bool:
-    """Whether a workload is a service of the architecture or belongs to a quorum."""
+    """Whether a long-running workload has a row in the reference architecture, or its pods are quorum members."""
     return workload.is_long_running and (facts.row(workload) is not None or is_member(facts, workload))
 
 
@@ -75,8 +78,8 @@ def _several(facts: Facts, workload: Workload) -> bool:
     id="rollout-keeps-service",
     title="A rollout keeps instances running and preserves a quorum's majority",
     severity=Severity.HIGH,
-    rationale="A rollout that stops all instances before the new ones are ready interrupts the service. Strategy "
-    "Recreate always does so, and maxUnavailable of 100% may.",
+    rationale="A rollout that stops all instances before new instances are ready interrupts the service. The strategy "
+    "Recreate does so, and a maxUnavailable of 100% may.",
     sources=(
         Source("004", "5.5.10", 15),
         Source("004", "5.4.7", 9),
@@ -89,7 +92,7 @@ def _several(facts: Facts, workload: Workload) -> bool:
     since="0.2.0",
 )
 def rollout_keeps_service(facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """By default a Deployment stops a quarter of its pods at once, rounded down; other kinds stop one at a time."""
+    """Counts the instances that remain while maxUnavailable of them are down. Assumes Kubernetes' defaults."""
     if workload.kind == "Deployment" and workload.strategy.at("type").text() == "Recreate":
         yield Problem("strategy Recreate stops all instances at once", "RollingUpdate")
         return
@@ -97,7 +100,7 @@ def rollout_keeps_service(facts: Facts, workload: Workload) -> Iterator[Problem]
     limit = workload.strategy.at("rollingUpdate", "maxUnavailable").quantity()
     others = workload.kind != "Deployment"
     gone = _pods(limit, MEMBERS_UNAVAILABLE if others else DEPLOYMENT_UNAVAILABLE, instances, up=others)
-    # Two members are not a quorum; the size rules report that.
+    # Two members tolerate no failure; the rules on sizes report that.
     left = majority(instances) if instances > 2 and is_member(facts, workload) else 1
     if instances - gone < left:
         yield Problem(
@@ -123,7 +126,7 @@ def rollout_keeps_service(facts: Facts, workload: Workload) -> Iterator[Problem]
     since="0.2.0",
 )
 def rollout_reaches_all(_facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """Checks for settings that stop a rollout."""
+    """Reports the settings paused, OnDelete and partition, with which a rollout leaves pods on the old revision."""
     if workload.kind == "Deployment":
         if workload.spec.at("paused").flag():
             yield Problem("rollouts are paused", "paused: false")

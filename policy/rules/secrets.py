@@ -1,4 +1,4 @@
-"""Secrets are never in clear text."""
+"""Secrets in clear text."""
 
 from __future__ import annotations
 
@@ -26,11 +26,14 @@ class Holder:
     resource: Resource
     title: str
     found: Callable[[], Iterator[str]]
-    """Yields the location and kind of each clear-text secret."""
+    """Yields a description of each secret in clear text: its location and kind, never its value."""
 
 
 def holders(facts: Facts) -> Iterator[Holder]:
-    """Yields pods, ConfigMaps, Secrets, machines with files, commands, cloud-init, and operators' custom resources."""
+    """Yields the resources that may contain secrets.
+
+    These are workloads, ConfigMaps, Secrets, machines, commands, cloud-init data and operators' custom resources.
+    """
     custom = {each.workload for each in facts.operated}
     for each in pods(facts):
         if each.workload is not None and each.workload not in custom:
@@ -91,13 +94,16 @@ def _in_texts(texts: Properties, what: str) -> Iterator[str]:
 
 
 def _in_tree(tree: Properties, where: str) -> Iterator[str]:
-    """Checks every text of a custom resource, such as passwords and settings of the product."""
+    """Yields the clear-text secrets in all values of a custom resource. `where`: the path of `tree`, for messages."""
     for key in tree.keys():  # noqa: SIM118 - a Properties is not a mapping
         yield from _in_leaf(tree.at(key), key, f"{where}.{key}", where)
 
 
 def _in_leaf(value: Properties, key: str, path: str, where: str) -> Iterator[str]:
-    """Checks one value. An unknown value counts only if its key is the name of a secret, such as `password`."""
+    """Yields the clear-text secrets in one value of a custom resource.
+
+    Raises NotKnown for an unknown value if its key is the name of a secret, such as `password`; otherwise ignores it.
+    """
     if value.sealed() or not (value.is_known() or clear_text.under_name(key, "unknown")) or not value.given():
         return
     if value.is_mapping():
@@ -110,7 +116,7 @@ def _in_leaf(value: Properties, key: str, path: str, where: str) -> Iterator[str
 
 
 def _in_item(item: Properties, path: str) -> Iterator[str]:
-    """Checks an item of a list, for example an environment variable with name and value."""
+    """Yields the clear-text secrets in an item of a list, for example an environment variable with name and value."""
     if item.is_mapping() and item.at("name").given() and item.at("value").given():
         yield from _named(item.at("value"), item.at("name").text(), path)
     else:
@@ -118,7 +124,7 @@ def _in_item(item: Properties, path: str) -> Iterator[str]:
 
 
 def _named(value: Properties, name: str, where: str) -> Iterator[str]:
-    """Checks the value of a named entry, such as an environment variable."""
+    """Yields the clear-text secrets in the value of a named entry, such as an environment variable."""
     if value.sealed() or not value.given():
         return
     text = str(value.text()) if value.is_text() else ""
@@ -137,12 +143,12 @@ def _in_text(value: Properties, where: str) -> Iterator[str]:
     id="no-clear-secrets",
     title="Secrets in objects, files and commands are encrypted or referenced",
     severity=Severity.CRITICAL,
-    rationale="A value in clear text is stored in the state and in the rendered tree, appears in every shared "
+    rationale="A secret in clear text is stored in Pulumi's state and in rendered files, appears in every shared "
     "preview, and is readable by everyone who may list the object.",
     sources=(Source("project", "Security", 2),),
     remediation="Give the value as a Pulumi secret (`pulumi config set --secret`, `config.require_secret`) in a "
-    "Kubernetes Secret, and refer to that with secretKeyRef or a mounted file; on machines, install the file by "
-    "hand or from a vault. Then rotate the value: it has been exposed.",
+    "Kubernetes Secret, and refer to the Secret with secretKeyRef or a mounted file; on machines, install the file by "
+    "hand or from a vault. Then change the secret, because the old value has been exposed.",
     subjects=holders,
     not_applicable_reason="the stack has no pod, ConfigMap, Secret, machine or command",
     parameters={"known by": "names such as password, token, private_key; forms such as a PEM key or user:password@"},

@@ -1,4 +1,4 @@
-"""Instances of one service on distinct nodes."""
+"""Instances of one service on distinct nodes, with a node for each of them."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from policy.wording import join_names, pluralize
 
 
 def _known(facts: Facts, workload: Workload) -> bool:
-    """Whether a workload is a service of the architecture or belongs to a quorum."""
+    """Whether a long-running workload has a row in the reference architecture, or its pods are quorum members."""
     return workload.is_long_running and (facts.row(workload) is not None or is_member(facts, workload))
 
 
 def _mates(facts: Facts, workload: Workload) -> tuple[Workload, ...]:
-    """Returns the other workloads of the same quorum."""
+    """Returns the other workloads whose pods are members of the same quorum as this workload's pods."""
     group = group_of(facts, workload)
     if group.error:
         raise group.error
@@ -30,7 +30,7 @@ def _mates(facts: Facts, workload: Workload) -> tuple[Workload, ...]:
 
 
 def _can_meet(facts: Facts, one: Workload, other: Workload) -> bool:
-    """Whether pods of two workloads can share a node. In a stack without nodes, only anti-affinity decides."""
+    """Whether pods of two workloads can run on the same node. In a stack without nodes, only anti-affinity decides."""
     if counts(facts).never_meet(one, other, HOSTNAME):
         return False
     return not facts.nodes or max(counts(facts).worst((one, other), HOSTNAME).values(), default=0) > 1
@@ -46,8 +46,8 @@ def _several(facts: Facts, workload: Workload) -> bool:
     id="one-instance-per-node",
     title="Instances of a service run on distinct nodes",
     severity=Severity.CRITICAL,
-    rationale="Replicas are counted for availability. Two instances on one node fail together, and the scheduler "
-    "may put them there unless a rule forbids it. A preferred anti-affinity is not a guarantee.",
+    rationale="Several replicas keep a service available when a node fails. Two instances on one node fail together, "
+    "and the scheduler may place them so unless a required anti-affinity forbids it. A preferred one does not.",
     sources=(
         Source("004", "5.4.7", 24),
         Source("004", "5.4.14", 17),
@@ -62,7 +62,7 @@ def _several(facts: Facts, workload: Workload) -> bool:
     parameters={"topology": HOSTNAME},
 )
 def one_instance_per_node(facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """Accepts whatever limits a node to one pod: anti-affinity over hosts or racks, a host port, a required spread."""
+    """Accepts any constraint that limits a node to one pod: required anti-affinity or spread, or a host port."""
     several = (workload.replicas or 0) > 1
     if several and not counts(facts).one_each(workload):
         yield Problem(
@@ -87,14 +87,14 @@ def one_instance_per_node(facts: Facts, workload: Workload) -> Iterator[Problem]
         Source("004", "5.4.16", 2),
         Source("project", "Capacity", 2),
     ),
-    remediation="Add nodes to its pools, let it run on further pools (node affinity and tolerations), or lower "
-    "spec.replicas.",
+    remediation="Add nodes to the workload's pools, let it run on further pools (node affinity and tolerations), or "
+    "lower spec.replicas.",
     subjects=lambda facts: facts.workloads,
     applies=_known,
     not_applicable_reason="no workload belongs to the architecture or is a quorum",
 )
 def replicas_fit_nodes(facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """Counts eligible nodes as the scheduler does, and domains of anti-affinity or spread between replicas."""
+    """Compares the replicas with the eligible nodes, and with the hosts or racks that anti-affinity requires."""
     nodes, replicas = len(facts.eligible(workload)), workload.replicas or 1
     there = counts(facts).room(workload, replicas)
     if there >= replicas:

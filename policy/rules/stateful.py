@@ -13,7 +13,10 @@ from policy.wording import join_names
 
 
 def _can_move(facts: Facts, workload: Workload) -> bool:
-    """Whether a replacement pod may run on another node. False for a DaemonSet and for a single eligible node."""
+    """Whether a pod of the workload may run on another node after a restart.
+
+    False for a DaemonSet, and for a workload with a single eligible node.
+    """
     if workload.replicas is None:
         return False
     return not facts.nodes or len(facts.eligible(workload)) > 1
@@ -24,7 +27,7 @@ def _can_move(facts: Facts, workload: Workload) -> bool:
     title="Each quorum member has persistent storage of its own",
     severity=Severity.CRITICAL,
     rationale="A member that restarts without data must copy everything from the other members. If all members restart "
-    "at once, the data is lost. Members that share one claim share its files, and all fail with it.",
+    "at once, the data is lost. Members that share one claim share its files, and all fail with its volume.",
     sources=(
         Source("004", "5.3.5", 47),
         Source("004", "5.3.13", 14),
@@ -39,7 +42,7 @@ def _can_move(facts: Facts, workload: Workload) -> bool:
     enforcement=IN_ANY_PROFILE,
 )
 def stateful_keeps_data(facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """Includes RabbitMQ: source 004 calls its queues stateless, but quorum queues are logs on disk."""
+    """Also evaluates RabbitMQ: source document 004 calls it stateless, but quorum queues store their logs on disk."""
     if not workload.keeps_data:
         yield Problem("no volume outlives the pod", "a volumeClaimTemplate, a claim or, of a DaemonSet, a hostPath")
     elif not (workload.claim_templates or workload.claim_names) and _can_move(facts, workload):
@@ -76,11 +79,11 @@ def _finds_others(facts: Facts, workload: Workload) -> bool:
     "pods.",
     subjects=lambda facts: facts.workloads,
     applies=_finds_others,
-    not_applicable_reason="no quorum of several members",
+    not_applicable_reason="the stack has no quorum of several members",
     since="0.2.0",
 )
 def members_find_each_other(facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """Does not apply to DaemonSets, whose members use the host names of their nodes."""
+    """Requires a StatefulSet with a headless Service. Members in a DaemonSet use the host names of their nodes."""
     if workload.kind != "StatefulSet":
         yield Problem(f"pods of a {workload.kind} have no stable names", "a StatefulSet")
         return

@@ -1,7 +1,8 @@
 """Changes to quorums and storage since the stack's last deployment.
 
-A program exports its quorum members, and shows a policy those of the last deployment (Previous). Before a stack's first
-deployment, and if its state cannot be opened, there is nothing to compare, and the rules do not apply.
+A Quorate program records its quorum members in the stack's outputs. The component Previous contains the record of the
+last deployment, which these rules compare with the update. Before a stack's first deployment, and if its state cannot
+be opened, there is no record, and the rules do not apply.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ VALIDATION = Source("004", "5.5.9", 6)
 
 @dataclass(frozen=True)
 class Change:
-    """A quorum, and the members that an update removes from it."""
+    """A quorum of the last deployment, and the members that an update removes from it."""
 
     resource: Resource
     name: str
@@ -33,7 +34,7 @@ class Change:
 
     @property
     def title(self) -> str:
-        """What a message calls it."""
+        """The quorum's name in messages."""
         return f"quorum {self.name}"
 
     @property
@@ -42,7 +43,7 @@ class Change:
         return self.departure.after
 
     def problem(self, expected: str) -> Problem:
-        """Returns a problem that lists the removed members."""
+        """Returns a problem that lists the removed members. `expected`: the required state, for the message."""
         lost, members = self.departure.lost, self.departure.before.members
         verb = "is" if lost == 1 else "are"
         return Problem(f"{lost} of {members} members {verb} removed at once ({self.departure.words})", expected)
@@ -57,12 +58,12 @@ class Update:
 
     @property
     def title(self) -> str:
-        """What a message calls it."""
+        """The update's name in messages."""
         return "update"
 
 
 def updates(facts: Facts) -> Iterator[Update]:
-    """Yields the changes of all quorums since the last deployment."""
+    """Yields one Update with the changes of all quorums since the last deployment; nothing if no record is known."""
     for previous in _previous(facts):
         before = previous.quorums()
         groups_now = {name: _group(facts, name) for name in before}
@@ -85,7 +86,7 @@ def _previous(facts: Facts) -> Iterator[Previous]:
 
 
 def _group(facts: Facts, name: str) -> Group | None:
-    """Returns the quorum of that name: etcd by its machines, any other by the service of its workloads."""
+    """Returns the quorum with this name: etcd on machines, or the workloads of the service; None if it is gone."""
     for group in groups(facts):
         if group.etcd and name == "etcd":
             return group
@@ -99,8 +100,8 @@ def _group(facts: Facts, name: str) -> Group | None:
     title="An update removes the quorum members of at most one physical host",
     severity=Severity.CRITICAL,
     rationale="Quorums depend on each other: OpenStack needs the database, the message queue and Kubernetes at the "
-    "same time. Members that leave several quorums along with one host are one failure. Members on two hosts are "
-    "two, and the next failure then meets quorums that are already weakened.",
+    "same time. If one host's members leave several quorums, that is one failure. If members on two hosts leave, "
+    "that is two failures at once, and the quorums may not tolerate another one.",
     sources=(
         VALIDATION,
         Source("004", "5.5.10", 15),
@@ -115,7 +116,7 @@ def _group(facts: Facts, name: str) -> Group | None:
     since="0.2.0",
 )
 def one_server_at_a_time(_facts: Facts, update: Update) -> Iterator[Problem]:
-    """Several quorums may lose a member each, if all these members are on the same host."""
+    """Accepts that several quorums lose a member each, if all these members are on the same physical host."""
     leaving = [each for each in update.changes if each.departure.lost]
     hosts = hosts_left(each.departure for each in leaving)
     if hosts > 1:
@@ -143,7 +144,7 @@ def one_server_at_a_time(_facts: Facts, update: Update) -> Iterator[Problem]:
     since="0.2.0",
 )
 def one_member_at_a_time(_facts: Facts, change: Change) -> Iterator[Problem]:
-    """Counts every removed node as a member if there are more nodes than members: which ones run one is unknown."""
+    """Counts removed members at worst: in a quorum with more nodes than members, each removed node may run a member."""
     if change.departure.lost > 1:
         yield change.problem("at most 1 per update")
 
@@ -167,7 +168,7 @@ def one_member_at_a_time(_facts: Facts, change: Change) -> Iterator[Problem]:
     enforcement=IN_ANY_PROFILE,
 )
 def majority_survives_change(_facts: Facts, change: Change) -> Iterator[Problem]:
-    """Requires the majority of the existing members, because they have the data."""
+    """Requires that a majority of the members before the update stays, because only they have the data."""
     members = change.departure.before.members
     if members - change.departure.lost < majority(members):
         yield change.problem(f"at least {majority(members)} of them to stay")
@@ -183,7 +184,7 @@ class Carrier:
 
     @property
     def title(self) -> str:
-        """What a message calls it."""
+        """The virt host's name in messages."""
         return f"virt host {self.server}"
 
 
@@ -218,7 +219,7 @@ def carriers(facts: Facts) -> Iterator[Carrier]:
     since="0.2.0",
 )
 def virt_host_leaves_empty(facts: Facts, carrier: Carrier) -> Iterator[Problem]:
-    """A server that is no longer a virt host no longer runs virtual machines."""
+    """Reports a server that ran quorum nodes in virtual machines and is no longer a virt host of the stack."""
     if not any(host.server == carrier.server for host in facts.virt_hosts):
         yield Problem(
             f"removed while {join_names(carrier.guests)} were quorum nodes on it", "their removal in an earlier update"
@@ -246,7 +247,7 @@ def virt_host_leaves_empty(facts: Facts, carrier: Carrier) -> Iterator[Problem]:
     enforcement=IN_ANY_PROFILE,
 )
 def one_storage_node_at_a_time(facts: Facts, previous: Previous) -> Iterator[Problem]:
-    """Counts removed nodes, and nodes on another physical host than before, because disks do not move with a node."""
+    """Counts storage nodes that are removed, or on another physical host than before: their disks do not move along."""
     servers: Mapping[str, str] = {
         node.name: node.server or node.name for node in facts.nodes if "storage" in node.roles
     }

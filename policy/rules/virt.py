@@ -15,10 +15,10 @@ from policy.wording import join_names, pluralize
 FEATURE = "reduced-footprint"
 MIXED_WITH = "compute"
 RESERVE = 4
-"""GiB reserved for a virt host's own system and libvirt; an estimate (as in blueprint/stackfile/inventory.py)."""
+"""GiB of memory reserved for a virt host's own system; an estimate, as in blueprint/stackfile/inventory.py."""
 DISCLAIMERS = ("performance", "security")
 ISOLATION = "isolation"
-"""Disclaimer to acknowledge if the hypervisor shares its kernel with its guests."""
+"""Disclaimer to acknowledge if virtual machines share the kernel of their host (hypervisors lxc and container)."""
 
 FOOTPRINT = Source("000", "Proposed change", 1)
 
@@ -40,7 +40,7 @@ FOOTPRINT = Source("000", "Proposed change", 1)
     since="0.2.0",
 )
 def virt_mixes_with_compute_only(facts: Facts, host: VirtHost) -> Iterator[Problem]:
-    """Checks the roles of the host, and of the machine that is the same server."""
+    """Checks the roles of the virt host, and of the Machine with the same name, which is the same server."""
     others = set(host.roles) - {"virt", MIXED_WITH}
     for machine in facts.machines:
         if machine.single and machine.node == host.server:
@@ -59,7 +59,8 @@ def virt_mixes_with_compute_only(facts: Facts, host: VirtHost) -> Iterator[Probl
         Source("000", "Proposed change", 34),
         Source("000", "Security impact", 2),
     ),
-    remediation="Give each machine one role; run the other role in a virtual machine (roles: [virt, compute]).",
+    remediation="Remove the other roles from the compute machine. To use its hardware for them too, give it the roles "
+    "[virt, compute], and run the other roles in virtual machines on it.",
     subjects=lambda facts: facts.machines,
     applies=lambda _facts, machine: MIXED_WITH in machine.roles,
     not_applicable_reason="no machine of the stack is a compute",
@@ -74,7 +75,7 @@ def one_role_per_machine(_facts: Facts, machine: Machine) -> Iterator[Problem]:
 
 
 def _clouds_with_guests(facts: Facts) -> Iterable[Cloud]:
-    """Returns the Clouds of a stack that has virtual machines as nodes; otherwise none."""
+    """Returns the Cloud of a stack that has virtual machines as nodes; () for other stacks."""
     return facts.clouds if any(host.guests for host in facts.virt_hosts) else ()
 
 
@@ -82,7 +83,8 @@ def _clouds_with_guests(facts: Facts) -> Iterable[Cloud]:
     id="virt-is-asked-for",
     title="Virtual machine nodes require the feature reduced-footprint",
     severity=Severity.MEDIUM,
-    rationale="The reduced footprint is for advanced users. It must not result from a mistake in a list of roles.",
+    rationale="A control plane in virtual machines (reduced footprint) is for advanced users. It must not result from "
+    "a mistake in the roles of a server.",
     sources=(Source("000", "Proposed change", 8),),
     remediation="Add reduced-footprint to quorate:features, or remove the virt hosts.",
     subjects=_clouds_with_guests,
@@ -91,7 +93,7 @@ def _clouds_with_guests(facts: Facts) -> Iterable[Cloud]:
     since="0.2.0",
 )
 def virt_is_asked_for(_facts: Facts, cloud: Cloud) -> Iterator[Problem]:
-    """Requires the feature in quorate:features if virtual machines are nodes."""
+    """Requires reduced-footprint in quorate:features if virtual machines are nodes."""
     if FEATURE not in cloud.features:
         yield Problem(f"quorate:features is {join_names(cloud.features) or 'empty'}", FEATURE)
 
@@ -100,8 +102,8 @@ def virt_is_asked_for(_facts: Facts, cloud: Cloud) -> Iterator[Problem]:
     id="virt-disclaimers-acknowledged",
     title="Production stacks with virtual machine nodes acknowledge the known risks",
     severity=Severity.HIGH,
-    rationale="All services on few servers perform badly, tenants' virtual machines take resources from the control "
-    "plane, and controllers run beside tenants' virtual machines. Containers share a kernel with all of them.",
+    rationale="All services on few servers perform badly, and tenants' virtual machines on the same servers take "
+    "resources from the controllers. With lxc and container, controllers and tenants share the host's kernel.",
     sources=(
         Source("000", "Performance Impact", 1),
         Source("000", "Security impact", 2),
@@ -113,7 +115,7 @@ def virt_is_asked_for(_facts: Facts, cloud: Cloud) -> Iterator[Problem]:
     subjects=_clouds_with_guests,
     applies=lambda facts, _cloud: facts.profile == PRODUCTION,
     not_applicable_reason="the stack is a lab, or no virtual machine is a node of its Cloud",
-    parameters={"disclaimers": ", ".join(DISCLAIMERS), "without a kernel of their own": ISOLATION},
+    parameters={"disclaimers": ", ".join(DISCLAIMERS), "with lxc or container": ISOLATION},
     since="0.2.0",
 )
 def virt_disclaimers_acknowledged(facts: Facts, cloud: Cloud) -> Iterator[Problem]:
@@ -138,7 +140,7 @@ def virt_disclaimers_acknowledged(facts: Facts, cloud: Cloud) -> Iterator[Proble
     since="0.2.0",
 )
 def controllers_on_different_servers(facts: Facts, host: VirtHost) -> Iterator[Problem]:
-    """Compares the pools in the labels of the virtual machines."""
+    """Reports virtual machines on one host whose nodes have the same pool label."""
     pools: dict[str, set[str]] = {}
     for node in facts.nodes:
         if node.name in host.guests and node.pool:
@@ -150,10 +152,10 @@ def controllers_on_different_servers(facts: Facts, host: VirtHost) -> Iterator[P
 
 @rule(
     id="vms-fit-their-host",
-    title="Virtual machines fit their host's CPUs and its memory less the reserve",
+    title="Virtual machines fit their host's CPUs, and its memory less a reserve for the host",
     severity=Severity.HIGH,
-    rationale="A host that overcommits memory kills a virtual machine under load. One that overcommits CPUs makes "
-    "the control plane compete with tenants.",
+    rationale="A host with overcommitted memory kills a virtual machine under load. On a host with overcommitted CPUs, "
+    "the control plane competes with tenants.",
     sources=(
         Source("000", "Performance Impact", 2),
         Source("project", "Capacity", 5),
@@ -167,7 +169,7 @@ def controllers_on_different_servers(facts: Facts, host: VirtHost) -> Iterator[P
     single=(VirtHost.TYPE,),
 )
 def vms_fit_their_host(_facts: Facts, host: VirtHost) -> Iterator[Problem]:
-    """Adds the host's reserve to the memory. CPUs must not be overcommitted."""
+    """Adds up CPUs and memory of the host's virtual machines, and compares them with the host's CPUs and memory."""
     memory = sum(vm.memory for vm in host.vms)
     cpu = sum(vm.cpu for vm in host.vms)
     if memory + RESERVE > host.memory:

@@ -1,6 +1,6 @@
-"""Waivers: known rule, limits, approval, valid date, current failure. None of these rules can be waived.
+"""Waivers: known rule, limits, approval, valid date, current failure. These rules cannot be waived themselves.
 
-An expired or unused waiver does not block an update; a failure that is no longer waived does.
+An expired or unused waiver does not block an update. A failure that is no longer waived does, if its rule is mandatory.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _WHY = Source("004", "5.5.9", 7)
 
 @dataclass(frozen=True)
 class Written:
-    """A waiver with its position in the stack file. Findings are reported on the stack."""
+    """A waiver with its position in the stack file. Findings about a waiver are reported on the stack's resource."""
 
     number: int
     waiver: Waiver
@@ -59,7 +59,7 @@ def _names_rule(facts: Facts, written: Written) -> bool:
     waivable=False,
 )
 def waiver_names_rule(facts: Facts, written: Written) -> Iterator[Problem]:
-    """Suggests the id with the closest spelling."""
+    """Reports a waiver whose rule is unknown or cannot be waived, and suggests the id with the closest spelling."""
     if not _names_rule(facts, written):
         meant = did_you_mean(written.waiver.rule, facts.waivers.rules)
         yield Problem(f"no waivable rule '{written.waiver.rule}'", f"a rule id{meant}")
@@ -81,7 +81,7 @@ def waiver_names_rule(facts: Facts, written: Written) -> Iterator[Problem]:
     since="0.3.0",
 )
 def waiver_within_limits(facts: Facts, written: Written) -> Iterator[Problem]:
-    """Applies the same limits as `quorate check`."""
+    """Checks resource pattern, expiry date and approver with the same limits as `quorate check`."""
     for refusal in facts.waivers.refusals(written.waiver):
         yield Problem(f"{refusal.key}: {refusal.actual}", refusal.expected)
 
@@ -90,8 +90,8 @@ def waiver_within_limits(facts: Facts, written: Written) -> Iterator[Problem]:
     id="waiver-is-approved",
     title="A second person approves each waiver of a critical rule",
     severity=Severity.HIGH,
-    rationale="The failure of a critical rule can cost a quorum its majority or its data. One person does not accept "
-    "that alone. A waiver without a second name has no effect.",
+    rationale="The failure of a critical rule can cost a quorum its majority or its data, so one person alone must not "
+    "accept it. A waiver of a critical rule without a second person's approval has no effect.",
     sources=(_SECOND,),
     remediation="Have a second person review the failure, and write their name in the waiver's approvedBy.",
     subjects=_written,
@@ -101,7 +101,7 @@ def waiver_within_limits(facts: Facts, written: Written) -> Iterator[Problem]:
     since="0.3.0",
 )
 def waiver_is_approved(_facts: Facts, written: Written) -> Iterator[Problem]:
-    """Requires any approver; waiver-within-limits reports an approver who is the owner."""
+    """Requires an entry in approvedBy. The rule waiver-within-limits reports an approver who is also the owner."""
     if not written.waiver.approved_by:
         yield Problem(f"owner {written.waiver.owner} alone", "approvedBy with a second person")
 
@@ -110,7 +110,7 @@ def waiver_is_approved(_facts: Facts, written: Written) -> Iterator[Problem]:
     id="waiver-not-expired",
     title="Waivers are within their expiry date",
     severity=Severity.MEDIUM,
-    rationale="The failure was accepted until a date that has passed. It counts as a failure again.",
+    rationale="The waiver accepted a failure until a date that has passed. The failure counts again.",
     sources=(_WHY, _PROJECT),
     remediation="Fix the failure and remove the waiver, or have its owner set a new date.",
     subjects=_written,
@@ -120,7 +120,7 @@ def waiver_is_approved(_facts: Facts, written: Written) -> Iterator[Problem]:
     waivable=False,
 )
 def waiver_not_expired(facts: Facts, written: Written) -> Iterator[Problem]:
-    """A waiver is valid through its last day, in UTC."""
+    """Reports waivers after their last day, in UTC."""
     if since := facts.waivers.expired_since(written.waiver):
         yield Problem(
             f"expired on {written.waiver.expires} (owner: {written.waiver.owner}); a failure counts again since "
@@ -133,7 +133,7 @@ def waiver_not_expired(facts: Facts, written: Written) -> Iterator[Problem]:
     id="waiver-is-used",
     title="Every waiver matches a current failure",
     severity=Severity.LOW,
-    rationale="An unused waiver would accept the next failure unreviewed.",
+    rationale="A waiver that matches no failure would accept the next failure of its rule without a review.",
     sources=(_WHY, _PROJECT),
     remediation="Remove the waiver, or correct its resource pattern.",
     subjects=_written,
@@ -143,7 +143,10 @@ def waiver_not_expired(facts: Facts, written: Written) -> Iterator[Problem]:
     waivable=False,
 )
 def waiver_is_used(facts: Facts, written: Written) -> Iterator[Problem]:
-    """Runs after all other rules. Not evaluated if the waived rule was not evaluated."""
+    """Runs after all other rules, and reports waivers that waived no failure.
+
+    Raises LookupError, so that the verdict is "not evaluated", if the waived rule was not evaluated on all resources.
+    """
     used = facts.waivers.matched(written.number)
     if used is None:
         raise LookupError(f"the rule {written.waiver.rule} was not evaluated on all of its resources")

@@ -26,6 +26,8 @@ from typing import Any
 import openstack
 import requests
 
+TRIAL = "quorate-trial"
+"""Name of everything that `everything` creates."""
 PREFIX = "written-"
 LIMIT = 300
 """Seconds to wait for a server or a volume."""
@@ -34,9 +36,10 @@ stop = threading.Event()
 
 def everything(cloud: Any) -> None:
     """Creates one object of each kind and deletes it. An exception ends the run."""
+    remove_leftovers(cloud)
     image = step("image", lambda: upload(cloud))
-    flavor = step("flavor", lambda: cloud.compute.create_flavor(name="m1.test", ram=64, vcpus=1, disk=1))
-    network = step("network", lambda: cloud.network.create_network(name="internal"))
+    flavor = step("flavor", lambda: cloud.compute.create_flavor(name=TRIAL, ram=64, vcpus=1, disk=1))
+    network = step("network", lambda: cloud.network.create_network(name=TRIAL))
     subnet = {"network_id": network.id, "ip_version": 4, "cidr": "192.0.2.0/24"}
     step("subnet", lambda: cloud.network.create_subnet(**subnet))
     server = step("server is ACTIVE", lambda: boot(cloud, image, flavor))
@@ -50,7 +53,8 @@ def everything(cloud: Any) -> None:
     step("volume is deleted", lambda: cloud.block_storage.wait_for_delete(volume, wait=LIMIT))
     cloud.network.delete_network(network)
     cloud.image.delete_image(image)
-    step("all is gone", lambda: nothing_left(cloud))
+    cloud.compute.delete_flavor(flavor)
+    step("all is gone", lambda: require_nothing_left(cloud))
 
 
 def prepare(cloud: Any) -> None:
@@ -75,7 +79,7 @@ def step(name: str, act: Callable[[], Any]) -> Any:
 def upload(cloud: Any) -> Any:
     """Uploads an image, downloads it, and compares both. Returns the image."""
     data = bytes(range(256)) * 64
-    image = cloud.image.create_image(name="bytes", disk_format="raw", container_format="bare", data=data)
+    image = cloud.image.create_image(name=TRIAL, disk_format="raw", container_format="bare", data=data)
     read = cloud.image.download_image(image).content
     if read != data:
         raise RuntimeError(f"the image has {len(read)} bytes, not the {len(data)} that were uploaded")
@@ -86,7 +90,7 @@ def boot(cloud: Any, image: Any, flavor: Any) -> Any:
     """Boots a server. Retries until the scheduler finds the new compute. Returns the active server."""
     end = time.monotonic() + LIMIT
     while True:
-        server = cloud.compute.create_server(name="first", image_id=image.id, flavor_id=flavor.id, networks="none")
+        server = cloud.compute.create_server(name=TRIAL, image_id=image.id, flavor_id=flavor.id, networks="none")
         try:
             return cloud.compute.wait_for_server(server, wait=LIMIT)
         except openstack.exceptions.ResourceFailure:
@@ -104,7 +108,7 @@ def delete_server(cloud: Any, server: Any) -> None:
 
 def create_volume(cloud: Any) -> Any:
     """Creates a volume, and returns it when it is available."""
-    volume = cloud.block_storage.create_volume(name="first", size=1)
+    volume = cloud.block_storage.create_volume(name=TRIAL, size=1)
     return cloud.block_storage.wait_for_status(volume, "available", ["error"], wait=LIMIT)
 
 
@@ -129,7 +133,7 @@ def create_stack(cloud: Any) -> Any:
     """
     resources = {"network": {"type": "OS::Neutron::Net"}, "handle": {"type": "OS::Heat::WaitConditionHandle"}}
     template = {"heat_template_version": "2021-04-16", "resources": resources}
-    stack = cloud.orchestration.create_stack(name="first", template=template, timeout=LIMIT // 60)
+    stack = cloud.orchestration.create_stack(name=TRIAL, template=template, timeout=LIMIT // 60)
     return cloud.orchestration.wait_for_status(stack, "CREATE_COMPLETE", ["CREATE_FAILED"], wait=LIMIT)
 
 
@@ -139,11 +143,36 @@ def delete_stack(cloud: Any, stack: Any) -> None:
     cloud.orchestration.wait_for_delete(stack, wait=LIMIT)
 
 
-def nothing_left(cloud: Any) -> None:
-    """Raises RuntimeError if the services still list servers, volumes, networks or images."""
-    left = [*cloud.compute.servers(), *cloud.block_storage.volumes(), *cloud.network.networks(), *cloud.image.images()]
-    if left:
-        raise RuntimeError(f"still there: {[each.name for each in left]}")
+def left(cloud: Any) -> list[Any]:
+    """Returns the objects of `everything` that the services still list, in the order in which they can be deleted."""
+    services = (
+        (cloud.orchestration, "stack"),
+        (cloud.compute, "server"),
+        (cloud.block_storage, "volume"),
+        (cloud.network, "network"),
+        (cloud.image, "image"),
+        (cloud.compute, "flavor"),
+    )
+    return [
+        (service, kind, each)
+        for service, kind in services
+        for each in getattr(service, f"{kind}s")()
+        if each.name == TRIAL
+    ]
+
+
+def remove_leftovers(cloud: Any) -> None:
+    """Deletes what an interrupted run of `everything` has left."""
+    for service, kind, each in left(cloud):
+        getattr(service, f"delete_{kind}")(each)
+        if kind in ("stack", "server", "volume"):
+            service.wait_for_delete(each, wait=LIMIT)
+
+
+def require_nothing_left(cloud: Any) -> None:
+    """Raises RuntimeError if the services still list objects of `everything`."""
+    if found := left(cloud):
+        raise RuntimeError(f"still there: {[kind for _, kind, _ in found]}")
 
 
 def write(cloud: Any) -> None:

@@ -112,7 +112,7 @@ CASES: dict[str, tuple[dict[str, Any], str, str]] = {
     "a waiver without an end": (
         {**full_size("100"), "waivers": [{key: WAIVER[key] for key in WAIVER if key != "expires"}]},
         "quorate:waivers[0].expires",
-        "is missing; write it (the last day on which it holds, such as 2027-01-31)",
+        "is missing; write it (the last day on which the waiver is valid, such as 2027-01-31)",
     ),
     "a waiver until a day that there is not": (
         waived(expires="2027-02-30"),

@@ -1,6 +1,6 @@
-"""Autoscalers: objects that change the number of a workload's pods.
+"""Reads autoscalers, which change the number of a workload's pods: HorizontalPodAutoscaler and KEDA's ScaledObject.
 
-A VerticalPodAutoscaler is not one of them: it changes requests only.
+A VerticalPodAutoscaler is not read, because it changes only the requests of pods.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ class Autoscaler:
 
     @property
     def title(self) -> str:
-        """Its name in messages."""
+        """The autoscaler's name in messages."""
         return f"{self.resource.type.rpartition(':')[2]} {self.resource.name}"
 
     @property
     def target(self) -> Target:
-        """The workload that it scales; KEDA's default kind is Deployment."""
+        """Namespace, kind and name of the workload that the autoscaler scales. The kind is Deployment if not set."""
         namespace = self.resource.props.at("metadata", "namespace").text("default")
         reference = self.resource.props.at("spec", "scaleTargetRef")
         return namespace, reference.at("kind").text("Deployment"), reference.at("name").text()
 
     @property
     def least(self) -> int:
-        """The minimum number of pods."""
+        """The minimum number of pods that the autoscaler sets."""
         default = KEDA_LEAST if self._is_keda else AUTOSCALER_LEAST
         return self.resource.props.at("spec", default.setting).number(int(default.value))
 
     @property
     def most(self) -> int:
-        """The maximum number of pods."""
+        """The maximum number of pods that the autoscaler sets."""
         spec = self.resource.props.at("spec")
         if self._is_keda:
             return spec.at(KEDA_MOST.setting).number(int(KEDA_MOST.value))
@@ -59,7 +59,7 @@ class Autoscaler:
 
 
 Scaled = Mapping[Target, Autoscaler]
-"""The autoscaler of each workload that has one."""
+"""Autoscalers of a stack, by namespace, kind and name of the workload that each scales."""
 
 
 def autoscalers(resources: Iterable[Resource]) -> tuple[Autoscaler, ...]:
@@ -68,7 +68,10 @@ def autoscalers(resources: Iterable[Resource]) -> tuple[Autoscaler, ...]:
 
 
 def by_target(known: Iterable[Autoscaler]) -> Scaled:
-    """The autoscalers by target. An autoscaler with an unknown target is omitted; a rule reports it."""
+    """Returns the autoscalers by the workload that each scales.
+
+    An autoscaler whose workload is not known is omitted here; a policy rule reports it.
+    """
     found: dict[Target, Autoscaler] = {}
     for each in known:
         try:

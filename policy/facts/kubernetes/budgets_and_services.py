@@ -1,4 +1,4 @@
-"""Objects that select pods: disruption budgets and services."""
+"""Reads Kubernetes objects that select pods: PodDisruptionBudgets and Services."""
 
 from __future__ import annotations
 
@@ -36,21 +36,21 @@ class Budget:
         return label_selector(self._spec.at("selector"))
 
     def selects(self, workload: Workload) -> bool:
-        """Whether the budget selects the workload's pods."""
+        """Whether the budget's selector and namespace match the workload's pods."""
         return _selects(self.selector, self.namespace, workload)
 
     def allowed(self, members: int) -> int:
-        """How many of these members may be evicted while all are healthy."""
+        """Returns how many of `members` pods the budget allows to be evicted while all of them are healthy."""
         most = self._spec.at("maxUnavailable").quantity()
         if most is not None:
             return max(0, min(members, share(most, members)))
         least = self._spec.at("minAvailable").quantity()
-        # With neither limit the controller expects no pod at all and allows no eviction.
+        # For a budget without either limit, the disruption controller allows no eviction.
         return 0 if least is None else max(0, members - share(least, members))
 
     @property
     def written(self) -> str:
-        """The limit as written, for messages."""
+        """The budget's limit as the manifest sets it, for messages, such as "maxUnavailable 1"."""
         for key in ("maxUnavailable", "minAvailable"):
             value = self._spec.at(key).quantity()
             if value is not None:
@@ -78,7 +78,7 @@ class Service:
 
     @property
     def balances(self) -> bool:
-        """Whether it balances connections. A headless Service only names pods."""
+        """Whether the Service distributes connections over pods. A headless Service only gives pods DNS names."""
         kind = self._spec.at("type").text("ClusterIP")
         if kind == "ExternalName":
             return False
@@ -86,28 +86,31 @@ class Service:
 
     @property
     def targets(self) -> tuple[int | str, ...]:
-        """Target ports of its pods, by number or by name."""
+        """Numbers or names of the container ports that the Service forwards to."""
         ports = self._spec.at("ports").items()
         return tuple(each.at("targetPort").quantity() or each.at("port").number(0) for each in ports)
 
     @property
     def name(self) -> str:
-        """The name that StatefulSets refer to."""
+        """The Service's metadata.name, which StatefulSets refer to as `serviceName`."""
         return self.resource.props.at("metadata", "name").text()
 
     @property
     def headless(self) -> bool:
-        """Whether it is headless, so that DNS resolves each pod by name."""
+        """Whether the Service is headless, so that DNS resolves each of its pods by name."""
         return self._spec.at("clusterIP").text() == "None"
 
     def selects(self, workload: Workload) -> bool:
-        """Whether it selects the workload's pods. A Service without a selector selects none."""
+        """Whether the Service selects the workload's pods. A Service without a selector selects no pods."""
         selector = label_map(self._spec.at("selector"))
         return bool(selector.requirements) and _selects(selector, self.namespace, workload)
 
 
 def share(quantity: int | str, of: int) -> int:
-    """A number, or a percentage of `of`, rounded up like in the disruption controller."""
+    """Converts an IntOrString to a number. A percentage of `of` is rounded up, as Kubernetes does for budgets.
+
+    Raises Malformed if the text is neither a number nor a percentage.
+    """
     if isinstance(quantity, int):
         return quantity
     digits = quantity.removesuffix("%")

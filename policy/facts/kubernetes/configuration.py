@@ -1,6 +1,7 @@
-"""Configuration of pods: commands, environment variables, and files from ConfigMaps of the stack.
+"""Reads the configuration of pods: commands, environment variables, and files from ConfigMaps of the stack.
 
-All modules that read a program's settings use this one. An unknown value raises NotKnown only when it is read.
+Modules that read the settings of one program (galera.py, etcd_settings.py) use this module. A value that a preview does
+not know raises NotKnown only when it is read.
 """
 
 from __future__ import annotations
@@ -26,28 +27,28 @@ class ConfigMap:
 
     @property
     def name(self) -> str:
-        """The object's own name."""
+        """The ConfigMap's metadata.name."""
         return self.resource.props.at("metadata", "name").text()
 
     @property
     def namespace(self) -> str:
-        """Its namespace."""
+        """The ConfigMap's namespace."""
         return self.resource.props.at("metadata", "namespace").text("default")
 
     def is_read_by(self, workload: Workload) -> bool:
-        """Whether the workload's pods mount it."""
+        """Whether the workload's pods mount this ConfigMap."""
         if not workload.config_maps or workload.namespace != self.namespace:
             return False
         return self.name in workload.config_maps
 
     @property
     def data(self) -> Properties:
-        """The field `data`."""
+        """The ConfigMap's field `data`."""
         return self.resource.props.at("data")
 
     @property
     def files(self) -> Mapping[str, str]:
-        """The texts in `data` by their keys."""
+        """The texts in the ConfigMap's field `data`, by key."""
         return self.data.texts()
 
 
@@ -57,17 +58,20 @@ def config_maps(resources: Iterable[Resource]) -> tuple[ConfigMap, ...]:
 
 
 def read_by(workload: Workload, known: Iterable[ConfigMap]) -> tuple[ConfigMap, ...]:
-    """The ConfigMaps that the workload's pods mount."""
+    """Returns those of the ConfigMaps `known` that the workload's pods mount."""
     return tuple(each for each in known if each.is_read_by(workload))
 
 
 def command_line(container: Properties) -> tuple[str, ...]:
-    """The words that a container runs: its command and its arguments."""
+    """Returns a container's command followed by its arguments, as a list of words."""
     return (*container.at("command").words(), *container.at("args").words())
 
 
 def environment(workload: Workload, container: Properties, known: Iterable[ConfigMap]) -> Mapping[str, Properties]:
-    """A container's environment variables: plain values, and values from ConfigMaps of the stack."""
+    """Returns a container's environment variables by name: plain values, and values from the ConfigMaps `known`.
+
+    Variables from other sources, such as Secrets, are omitted.
+    """
     maps = {each.name: each.data for each in known if each.namespace == workload.namespace}
     found: dict[str, Properties] = {}
     for source in container.at("envFrom").items():
@@ -85,19 +89,22 @@ def environment(workload: Workload, container: Properties, known: Iterable[Confi
 
 @dataclass(frozen=True)
 class Written:
-    """One text of a workload's configuration."""
+    """One configuration text of a workload: a file, an environment variable or a command line."""
 
     name: str
-    """The key of a file, the name of a variable, or COMMAND."""
+    """The file's key in its ConfigMap, the name of the environment variable, or COMMAND for a command line."""
     read: Callable[[], str]
-    """Returns the text. Raises NotKnown if it is unknown."""
+    """Returns the text. Raises NotKnown if a preview does not know the text."""
 
 
 COMMAND = "command"
 
 
 def written(workload: Workload, known: Iterable[ConfigMap]) -> Iterator[Written]:
-    """Every text that configures the programs of a workload's containers."""
+    """Yields the texts that configure a workload's containers: mounted ConfigMaps, commands, environment variables.
+
+    `known`: the ConfigMaps of the stack.
+    """
     maps = tuple(known)
     for config in read_by(workload, maps):
         yield from (Written(key, config.data.at(key).text) for key in config.files)
@@ -108,13 +115,17 @@ def written(workload: Workload, known: Iterable[ConfigMap]) -> Iterator[Written]
 
 
 def flat(text: str) -> Mapping[str, str]:
-    """Parses lines of `key = value`, as in rabbitmq.conf."""
+    """Parses lines of the form `key = value`, as in rabbitmq.conf, into a mapping. Other lines are ignored."""
     lines = (line.partition("#")[0].partition("=") for line in text.splitlines())
     return {key.strip(): value.strip() for key, equals, value in lines if equals}
 
 
 def sections(text: str) -> configparser.ConfigParser:
-    """Parses the configuration of an OpenStack service. If an option is set twice, the last value counts."""
+    """Parses configuration in INI format, such as nova.conf or my.cnf.
+
+    If an option is set twice, the last value counts.
+    Raises Malformed if the text is not valid.
+    """
     parser = configparser.ConfigParser(strict=False, interpolation=None, allow_no_value=True)
     try:
         parser.read_string(text)

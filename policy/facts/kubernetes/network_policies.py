@@ -1,8 +1,8 @@
-"""NetworkPolicies: which pods may connect to which, on which port.
+"""Reads NetworkPolicies: which pods may connect to which other pods, and on which port.
 
-As in Kubernetes, a pod that no policy selects for a direction is open, and the rules of several policies add up.
-Policies do not apply to pods with hostNetwork. An ipBlock is for addresses outside the cluster, so it counts as
-admitting pods only if it covers all addresses.
+As in Kubernetes, all connections of a pod in one direction are allowed if no policy selects the pod for this direction;
+otherwise a connection needs one admitting rule of any such policy. Policies do not apply to pods with hostNetwork. An
+ipBlock is meant for addresses outside the cluster, so it counts as admitting pods only if it covers all addresses.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class NetworkPolicy:
 
     @property
     def title(self) -> str:
-        """Its name in messages."""
+        """The policy's name in messages."""
         return f"NetworkPolicy {self.resource.name}"
 
     @property
@@ -44,7 +44,7 @@ class NetworkPolicy:
         return self.resource.props.at("spec")
 
     def limits(self, workload: Workload, direction: Direction) -> bool:
-        """Whether the policy limits connections of the workload's pods in this direction."""
+        """Whether the policy selects the workload's pods and restricts their connections in this direction."""
         if workload.namespace != self.namespace or direction not in self._directions:
             return False
         selector = label_selector(self._spec.at("podSelector")) or Selector()
@@ -58,9 +58,10 @@ class NetworkPolicy:
         port: int | None,
         namespaces: Mapping[str, Labels],
     ) -> bool:
-        """Whether one of its rules admits connections with the other workload's pods on a TCP port of the receiver.
+        """Whether a rule of the policy admits connections with the pods of workload `other` in this direction.
 
-        `port`: None for any port. `namespaces`: labels of the namespaces that the stack creates.
+        `receiver`: the workload that receives the connections, on TCP port `port`; None for any port. `namespaces`:
+        labels of the namespaces that the stack creates, by name.
         """
         return any(
             self._admits_pods(rule.at(_PEERS[direction]), other, namespaces)
@@ -69,7 +70,7 @@ class NetworkPolicy:
         )
 
     def opens(self, receiver: Workload, port: int) -> bool:
-        """Whether one of its rules admits connections of all pods of the cluster to a TCP port of the receiver."""
+        """Whether a rule of the policy admits connections from all pods of the cluster to a TCP port of `receiver`."""
         rules = self._spec.at("ingress").items()
         return any(_is_open(rule.at("from")) and _admits_port(rule.at("ports"), receiver, port) for rule in rules)
 
@@ -97,7 +98,7 @@ def _is_open(peers: Properties) -> bool:
 
 
 def _selects_all(peer: Properties) -> bool:
-    """Whether a peer is every pod of the cluster: a selector of namespaces and one of pods that select all."""
+    """Whether a peer of a rule matches all pods of the cluster: all namespaces and all their pods, or all addresses."""
     if peer.at("ipBlock").given():
         return peer.at("ipBlock", "cidr").text() in _ALL_ADDRESSES
     namespaces, pods = label_selector(peer.at("namespaceSelector")), label_selector(peer.at("podSelector"))
@@ -112,7 +113,7 @@ def _admits_port(ports: Properties, receiver: Workload, port: int | None) -> boo
 
 
 def _is_in(written: Properties, receiver: Workload, port: int) -> bool:
-    """Whether a port, a port range or a named port of a rule includes this port."""
+    """Whether a rule's port (a number, a range or the name of a port of `receiver`) includes the number `port`."""
     first = written.at("port").quantity()
     if first is None:
         return True

@@ -1,7 +1,7 @@
-"""Nodes as the stack describes them: labels, taints, physical host.
+"""Reads the nodes that a stack describes: their labels, taints and physical hosts.
 
-Nodes are read from the facts of Machine and MachinePool components and from hand-written Node objects, never from the
-plan. Labels and taints are those that the kubelet will register the node with.
+Nodes are read from the outputs of Machine and MachinePool components and from hand-written Node objects, not from the
+plan that Quorate computed them with. Labels and taints are those that the kubelet registers the node with.
 """
 
 from __future__ import annotations
@@ -45,63 +45,63 @@ class Node:
     common_labels: Properties
     written_taints: Properties
     own_labels: Mapping[str, str]
-    """Labels that only this node of its pool has."""
+    """Labels whose values differ between the nodes of a MachinePool: physical host and rack."""
     written_address: Properties
 
     @cached_property
     def alike(self) -> tuple[object, ...]:
-        """A key that is equal for nodes of a pool that differ only in name and in the values of their own labels."""
+        """A key that is equal for two nodes of a pool if they differ only in name and in the values of `own_labels`."""
         return id(self.common_labels), id(self.written_taints), *self.own_labels
 
     @property
     def title(self) -> str:
-        """Its name in messages."""
+        """The node's name in messages."""
         return f"node {self.name}"
 
     @cached_property
     def labels(self) -> Labels:
-        """Labels that it registers with, including the kubelet's hostname label."""
+        """Labels that the node registers with, including the kubelet's hostname label."""
         return _Layered({HOSTNAME: self.name, **self.own_labels}, self.common_labels.texts())
 
     @cached_property
     def taints(self) -> tuple[Taint, ...]:
-        """Taints that it registers with. A cordoned Node also has the taint that Kubernetes adds."""
+        """Taints that the node registers with. A cordoned Node also has the taint that Kubernetes adds."""
         cordoned = self.resource.props.at("spec", "unschedulable").flag()
         return (*_taints(self.written_taints), *((_CORDONED,) if cordoned else ()))
 
     @cached_property
     def barriers(self) -> frozenset[Taint]:
-        """The taints that keep pods off the node."""
+        """The node's taints with the effect NoSchedule or NoExecute, which keep out pods that do not tolerate them."""
         return frozenset(taint for taint in self.taints if taint.effect in KEEPS_OUT)
 
     @property
     def address(self) -> str:
-        """Its address in the management network; empty for a hand-written Node."""
+        """The node's address in the management network; "" for a hand-written Node object."""
         return self.written_address.text()
 
     @property
     def provider_id(self) -> str:
-        """spec.providerID, the cloud provider's name of the machine; empty if it is not set."""
+        """The Node's spec.providerID, the cloud provider's name of the machine; "" if it is not set."""
         return self.resource.props.at("spec", "providerID").text()
 
     @cached_property
     def server(self) -> str | None:
-        """The physical host, by the label quorate.io/server."""
+        """The physical host, by the node's label quorate.io/server; None if the node has no such label."""
         return self.labels.get(SERVER)
 
     @cached_property
     def pool(self) -> str | None:
-        """Its pool, by its label."""
+        """The node's pool, by its pool label; None if the node has no such label."""
         return self.labels.get(POOL)
 
     @cached_property
     def rack(self) -> str | None:
-        """Its rack, by its label."""
+        """The node's rack, by its rack label; None if the node has no such label."""
         return self.labels.get(RACK)
 
     @cached_property
     def room(self) -> Resources | None:
-        """Allocatable resources, if given: `allocatable` of a machine in cores and GiB, or the status of a Node."""
+        """The node's allocatable resources, from the machine component or the Node's status; None if not given."""
         props = self.resource.props
         if not is_machine(self.resource):
             status = props.at("status")
@@ -114,23 +114,23 @@ class Node:
 
     @cached_property
     def dedicated_to(self) -> tuple[str, ...]:
-        """The services that a taint dedicates the node to."""
+        """The services that the node is dedicated to, by its taints quorate.io/dedicated=<service>."""
         return tuple(taint.value for taint in self.barriers if taint.key == DEDICATED)
 
     @property
     def is_pinned(self) -> bool | None:
-        """Whether the stack file alone decides its pool; None if the machine does not state it."""
+        """Whether the stack file sets the node's pool, not Quorate's plan; None if the stack does not state it."""
         pinned = self.resource.props.at("pinned")
         return pinned.flag() if pinned.given() else None
 
     @property
     def roles(self) -> tuple[str, ...]:
-        """Roles of the machine; a hand-written Node has none."""
+        """Roles of the machine, such as master; empty for a hand-written Node object."""
         return self.resource.props.at("roles").words()
 
 
 class _Layered(Mapping[str, str]):
-    """A node's own labels over those of its pool. Values are read only on access."""
+    """Labels of a node: its own labels take precedence over those of its pool. Values are read only on access."""
 
     def __init__(self, own: Mapping[str, str], common: Mapping[str, str]) -> None:
         self._own = own

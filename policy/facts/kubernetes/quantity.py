@@ -1,4 +1,4 @@
-"""Kubernetes' quantities: "500m" cores, "2Gi" of memory."""
+"""Reads Kubernetes quantities, such as "500m" cores or "2Gi" of memory, and calculates with them."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ class Resources:
         return Resources(self.cpu - other.cpu, self.memory - other.memory)
 
     def times(self, count: int) -> Resources:
-        """The resources multiplied by a count."""
+        """Returns these resources multiplied by `count`."""
         return Resources(self.cpu * count, self.memory * count)
 
     def most(self, other: Resources) -> Resources:
-        """The larger value for CPU and for memory."""
+        """Returns the larger CPU and the larger memory of these and the other resources."""
         return Resources(max(self.cpu, other.cpu), max(self.memory, other.memory))
 
     def fits(self, room: Resources) -> bool:
-        """Whether `room` has enough CPU and memory."""
+        """Whether `room` has enough CPU and memory for these resources."""
         return self.cpu <= room.cpu and self.memory <= room.memory
 
     def __str__(self) -> str:
@@ -42,12 +42,15 @@ class Resources:
 
 
 def resources(tree: Properties) -> Resources:
-    """Reads a mapping with `cpu` and `memory`. An absent value is zero."""
+    """Reads a mapping with the quantities `cpu` and `memory`, such as a container's requests.
+
+    Absent values are zero.
+    """
     return Resources(quantity(tree.at("cpu")), quantity(tree.at("memory")))
 
 
 def quantity(tree: Properties) -> Decimal:
-    """Reads a quantity in cores or bytes. Raises Malformed if the text is not a valid quantity."""
+    """Reads a quantity as cores or bytes; zero if absent. Raises Malformed if the text is not a valid quantity."""
     if not tree.given():
         return Decimal(0)
     if not tree.is_text():

@@ -1,8 +1,8 @@
-"""Reproduces the scheduler's decisions: the eligible nodes of a workload, and which pods may not share a domain.
+"""Computes a workload's eligible nodes, and which pods may not share a node, host or rack, as kube-scheduler does.
 
-The same decisions as kube-scheduler's filters NodeName, NodeAffinity, TaintToleration, VolumeBinding (for volumes of
-the stack), NodePorts and PodTopologySpread, and of required inter-pod anti-affinity. Not covered: resource requests,
-and existing pods and volumes, which a preview does not know.
+Covers kube-scheduler's filters NodeName, NodeAffinity, TaintToleration, VolumeBinding (for volumes of the stack),
+NodePorts and PodTopologySpread, and required inter-pod anti-affinity. Not covered: resource requests, and the existing
+pods and volumes of a cluster, which a preview does not know.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ VolumeTerms = Sequence[Sequence[NodeTerm]]
 
 
 def alike(nodes: Iterable[Node]) -> tuple[tuple[Node, ...], ...]:
-    """Groups consecutive nodes that differ only in their name and the values of their own labels."""
+    """Groups consecutive nodes of one pool that differ only in name and in the values of their own labels."""
     return tuple(tuple(group) for _, group in groupby(nodes, lambda node: node.alike))
 
 
 def eligible(workload: Workload, groups: Iterable[Sequence[Node]], volumes: VolumeTerms = ()) -> tuple[Node, ...]:
-    """Returns the workload's eligible nodes, from groups of `alike` nodes.
+    """Returns the nodes that the workload's pods can run on. `groups`: all nodes, grouped by `alike`.
 
-    Pods with a nodeName skip the scheduler. The kubelet still refuses them if node affinity or a host port does not
-    fit, but it ignores taints with the effect NoSchedule, anti-affinity and topology spread.
+    Pods with a nodeName bypass the scheduler. The kubelet still rejects them if node affinity or a host port does not
+    match, but it ignores taints with the effect NoSchedule, anti-affinity and topology spread.
     """
     if workload.node_name:
         nodes = chain.from_iterable(groups)
@@ -52,10 +52,10 @@ def eligible(workload: Workload, groups: Iterable[Sequence[Node]], volumes: Volu
 
 
 def _admitting(admits: Callable[[Node], bool], group: Sequence[Node], asked: VolumeTerms) -> Iterable[Node]:
-    """The admitted nodes of a group. Nodes that these terms cannot distinguish are evaluated once.
+    """Returns the nodes of a group of alike nodes that `admits` accepts, with as few calls of `admits` as possible.
 
-    A thousand compute nodes need one evaluation, or one for each rack if a term selects racks. `asked`: a node must
-    meet one term of each inner sequence.
+    `asked`: the workload's node affinity terms; a node must meet one term of each inner sequence. Nodes that no term
+    distinguishes are evaluated once: a thousand compute nodes need one call, or one per rack if a term selects racks.
     """
     terms = [term for alternatives in asked for term in alternatives]
     keys = {requirement.key for term in terms for requirement in term.labels.requirements}
@@ -77,7 +77,10 @@ def _admitting(admits: Callable[[Node], bool], group: Sequence[Node], asked: Vol
 
 
 def _hosts(asked: VolumeTerms) -> frozenset[str] | None:
-    """The hostnames that the terms limit the nodes to, as for a volume on a local disk; None if there is no limit."""
+    """Returns the hostnames that node affinity terms limit the eligible nodes to; None if they list no hostnames.
+
+    A volume on a local disk has such terms. `asked`: a node must meet one term of each inner sequence.
+    """
     for alternatives in asked:
         named = [_hostnames(term.labels) for term in alternatives]
         if named and all(named):
@@ -86,7 +89,7 @@ def _hosts(asked: VolumeTerms) -> frozenset[str] | None:
 
 
 def _hostnames(selector: Selector) -> frozenset[str]:
-    """Hostnames that the selector lists; empty if it admits others."""
+    """Returns the hostnames in the selector's "In" requirements on kubernetes.io/hostname; empty if it has none."""
     listed = (each.values for each in selector.requirements if (each.key, each.operator) == (HOSTNAME, "In"))
     return frozenset(chain.from_iterable(listed))
 
@@ -125,7 +128,7 @@ def _tolerated(taint: Taint, toleration: Toleration) -> bool:
 
 
 def anti_affine_keys(one: Workload, other: Workload, namespaces: Mapping[str, Labels]) -> tuple[str, ...]:
-    """Topology keys over which the anti-affinity of `one` excludes pods of `other`. Both may be the same workload.
+    """Returns the topology keys of `one`'s required anti-affinity that selects pods of `other`. Both may be the same.
 
     `namespaces`: labels of the namespaces that the stack creates, for terms with a namespaceSelector.
     """
@@ -133,14 +136,14 @@ def anti_affine_keys(one: Workload, other: Workload, namespaces: Mapping[str, La
 
 
 def share_host_port(one: Workload, other: Workload) -> bool:
-    """Whether pods of both use the same host port. Both may be the same workload."""
+    """Whether pods of the two workloads use the same host port. `one` and `other` may be the same workload."""
     return any(this.conflicts(that) for this in one.host_ports for that in other.host_ports)
 
 
 def counts(spread: SpreadTerm, workload: Workload, other: Workload) -> bool:
-    """Whether a spread constraint of `workload` counts the pods of `other`. Both may be the same workload.
+    """Whether topology spread constraint `spread` of `workload` counts the pods of `other`. Both may be the same.
 
-    A constraint that counts pods of one revision only does not bind a StatefulSet during a rollout: the first new pod
+    A constraint that counts only pods of one revision is ignored for a StatefulSet: during a rollout, its first new pod
     may share a domain with an old one. A Deployment removes the old pod of such a pair first.
     """
     if spread.selector is None or (spread.narrowed and workload.kind == "StatefulSet"):
@@ -160,7 +163,7 @@ def _covers(term: AntiAffinityTerm, one: Workload, other: Workload, namespaces: 
 
 
 def anti_affinity_gap(workload: Workload, topology: str) -> str:
-    """Why a workload's own pods can share a domain."""
+    """Returns why the scheduling rules allow two pods of a workload in one domain of label `topology`, for messages."""
     if workload.past_scheduler:
         return workload.past_scheduler
     terms = [term for term in workload.anti_affinity if term.topology == topology]

@@ -12,7 +12,10 @@ Labels = Mapping[str, str]
 
 @dataclass(frozen=True)
 class Requirement:
-    """One expression of a selector. An object must meet all requirements of a selector."""
+    """One expression of a label selector, such as `tier In (a, b)`.
+
+    An object must meet all expressions of a selector.
+    """
 
     key: str
     operator: str
@@ -25,10 +28,10 @@ class Requirement:
 
 @dataclass(frozen=True)
 class Selector:
-    """A label selector. An absent selector is None, which selects nothing."""
+    """A label selector. Functions that read selectors use None for an absent selector, which selects nothing."""
 
     requirements: tuple[Requirement, ...] = ()
-    """Empty: the selector matches every object."""
+    """The selector's expressions. If there are none, the selector matches every object."""
 
     def selects(self, labels: Labels) -> bool:
         """Whether the selector matches an object with these labels."""
@@ -36,7 +39,7 @@ class Selector:
 
 
 def label_selector(tree: Properties) -> Selector | None:
-    """Reads a LabelSelector (matchLabels, matchExpressions)."""
+    """Reads a LabelSelector (matchLabels, matchExpressions). Returns None if it is absent."""
     if not tree.given():
         return None
     equal = label_map(tree.at("matchLabels")).requirements
@@ -49,7 +52,7 @@ def label_map(tree: Properties) -> Selector:
 
 
 def requirement(tree: Properties) -> Requirement:
-    """Reads one entry of matchExpressions or matchFields."""
+    """Reads one entry of matchExpressions or matchFields. Raises Malformed if its operator is not valid."""
     operator = tree.at("operator").text()
     if operator not in _OPERATORS:
         raise Malformed(f"operator '{operator}' is not valid; use one of {', '.join(_OPERATORS)}")
@@ -69,7 +72,7 @@ def _whole(text: str) -> int:
 
 
 def _numbers(compare: Callable[[Labels, Requirement], bool]) -> Callable[[Labels, Requirement], bool]:
-    """Gt and Lt: a value that is not a whole number never matches."""
+    """Makes the operator Gt or Lt from a comparison. A value that is not a whole number does not match."""
 
     def met(labels: Labels, requirement: Requirement) -> bool:
         try:

@@ -1,4 +1,4 @@
-"""The programs that the commands of a pod's containers start, by file name."""
+"""Finds the file names of the programs that the commands of a pod's containers start."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from policy.facts.properties import Properties
 
 _SHELLS = frozenset({"sh", "bash", "ash", "dash"})
 _STARTS = re.compile(r"(?:^|[;&|\n])\s*(?:exec\s+)?([\w./-]+)")
-"""Words of a script in the position of a program name."""
+"""Matches words of a shell script in the position of a program name: first on a line or after ;, & or |."""
 
 
 def started(pod: Properties) -> Iterator[str]:
-    """The program of each container's command, or the programs that its shell script starts.
+    """Yields the file name of the program that each container's command starts, or those that its shell script starts.
 
-    A container that runs its image's own command yields an empty name. Raises NotKnown for an unknown command.
+    A container without a command yields "", because its image decides. Raises NotKnown if a command is not known.
     """
     for container in pod.at("containers").items():
         words = chain(container.at("command").items(), container.at("args").items())

@@ -1,4 +1,4 @@
-"""The scheduling terms of a pod: tolerations, node affinity, anti-affinity, spread, host ports."""
+"""Scheduling constraints of a pod: tolerations, node affinity, pod anti-affinity, topology spread and host ports."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ class NodeTerm:
 
 @dataclass(frozen=True)
 class AntiAffinityTerm:
-    """A required pod anti-affinity: no selected pod may be in the same topology domain."""
+    """A required pod anti-affinity term: no selected pod may run in the same domain (one value of label `topology`)."""
 
     topology: str
     selector: Selector | None
     namespaces: tuple[str, ...]
     namespace_selector: Selector | None
     narrowed: bool
-    """Whether it also compares labels that differ between revisions, so that it does not hold during a rollout."""
+    """Whether the term also compares labels that differ between revisions, so that a rollout is not bound by it."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class SpreadTerm:
     honors_taints: bool
     """Whether only nodes whose taints the pod tolerates count as domains (not the default)."""
     narrowed: bool
-    """Whether it counts pods of one revision only."""
+    """Whether the constraint counts only pods of one revision of the workload (matchLabelKeys)."""
 
 
 @dataclass(frozen=True)
@@ -66,18 +66,18 @@ class HostPort:
 
     protocol: str
     address: str
-    """0.0.0.0 for every address of the node."""
+    """The node's IP address that the port is bound to; 0.0.0.0 for all addresses."""
     number: int
 
     def conflicts(self, other: HostPort) -> bool:
-        """Whether both cannot be used on one node."""
+        """Whether pods with this and the other host port cannot run on the same node."""
         if (self.protocol, self.number) != (other.protocol, other.number):
             return False
         return self.address == other.address or ANY_ADDRESS in (self.address, other.address)
 
 
 def node_terms(required: Properties) -> tuple[NodeTerm, ...]:
-    """Reads the alternative terms of a required node affinity, of pods or of a volume."""
+    """Reads the terms of the required node affinity of a pod or a volume. A node must meet one of them."""
     return tuple(
         NodeTerm(
             Selector(tuple(requirement(each) for each in term.at("matchExpressions").items())),

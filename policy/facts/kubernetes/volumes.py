@@ -1,7 +1,7 @@
 """Persistent volumes: how a pod's claims limit its eligible nodes.
 
-Only volumes of the stack are known. A claim is assumed to bind to one of them if one fits. Any other claim is left to
-its storage class, which provisions a volume where the pod runs.
+Only PersistentVolumes of the stack are known. A claim that fits some of them is assumed to bind to one of them. Any
+other claim does not limit the nodes, because its storage class provisions a volume where the pod runs.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ class Volume:
     storage_class: str
     labels: Labels
     claimed_by: str
-    """namespace/name in claimRef, for which the volume is reserved; empty if any claim may bind to it."""
+    """The claim that the volume is reserved for (claimRef), as namespace/name; "" if any claim may bind to it."""
     terms: tuple[NodeTerm, ...] | None
-    """The alternative terms of its node affinity; None if every node can mount the volume."""
+    """Terms of the volume's node affinity, one of which a node must meet; None if every node can mount the volume."""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A PersistentVolumeClaim, or the template of a StatefulSet's claims."""
+    """A PersistentVolumeClaim, or the claims that a StatefulSet creates from one volumeClaimTemplate."""
 
     namespace: str
     name: str
-    """A regular expression, because the names of a StatefulSet's claims end in the pod's ordinal."""
+    """A regular expression for the claim's name, because a StatefulSet's claims end in the ordinals of its pods."""
     spec: Properties
 
     def binds(self, volume: Volume) -> bool:
@@ -50,7 +50,7 @@ class Claim:
 
 
 class Volumes:
-    """The volumes and the claims of a stack."""
+    """The PersistentVolumes and PersistentVolumeClaims of a stack."""
 
     def __init__(self, resources: Iterable[Resource]) -> None:
         those = [(kubernetes_kind(each), each) for each in resources]
@@ -58,7 +58,10 @@ class Volumes:
         self._claims = tuple(_claim(each) for kind, each in those if kind == "PersistentVolumeClaim")
 
     def terms(self, workload: Workload) -> tuple[Sequence[NodeTerm], ...]:
-        """For each claim of the workload's pods, the alternative node affinity terms of the volumes it can bind to."""
+        """Returns node affinity terms of the volumes that the workload's claims can bind to, one sequence per claim.
+
+        A node must meet one term of each sequence. Claims that do not limit the nodes are omitted.
+        """
         if not self._volumes:
             return ()
         found: list[Sequence[NodeTerm]] = []

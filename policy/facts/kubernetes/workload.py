@@ -33,7 +33,7 @@ _TEMPLATE = {
 }
 """The path of the pod template in each kind."""
 WORKLOAD_TYPES = ("kubernetes:apps/", "kubernetes:batch/", "kubernetes:core/v1:Pod", "kubernetes:core/v1:ReplicationC")
-"""Prefixes of the types of workloads."""
+"""Prefixes of the type tokens of workloads."""
 
 
 _SCHEDULER = "default-scheduler"
@@ -51,9 +51,9 @@ class Workload:
         program: str = "",
         scaled: Scaled | None = None,
     ) -> None:
-        """`title`: the name in messages, by default kind and name. `program`: the program that it runs, if certain.
+        """`title`: the name in messages, by default kind and name. `program`: the program that the pods run, if known.
 
-        `scaled`: the autoscalers of the stack.
+        `scaled`: the stack's autoscalers, by the workload that each scales.
         """
         self.resource = resource
         self.kind = kind
@@ -66,26 +66,26 @@ class Workload:
 
     @cached_property
     def namespace(self) -> str:
-        """Its namespace."""
+        """The workload's namespace."""
         return self._object.at("metadata", "namespace").text("default")
 
     @cached_property
     def labels(self) -> Labels:
-        """Labels of its pods."""
+        """Labels of the workload's pods."""
         return self._template.at("metadata", "labels").texts()
 
     @cached_property
     def row(self) -> str | None:
-        """The row of the reference architecture that it is annotated with, by the row's name in the table."""
+        """Name of the reference architecture's row that the workload is annotated with; None without an annotation."""
         return self._noted(ROW)
 
     @cached_property
     def companion_of(self) -> str | None:
-        """The row that it is annotated as a companion of, by the row's name in the table."""
+        """Name of the row whose service the workload is annotated as a companion of; None without an annotation."""
         return self._noted(COMPANION_OF)
 
     def _noted(self, key: str) -> str | None:
-        """The value of an annotation or a label of the workload or of its pods."""
+        """Returns the value of annotation or label `key` of the workload or of its pods; None if neither has it."""
         for holder in (self._object, self._template):
             metadata = holder.at("metadata")
             for kept in (metadata.at("annotations"), metadata.at("labels")):
@@ -95,7 +95,7 @@ class Workload:
 
     @cached_property
     def replicas(self) -> int | None:
-        """The number of pods, the minimum if an autoscaler changes it; None for a DaemonSet."""
+        """The workload's number of pods, the minimum if an autoscaler changes the number; None for a DaemonSet."""
         if self.kind == "DaemonSet":
             return None
         if self.autoscaler:
@@ -108,12 +108,15 @@ class Workload:
 
     @cached_property
     def images(self) -> tuple[str, ...]:
-        """Images of its containers, without init containers."""
+        """Images of the workload's containers, without init containers."""
         return tuple(each.at("image").text() for each in self.pod.at("containers").items())
 
     @cached_property
     def started(self) -> tuple[str, ...]:
-        """File names of the programs that its containers' commands start. Raises NotKnown for an unknown command."""
+        """File names of the programs that the commands of the workload's containers start.
+
+        Raises NotKnown if a preview does not know a command.
+        """
         return tuple(started(self.pod))
 
     @cached_property
@@ -131,75 +134,78 @@ class Workload:
 
     @cached_property
     def config_maps(self) -> frozenset[str]:
-        """Names of the ConfigMaps that its pods mount."""
+        """Names of the ConfigMaps that the workload's pods mount."""
         volumes = list(self.pod.at("volumes").items())
         sources = [*volumes, *(source for each in volumes for source in each.at("projected", "sources").items())]
         return frozenset(name for each in sources if (name := each.at("configMap", "name").text()))
 
     @property
     def keeps_data(self) -> bool:
-        """Whether its pods have a volume that outlives them: a claim or a hostPath."""
+        """Whether the workload's pods have a volume that outlives them: a PersistentVolumeClaim or a hostPath."""
         volumes = self.pod.at("volumes").items()
         return bool(self.claim_templates or self.claim_names) or any(each.at("hostPath").given() for each in volumes)
 
     @cached_property
     def claim_templates(self) -> tuple[Properties, ...]:
-        """Its volumeClaimTemplates, from which each pod gets its own claims."""
+        """The workload's volumeClaimTemplates, from which each pod gets its own claims."""
         return tuple(self._object.at("spec", "volumeClaimTemplates").items())
 
     @cached_property
     def claim_names(self) -> frozenset[str]:
-        """Names of the claims that all its pods mount."""
+        """Names of the PersistentVolumeClaims that every pod of the workload mounts."""
         volumes = self.pod.at("volumes").items()
         names = (each.at("persistentVolumeClaim", "claimName").text() for each in volumes)
         return frozenset(name for name in names if name)
 
     @property
     def name(self) -> str:
-        """The object's name; without one, the resource's name, from which the engine generates the object's."""
+        """The workload's metadata.name.
+
+        If it is not set, the Pulumi resource's name, from which Pulumi generates it.
+        """
         return self._object.at("metadata", "name").text(self.resource.name)
 
     @property
     def spec(self) -> Properties:
-        """Its spec."""
+        """The workload's field `spec`."""
         return self._object.at("spec")
 
     @property
     def strategy(self) -> Properties:
-        """How a Deployment or DaemonSet replaces its pods."""
+        """The fields that define how the workload replaces its pods: `strategy` (Deployment) or `updateStrategy`."""
         return self._object.at("spec", "strategy" if self.kind == "Deployment" else "updateStrategy")
 
     @cached_property
     def autoscaler(self) -> Autoscaler | None:
-        """The autoscaler that changes its number of pods; None without one."""
+        """The autoscaler that changes the workload's number of pods; None if no autoscaler does."""
         return self._scaled.get((self.namespace, self.kind, self.name)) if self._scaled else None
 
     @property
     def is_long_running(self) -> bool:
-        """Whether it keeps its pods running, unlike a Job or a CronJob."""
+        """Whether the workload keeps its pods running, unlike a Job or a CronJob."""
         return self.kind not in ("Job", "CronJob")
 
     @property
     def node_agent(self) -> bool:
-        """Whether it is a node-level DaemonSet of the cluster itself, such as calico-node or kube-proxy."""
+        """Whether the workload is a node-level DaemonSet of the cluster itself, such as calico-node or kube-proxy."""
         if self.kind != "DaemonSet":
             return False
         return self.namespace in SYSTEM_NAMESPACES or self.pod.at("priorityClassName").text() == NODE_CRITICAL
 
     @cached_property
     def node_selector(self) -> Selector:
-        """Labels that its nodes must have."""
+        """The pods' nodeSelector: labels that a node must have to run them."""
         return label_map(self.pod.at("nodeSelector"))
 
     @cached_property
     def node_terms(self) -> tuple[NodeTerm, ...] | None:
-        """The alternative terms of its required node affinity; None if it has none."""
+        """Terms of the pods' required node affinity, one of which a node must meet; None without such an affinity."""
         required = self.pod.at("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
         return node_terms(required) if required.given() else None
 
     @cached_property
     def tolerations(self) -> tuple[Toleration, ...]:
-        """Taints that its pods tolerate."""
+        """The tolerations of the workload's pods."""
         return tuple(
             Toleration(
                 each.at("key").text(),
@@ -212,7 +218,7 @@ class Workload:
 
     @cached_property
     def anti_affinity(self) -> tuple[AntiAffinityTerm, ...]:
-        """Its required pod anti-affinities."""
+        """The required pod anti-affinity terms of the workload's pods."""
         required = self.pod.at("affinity", "podAntiAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
         return tuple(
             AntiAffinityTerm(
@@ -227,7 +233,7 @@ class Workload:
 
     @cached_property
     def spreads(self) -> tuple[SpreadTerm, ...]:
-        """Its required topology spread constraints, without those with ScheduleAnyway."""
+        """The topology spread constraints of the workload's pods, without those with ScheduleAnyway."""
         return tuple(
             SpreadTerm(
                 term.at("topologyKey").text(),
@@ -244,14 +250,15 @@ class Workload:
 
     @cached_property
     def node_name(self) -> str:
-        """The node in spec.nodeName, which bypasses the scheduler; empty without one."""
+        """The node in the pods' spec.nodeName, which bypasses the scheduler; "" if it is not set."""
         return self.pod.at("nodeName").text()
 
     @cached_property
     def past_scheduler(self) -> str:
-        """Why its pods bypass kube-scheduler, so that no anti-affinity or spread applies; empty if they do not.
+        """Why the workload's pods bypass kube-scheduler, for messages; "" if kube-scheduler places them.
 
-        The kubelet still rejects a pod if its node affinity or a host port does not fit the node.
+        Anti-affinity and topology spread do not apply to pods that bypass kube-scheduler. The kubelet still rejects
+        such a pod if its node affinity or a host port does not match the node.
         """
         if self.node_name:
             return f"spec.nodeName binds all its pods to {self.node_name}, past the scheduler"
@@ -260,7 +267,7 @@ class Workload:
 
     @cached_property
     def host_ports(self) -> frozenset[HostPort]:
-        """Host ports of its pods. Only one pod on a node can use each."""
+        """Host ports of the workload's pods. Only one pod on a node can use the same host port."""
         on_host = self.pod.at("hostNetwork").flag()
         ports = (port for each in self.pod.at("containers").items() for port in each.at("ports").items())
         numbered = ((port, port.at("hostPort").number(0)) for port in ports)
@@ -281,7 +288,7 @@ class Workload:
 
 
 def container_requests(container: Properties) -> Resources:
-    """The requests of one container. A limit without a request counts as the request."""
+    """Returns the resource requests of one container. A limit without a request counts as the request."""
     written, limits = container.at("resources", "requests"), container.at("resources", "limits")
     asked, most = resources(written), resources(limits)
     return Resources(
@@ -291,7 +298,7 @@ def container_requests(container: Properties) -> Resources:
 
 
 def workloads(those: Iterable[Resource], scaled: Scaled | None = None) -> tuple[Workload, ...]:
-    """Every workload among these resources. `scaled`: the autoscalers of the stack."""
+    """Every workload among these resources. `scaled`: the stack's autoscalers, by the workload that each scales."""
     found: list[Workload] = []
     for resource in those:
         kind = kubernetes_kind(resource)
@@ -301,5 +308,5 @@ def workloads(those: Iterable[Resource], scaled: Scaled | None = None) -> tuple[
 
 
 def kubernetes_kind(resource: Resource) -> str:
-    """The kind of a Kubernetes object, from its type token; empty for any other resource."""
+    """Returns the kind of a Kubernetes object, such as "Deployment", from its type token; "" for other resources."""
     return resource.type.rpartition(":")[2] if resource.type.startswith("kubernetes:") else ""

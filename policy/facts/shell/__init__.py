@@ -1,1 +1,1 @@
-"""Analyses shell text: which programs it runs, with which arguments, on which machines, after which quorum checks."""
+"""Analyses shell text without running it: which programs it runs, on which machines, after which quorum checks."""

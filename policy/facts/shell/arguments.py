@@ -1,4 +1,4 @@
-"""Parses arguments of programs into options and operands; the verb is the first operand."""
+"""Parses a program's command line arguments into options and operands."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Arguments:
-    """Options and operands, in order."""
+    """The options and operands of a command line, in order."""
 
     options: tuple[str, ...]
-    """As written, each with its value: `-n name` and `--name value` become `-n=name` and `--name=value`."""
+    """Options, each with its value: `-n name` and `--name value` become `-n=name` and `--name=value`."""
     operands: tuple[str, ...]
 
     @property
     def verb(self) -> str:
-        """The first operand."""
+        """The first operand, which is the subcommand of programs such as kubectl; "" without operands."""
         return self.operands[0] if self.operands else ""
 
     def has(self, *names: str) -> bool:
-        """Whether one of these options is given. A single letter also matches in a group, as in `-rf`."""
+        """Whether one of the options `names` is given. `-r` also matches in a group of letters, as in `-rf`."""
         return any(
             option.partition("=")[0] == name
             or (len(name) == 2 and option[:1] == "-" and option[:2] != "--" and name[1] in option.partition("=")[0][1:])
@@ -29,7 +29,7 @@ class Arguments:
         )
 
     def value(self, *names: str) -> str | None:
-        """The value of the last of these options; None if none is given."""
+        """Returns the value of the last option with one of these names; None if no such option is given."""
         found = [value for option in self.options for name, _, value in [option.partition("=")] if name in names]
         return found[-1] if found else None
 

@@ -1,4 +1,4 @@
-"""Shell builtins that change the state of the shell, or end it."""
+"""Interprets shell builtins, without running them: those that change the state of the shell, such as cd, or end it."""
 # ruff: noqa: ARG001 - all builtins have the same signature
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from policy.facts.shell.scope import Scope
 from policy.facts.shell.syntax import DEFAULTS, UNKNOWN, is_known
 
 Run = Callable[[str, Scope, Checked], Exits]
-"""Follows a text in a scope."""
+"""Function that interprets shell text in a scope and returns how the text can end (`Script.run`)."""
 
 
 def _cd(run: Run, words: Sequence[str], scope: Scope, checked: Checked) -> Exits:

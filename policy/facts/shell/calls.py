@@ -1,4 +1,4 @@
-"""The programs that a script runs, the files that it writes, and the output of programs where it is predictable."""
+"""Records programs that a shell script runs and files that it writes, and predicts the output of simple programs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from policy.facts.shell.syntax import UNKNOWN
 
 HERE = ""
-"""The machine on which the script runs."""
+"""Value of `Call.host` for the machine on which the script itself runs."""
 _INTERPRETERS = re.compile(r"(python|perl|ruby|node|lua|php)[\d.]*|ansible-playbook|terraform|tofu|expect|pwsh")
 _SCRIPT_NAME = re.compile(r"\S+\.(sh|bash|py|pl|rb)")
 _PRINTS = frozenset({"echo", "printf"})
@@ -18,27 +18,30 @@ _PID = re.compile(r"/[\w./-]*?([\w-]+)\.pid")
 
 @dataclass(frozen=True)
 class Call:
-    """A program that a script runs, with its arguments as the program gets them."""
+    """A program that a shell script runs, with its expanded arguments."""
 
     words: tuple[str, ...]
     host: str
-    """The machine, as the script names it: HERE without ssh or the like, with UNKNOWN for unknown parts."""
+    """The machine on which the program runs:
+
+    HERE, or as named for ssh and the like. UNKNOWN stands for unknown parts.
+    """
     checked: bool
-    """Whether a quorum check succeeds on every path to the call."""
+    """Whether a quorum check has succeeded before the call, on every path through the script."""
     directory: str
-    """The working directory, if the script changed it; else empty."""
+    """The working directory of the program if the script has changed it; otherwise ""."""
     earlier: int
-    """Number of earlier calls."""
+    """Number of programs that the script runs before this one."""
 
     @property
     def program(self) -> str:
-        """Its name without directory."""
+        """The program's name without its directory."""
         return self.words[0].rpartition("/")[2]
 
 
 @dataclass(frozen=True)
 class Write:
-    """A file that a script writes, by redirection or with tee."""
+    """A file that a shell script writes, by redirection or with tee."""
 
     path: str
     text: str
@@ -47,7 +50,7 @@ class Write:
 
 
 def printed(call: Call) -> str:
-    """The output of echo or printf; UNKNOWN for any other program."""
+    """Returns the output of a call of echo or printf; UNKNOWN for other programs."""
     if call.program == "echo":
         return " ".join(word for word in call.words[1:] if word not in ("-n", "-e", "-ne")) + "\n"
     if call.program == "printf":
@@ -59,7 +62,10 @@ def printed(call: Call) -> str:
 
 
 def stands_for(call: Call) -> str:
-    """A word that represents a program's output, derived from its arguments; UNKNOWN if that is not possible."""
+    """Returns the text that replaces a command substitution with this call; UNKNOWN if it cannot be predicted.
+
+    For example "/tmp/tmp.XXXXXX" for mktemp, and the name of the program for pidof.
+    """
     if call.program == "mktemp":
         return "/tmp/tmp.XXXXXX"  # noqa: S108 - a name in a text
     if call.program in ("pidof", "pgrep"):
@@ -73,7 +79,10 @@ def stands_for(call: Call) -> str:
 
 
 def is_foreign(words: Sequence[str]) -> bool:
-    """Whether the program runs code that is not read: another language, or a script file. `python -m` is excepted."""
+    """Whether a program runs code that Quorate does not parse: another language, or a script file.
+
+    `python -m` does not count. `words`: the program and its arguments.
+    """
     name, rest = words[0].rpartition("/")[2], words[1:]
     if _SCRIPT_NAME.fullmatch(words[0]):
         return True

@@ -1,4 +1,4 @@
-"""Quorum checks: programs that fail if a quorum is unhealthy, and drains that respect disruption budgets."""
+"""Recognizes quorum checks in shell text: programs that fail if a quorum is unhealthy, drains that respect budgets."""
 
 from __future__ import annotations
 
@@ -34,7 +34,10 @@ _WSREP = re.compile(r"wsrep_(cluster_status|cluster_size|local_state\w*|ready|ev
 
 
 def is_check(words: Sequence[str]) -> bool:
-    """Whether a program is a quorum check: its success means that the quorum tolerates the loss of a member."""
+    """Whether a program is a quorum check: it fails or reports an error if a quorum is unhealthy.
+
+    `words`: the program and its arguments.
+    """
     name, rest = words[0].rpartition("/")[2], words[1:]
     if name in ("mysql", "mariadb"):
         return bool(_WSREP.search(" ".join(rest)))
@@ -45,7 +48,7 @@ def is_check(words: Sequence[str]) -> bool:
 
 
 def is_past_budgets(drain: Arguments) -> bool:
-    """Whether a drain deletes pods instead of evicting them, and so ignores disruption budgets."""
+    """Whether a call of `kubectl drain` deletes pods instead of evicting them, and so ignores disruption budgets."""
     return drain.has("--disable-eviction") or (drain.has("--force") and drain.value("--grace-period") == "0")
 
 
@@ -83,7 +86,10 @@ _PROGRAMS: Mapping[str, tuple[frozenset[str], Callable[[Arguments], bool]]] = {
 
 
 def tested(words: Sequence[str], checked: Checked) -> Exits:
-    """Exits of a test on a check's output: success means healthy, or unhealthy if the test is negated."""
+    """Returns how `[ … ]` with these words can end. `checked`: whether a quorum check has succeeded before.
+
+    If the test compares a quorum check's output, its success means a healthy quorum, or its failure if it is negated.
+    """
     if checked is None or not any(ASKED in word for word in words):
         return plain(checked)
     negated = bool(_NOT_EQUAL & set(words)) is not ("!" in words)

@@ -1,4 +1,4 @@
-"""Detects effects of a script on quorum members, by name, verb and operands of each program that it runs."""
+"""Detects actions of a shell script that may stop quorum members or lose their data, by the programs that it runs."""
 
 from __future__ import annotations
 
@@ -25,18 +25,21 @@ _SYSRQ = "/proc/sysrq-trigger"
 
 @dataclass(frozen=True)
 class Effect:
-    """An action that may stop a quorum member or lose its data."""
+    """An action of a shell script that may stop a quorum member or lose its data."""
 
     does: str
     """The action, in words that complete "the command …"."""
     checked: bool
-    """Whether a quorum check succeeds on every path to it, or Kubernetes enforces the disruption budgets."""
+    """Whether a quorum check has succeeded before the action on every path, or Kubernetes enforces budgets for it."""
     machines: frozenset[str]
     """The affected machines, as the script names them."""
 
 
 def effects(script: Script) -> list[Effect]:
-    """Returns all effects, in order. Adds the reasons why calls cannot be read to the script's `unread`."""
+    """Returns a script's effects on quorum members: of its calls in order, then of the files that it writes.
+
+    For a call whose effect is not known, adds the reason to `script.unread`.
+    """
     found: list[Effect] = []
     for call in script.calls:
         try:
@@ -58,7 +61,7 @@ def _does(call: Call, script: Script) -> str:
     words = _absolute(call) if program in effects_data.READERS else call.words[1:]
     does = reader(words) if reader else ""
     if does == effects_network.CUTS and not effects_network.names_port(call.words):
-        # A default policy of "deny" is harmless after the members' ports were opened.
+        # A default policy that rejects all packets is harmless if the script has opened the members' ports before.
         opened = any(effects_network.accepts(each.words) for each in script.calls[: call.earlier])
         return "" if opened and program not in ("ip", "tc", "nmcli", "ifdown", "ifconfig", "networkctl") else does
     if does == effects_data.ERASES and program.startswith("mk"):
@@ -69,7 +72,7 @@ def _does(call: Call, script: Script) -> str:
 
 
 def _absolute(call: Call) -> list[str]:
-    """The call's words with relative paths made absolute."""
+    """Returns the call's arguments with relative paths made absolute."""
     return [
         word if word.startswith(("-", "/")) or ":" in word or "=" in word else posixpath.join(call.directory, word)
         for word in call.words[1:]
@@ -87,7 +90,7 @@ def _written(writes: list[Write]) -> Iterator[Effect]:
 
 
 def _evicts(call: Call) -> bool:
-    """Whether the call is a drain that respects disruption budgets."""
+    """Whether the call is a `kubectl drain` that respects disruption budgets."""
     if call.program not in ("kubectl", "oc"):
         return False
     given = arguments(call.words[1:], KUBECTL_VALUED)
@@ -95,7 +98,7 @@ def _evicts(call: Call) -> bool:
 
 
 def _machines(call: Call) -> frozenset[str]:
-    """The machines that the call affects: drained or deleted nodes, a virtual machine, or the host that it runs on."""
+    """Returns the machines that a call affects: drained or deleted nodes, a virtual machine, or the call's own host."""
     words = call.words[1:]
     if call.program == "virsh":
         return frozenset(f"{call.host}/{each}" for each in arguments(words, ("-c", "--connect")).operands[1:2])
@@ -129,7 +132,7 @@ def upgrades(script: Script) -> bool:
 
 
 def saves_etcd(script: Script) -> bool:
-    """Whether the script saves an etcd snapshot."""
+    """Whether the script saves a snapshot of etcd's data."""
     return any(
         each.program in ("etcdctl", "etcdutl")
         and arguments(each.words[1:], ETCDCTL_VALUED).operands[:2] == ("snapshot", "save")

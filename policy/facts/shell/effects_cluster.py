@@ -1,4 +1,7 @@
-"""Effects of cluster, database and hypervisor tools on quorum members."""
+"""Detects calls of cluster, database and hypervisor tools, such as kubectl, that may stop or damage quorum members.
+
+Each reader gets a program's arguments and returns the effect in words, or "" if there is none.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +57,10 @@ def _kubectl(words: Sequence[str]) -> str:
 
 
 def _kinds(given: Arguments) -> set[str]:
-    """Kinds of the objects of a verb: `pod a b`, `pod,pvc -l app=x`, `sts/a`. Other kinds are omitted."""
+    """Returns the kinds of objects in kubectl's operands, such as pod and claim for `delete pod,pvc -l app=x`.
+
+    Kinds that are not in `_KINDS` are omitted. Raises Unreadable if the operand is not known.
+    """
     if len(given.operands) < 2:
         return set()
     if not is_known(given.operands[1]):

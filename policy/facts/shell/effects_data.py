@@ -1,4 +1,7 @@
-"""Effects of programs on the data of quorum members: files in data directories, disks and volumes."""
+"""Detects calls of programs that delete data of quorum members: files in data directories, disks and volumes.
+
+Each reader gets a program's arguments and returns the effect in words, or "" if there is none.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ def _rm(words: Sequence[str]) -> str:
 
 
 def _files(words: Sequence[str]) -> str:
-    """unlink, truncate: empty or delete every operand."""
+    """Reader for unlink, truncate, shred and srm, which delete or overwrite each file among their operands."""
     operands = arguments(words, ("-s", "--size", "-n", "-r", "-o", "-l")).operands
     if any(in_data(path) for path in operands):
         return DELETES
@@ -27,7 +30,10 @@ def _files(words: Sequence[str]) -> str:
 
 
 def _sed(words: Sequence[str]) -> str:
-    """Detects edits in place of a member's state, such as Galera's grastate.dat. Edits of settings are allowed."""
+    """Reader for sed: in-place edits of a member's state, such as Galera's grastate.dat.
+
+    Edits of settings are allowed.
+    """
     given = arguments(words, ("-e", "--expression", "-f", "--file"))
     in_place = any(
         option.startswith(("-i", "--in-place")) or option in ("-ni", "-ri", "-Ei") for option in given.options
@@ -56,7 +62,7 @@ def _dd(words: Sequence[str]) -> str:
 
 
 def _disk(*harmless: str) -> Callable[[Sequence[str]], str]:
-    """Reader for a program that erases the disks among its operands, unless one of these options is given."""
+    """Makes a reader for a program that erases the disks among its operands, unless an option in `harmless` is set."""
 
     def read(words: Sequence[str]) -> str:
         given = arguments(words)
@@ -85,7 +91,7 @@ def _parted(words: Sequence[str]) -> str:
 
 
 def _verbs(*verbs: str) -> Callable[[Sequence[str]], str]:
-    """Reader for a program that erases a disk or a volume with one of these verbs or options."""
+    """Makes a reader for a program that erases a disk or a volume if one of these verbs or options is given."""
     return lambda words: ERASES if set(verbs) & {word.partition("=")[0] for word in words} else ""
 
 

@@ -1,4 +1,7 @@
-"""Effects of programs on services, packages and the machine itself."""
+"""Detects calls of programs that stop services of quorum members, change their packages or stop the machine.
+
+Each reader gets a program's arguments and returns the effect in words, or "" if there is none.
+"""
 
 from __future__ import annotations
 
@@ -117,7 +120,7 @@ def _packages(words: Sequence[str]) -> str:
 
 
 def _rpm_packages(words: Sequence[str]) -> str:
-    """dnf and yum: `update` is `upgrade`."""
+    """Reader for dnf and yum, whose verb `update` means `upgrade`."""
     given = arguments(words, ("-c", "--enablerepo", "--disablerepo", "--repo"))
     if given.verb in ("update", "distro-sync") and not given.has("--downloadonly"):
         names = given.operands[1:]
@@ -126,7 +129,7 @@ def _rpm_packages(words: Sequence[str]) -> str:
 
 
 def _package_files(words: Sequence[str]) -> str:
-    """dpkg and rpm."""
+    """Reader for dpkg and rpm, which install and remove package files."""
     given = arguments(words)
     names = [name for name in given.operands if _package(name)]
     if not names:

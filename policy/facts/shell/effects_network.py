@@ -1,4 +1,7 @@
-"""Effects of programs on the network between members: packet filters, links, routes, induced packet loss."""
+"""Detects calls of programs that cut the network between quorum members: packet filters, links, routes, packet loss.
+
+Each reader gets a program's arguments and returns the effect in words, or "" if there is none.
+"""
 
 from __future__ import annotations
 
@@ -107,11 +110,11 @@ ACCEPTS = re.compile(r"\b(ACCEPT|accept|allow|--add-port)\b")
 
 
 def accepts(words: Sequence[str]) -> bool:
-    """Whether a command opens a port of quorum members in a packet filter."""
+    """Whether a call of a packet filter program opens a port of quorum members. `words`: program and arguments."""
     text = " ".join(words)
     return bool(ACCEPTS.search(text)) and _names_member_port(text)
 
 
 def names_port(words: Sequence[str]) -> bool:
-    """Whether a packet filter command names a port of quorum members."""
+    """Whether a call of a packet filter program names a port of quorum members. `words`: program and arguments."""
     return _names_member_port(" ".join(words))

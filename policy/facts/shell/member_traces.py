@@ -1,4 +1,4 @@
-"""Names that identify quorum members on a machine: units, packages, ports, directories.
+"""Recognizes quorum members on a machine by the names of their units, packages, ports and data directories.
 
 Sources: the products' packages for Debian and Red Hat, and their documentation of ports and data directories.
 """
@@ -25,7 +25,7 @@ _UNITS = (
     *("consul", "vault", "mongod", "redis", "valkey", "patroni", "postgresql", "libvirtd", "nginx", "networking"),
     *("NetworkManager", "systemd-networkd"),
 )
-"""One name of each unit, to match patterns such as `etcd*`."""
+"""Names of units of quorum members, which patterns such as `etcd*` are matched with."""
 _SUFFIX = re.compile(r"(@[^.]*)?(\.(service|target|socket|slice|scope))?$")
 _PACKAGE = re.compile(
     r"(etcd(-server)?|kube(let|adm|-\S+)|kubernetes-cni|containerd(\.io)?|docker(-ce|\.io|-engine)?|cri-o\S*|"
@@ -58,12 +58,15 @@ DATA = (
 )
 """Directories with the data, the identity or the static pods of quorum members."""
 _NO_DATA = re.compile(r"/lost\+found(/\*)?$|\.(pid|sock|socket|lock)$|/\.erlang\.cookie$")
-"""Files in a data directory without data, which a start script may delete."""
+"""Matches files in a data directory that contain no data, such as PID files. A start script may delete them."""
 _DISK = re.compile(r"/dev/(sd|vd|xvd|nvme|hd|md|dm-|mapper/|disk/|mmcblk|loop|rbd|zvol/)\S*|/dev/[\w-]+/[\w-]+")
 
 
 def is_unit(name: str) -> bool:
-    """Whether a systemd unit, an init script or a container runs a quorum member, or software that members need."""
+    """Whether the systemd unit, init script or container `name` runs a quorum member, or software that members need.
+
+    Raises Unreadable if the name is not known.
+    """
     if not is_known(name):
         raise Unreadable("the unit that it stops is not known")
     bare = _SUFFIX.sub("", name)
@@ -73,7 +76,10 @@ def is_unit(name: str) -> bool:
 
 
 def is_container(name: str) -> bool:
-    """Whether the name of a container or process contains the name of a quorum member's software."""
+    """Whether the name of a container or process contains the name of a quorum member's software.
+
+    Raises Unreadable if the name is not known.
+    """
     if not is_known(name):
         raise Unreadable("the container or process that it stops is not known")
     bare = name.rpartition("/")[2]
@@ -86,7 +92,7 @@ def is_package(name: str) -> bool:
 
 
 def is_kubernetes(name: str) -> bool:
-    """Whether a package is of Kubernetes or etcd."""
+    """Whether the package `name` belongs to Kubernetes or etcd."""
     return is_package(name) and bool(_KUBERNETES.match(name.rpartition("/")[2]))
 
 
@@ -96,7 +102,10 @@ def is_disk(path: str) -> bool:
 
 
 def in_data(path: str) -> bool:
-    """Whether a path is a data directory or within one. Raises Unreadable if its unknown part decides that."""
+    """Whether a path is a data directory of a quorum member, or within one.
+
+    Raises Unreadable if this depends on a part of the path that is not known.
+    """
     if _NO_DATA.search(path):
         return False
     known = re.split(f"[{UNKNOWN}{ASKED}]", path, maxsplit=1)[0]
@@ -110,12 +119,12 @@ def in_data(path: str) -> bool:
 
 
 def is_state(path: str) -> bool:
-    """Whether a path is in a data directory of quorum members, as opposed to a directory of settings."""
+    """Whether a path is in a data directory of quorum members under /var/lib, not in a directory of settings."""
     return path.startswith("/var/lib/") and in_data(path)
 
 
 def holds_data(path: str) -> bool:
-    """Whether deleting a path recursively deletes data: the path is in a data directory, or contains one."""
+    """Whether deleting a path recursively deletes members' data: the path is in a data directory, or contains one."""
     return in_data(path) or any(_is_above(path, data) for data in DATA)
 
 
@@ -128,7 +137,7 @@ def _parts(path: str) -> list[str]:
 
 
 def _matches(path: str, data: str) -> bool:
-    """Whether the path, which may have wild cards, is `data` or within it."""
+    """Whether a path, which may have wildcards, is the directory `data` or within it."""
     parts, wanted = _parts(path), _parts(data)
     return path.startswith("/") and len(parts) >= len(wanted) and _agree(zip(wanted, parts, strict=False))
 

@@ -1,4 +1,4 @@
-"""The state of a shell, and the interface that runs its programs."""
+"""The state of a shell while its text is interpreted, and the interface by which statements call programs."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from policy.facts.shell.flow import Checked, Exits
 from policy.facts.shell.syntax import DEFAULTS, UNKNOWN, Unreadable
 
 DEEPEST = 12
-"""Limit of nested calls of scripts and functions. No known script comes near it."""
+"""Maximum depth of nested calls of scripts and functions; deeper shell text is Unreadable."""
 
 
 @dataclass
 class Scope:
-    """The state of a shell: host, directory, variables, functions and options."""
+    """The state of a shell while its text is interpreted: host, directory, variables, functions and options."""
 
     host: str = HERE
     directory: str = ""
     variables: dict[str, str] = field(default_factory=lambda: dict(DEFAULTS))
     arguments: tuple[str, ...] | None = None
-    """Positional parameters; None if they are unknown."""
+    """Positional parameters ($1, $2, …) of the script or function; None if they are unknown."""
     functions: dict[str, Node] = field(default_factory=dict[str, Node])
     errexit: bool = False
     pipefail: bool = False
@@ -37,7 +37,10 @@ class Scope:
     breaks: list[Checked] = field(default_factory=list[Checked])
 
     def below(self, **changes: object) -> Scope:
-        """Returns the scope of a subshell, whose assignments do not affect this one."""
+        """Returns the scope of a subshell, whose assignments do not affect this scope. `changes`: fields that differ.
+
+        Raises Unreadable if the calls are nested too deeply.
+        """
         fresh = replace(self, variables=dict(self.variables), depth=self.depth + 1, exits=[], returns=[], breaks=[])
         for name, value in changes.items():
             setattr(fresh, name, value)
@@ -46,14 +49,14 @@ class Scope:
         return fresh
 
     def absolute(self, path: str) -> str:
-        """The absolute path if the directory is known; otherwise the relative path."""
+        """Returns `path` as an absolute path if the working directory is known; otherwise as a relative path."""
         if path.startswith("~/"):
             path = DEFAULTS["HOME"] + path[1:]
         joined = posixpath.join(self.directory, path)
         return posixpath.normpath(joined) if joined else joined
 
     def variable(self, name: str) -> str:
-        """The value of a variable or of a positional parameter, UNKNOWN if it is not known."""
+        """Returns the value of a variable or of a positional parameter; UNKNOWN if the value is not known."""
         if name in ("@", "*"):
             return UNKNOWN if self.arguments is None else " ".join(self.arguments)
         if name.isdigit() and name != "0":
@@ -69,20 +72,23 @@ class Scope:
 
 
 class Shell(Protocol):
-    """Interface of script.py for statements.py."""
+    """The interface of `Script` (script.py) that statements.py uses to interpret the parts of a statement."""
 
     calls: list[Call]
 
     def call(self, words: Sequence[str], scope: Scope, checked: Checked, text: str | None = None) -> Exits:
-        """Follows a call of a program, builtin, function or script. `text`: its standard input."""
+        """Interprets a call of a program, builtin, function or script, without running it. Returns how it can end.
+
+        `words`: the name and its arguments. `text`: standard input of the call, None if unknown.
+        """
         ...
 
     def words(self, nodes: Sequence[Node], scope: Scope, checked: Checked) -> list[str]:
-        """Expands words. A variable with white space expands to several words."""
+        """Expands the words of a command line. A variable whose value has white space expands to several words."""
         ...
 
     def text(self, node: Node, scope: Scope, checked: Checked) -> str:
-        """Expands one word, without splitting it."""
+        """Expands one word without splitting it at white space."""
         ...
 
     def write(self, path: str, text: str, scope: Scope, checked: Checked, appends: bool) -> None:

@@ -1,7 +1,7 @@
-"""Follows a script as a shell would run it: the programs it starts, on which machine, and after which quorum checks.
+"""Interprets a shell script without running it, to find the programs that it starts, where, after which quorum checks.
 
-Functions and scripts are followed where they are called, and so are the programs that sudo, ssh, xargs and the like run
-(wrappers.py). statements.py follows the control flow.
+Functions and other scripts are interpreted where the script calls them, and so are the programs that sudo, ssh, xargs
+and the like run (wrappers.py). statements.py interprets the control flow.
 """
 
 from __future__ import annotations
@@ -29,16 +29,20 @@ class Script:
     def __init__(
         self, scripts: Mapping[str, str] | None = None, local: Callable[[str], str | None] | None = None
     ) -> None:
-        """`scripts`: texts of files on the machine, by path. `local`: reads other files of the machine."""
+        """`scripts`: texts of files on the machine, by path. `local`: reads other files there; None if it has none."""
         self.calls: list[Call] = []
         self.writes: list[Write] = []
         self.unread: list[str] = []
-        """Reasons why parts of the text could not be read."""
+        """Reasons why parts of the shell text could not be interpreted, for messages."""
         self._scripts = dict(scripts or {})
         self._local = local
 
     def run(self, text: str, scope: Scope | None = None, checked: Checked = False, stdin: str | None = None) -> Exits:
-        """Follows a text. Adds the reasons why parts cannot be read to `unread`."""
+        """Interprets shell text, without running it, and returns how the text can end.
+
+        Adds its programs to `calls` and its files to `writes`. If a part cannot be interpreted, adds the reason to
+        `unread`. `checked`: whether a quorum check has succeeded before. `stdin`: standard input, None if unknown.
+        """
         inner = scope or Scope()
         if stdin is not None:
             inner.stdin = stdin
@@ -65,7 +69,10 @@ class Script:
         self.writes.append(Write(absolute, text, scope.host, bool(checked)))
 
     def call(self, words: Sequence[str], scope: Scope, checked: Checked, text: str | None = None) -> Exits:
-        """Follows a call of a program, builtin, function or script. `text`: its standard input."""
+        """Interprets a call of a program, builtin, function or script, without running it. Returns how it can end.
+
+        `words`: the name and its arguments. `text`: standard input of the call, None if unknown.
+        """
         if not words or checked is None:
             return plain(checked)
         if not is_known(words[0]):
@@ -78,7 +85,7 @@ class Script:
         return self._started(words[0].rpartition("/")[2], words, scope, checked, text)
 
     def _started(self, name: str, words: Sequence[str], scope: Scope, checked: bool, text: str | None) -> Exits:
-        """Follows a call that is neither a builtin nor a function of the script."""
+        """Interprets a call of a program or a script, which is neither a builtin nor a function, without running it."""
         if name in _SHELLS or name in (".", "source"):
             return self._interpreted(name, words[1:], scope, checked, text)
         if name in ("[", "test"):
@@ -156,12 +163,12 @@ class Script:
         return self._local(path) if self._local and scope.host == HERE else None
 
     def words(self, nodes: Sequence[Node], scope: Scope, checked: Checked) -> list[str]:
-        """Expands words. A variable with white space expands to several words."""
+        """Expands the words of a command line. A variable whose value has white space expands to several words."""
         expander = self._expander(scope, checked)
         return [field for node in nodes for field in expander.fields(node)]
 
     def text(self, node: Node, scope: Scope, checked: Checked) -> str:
-        """Expands one word, without splitting it."""
+        """Expands one word without splitting it at white space."""
         return self._expander(scope, checked).text(node)
 
     def _expander(self, scope: Scope, checked: Checked) -> Expander:

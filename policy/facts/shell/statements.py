@@ -1,6 +1,6 @@
-"""Follows the statements of shell text: lists, conditions, loops, pipelines, functions, redirections.
+"""Interprets statements of shell text, without running them: lists, conditions, loops, pipelines, redirections.
 
-Loops over known values are followed value by value. Both branches of a condition are followed.
+The body of a loop is interpreted for each known value, and both branches of a condition are interpreted.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _READS_OUTPUT = frozenset({"grep", "egrep", "fgrep", "jq", "awk", "test", "["})
 
 
 def run_shell(shell: Shell, nodes: Sequence[Node], scope: Scope, checked: Checked) -> Exits:
-    """Follows statements in a shell of their own, which `exit` ends."""
+    """Interprets statements as the whole text of a shell, which `exit` ends. Returns how the shell can end."""
     last = _sequence(shell, nodes, scope, checked)
     for each in (*scope.exits, *scope.returns):
         last = last.merged(each)
@@ -45,7 +45,7 @@ def _sequence(shell: Shell, nodes: Sequence[Node], scope: Scope, checked: Checke
 
 
 def statement(shell: Shell, node: Node, scope: Scope, checked: Checked) -> Exits:
-    """Follows one statement and returns its exits. Assignments take effect in `scope`."""
+    """Interprets one statement and returns how it can end. Assignments take effect in `scope`."""
     known = _STATEMENTS.get(node.type)
     return known(shell, node, scope, checked) if known else _sequence(shell, node.named_children, scope, checked)
 
@@ -123,7 +123,7 @@ def _case(shell: Shell, node: Node, scope: Scope, checked: Checked) -> Exits:
 
 @dataclass(frozen=True)
 class _Given:
-    """The input of a pipeline."""
+    """Standard input of a pipeline's stages."""
 
     text: str | None = None
     asked: bool = False
@@ -136,7 +136,7 @@ def _pipeline(shell: Shell, node: Node, scope: Scope, checked: Checked) -> Exits
 
 
 def _piped(shell: Shell, stages: Sequence[Node], scope: Scope, checked: Checked, given: _Given) -> Exits:
-    """Follows the stages of a pipeline. The first stage reads `given`."""
+    """Interprets the stages of a pipeline and returns how it can end. `given`: standard input of the first stage."""
     exits, text, asked = plain(checked), given.text, given.asked
     for stage in stages:
         before = len(shell.calls)
@@ -242,7 +242,7 @@ def _redirected(shell: Shell, node: Node, scope: Scope, checked: Checked, text: 
 
 
 def _redirect(shell: Shell, node: Node, scope: Scope, checked: Checked, text: str | None) -> str | None:
-    """The text of a here-document or here-string; `text` for any other redirection."""
+    """Returns standard input after one redirection: the text of a here-document or here-string, otherwise `text`."""
     if node.type == "herestring_redirect":
         return shell.text(node.named_children[-1], scope, checked)
     if node.type != "heredoc_redirect":
@@ -258,7 +258,7 @@ def _redirect(shell: Shell, node: Node, scope: Scope, checked: Checked, text: st
 
 
 def _branches(node: Node) -> tuple[list[Node], list[Node]]:
-    """Condition and body of an `if` or an `elif`."""
+    """Returns the statements of the condition and of the body of an `if` or an `elif`."""
     condition, body = list[Node](), list[Node]()
     where = condition
     for child in node.children[1:]:

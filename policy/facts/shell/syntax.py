@@ -15,7 +15,7 @@ from policy.facts.properties import Malformed
 UNKNOWN = "\ue000"
 """Placeholder in a word for an unknown part: a variable of the machine, or the output of a program."""
 ASKED = "\ue001"
-"""Placeholder for the output of a quorum check."""
+"""Placeholder in a word for the output of a quorum check."""
 HOME = "/root"
 DEFAULTS: Mapping[str, str] = {"HOME": HOME, "TMPDIR": "/tmp", "IFS": " "}  # noqa: S108 - a name in a text
 """Variables that every shell sets, with usual values."""
@@ -36,7 +36,7 @@ def _parser() -> Parser:
 
 
 def parse(text: str) -> Node:
-    """Returns the syntax tree. Raises Unreadable for invalid text, with a message that does not quote it."""
+    """Parses shell text to a syntax tree. Raises Unreadable for invalid text; the message does not quote the text."""
     tree = _parser().parse(text.encode())
     if tree.root_node.has_error:
         raise Unreadable(f"line {_first_error(tree.root_node)} of its shell text cannot be parsed")
@@ -50,7 +50,7 @@ def _first_error(node: Node) -> int:
 
 
 def text_of(node: Node) -> str:
-    """The node's own text."""
+    """Returns the shell text of a syntax node."""
     return (node.text or b"").decode()
 
 
@@ -63,13 +63,13 @@ def is_known(word: str) -> bool:
 class _Piece:
     text: str
     splits: bool = False
-    """Whether white space in it separates words."""
+    """Whether white space in the text separates words."""
     quoted: bool = False
 
 
 @dataclass(frozen=True)
 class Expander:
-    """Expands the words of a script."""
+    """Expands the words of a shell script: variables, command substitutions, quotes, braces."""
 
     variable: Callable[[str], str]
     """Returns the value of a variable, with UNKNOWN for unknown parts."""
@@ -77,7 +77,10 @@ class Expander:
     """Returns the output of a command substitution."""
 
     def fields(self, node: Node) -> list[str]:
-        """Expands a word with word splitting: several words if a variable has several, none if the result is empty."""
+        """Expands a word with word splitting.
+
+        Returns several words if a variable has several, [] if the result is empty.
+        """
         pieces = list(self._pieces(node))
         fields: list[str] = []
         open_ = any(piece.quoted for piece in pieces)
@@ -94,7 +97,7 @@ class Expander:
         return fields if open_ else [each for field in fields for each in _braced(field)]
 
     def text(self, node: Node) -> str:
-        """Expands without word splitting: the value of an assignment, a file name, a here-document."""
+        """Expands a text without word splitting, such as an assigned value, a file name or a here-document."""
         return "".join(piece.text for piece in self._pieces(node))
 
     def _pieces(self, node: Node, quoted: bool = False) -> Iterator[_Piece]:
@@ -123,7 +126,7 @@ class Expander:
             yield _Piece(text, quoted=quoted)
 
     def _inner(self, node: Node, text: str, start: int) -> Iterator[_Piece]:
-        """The pieces between double quotes: expansions, and literal text between them."""
+        """Yields the parts of a text in double quotes: expansions, and the literal text between them."""
         data, at = text.encode(), start
         for child in node.named_children:
             if child.type in ("simple_expansion", "expansion", "command_substitution", "arithmetic_expansion"):
@@ -154,7 +157,7 @@ def _unescaped(text: str) -> str:
 
 
 def _braced(field: str) -> list[str]:
-    """Brace expansion: m{1,2} becomes m1 and m2; m{1..3} becomes m1, m2 and m3."""
+    """Expands braces in a word: m{1,2} to m1 and m2; m{1..3} to m1, m2 and m3."""
     found = _BRACES.fullmatch(field)
     if not found:
         return [field]

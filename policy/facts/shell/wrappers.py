@@ -1,4 +1,4 @@
-"""Programs that run other programs: sudo, ssh, xargs, kubectl exec and the like."""
+"""Reads calls of programs that run other programs, such as sudo, ssh, xargs and kubectl exec."""
 
 from __future__ import annotations
 
@@ -20,17 +20,20 @@ _DURATION = re.compile(r"[\d.]+[smhd]?")
 
 @dataclass(frozen=True)
 class Inner:
-    """The inner program: words that are run as they are, or text for a shell."""
+    """The program that a wrapper such as sudo or ssh runs: words that are run directly, or text for a shell."""
 
     words: tuple[str, ...] = ()
     text: str = ""
     host: str = ""
-    """The machine; empty for the machine of the outer program."""
+    """The machine on which the inner program runs; "" for the machine of the wrapper."""
     stdin: str | None = None
 
 
 def inner(name: str, words: Sequence[str], text: str | None) -> list[Inner]:
-    """The programs that a program runs; none if it runs no other. `text`: its standard input."""
+    """Returns the programs that the program `name` runs with these arguments; [] if it is not a wrapper.
+
+    `text`: standard input of the program, None if unknown.
+    """
     if name in _PLAIN:
         rest = _skip(words, _PLAIN[name])
         return [Inner(tuple(rest), stdin=text)] if rest else []
@@ -39,7 +42,7 @@ def inner(name: str, words: Sequence[str], text: str | None) -> list[Inner]:
 
 
 def _skip(words: Sequence[str], valued: str) -> Sequence[str]:
-    """Drops leading options, assignments and durations. `valued`: options whose value is the next word."""
+    """Returns the words without leading options, assignments and durations. `valued`: options with a separate value."""
     index = 0
     while index < len(words):
         word = words[index]
@@ -99,7 +102,7 @@ def _sshpass(words: Sequence[str], text: str | None) -> list[Inner]:
 
 
 def _many(words: Sequence[str], _text: str | None) -> list[Inner]:
-    """pdsh, clush, pssh: options, then the words of the command."""
+    """Reader for pdsh, clush and pssh, whose options are followed by the words of a command for several machines."""
     rest = _skip(words, "-w -x -g -R -l -h -H -t -p -o -e -A --hosts --host")
     return [Inner(text=" ".join(rest), host=MANY)] if rest else []
 
@@ -193,7 +196,7 @@ def _container(words: Sequence[str], text: str | None) -> list[Inner]:
 
 
 def _later(_words: Sequence[str], text: str | None) -> list[Inner]:
-    """at, batch: run the text on their standard input later."""
+    """Reader for at and batch, which run the text on their standard input later."""
     return [Inner(("sh", "-s"), stdin=text)] if text is not None else []
 
 
