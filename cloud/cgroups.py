@@ -53,17 +53,17 @@ def _create(parent: Path, machine: str) -> Path:
     return directory
 
 
-def remove() -> list[Path]:
-    """Removes the cgroups of all machines; returns those that still contain processes after `ENDING` seconds."""
+def remove(machine: str = "*") -> list[Path]:
+    """Removes the cgroups of a machine that does not run, by default of all; returns those that still contain processes after `ENDING` seconds."""
     end = time.monotonic() + ENDING
-    while (left := [directory for directory in _all() if not _remove(directory)]) and time.monotonic() < end:
+    while (left := [directory for directory in _all(machine) if not _remove(directory)]) and time.monotonic() < end:
         time.sleep(0.5)
     return left
 
 
-def _all() -> Iterator[Path]:
+def _all(machine: str) -> Iterator[Path]:
     for parent in hierarchies().values():
-        yield from parent.glob(f"{PREFIX}*")
+        yield from parent.glob(f"{PREFIX}{machine}")
 
 
 def _remove(directory: Path) -> bool:

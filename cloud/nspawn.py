@@ -32,6 +32,8 @@ def start(machine: Machine, root: Path, programs: Mapping[str, Path]) -> None:
     """Starts a machine on the Debian root `root`, with directories of programs by their name below /opt/quorate."""
     if is_running(machine):
         return
+    # A power cut leaves cgroups of pods. Kubelet would take each for a container, and wait seconds for its runtime.
+    cgroups.remove(machine.name)
     groups = cgroups.create(machine.name)
     binds = [f"{name}={directory}" for name, directory in programs.items()]
     words = [machine.name, machine.directory, root, network.namespace(machine), *binds, "--", *groups]

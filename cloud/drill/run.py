@@ -154,9 +154,14 @@ def _await_whole(
         missing = _missing(load.events(watching), expected)
         if not missing and not bring_up.not_ready(lab, bring_up.nodes(lab)):
             return time.time()
-        say(f"waiting for {', '.join(missing) or 'nodes'}")
+        say(f"waiting for {_listed(missing) or 'nodes'}")
         time.sleep(2)
     return None
+
+
+def _listed(missing: Sequence[str], most: int = 4) -> str:
+    more = f" and {len(missing) - most} more" if len(missing) > most else ""
+    return ", ".join(missing[:most]) + more
 
 
 def _quorums(cloud: Cloud) -> dict[str, int]:
