@@ -54,7 +54,10 @@ def _create(parent: Path, machine: str) -> Path:
 
 
 def remove(machine: str = "*") -> list[Path]:
-    """Removes the cgroups of a machine that does not run, by default of all; returns those that still contain processes after `ENDING` seconds."""
+    """Removes the cgroups of a machine that does not run, by default of all machines.
+
+    Returns those that still contain processes after `ENDING` seconds.
+    """
     end = time.monotonic() + ENDING
     while (left := [directory for directory in _all(machine) if not _remove(directory)]) and time.monotonic() < end:
         time.sleep(0.5)
