@@ -34,7 +34,7 @@ _SECRET, _PASSWORD = "keystone-bootstrap-secrets", "OS_BOOTSTRAP_PASSWORD"
 def connect(lab: Lab, through: Machine) -> None:
     """Makes Services reachable from the switch, through the kube-proxy of one machine, and their names resolvable."""
     network.route_services(lab.services, through)
-    network.set_resolver(str(lab.services[_DNS]), "search cluster.local")
+    network.set_resolver(str(lab.services[_DNS]), "search cluster.local", "options ndots:5")
 
 
 def write_settings(lab: Lab, path: Path) -> None:
