@@ -50,7 +50,7 @@ def _cloud(root: Path, name: str, lab: Lab, planned: Plan, reporter: Reporter) -
     return run.Cloud(
         apis={api: f"http://{api}.{client.NAMESPACE}.svc:{port}/" for api, port in APIS.items() if api in running},
         quorums={process.name: process.instances for process in running.values() if process.quorum},
-        etcd={master.name: f"http://{master.address}:{metrics.ETCD}/health" for master in lab.masters},
+        etcd={master.name: f"http://{master.address}:{metrics.ETCD}/livez" for master in lab.masters},
         release=openstack_programs.ensure(planned.settings.release, reporter),
         settings=directory / client.SETTINGS,
         directory=directory,

@@ -86,7 +86,7 @@ def networks(release: Path, settings: Path) -> Reporting:
     return Reporting([str(release / "bin" / "python"), str(client.PROGRAM), "write"], client.variables(settings))
 
 
-def written(networks: Reporting) -> list[tuple[float, int, bool]]:
-    """Returns time, number and success of each network so far."""
+def written(networks: Reporting) -> list[tuple[float, int, str | None]]:
+    """Returns for each network so far its time, its number, and why it was not acknowledged, or None if it was."""
     parts = [(moment, line.split()) for moment, line in list(networks.lines)]
-    return [(moment, int(words[0]), words[1] == "ok") for moment, words in parts]
+    return [(moment, int(words[0]), None if words[1] == "ok" else words[2]) for moment, words in parts]

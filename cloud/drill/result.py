@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -55,6 +56,8 @@ class Writes:
     lost: tuple[int, ...]
     longest: float
     """Seconds of the longest time without an acknowledgement."""
+    reasons: Mapping[str, int] = field(default_factory=dict[str, int])
+    """How often each reason was given for a write that was not acknowledged."""
 
 
 @dataclass(frozen=True)
@@ -131,9 +134,15 @@ def members(events: Iterable[Event], quorum: str, total: int) -> Members:
     return Members(total, tuple(counts))
 
 
-def writes(tried: Sequence[tuple[float, int, bool]], found: Collection[int], end: float) -> Writes:
-    """Returns how writes went. `tried`: time, number and whether it was acknowledged. `found`: numbers at the end."""
-    acknowledged = [number for _, number, done in tried if done]
+def writes(tried: Sequence[tuple[float, int, str | None]], found: Collection[int], end: float) -> Writes:
+    """Returns how writes went until `end`.
+
+    `tried`: for each write its time, its number, and why it was not acknowledged, or None if it was. `found`: the numbers
+    of the writes that exist at the end.
+    """
+    acknowledged = [number for _, number, reason in tried if reason is None]
     lost = tuple(sorted(set(acknowledged) - set(found)))
-    spans = _silent_spans([(moment, done) for moment, _, done in tried], end)
-    return Writes(len(tried), len(acknowledged), lost, max((last - first for first, last in spans), default=0.0))
+    spans = _silent_spans([(moment, reason is None) for moment, _, reason in tried], end)
+    longest = max((last - first for first, last in spans), default=0.0)
+    reasons = Counter(reason for _, _, reason in tried if reason is not None)
+    return Writes(len(tried), len(acknowledged), lost, longest, dict(reasons))

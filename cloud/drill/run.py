@@ -188,8 +188,8 @@ def _kubeconfig(lab: Lab, survivors: Sequence[Machine], directory: Path) -> Path
     return path
 
 
-def _config_maps(events: Sequence[Event]) -> list[tuple[float, int, bool]]:
-    return [(event["t"], event["number"], event["reason"] is None) for event in events if event["kind"] == "write"]
+def _config_maps(events: Sequence[Event]) -> list[tuple[float, int, str | None]]:
+    return [(event["t"], event["number"], event["reason"]) for event in events if event["kind"] == "write"]
 
 
 def _found_config_maps(lab: Lab) -> set[int]:

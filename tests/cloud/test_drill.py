@@ -70,8 +70,8 @@ def test_a_count_without_the_quorum_is_unknown_and_not_zero() -> None:
 
 
 def test_acknowledged_writes_that_are_missing_are_lost() -> None:
-    tried = [(1.0, 1, True), (2.0, 2, False), (3.0, 3, True), (4.0, 4, True)]
-    assert result.writes(tried, {1, 2, 4}, 5) == Writes(4, 3, (3,), 2.0)
+    tried = [(1.0, 1, None), (2.0, 2, "ServiceUnavailable"), (3.0, 3, None), (4.0, 4, None)]
+    assert result.writes(tried, {1, 2, 4}, 5) == Writes(4, 3, (3,), 2.0, {"ServiceUnavailable": 1})
 
 
 def test_a_drill_without_losses_passes() -> None:

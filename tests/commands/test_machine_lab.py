@@ -5,8 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from commands import lab_stack, machine_lab
+import pytest
+
+from commands import drill, lab_stack, machine_lab
 from files import atomic
+from toolchain.progress import UserError
 
 MANIFEST = """\
 kind: CronJob
@@ -37,6 +40,12 @@ def test_what_the_stack_file_says_wins_over_the_host() -> None:
         "neutron": {"options": {}},
     }
     assert lab_stack.merged(host, given) == {**given, "neutron": {"options": {}}}
+
+
+def test_a_drill_needs_a_server_or_all(tmp_path: Path) -> None:
+    for server, every in (("", False), ("virt1", True)):
+        with pytest.raises(UserError, match="Write which server loses its power: SERVER=virt1, or ALL=1"):
+            drill.start(tmp_path, "dev", server, every=every)
 
 
 def test_the_lab_s_stack_has_its_own_name() -> None:

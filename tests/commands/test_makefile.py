@@ -57,6 +57,8 @@ def make(clone: Path, *words: str, **variables: str) -> list[str]:
         (["cloud", "STACK=prod"], ["cloud", "--stack=prod"]),
         (["cloud-status"], ["cloud-status", "--stack=dev"]),
         (["cloud-down"], ["cloud-down"]),
+        (["drill", "SERVER=virt2"], ["drill", "--stack=dev", "--server=virt2"]),
+        (["drill", "ALL=1"], ["drill", "--stack=dev", "--server=", "--all"]),
         (["snapshot", "STACK=prod"], ["snapshot", "--stack=prod"]),
     ],
 )
@@ -113,6 +115,7 @@ TARGETS = (
     "cloud",
     "cloud-status",
     "cloud-down",
+    "drill",
     "action",
     "snapshot",
     "verify",
