@@ -67,5 +67,8 @@ SECRET_GENERATIONS = "quorate.io/secret-generations"  # noqa: S105 - a key, not 
 MASTER_POOL, COMPUTE_POOL, STORAGE_POOL = "master", "compute", "storage"
 MONITORING_POOL, CONTROLLER_POOL = "monitoring", "controller"
 
+ETCD_METRICS_PORT = 2381
+"""Port on which etcd serves only metrics and health, without TLS, as kubeadm's etcd does."""
+
 QUORUM_STATE_OUTPUT = "standing"
 """The stack output with the members of each quorum, which the policy rules compare the next deployment with."""

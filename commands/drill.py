@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import contract
 from blueprint.plan.planner import Plan, plan
 from blueprint.stackfile.loader import load_file
 from cloud import client, host
@@ -12,8 +13,6 @@ from cloud.drill import report, run
 from cloud.lab_machines import Lab
 from commands import lab_stack, machine_lab, stack
 from commands.operation import interrupted_by_termination
-from components import metrics
-from components.openstack.config.ports import APIS
 from toolchain import openstack_programs
 from toolchain.progress import Reporter, UserError
 
@@ -46,11 +45,10 @@ def start(root: Path, name: str, server: str, *, every: bool) -> int:
 def _cloud(root: Path, name: str, lab: Lab, planned: Plan, reporter: Reporter) -> run.Cloud:
     directory = lab_stack.directory(root, name)
     client.write_settings(lab, directory / client.SETTINGS)
-    running = {process.name: process for process in planned.processes}
     return run.Cloud(
-        apis={api: f"http://{api}.{client.NAMESPACE}.svc:{port}/" for api, port in APIS.items() if api in running},
-        quorums={process.name: process.instances for process in running.values() if process.quorum},
-        etcd={master.name: f"http://{master.address}:{metrics.ETCD}/livez" for master in lab.masters},
+        apis=run.apis(lab),
+        quorums={process.name: process.instances for process in planned.processes if process.quorum},
+        etcd={master.name: f"http://{master.address}:{contract.ETCD_METRICS_PORT}/livez" for master in lab.masters},
         release=openstack_programs.ensure(planned.settings.release, reporter),
         settings=directory / client.SETTINGS,
         directory=directory,

@@ -137,7 +137,7 @@ def members(events: Iterable[Event], quorum: str, total: int) -> Members:
 def writes(tried: Sequence[tuple[float, int, str | None]], found: Collection[int], end: float) -> Writes:
     """Returns how writes went until `end`.
 
-    `tried`: for each write its time, its number, and why it was not acknowledged, or None if it was. `found`: the numbers
+    `tried`: for each write its time, its number, and why it was not acknowledged, or None if it was. `found`: numbers
     of the writes that exist at the end.
     """
     acknowledged = [number for _, number, reason in tried if reason is None]

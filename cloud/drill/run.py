@@ -15,10 +15,12 @@ from cloud.drill import load, observer, result
 from cloud.drill.result import Drill, Event
 from cloud.lab_machines import Lab, Machine
 from files import atomic
-from proof.objects import listed, name, number, texts
+from proof.objects import listed, name, number, text, texts
 from toolchain.progress import UserError
 
 ETCD = "etcd"
+HTTP_PORTS = ("api", "http", "vnc")
+"""Names of the Services' ports that clients of OpenStack use."""
 KUBERNETES, OPENSTACK = "ConfigMaps in Kubernetes", "networks in OpenStack"
 BEFORE = 15.0
 """Seconds of observation before the cut."""
@@ -109,6 +111,19 @@ def clean(lab: Lab, cloud: Cloud) -> None:
     """Deletes what drills have written."""
     operator_steps.kubectl(lab, "delete", "namespace", observer.NAMESPACE, "--ignore-not-found", "--wait=false")
     client.run(cloud.release, cloud.settings, "clean")
+
+
+def apis(lab: Lab) -> dict[str, str]:
+    """Returns the URL of every Service that clients of OpenStack use, by the Service's name."""
+    done = operator_steps.kubectl(lab, "get", "services", f"--namespace={client.NAMESPACE}", "--output=json")
+    if done.returncode:
+        raise UserError(f"The Services cannot be listed: {done.stderr.strip()}")
+    return {
+        name(service): f"http://{name(service)}.{client.NAMESPACE}.svc:{number(port, 'port')}/"
+        for service in listed(json.loads(done.stdout), "items")
+        for port in listed(service, "spec", "ports")
+        if text(port, "name") in HTTP_PORTS
+    }
 
 
 def expected_pods(lab: Lab) -> dict[str, int]:

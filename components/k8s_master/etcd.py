@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import contract
 from blueprint.plan.nodes import Node
-from components import metrics
 from components.documents import literal
 from components.kubelet import await_files
 from components.machine import File, Parts, Quorum, Step, Unit
@@ -200,7 +200,7 @@ def _environment(master: Node, masters: Sequence[Node]) -> str:
         "LISTEN_CLIENT_URLS": f"https://{master.address}:{CLIENT_PORT},https://127.0.0.1:{CLIENT_PORT}",
         "ADVERTISE_CLIENT_URLS": f"https://{master.address}:{CLIENT_PORT}",
         "LISTEN_PEER_URLS": f"https://{master.address}:{PEER_PORT}",
-        "LISTEN_METRICS_URLS": f"http://{master.address}:{metrics.ETCD}",
+        "LISTEN_METRICS_URLS": f"http://{master.address}:{contract.ETCD_METRICS_PORT}",
         "INITIAL_ADVERTISE_PEER_URLS": f"https://{master.address}:{PEER_PORT}",
         "INITIAL_CLUSTER": peers,
         "INITIAL_CLUSTER_TOKEN": TOKEN,

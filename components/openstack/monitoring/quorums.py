@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+import contract
 from blueprint.plan.quorum_limits import majority
-from components import metrics
 from components.openstack.config.ports import MYSQL, RABBITMQ_METRICS
 from components.openstack.config.wiring import Wiring
 
@@ -55,7 +55,7 @@ def _quorums(wiring: Wiring) -> Iterator[Quorum]:
         unreachable = f'rabbitmq_unreachable_cluster_peers_count{{job="{broker}"}}'
         yield Quorum("rabbitmq", broker, targets, f"{unreachable} <= bool {tolerated}")
     if wiring.masters:
-        targets = {name: f"{address}:{metrics.ETCD}" for name, address in wiring.masters.items()}
+        targets = {name: f"{address}:{contract.ETCD_METRICS_PORT}" for name, address in wiring.masters.items()}
         yield Quorum("etcd", "etcd", targets, 'etcd_server_has_leader{job="etcd"}')
 
 
