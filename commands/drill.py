@@ -9,7 +9,7 @@ import contract
 from blueprint.plan.planner import Plan, plan
 from blueprint.stackfile.loader import load_file
 from cloud import client, host
-from cloud.drill import report, run
+from cloud.drill import drill_report, power_cut
 from cloud.lab_machines import Lab
 from commands import lab_stack, machine_lab, stack
 from commands.operation import interrupted_by_termination
@@ -24,29 +24,29 @@ def start(root: Path, name: str, server: str, *, every: bool) -> int:
     lab = machine_lab.existing(root, name)
     planned = plan(load_file(stack.find(root, name)))
     reporter = Reporter()
-    page = root / "build" / lab_stack.name_of(name) / "drill" / report.PAGE
+    page = root / "build" / lab_stack.name_of(name) / "drill" / drill_report.PAGE
     with interrupted_by_termination(), host.alone():
         cloud = _cloud(root, name, lab, planned, reporter)
-        drills: list[run.Drill] = []
+        drills: list[power_cut.Drill] = []
         for each in lab.servers if every else [server]:
             reporter.begin(f"Cutting the power of {each}")
-            drills.append(run.drill(lab, each, cloud, reporter.tick))
+            drills.append(power_cut.drill(lab, each, cloud, reporter.tick))
             reporter.end()
-            report.write(drills, page.parent)
+            drill_report.write(drills, page.parent)
             if drills[-1].problems():
                 break  # the next cut could be one too many
-        run.clean(lab, cloud)
+        power_cut.clean(lab, cloud)
     for drill in drills:
         _print(drill)
     print(f"Report: {page.relative_to(root)}")
     return 1 if any(drill.problems() for drill in drills) else 0
 
 
-def _cloud(root: Path, name: str, lab: Lab, planned: Plan, reporter: Reporter) -> run.Cloud:
+def _cloud(root: Path, name: str, lab: Lab, planned: Plan, reporter: Reporter) -> power_cut.Cloud:
     directory = lab_stack.directory(root, name)
     client.write_settings(lab, directory / client.SETTINGS)
-    return run.Cloud(
-        apis=run.apis(lab),
+    return power_cut.Cloud(
+        apis=power_cut.apis(lab),
         quorums={process.name: process.instances for process in planned.processes if process.quorum},
         etcd={master.name: f"http://{master.address}:{contract.ETCD_METRICS_PORT}/livez" for master in lab.masters},
         release=openstack_programs.ensure(planned.settings.release, reporter),
@@ -55,7 +55,7 @@ def _cloud(root: Path, name: str, lab: Lab, planned: Plan, reporter: Reporter) -
     )
 
 
-def _print(drill: run.Drill) -> None:
+def _print(drill: power_cut.Drill) -> None:
     print(f"\n{drill.server} without power for {drill.restored - drill.cut:.0f} s")
     for quorum, members in drill.quorums.items():
         print(f"  {quorum:<24} {members.least} of {members.total} members at least")

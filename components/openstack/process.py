@@ -15,7 +15,7 @@ from blueprint.plan.sizing import Resources
 from blueprint.stackfile.settings import Settings
 from components.component import Component, Facts, plain
 from components.kubernetes_api import apps, core, meta, networking, policy
-from components.openstack import kolla, labels, network_policies, node_values, physical_networks, storage
+from components.openstack import bridges, kolla, labels, network_policies, node_values, storage
 from components.openstack.config.layers import WrittenFile
 from components.openstack.definition import ProcessDefinition
 from components.openstack.pod import Pod
@@ -136,8 +136,8 @@ def _node_values(args: ProcessArgs) -> dict[str, str]:
         return {}
     nodes = [node.name for node in args.nodes]
     values = node_values.texts(args.written, args.settings, args.placement.name, nodes)
-    if any(physical_networks.START in container.files for container in args.definition.containers):
-        values |= physical_networks.texts(args.settings, nodes)
+    if any(bridges.START in container.files for container in args.definition.containers):
+        values |= bridges.texts(args.settings, nodes)
     return values
 
 

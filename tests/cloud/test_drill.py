@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from cloud.drill import observer, report, result
+from cloud.drill import drill_report, observer, result
 from cloud.drill.result import Drill, Event, Members, Silence, Writes
 
 
@@ -94,30 +94,30 @@ def test_what_a_drill_fails_for(changed: dict[str, Any], problem: str) -> None:
 
 
 def test_the_report_has_the_verdict_and_times_since_the_cut(tmp_path: Path) -> None:
-    report.write([drill()], tmp_path)
-    document = json.loads((tmp_path / report.JSON).read_text(encoding="utf-8"))
+    drill_report.write([drill()], tmp_path)
+    document = json.loads((tmp_path / drill_report.JSON).read_text(encoding="utf-8"))
     assert document["verdict"] == "passed"
     (found,) = document["drills"]
     assert found["whole"] == 150
     assert found["quorums"]["mysqld"] == {
         "members": 3, "least": 2, "wholeAgain": 140.0, "counts": [[-10.0, 3], [5.0, 2], [140.0, 3]],
     }  # fmt: skip
-    page = (tmp_path / report.PAGE).read_text(encoding="utf-8")
+    page = (tmp_path / drill_report.PAGE).read_text(encoding="utf-8")
     assert "2 of 3 members ready for 135 s" in page
     assert "6.5 s between two answers" in page
 
 
 def test_a_picture_covers_the_drill_without_gaps() -> None:
-    for row in report.picture(drill()).rows:
-        assert row.bars[0].x == report.LEFT
-        assert row.bars[-1].x + row.bars[-1].width == pytest.approx(report.WIDTH, abs=0.5)
+    for row in drill_report.picture(drill()).rows:
+        assert row.bars[0].x == drill_report.LEFT
+        assert row.bars[-1].x + row.bars[-1].width == pytest.approx(drill_report.WIDTH, abs=0.5)
         for one, next_one in zip(row.bars, row.bars[1:], strict=False):
             assert one.x + one.width == pytest.approx(next_one.x, abs=0.2)
 
 
 def test_names_are_escaped(tmp_path: Path) -> None:
-    report.write([drill(server="<b>")], tmp_path)
-    assert "<b>" not in (tmp_path / report.PAGE).read_text(encoding="utf-8")
+    drill_report.write([drill(server="<b>")], tmp_path)
+    assert "<b>" not in (tmp_path / drill_report.PAGE).read_text(encoding="utf-8")
 
 
 def test_pods_that_are_deleted_or_not_ready_do_not_count() -> None:

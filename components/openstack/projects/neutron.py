@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from blueprint.stackfile.settings import PhysicalNetwork
-from components.openstack import accounts, node_values, physical_networks
+from components.openstack import accounts, bridges, node_values
 from components.openstack.config import sections
 from components.openstack.config.layers import ConfigFile, Layer, Level, Secret, Section, WrittenFile
 from components.openstack.config.ports import AMQP, MYSQL
@@ -146,13 +146,13 @@ L2_AGENT = ProcessDefinition(
             name="openvswitch-vswitchd",
             image="openvswitch-vswitchd",
             user="root",
-            command=physical_networks.start(
+            command=bridges.start(
                 f"ovs_wrapper ovs-vswitchd unix:/run/openvswitch/db.sock {_OVS_LOGS} --mlockall "
                 "--log-file=/var/log/kolla/openvswitch/ovs-vswitchd.log --pidfile"
             ),
             ready=Exec(("ovs-appctl", "version")),
             alive=Exec(("ovs-appctl", "version")),
-            files=(physical_networks.LIST, physical_networks.AGENT, physical_networks.START),
+            files=(bridges.LIST, bridges.AGENT, bridges.START),
             node_values=True,
             host_paths=(OPENVSWITCH, MODULES),
             privileged=True,
@@ -196,7 +196,7 @@ def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
         *_plugin_files(wiring.physical_networks),
         *_agent_files(wiring),
         node_values.SCRIPT,
-        *physical_networks.files(wiring.physical_networks),
+        *bridges.files(wiring.physical_networks),
     )
 
 

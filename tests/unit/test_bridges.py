@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from blueprint.plan.planner import plan
-from components.openstack import configuration, node_values, physical_networks
+from components.openstack import bridges, configuration, node_values
 from components.openstack.config.formats import public_text
 from components.openstack.config.layers import TextFile, WrittenFile
 from tests.stacks import full_size, parsed
@@ -25,7 +25,7 @@ def written(name: str, service: str = "neutron-l2-agent", **settings: Any) -> Wr
 
 
 def listed(**settings: Any) -> str:
-    file = written(physical_networks.LIST.name, **settings)
+    file = written(bridges.LIST.name, **settings)
     assert isinstance(file, TextFile)
     (text,) = file.parts
     assert isinstance(text, str)
@@ -57,7 +57,7 @@ def test_neutron_is_told_the_same_networks() -> None:
 def test_only_nodes_with_interfaces_of_their_own_get_a_list() -> None:
     nodes = {"cmp[1-2]": {"interfaces": {"physnet1": "eno2"}}, "cmp2": {"interfaces": {"fast": "eno3"}}}
     settings = made(networks=networks(**TWO), nodes=nodes).settings
-    assert physical_networks.texts(settings, ["cmp1", "cmp2", "cmp3"]) == {
+    assert bridges.texts(settings, ["cmp1", "cmp2", "cmp3"]) == {
         "cmp1.networks": "br-ex eno2\nbr-fast\n",
         "cmp2.networks": "br-ex eno2\nbr-fast eno3\n",
     }
@@ -66,7 +66,7 @@ def test_only_nodes_with_interfaces_of_their_own_get_a_list() -> None:
 def run(directory: Path, node: str, agent: str) -> tuple[str, ...]:
     """Runs the start script with a stand-in for ovs-vsctl, and returns the commands that it gets, and the output."""
     script, log = directory / "start.sh", directory / "log"
-    text = physical_networks.files({})[0].parts[0]
+    text = bridges.files({})[0].parts[0]
     assert isinstance(text, str)
     assert node_values.DIRECTORY in text
     text = text.replace(node_values.DIRECTORY, str(directory / "values")).replace("/etc/openvswitch", str(directory))
