@@ -35,9 +35,11 @@ def start(root: Path, name: str, server: str, *, every: bool) -> int:
             drill_report.write(drills, page.parent)
             if drills[-1].problems():
                 break  # the next cut could be one too many
+        for drill in drills:
+            _print(drill)
+        reporter.begin("Deleting what the drill has written")
         power_cut.clean(lab, cloud)
-    for drill in drills:
-        _print(drill)
+        reporter.end()
     print(f"Report: {page.relative_to(root)}")
     return 1 if any(drill.problems() for drill in drills) else 0
 

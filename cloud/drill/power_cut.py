@@ -75,8 +75,8 @@ def drill(lab: Lab, server: str, cloud: Cloud, say: Callable[[str], None]) -> Dr
             process.require_running()
         cut = time.time()
         say(f"power of {server} is off")
-        power.cut(lab, server)
         try:
+            power.cut(lab, server)
             time.sleep(DOWN)
         finally:
             say(f"power of {server} is on")
