@@ -151,14 +151,9 @@ def _start(lab: Lab, software: Software, store: Path, say: Callable[[str], None]
     for machine in lab.machines:
         if not nspawn.is_running(machine):
             _install(lab, machine, store, pause)
-            nspawn.start(machine, software.machine, programs)
-            say(f"{machine.name} starts")
+    power.switch_on(lab.machines, say)
     for machine in lab.machines:
-        nspawn.await_boot(machine)
-        if machine.has_disk:
-            disks.attach(machine)
         operator_steps.deliver(machine)
-        say(f"{machine.name} runs")
 
 
 def _install(lab: Lab, machine: Machine, store: Path, pause: str) -> None:

@@ -1,45 +1,50 @@
-"""Cuts the power of a server, with all of its virtual machines and its cable, and switches it on again."""
+"""Switches machines on, and cuts the power of servers with all of their virtual machines and their cables."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from cloud import disks, network, nspawn
 from cloud.lab_machines import DIRECTORY, Lab, Machine
-from toolchain.progress import UserError
 
 _RECORD = DIRECTORY / "software.json"
 
 
 def remember(root: Path, programs: Mapping[str, Path]) -> None:
-    """Records what machines are started with, so that a server can be switched on later."""
+    """Records what machines are started with. `root`: their Debian root; `programs`: directories by name."""
     record = {"root": str(root), "programs": {name: str(path) for name, path in programs.items()}}
     _RECORD.write_text(json.dumps(record), encoding="utf-8")
 
 
-def cut(lab: Lab, server: str) -> None:
-    """Ends all machines of a server at once; nothing answers any longer, not even with a reset."""
-    network.set_power(server, on=False)
-    for machine in _machines(lab, server):
-        nspawn.cut_power(machine.directory)
-
-
-def restore(lab: Lab, server: str) -> None:
-    """Switches a server on and waits until its machines have started. They keep their disks."""
+def switch_on(machines: Sequence[Machine], say: Callable[[str], None]) -> None:
+    """Starts the machines that do not run, and waits until all have booted and have their disks."""
     record = json.loads(_RECORD.read_text(encoding="utf-8"))
     programs = {name: Path(path) for name, path in record["programs"].items()}
-    network.set_power(server, on=True)
-    for machine in _machines(lab, server):
+    for machine in machines:
         nspawn.start(machine, Path(record["root"]), programs)
-    for machine in _machines(lab, server):
+    for machine in machines:
         nspawn.await_boot(machine)
         if machine.has_disk:
             disks.attach(machine)
+        say(f"{machine.name} runs")
 
 
-def _machines(lab: Lab, server: str) -> tuple[Machine, ...]:
-    if server not in lab.servers:
-        raise UserError(f"The lab has no server {server}; it has {', '.join(lab.servers)}.")
-    return lab.servers[server]
+def cut(lab: Lab, servers: Sequence[str]) -> None:
+    """Ends all machines of the servers at once; nothing answers any longer, not even with a reset."""
+    for server in servers:
+        network.set_power(server, on=False)
+    for machine in _machines(lab, servers):
+        nspawn.cut_power(machine.directory)
+
+
+def restore(lab: Lab, servers: Sequence[str], say: Callable[[str], None]) -> None:
+    """Switches servers on, as after a power cut: nothing is done on their machines. Returns when they have booted."""
+    for server in servers:
+        network.set_power(server, on=True)
+    switch_on(_machines(lab, servers), say)
+
+
+def _machines(lab: Lab, servers: Sequence[str]) -> list[Machine]:
+    return [machine for server in servers for machine in lab.servers[server]]

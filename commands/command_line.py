@@ -290,12 +290,13 @@ def cloud_status(stack: StackOption = "dev") -> int:
 def drill(
     stack: StackOption = "dev",
     server: Annotated[str, typer.Option(help="The server that loses its power.", metavar="SERVER")] = "",
-    every: Annotated[bool, typer.Option("--all", help="Each server in turn.")] = False,
+    kind: Annotated[str, typer.Option(help="rollout, drains or blackout.", metavar="KIND")] = "",
+    every: Annotated[bool, typer.Option("--all", help="The power of each server in turn, then each kind.")] = False,
 ) -> int:
-    """Cut the power of a server of `cloud`, restore it, and report what clients and quorums noticed."""
+    """Disturb the cloud of `cloud` while clients use it, and report what they and the quorums noticed."""
     from commands import drill as drills
 
-    return drills.start(_clone(), stack, server, every=every)
+    return drills.start(_clone(), stack, server, kind, every=every)
 
 
 @_command

@@ -1,15 +1,18 @@
-"""`quorate drill`: cuts the power of servers of the lab, one after the other, and reports what clients noticed."""
+"""`quorate drill`: disturbs the lab while clients use its cloud, and reports what they noticed."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import contract
 from blueprint.plan.planner import Plan, plan
 from blueprint.stackfile.loader import load_file
 from cloud import client, host
-from cloud.drill import drill_report, power_cut
+from cloud.drill import disturbances, drill_report, observation, workloads
+from cloud.drill.disturbances import Disturbance
+from cloud.drill.result import Drill
 from cloud.lab_machines import Lab
 from commands import lab_stack, machine_lab, stack
 from commands.operation import interrupted_by_termination
@@ -17,39 +20,62 @@ from toolchain import openstack_programs
 from toolchain.progress import Reporter, UserError
 
 
-def start(root: Path, name: str, server: str, *, every: bool) -> int:
-    """Cuts the power of one server, or of each in turn. Returns 0 if nothing was lost and no majority was missing."""
-    if bool(server) == every:
-        raise UserError("Write which server loses its power: SERVER=virt1, or ALL=1 for each in turn.")
+def start(root: Path, name: str, server: str, kind: str, *, every: bool) -> int:
+    """Runs the drill of a server or of a kind, or all drills. Returns 0 if all have passed."""
+    if sum(map(bool, (server, kind, every))) != 1:
+        raise UserError(
+            "Write what to do: SERVER=virt1 (cut its power), KIND=rollout, KIND=drains, KIND=blackout, or ALL=1."
+        )
     lab = machine_lab.existing(root, name)
     planned = plan(load_file(stack.find(root, name)))
+    chosen = _chosen(lab, _quorums(planned), server, kind)
     reporter = Reporter()
     page = root / "build" / lab_stack.name_of(name) / "drill" / drill_report.PAGE
     with interrupted_by_termination(), host.alone():
         cloud = _cloud(root, name, lab, planned, reporter)
-        drills: list[power_cut.Drill] = []
-        for each in lab.servers if every else [server]:
-            reporter.begin(f"Cutting the power of {each}")
-            drills.append(power_cut.drill(lab, each, cloud, reporter.tick))
+        drills: list[Drill] = []
+        for disturbance in chosen:
+            reporter.begin(f"Drill: {disturbance.title}")
+            drills.append(observation.drill(lab, disturbance, cloud, reporter.tick))
             reporter.end()
             drill_report.write(drills, page.parent)
+            _print(drills[-1])
             if drills[-1].problems():
-                break  # the next cut could be one too many
-        for drill in drills:
-            _print(drill)
+                break  # the next disturbance could be one too many
         reporter.begin("Deleting what the drill has written")
-        power_cut.clean(lab, cloud)
+        observation.clean(lab, cloud)
         reporter.end()
     print(f"Report: {page.relative_to(root)}")
     return 1 if any(drill.problems() for drill in drills) else 0
 
 
-def _cloud(root: Path, name: str, lab: Lab, planned: Plan, reporter: Reporter) -> power_cut.Cloud:
+def _chosen(lab: Lab, quorums: Mapping[str, int], server: str, kind: str) -> list[Disturbance]:
+    """Returns the disturbances in their order. Raises UserError for an unknown server or kind."""
+    if server:
+        return [disturbances.power_cut(lab, server)]
+    kinds: dict[str, Callable[[], Disturbance]] = {
+        "rollout": lambda: disturbances.rollout(lab, quorums),
+        "drains": lambda: disturbances.drains(lab),
+        "blackout": lambda: disturbances.blackout(lab),
+    }
+    if kind:
+        if kind not in kinds:
+            raise UserError(f"{kind} is not a kind of drill; write one of {', '.join(kinds)}.")
+        return [kinds[kind]()]
+    return [*(disturbances.power_cut(lab, each) for each in lab.servers), *(each() for each in kinds.values())]
+
+
+def _quorums(planned: Plan) -> dict[str, int]:
+    """Returns the members of every workload whose instances form a quorum."""
+    return {process.name: process.instances for process in planned.processes if process.quorum}
+
+
+def _cloud(root: Path, name: str, lab: Lab, planned: Plan, reporter: Reporter) -> observation.Cloud:
     directory = lab_stack.directory(root, name)
     client.write_settings(lab, directory / client.SETTINGS)
-    return power_cut.Cloud(
-        apis=power_cut.apis(lab),
-        quorums={process.name: process.instances for process in planned.processes if process.quorum},
+    return observation.Cloud(
+        apis=workloads.apis(lab),
+        quorums=_quorums(planned),
         etcd={master.name: f"http://{master.address}:{contract.ETCD_METRICS_PORT}/livez" for master in lab.masters},
         release=openstack_programs.ensure(planned.settings.release, reporter),
         settings=directory / client.SETTINGS,
@@ -57,8 +83,8 @@ def _cloud(root: Path, name: str, lab: Lab, planned: Plan, reporter: Reporter) -
     )
 
 
-def _print(drill: power_cut.Drill) -> None:
-    print(f"\n{drill.server} without power for {drill.restored - drill.cut:.0f} s")
+def _print(drill: Drill) -> None:
+    print(f"\n{drill.title}: {drill.over - drill.began:.0f} s")
     for quorum, members in drill.quorums.items():
         print(f"  {quorum:<24} {members.least} of {members.total} members at least")
     for api, each in drill.apis.items():
@@ -68,6 +94,6 @@ def _print(drill: power_cut.Drill) -> None:
     for kind, each in drill.writes.items():
         print(f"  {kind:<24} {each.acknowledged} of {each.tried} acknowledged, {len(each.lost)} lost")
     if drill.whole:
-        print(f"  as before {drill.whole - drill.restored:.0f} s after the power was back")
+        print(f"  as before {drill.whole - drill.over:.0f} s after it was over")
     for problem in drill.problems():
         print(f"  {problem}", file=sys.stderr)

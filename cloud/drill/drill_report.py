@@ -46,8 +46,8 @@ class Picture:
 
     rows: tuple[Row, ...]
     ticks: tuple[tuple[float, str], ...]
-    off: tuple[float, float]
-    """Where the period without power begins and ends."""
+    disturbed: tuple[float, float]
+    """Where the disturbance begins and ends."""
     height: float
 
 
@@ -75,16 +75,16 @@ def write(drills: Sequence[Drill], directory: Path) -> None:
 
 
 def _facts(drill: Drill) -> dict[str, Any]:
-    """Returns a drill's facts. Times are seconds since the power was cut."""
+    """Returns a drill's facts. Times are seconds since the disturbance began."""
 
     def since(moment: float | None) -> float | None:
-        return None if moment is None else round(moment - drill.cut, 1)
+        return None if moment is None else round(moment - drill.began, 1)
 
     return {
-        "server": drill.server,
+        "disturbance": drill.title,
         "machines": list(drill.machines),
         "problems": drill.problems(),
-        "restored": since(drill.restored),
+        "over": since(drill.over),
         "whole": since(drill.whole),
         "apis": {
             api: {"requests": each.requests, "failed": each.failed, "longestSilence": round(each.longest, 1)}
@@ -118,9 +118,9 @@ def picture(drill: Drill) -> Picture:
         *((api, [bar(*period) for period in _answers(each.spans, drill)]) for api, each in drill.apis.items()),
     ]
     rows = tuple(Row(name, TOP + number * LANE, tuple(bars)) for number, (name, bars) in enumerate(named))
-    seconds = range(0, int(drill.ended - drill.cut), TICK)
-    ticks = tuple((x(drill.cut + second), f"{second} s") for second in seconds)
-    return Picture(rows, ticks, (x(drill.cut), x(drill.restored)), TOP + LANE * len(rows) + 4)
+    seconds = range(0, int(drill.ended - drill.began), TICK)
+    ticks = tuple((x(drill.began + second), f"{second} s") for second in seconds)
+    return Picture(rows, ticks, (x(drill.began), x(drill.over)), TOP + LANE * len(rows) + 4)
 
 
 def _counts(members: Members, drill: Drill) -> Iterable[tuple[float, float, str, str]]:

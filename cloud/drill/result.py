@@ -62,22 +62,28 @@ class Writes:
 
 @dataclass(frozen=True)
 class Drill:
-    """The result of cutting the power of one server."""
+    """The result of a disturbance."""
 
     stack: str
-    server: str
+    title: str
+    """Such as `virt2 without power`."""
     machines: tuple[str, ...]
+    """The machines that were disturbed; none if only pods were."""
     started: float
-    cut: float
-    restored: float
+    began: float
+    """When the disturbance began."""
+    over: float
+    """When it was over, such as when the power was back."""
     whole: float | None
     """When everything was as before; None if it never was."""
     ended: float
     apis: Mapping[str, Silence]
     quorums: Mapping[str, Members]
     writes: Mapping[str, Writes]
-    missing: Sequence[str] = field(default=())
-    """What was not ready at the end, such as `mysqld: 2 of 3`."""
+    keeps_majority: bool = True
+    """Whether every quorum must have kept its majority."""
+    failures: Sequence[str] = field(default=())
+    """What the disturbance failed to do, and what was not ready at the end."""
 
     def problems(self) -> list[str]:
         """Returns why the drill has failed; empty if it has passed."""
@@ -89,9 +95,9 @@ class Drill:
         found += [
             f"{name}: {members.least} of {members.total} members were ready, and a majority is {members.majority}"
             for name, members in self.quorums.items()
-            if members.least < members.majority
+            if self.keeps_majority and members.least < members.majority
         ]
-        return [*found, *(f"not ready at the end: {each}" for each in self.missing)]
+        return [*found, *self.failures]
 
 
 def _shown(numbers: Sequence[int]) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from cloud.drill import drill_report, observer, result
+from cloud.drill import drill_report, observer, readiness, result
 from cloud.drill.result import Drill, Event, Members, Silence, Writes
 
 
@@ -23,11 +23,11 @@ def count(moment: float, complete: bool = True, **members: list[str]) -> Event:
 def drill(**changed: Any) -> Drill:
     facts: dict[str, Any] = {
         "stack": "dev",
-        "server": "virt2",
+        "title": "virt2 without power",
         "machines": ("virt2", "master2"),
         "started": 100.0,
-        "cut": 110.0,
-        "restored": 200.0,
+        "began": 110.0,
+        "over": 200.0,
         "whole": 260.0,
         "ended": 270.0,
         "apis": {"keystone": Silence(160, 4, 6.5, ((111.0, 117.5),))},
@@ -86,14 +86,29 @@ def test_a_drill_without_losses_passes() -> None:
             {"quorums": {"mysqld": Members(3, ((100.0, 3), (115.0, 1), (250.0, 3)))}},
             "mysqld: 1 of 3 members were ready, and a majority is 2",
         ),
-        ({"whole": None, "missing": ("mysqld: 2 of 3",)}, "not ready at the end: mysqld: 2 of 3"),
+        ({"failures": ("master1 was not drained",)}, "master1 was not drained"),
     ],
 )
 def test_what_a_drill_fails_for(changed: dict[str, Any], problem: str) -> None:
     assert drill(**changed).problems() == [problem]
 
 
-def test_the_report_has_the_verdict_and_times_since_the_cut(tmp_path: Path) -> None:
+def test_a_blackout_may_take_every_majority() -> None:
+    lost = {"mysqld": Members(3, ((100.0, 3), (115.0, 0), (250.0, 3)))}
+    assert drill(quorums=lost, keeps_majority=False).problems() == []
+
+
+def test_what_is_incomplete_by_the_last_count() -> None:
+    events = [count(1, mysqld=["a"]), answer(2, "refused"), count(3, mysqld=["a", "b"], etcd=["m"])]
+    assert readiness.incomplete(events, {"mysqld": 3, "etcd": 1}) == ["mysqld: 2 of 3", "an answer of keystone"]
+    assert readiness.incomplete([*events, answer(4)], {"mysqld": 2}) == []
+
+
+def test_a_count_without_kubernetes_is_none() -> None:
+    assert readiness.incomplete([count(1, complete=False, etcd=["m"])], {"etcd": 1}) == ["a count of members"]
+
+
+def test_the_report_has_the_verdict_and_times_since_the_disturbance_began(tmp_path: Path) -> None:
     drill_report.write([drill()], tmp_path)
     document = json.loads((tmp_path / drill_report.JSON).read_text(encoding="utf-8"))
     assert document["verdict"] == "passed"
@@ -116,7 +131,7 @@ def test_a_picture_covers_the_drill_without_gaps() -> None:
 
 
 def test_names_are_escaped(tmp_path: Path) -> None:
-    drill_report.write([drill(server="<b>")], tmp_path)
+    drill_report.write([drill(title="<b>")], tmp_path)
     assert "<b>" not in (tmp_path / drill_report.PAGE).read_text(encoding="utf-8")
 
 

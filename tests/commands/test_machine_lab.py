@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from blueprint.plan.planner import plan
+from blueprint.stackfile.loader import load_file
+from cloud.lab_machines import Lab, lab_of
 from commands import drill, lab_stack, machine_lab
 from files import atomic
+from tests.stacks import ROOT, STACKS
 from toolchain.progress import UserError
 
 MANIFEST = """\
@@ -42,10 +47,33 @@ def test_what_the_stack_file_says_wins_over_the_host() -> None:
     assert lab_stack.merged(host, given) == {**given, "neutron": {"options": {}}}
 
 
-def test_a_drill_needs_a_server_or_all(tmp_path: Path) -> None:
-    for server, every in (("", False), ("virt1", True)):
-        with pytest.raises(UserError, match="Write which server loses its power: SERVER=virt1, or ALL=1"):
-            drill.start(tmp_path, "dev", server, every=every)
+@pytest.mark.parametrize(
+    ("server", "kind", "every"),
+    [("", "", False), ("virt1", "", True), ("virt1", "drains", False), ("", "drains", True)],
+)
+def test_a_drill_is_of_a_server_or_a_kind_or_all(tmp_path: Path, server: str, kind: str, every: bool) -> None:
+    with pytest.raises(UserError, match="Write what to do: SERVER=virt1"):
+        drill.start(tmp_path, "dev", server, kind, every=every)
+
+
+@pytest.mark.parametrize(
+    ("server", "kind", "message"),
+    [
+        ("virt9", "", "The lab has no server virt9; it has virt1, virt2, virt3."),
+        ("", "flood", "flood is not a kind of drill; write one of rollout, drains, blackout."),
+    ],
+)
+def test_an_unknown_server_or_kind_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: str, kind: str, message: str
+) -> None:
+    lab = lab_of("dev", plan(load_file(STACKS["dev"])), tmp_path)
+
+    def existing(_root: Path, _name: str) -> Lab:
+        return lab
+
+    monkeypatch.setattr(machine_lab, "existing", existing)
+    with pytest.raises(UserError, match=re.escape(message)):
+        drill.start(ROOT, "dev", server, kind, every=False)
 
 
 def test_the_lab_s_stack_has_its_own_name() -> None:

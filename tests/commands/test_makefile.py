@@ -57,8 +57,9 @@ def make(clone: Path, *words: str, **variables: str) -> list[str]:
         (["cloud", "STACK=prod"], ["cloud", "--stack=prod"]),
         (["cloud-status"], ["cloud-status", "--stack=dev"]),
         (["cloud-down"], ["cloud-down"]),
-        (["drill", "SERVER=virt2"], ["drill", "--stack=dev", "--server=virt2"]),
-        (["drill", "ALL=1"], ["drill", "--stack=dev", "--server=", "--all"]),
+        (["drill", "SERVER=virt2"], ["drill", "--stack=dev", "--server=virt2", "--kind="]),
+        (["drill", "KIND=drains"], ["drill", "--stack=dev", "--server=", "--kind=drains"]),
+        (["drill", "ALL=1"], ["drill", "--stack=dev", "--server=", "--kind=", "--all"]),
         (["snapshot", "STACK=prod"], ["snapshot", "--stack=prod"]),
     ],
 )

@@ -1,0 +1,134 @@
+"""Disturbs a lab while clients use its cloud and an observer counts, and waits until everything is as before."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from cloud import bring_up, client, operator_steps
+from cloud.drill import load, observer, readiness, result, workloads
+from cloud.drill.disturbances import Disturbance
+from cloud.drill.readiness import Readiness
+from cloud.drill.result import Drill, Event
+from cloud.lab_machines import Lab
+from files import atomic
+from proof.objects import listed, name
+from toolchain.progress import UserError
+
+ETCD = "etcd"
+KUBERNETES, OPENSTACK = "ConfigMaps in Kubernetes", "networks in OpenStack"
+BEFORE = 15.0
+"""Seconds of observation before the disturbance."""
+AFTER = 10.0
+"""Seconds of observation after everything is as before."""
+
+
+@dataclass(frozen=True)
+class Cloud:
+    """What a drill needs to know of the stack, and the programs and files of its clients."""
+
+    apis: Mapping[str, str]
+    """URL by API."""
+    quorums: Mapping[str, int]
+    """Members by workload, for every workload whose instances form a quorum."""
+    etcd: Mapping[str, str]
+    """URL of each etcd member's health."""
+    release: Path
+    """Environment with openstacksdk."""
+    settings: Path
+    """clouds.yaml."""
+    directory: Path
+    """Where files with credentials may be written."""
+
+
+def drill(lab: Lab, disturbance: Disturbance, cloud: Cloud, say: Callable[[str], None]) -> Drill:
+    """Disturbs the lab and observes it. Raises UserError, and disturbs nothing, unless all is ready before."""
+    expected = {each.name: each.pods for each in workloads.expected(lab)}
+    readiness.require(lab, expected)
+    client.connect(lab, disturbance.witnesses[-1])
+    kubeconfig = _kubeconfig(lab, disturbance, cloud.directory)
+    operator_steps.kubectl(lab, "create", "namespace", observer.NAMESPACE)
+    document = {
+        "kubeconfig": str(kubeconfig),
+        "urls": cloud.apis,
+        "members": {ETCD: cloud.etcd},
+        "namespace": client.NAMESPACE,
+    }
+    expected = {ETCD: len(cloud.etcd)} | expected
+    with ExitStack() as stack:
+        watching = stack.enter_context(load.observer(document))
+        writing = stack.enter_context(load.networks(cloud.release, cloud.settings))
+        started = time.time()
+        say("observing")
+        time.sleep(BEFORE)
+        for process in (watching, writing):
+            process.require_running()
+        began = time.time()
+        looking = Readiness(
+            lab, watching, expected, disturbance.machines if disturbance.cuts_power else (), moment=began
+        )
+        failures = disturbance.act(lambda: looking.wait(say), say)
+        over = time.time()
+        missing = looking.wait(say)
+        whole = None if missing else time.time()
+        time.sleep(AFTER)
+        writing.end()
+        ended = time.time()
+    found = load.events(watching)
+    return Drill(
+        lab.stack,
+        disturbance.title,
+        disturbance.machines,
+        started,
+        began,
+        over,
+        whole,
+        ended,
+        {api: result.silence(found, api, ended) for api in (*cloud.apis, "kubernetes")},
+        {quorum: result.members(found, quorum, total) for quorum, total in _quorums(cloud).items()},
+        {
+            KUBERNETES: result.writes(_config_maps(found), _found_config_maps(lab), ended),
+            OPENSTACK: result.writes(load.written(writing), _found_networks(cloud), ended),
+        },
+        disturbance.keeps_majority,
+        (*failures, *(f"not ready at the end: {each}" for each in missing)),
+    )
+
+
+def clean(lab: Lab, cloud: Cloud) -> None:
+    """Deletes what drills have written."""
+    operator_steps.kubectl(lab, "delete", "namespace", observer.NAMESPACE, "--ignore-not-found", "--wait=false")
+    client.run(cloud.release, cloud.settings, "clean")
+
+
+def _quorums(cloud: Cloud) -> dict[str, int]:
+    return {ETCD: len(cloud.etcd), **cloud.quorums}
+
+
+def _kubeconfig(lab: Lab, disturbance: Disturbance, directory: Path) -> Path:
+    """Writes a kubeconfig whose server is a witness."""
+    masters = [machine for machine in disturbance.witnesses if machine.is_master]
+    path = directory / "drill-kubeconfig"
+    path.unlink(missing_ok=True)
+    atomic.create(path, operator_steps.kubeconfig(lab, bring_up.CONTEXT, masters), 0o600)
+    return path
+
+
+def _config_maps(events: Sequence[Event]) -> list[tuple[float, int, str | None]]:
+    return [(event["t"], event["number"], event["reason"]) for event in events if event["kind"] == "write"]
+
+
+def _found_config_maps(lab: Lab) -> set[int]:
+    done = operator_steps.kubectl(lab, "get", "configmaps", f"--namespace={observer.NAMESPACE}", "--output=json")
+    if done.returncode:
+        raise UserError(f"The written ConfigMaps cannot be listed: {done.stderr.strip()}")
+    names = [name(each) for each in listed(json.loads(done.stdout), "items")]
+    return {int(each.removeprefix(observer.PREFIX)) for each in names if each.startswith(observer.PREFIX)}
+
+
+def _found_networks(cloud: Cloud) -> set[int]:
+    return {int(line) for line in client.run(cloud.release, cloud.settings, "list").split()}
