@@ -88,5 +88,5 @@ def networks(release: Path, settings: Path) -> Reporting:
 
 def written(networks: Reporting) -> list[tuple[float, int, str | None]]:
     """Returns for each network so far its time, its number, and why it was not acknowledged, or None if it was."""
-    parts = [(moment, line.split()) for moment, line in list(networks.lines)]
+    parts = [(moment, line.split(maxsplit=2)) for moment, line in list(networks.lines)]
     return [(moment, int(words[0]), None if words[1] == "ok" else words[2]) for moment, words in parts]

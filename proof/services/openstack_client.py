@@ -7,7 +7,7 @@ The argument chooses the work:
 - everything: creates an image, a flavor, a network, a server, a volume and a stack, deletes them, and prints one line
   for each step with its seconds;
 - write: creates networks until SIGTERM, and prints for each its number and whether it was acknowledged (`ok`) or not
-  (`no`);
+  (`no`, with the reason);
 - list: prints the numbers of these networks;
 - clean: deletes these networks;
 - prepare: creates the image, flavor and network that tempest needs.
@@ -184,7 +184,7 @@ def write(cloud: Any) -> None:
         try:
             cloud.network.create_network(name=f"{PREFIX}{number}")
         except Exception as error:
-            print(number, "no", type(error).__name__, flush=True)
+            print(number, "no", " ".join(f"{type(error).__name__}: {error}".split())[:120], flush=True)
             time.sleep(0.5)
         else:
             print(number, "ok", flush=True)
