@@ -128,13 +128,13 @@ def _without_power(lab: Lab, servers: Sequence[str], say: Say) -> Generator[None
 
 def _rolled(lab: Lab, workload: workloads.Workload, say: Say) -> list[str]:
     """Replaces a workload's pods and waits until all are; returns why that failed."""
+    say(f"replacing the pods of {workload.title}")
     flags = (workload.title, f"--namespace={client.NAMESPACE}")
     done = operator_steps.kubectl(lab, "rollout", "restart", *flags)
     if done.returncode == 0:
         done = operator_steps.kubectl(lab, "rollout", "status", *flags, f"--timeout={LIMIT}s", timeout=LIMIT + 60)
     if done.returncode:
         return [f"the pods of {workload.title} were not replaced: {_last(done.stderr)}"]
-    say(f"{workload.title} has new pods")
     return []
 
 
