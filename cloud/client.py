@@ -61,13 +61,13 @@ def variables(settings: Path) -> dict[str, str]:
     return {"OS_CLIENT_CONFIG_FILE": str(settings), "OS_CLOUD": CLOUD}
 
 
-def run(release: Path, settings: Path, what: str) -> str:
+def run(release: Path, settings: Path, *what: str) -> str:
     """Runs a command of `PROGRAM` in the lab's network and returns its output. `release`: openstacksdk's environment.
 
     Raises UserError with the last lines of its errors if it fails.
     """
-    command = network.in_switch([str(release / "bin" / "python"), str(PROGRAM), what])
+    command = network.in_switch([str(release / "bin" / "python"), str(PROGRAM), *what])
     done = subprocess.run(command, env=os.environ | variables(settings), capture_output=True, text=True, check=False)
     if done.returncode:
-        raise UserError(f"OpenStack's client ({what}) failed:\n{done.stdout}{done.stderr.strip()[-1500:]}")
+        raise UserError(f"OpenStack's client ({what[0]}) failed:\n{done.stdout}{done.stderr.strip()[-1500:]}")
     return done.stdout

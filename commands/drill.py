@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-import contract
 from blueprint.plan.planner import Plan, plan
 from blueprint.stackfile.loader import load_file
 from cloud import client, host
@@ -76,7 +75,6 @@ def _cloud(root: Path, name: str, lab: Lab, planned: Plan, reporter: Reporter) -
     return observation.Cloud(
         apis=workloads.apis(lab),
         quorums=_quorums(planned),
-        etcd={master.name: f"http://{master.address}:{contract.ETCD_METRICS_PORT}/livez" for master in lab.masters},
         release=openstack_programs.ensure(planned.settings.release, reporter),
         settings=directory / client.SETTINGS,
         directory=directory,

@@ -86,21 +86,21 @@ def images_of(tree: Path) -> set[str]:
     found: set[str] = set()
     for file in sorted((tree / "manifests").rglob("*.yaml")):
         for document in yaml.safe_load_all(file.read_text(encoding="utf-8")):
-            found |= set(_images(document))
+            found |= set(images(document))
     return found
 
 
-def _images(value: object) -> Iterator[str]:
+def images(value: object) -> Iterator[str]:
     """Yields the images of all containers in a document, however deep its pod template is."""
     if isinstance(value, list):
         for each in cast("list[object]", value):
-            yield from _images(each)
+            yield from images(each)
     elif isinstance(value, dict):
         for key, inner in cast("dict[str, object]", value).items():
             if key in ("containers", "initContainers") and isinstance(inner, list):
                 yield from (str(each["image"]) for each in cast("list[dict[str, object]]", inner))
             else:
-                yield from _images(inner)
+                yield from images(inner)
 
 
 def status(root: Path, name: str) -> int:

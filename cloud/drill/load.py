@@ -81,12 +81,12 @@ def events(observer: Reporting) -> list[Event]:
     return sorted((json.loads(line) for _, line in list(observer.lines)), key=lambda event: event["t"])
 
 
-def networks(release: Path, settings: Path) -> Reporting:
-    """Starts to make networks in OpenStack, one after the other. `release`: environment with openstacksdk."""
-    return Reporting([str(release / "bin" / "python"), str(client.PROGRAM), "write"], client.variables(settings))
+def writer(release: Path, settings: Path, kind: str) -> Reporting:
+    """Starts to make objects of a kind in OpenStack, one after the other. `release`: environment with openstacksdk."""
+    return Reporting([str(release / "bin" / "python"), str(client.PROGRAM), "write", kind], client.variables(settings))
 
 
-def written(networks: Reporting) -> list[tuple[float, int, str | None]]:
-    """Returns for each network so far its time, its number, and why it was not acknowledged, or None if it was."""
-    parts = [(moment, line.split(maxsplit=2)) for moment, line in list(networks.lines)]
+def written(writer: Reporting) -> list[tuple[float, int, str | None]]:
+    """Returns for each object so far its time, its number, and why it was not acknowledged, or None if it was."""
+    parts = [(moment, line.split(maxsplit=2)) for moment, line in list(writer.lines)]
     return [(moment, int(words[0]), None if words[1] == "ok" else words[2]) for moment, words in parts]

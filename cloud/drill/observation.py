@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+import contract
 from cloud import bring_up, client, operator_steps
 from cloud.drill import load, observer, readiness, result, workloads
 from cloud.drill.disturbances import Disturbance
@@ -20,7 +21,7 @@ from proof.objects import listed, name
 from toolchain.progress import UserError
 
 ETCD = "etcd"
-KUBERNETES, OPENSTACK = "ConfigMaps in Kubernetes", "networks in OpenStack"
+KUBERNETES = "ConfigMaps in Kubernetes"
 BEFORE = 15.0
 """Seconds of observation before the disturbance."""
 AFTER = 10.0
@@ -35,14 +36,14 @@ class Cloud:
     """URL by API."""
     quorums: Mapping[str, int]
     """Members by workload, for every workload whose instances form a quorum."""
-    etcd: Mapping[str, str]
-    """URL of each etcd member's health."""
     release: Path
     """Environment with openstacksdk."""
     settings: Path
     """clouds.yaml."""
     directory: Path
     """Where files with credentials may be written."""
+    writes: str = "network"
+    """The kind of object that clients create in OpenStack (openstack_client.py)."""
 
 
 def drill(lab: Lab, disturbance: Disturbance, cloud: Cloud, say: Callable[[str], None]) -> Drill:
@@ -52,16 +53,17 @@ def drill(lab: Lab, disturbance: Disturbance, cloud: Cloud, say: Callable[[str],
     client.connect(lab, disturbance.witnesses[-1])
     kubeconfig = _kubeconfig(lab, disturbance, cloud.directory)
     operator_steps.kubectl(lab, "create", "namespace", observer.NAMESPACE)
+    etcd = {master.name: f"http://{master.address}:{contract.ETCD_METRICS_PORT}/livez" for master in lab.masters}
     document = {
         "kubeconfig": str(kubeconfig),
         "urls": cloud.apis,
-        "members": {ETCD: cloud.etcd},
+        "members": {ETCD: etcd},
         "namespace": client.NAMESPACE,
     }
-    expected = {ETCD: len(cloud.etcd)} | expected
+    expected = {ETCD: len(etcd)} | expected
     with ExitStack() as stack:
         watching = stack.enter_context(load.observer(document))
-        writing = stack.enter_context(load.networks(cloud.release, cloud.settings))
+        writing = stack.enter_context(load.writer(cloud.release, cloud.settings, cloud.writes))
         started = time.time()
         say("observing")
         time.sleep(BEFORE)
@@ -79,6 +81,7 @@ def drill(lab: Lab, disturbance: Disturbance, cloud: Cloud, say: Callable[[str],
         writing.end()
         ended = time.time()
     found = load.events(watching)
+    quorums = {ETCD: len(etcd), **cloud.quorums}
     return Drill(
         lab.stack,
         disturbance.title,
@@ -89,10 +92,10 @@ def drill(lab: Lab, disturbance: Disturbance, cloud: Cloud, say: Callable[[str],
         whole,
         ended,
         {api: result.silence(found, api, ended) for api in (*cloud.apis, "kubernetes")},
-        {quorum: result.members(found, quorum, total) for quorum, total in _quorums(cloud).items()},
+        {quorum: result.members(found, quorum, total) for quorum, total in quorums.items()},
         {
             KUBERNETES: result.writes(_config_maps(found), _found_config_maps(lab), ended),
-            OPENSTACK: result.writes(load.written(writing), _found_networks(cloud), ended),
+            f"{cloud.writes}s in OpenStack": result.writes(load.written(writing), _found_objects(cloud), ended),
         },
         disturbance.keeps_majority,
         (*failures, *(f"not ready at the end: {each}" for each in missing)),
@@ -102,11 +105,7 @@ def drill(lab: Lab, disturbance: Disturbance, cloud: Cloud, say: Callable[[str],
 def clean(lab: Lab, cloud: Cloud) -> None:
     """Deletes what drills have written."""
     operator_steps.kubectl(lab, "delete", "namespace", observer.NAMESPACE, "--ignore-not-found", "--wait=false")
-    client.run(cloud.release, cloud.settings, "clean")
-
-
-def _quorums(cloud: Cloud) -> dict[str, int]:
-    return {ETCD: len(cloud.etcd), **cloud.quorums}
+    client.run(cloud.release, cloud.settings, "clean", cloud.writes)
 
 
 def _kubeconfig(lab: Lab, disturbance: Disturbance, directory: Path) -> Path:
@@ -130,5 +129,5 @@ def _found_config_maps(lab: Lab) -> set[int]:
     return {int(each.removeprefix(observer.PREFIX)) for each in names if each.startswith(observer.PREFIX)}
 
 
-def _found_networks(cloud: Cloud) -> set[int]:
-    return {int(line) for line in client.run(cloud.release, cloud.settings, "list").split()}
+def _found_objects(cloud: Cloud) -> set[int]:
+    return {int(line) for line in client.run(cloud.release, cloud.settings, "list", cloud.writes).split()}

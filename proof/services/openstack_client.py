@@ -9,7 +9,7 @@ The argument chooses the work:
 - write: creates networks until SIGTERM, and prints for each its number and whether it was acknowledged (`ok`) or not
   (`no`, with the reason);
 - list: prints the numbers of these networks;
-- clean: deletes these networks;
+- clean: deletes these networks; a second argument of these three names another kind, such as `project`;
 - prepare: creates the image, flavor and network that tempest needs.
 """
 
@@ -31,6 +31,11 @@ TRIAL = "quorate-trial"
 PREFIX = "written-"
 LIMIT = 300
 """Seconds to wait for a server or a volume."""
+SERVICES: dict[str, Callable[[Any], Any]] = {
+    "network": lambda cloud: cloud.network,
+    "project": lambda cloud: cloud.identity,
+}
+"""The service of each kind of object that `write` can create."""
 stop = threading.Event()
 
 
@@ -175,14 +180,15 @@ def require_nothing_left(cloud: Any) -> None:
         raise RuntimeError(f"still there: {[kind for _, kind, _ in found]}")
 
 
-def write(cloud: Any) -> None:
-    """Creates networks one after the other until SIGTERM, and prints the outcome of each."""
-    first = 1 + max(numbers(cloud), default=-1)
+def write(cloud: Any, kind: str = "network") -> None:
+    """Creates objects one after the other until SIGTERM, and prints the outcome of each."""
+    create = getattr(SERVICES[kind](cloud), f"create_{kind}")
+    first = 1 + max(numbers(cloud, kind), default=-1)
     for number in itertools.count(first):
         if stop.is_set():
             return
         try:
-            cloud.network.create_network(name=f"{PREFIX}{number}")
+            create(name=f"{PREFIX}{number}")
         except Exception as error:
             print(number, "no", " ".join(f"{type(error).__name__}: {error}".split())[:120], flush=True)
             time.sleep(0.5)
@@ -190,22 +196,25 @@ def write(cloud: Any) -> None:
             print(number, "ok", flush=True)
 
 
-def numbers(cloud: Any) -> list[int]:
-    """Returns the numbers of the existing networks that `write` created."""
-    names = [each.name for each in cloud.network.networks()]
-    return [int(name.removeprefix(PREFIX)) for name in names if name.startswith(PREFIX)]
+def numbers(cloud: Any, kind: str) -> list[int]:
+    """Returns the numbers of the existing objects that `write` created."""
+    return [int(each.name.removeprefix(PREFIX)) for each in written(cloud, kind)]
 
 
-def print_numbers(cloud: Any) -> None:
-    """Prints the numbers of the existing networks that `write` created, one a line."""
-    print(*numbers(cloud), sep="\n")
+def written(cloud: Any, kind: str) -> list[Any]:
+    """Returns the existing objects that `write` created."""
+    return [each for each in getattr(SERVICES[kind](cloud), f"{kind}s")() if each.name.startswith(PREFIX)]
 
 
-def clean(cloud: Any) -> None:
-    """Deletes the networks that `write` has made."""
-    for network in cloud.network.networks():
-        if network.name.startswith(PREFIX):
-            cloud.network.delete_network(network)
+def print_numbers(cloud: Any, kind: str = "network") -> None:
+    """Prints the numbers of the existing objects that `write` created, one a line."""
+    print(*numbers(cloud, kind), sep="\n")
+
+
+def clean(cloud: Any, kind: str = "network") -> None:
+    """Deletes the objects that `write` has made."""
+    for each in written(cloud, kind):
+        getattr(SERVICES[kind](cloud), f"delete_{kind}")(each)
 
 
 def end(_number: int, _frame: object) -> None:
@@ -218,7 +227,7 @@ def main() -> None:
     signal.signal(signal.SIGTERM, end)
     cloud = openstack.connect()
     commands = {"everything": everything, "prepare": prepare, "write": write, "list": print_numbers, "clean": clean}
-    commands[sys.argv[1]](cloud)
+    commands[sys.argv[1]](cloud, *sys.argv[2:])
 
 
 main()

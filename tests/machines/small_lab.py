@@ -1,0 +1,130 @@
+"""A part of the stack "dev" on real machines: masters, Galera, RabbitMQ, memcached and Keystone."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import yaml
+
+import contract
+from blueprint.plan.planner import Plan, plan
+from blueprint.stackfile.loader import load_file
+from cloud import bring_up, client, host, nspawn, operator_steps
+from cloud.drill import readiness, workloads
+from cloud.drill.observation import Cloud
+from cloud.images.prepare import prepare
+from cloud.lab_machines import Lab, lab_of
+from commands import machine_lab
+from commands.temporary_rendering import rendered
+from tests.stacks import ROOT, STACKS
+from toolchain import openstack_programs
+from toolchain.progress import Reporter, UserError
+
+STACK = "dev"
+ROLES = ("master", "database", "messaging")
+"""Beginnings of the names of the machines that take part: three of each, one on each server."""
+PROJECTS = ("keystone", "mariadb", "memcached", "rabbitmq")
+"""Components of the objects that take part."""
+OBJECTS = "/root/objects"
+READY = 600
+"""Seconds until every workload must be ready."""
+
+
+@dataclass(frozen=True)
+class SmallLab:
+    """The running part of the stack."""
+
+    lab: Lab
+    planned: Plan
+    directory: Path
+    """For files with credentials."""
+
+    def cloud(self, release: Path) -> Cloud:
+        """What a drill needs to know of it. `release`: environment with openstacksdk."""
+        settings = self.directory / client.SETTINGS
+        client.write_settings(self.lab, settings)
+        quorums = {each.name: each.instances for each in self.planned.processes if each.name in ("mysqld", "rabbitmq")}
+        return Cloud(
+            apis={"keystone": f"http://keystone.{client.NAMESPACE}.svc:5000/"},
+            quorums=quorums,
+            release=release,
+            settings=settings,
+            directory=self.directory,
+            writes="project",
+        )
+
+
+@contextmanager
+def small_lab(directory: Path) -> Generator[SmallLab]:
+    """Starts the machines and applies the rendered objects; removes everything afterwards.
+
+    Raises UserError if a lab is on this host, or if the host lacks something.
+    """
+    reporter = Reporter()
+    planned = plan(load_file(STACKS[STACK]))
+    if stack := bring_up.recorded_stack():
+        raise UserError(f"A lab of stack {stack} is on this host; `make cloud-down` removes it.")
+    with host.alone(), rendered(ROOT, STACK) as tree:
+        whole = lab_of(STACK, planned, tree)
+        lab = replace(whole, machines=tuple(each for each in whole.machines if each.name.startswith(ROLES)))
+        host.check(lab)
+        objects = directory / "objects"
+        objects.mkdir(mode=0o700)
+        images = write_objects(tree, objects)
+        try:
+            bring_up.bring_up(lab, [prepare(images, reporter).archive], reporter)
+            _apply(lab, objects)
+            yield SmallLab(lab, planned, directory)
+        finally:
+            bring_up.take_down()
+
+
+def write_objects(tree: Path, directory: Path) -> set[str]:
+    """Writes the objects of `PROJECTS`, and those of no project, in their order; returns their images."""
+    found: set[str] = set()
+    for folder in ("manifests", "secrets"):
+        for file in sorted((tree / folder).rglob("*.yaml")):
+            document = yaml.safe_load(file.read_text(encoding="utf-8"))
+            if document["metadata"].get("labels", {}).get(contract.COMPONENT, PROJECTS[0]) in PROJECTS:
+                order = 0 if document["kind"] == "Namespace" else 1
+                (directory / f"{order}-{file.name}").write_text(yaml.safe_dump(document), encoding="utf-8")
+                found |= set(machine_lab.images(document))
+    return found
+
+
+def _apply(lab: Lab, objects: Path) -> None:
+    """Applies the objects and waits until every workload is ready and every Job is complete."""
+    nspawn.push(lab.masters[0], objects, OBJECTS)
+    _require(lab, "apply", "--server-side", f"--filename={OBJECTS}")
+    _require(
+        lab,
+        "wait",
+        "jobs",
+        "--all",
+        "--for=condition=Complete",
+        f"--timeout={READY}s",
+        f"--namespace={client.NAMESPACE}",
+    )
+    end = time.monotonic() + READY
+    while True:
+        try:
+            return readiness.require(lab, {each.name: each.pods for each in workloads.expected(lab)})
+        except UserError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(3)
+
+
+def _require(lab: Lab, *words: str) -> None:
+    done = operator_steps.kubectl(lab, *words, timeout=READY + 60)
+    if done.returncode:
+        raise UserError(f"kubectl {words[0]} failed: {done.stderr.strip()[-2000:]}")
+
+
+def release() -> Path:
+    """Returns the environment with openstacksdk."""
+    return openstack_programs.ensure(openstack_programs.NEWEST, Reporter())

@@ -1,0 +1,61 @@
+"""A server of a real cluster loses its power: the rendered control plane keeps every acknowledged write.
+
+Real machines, kubelets, etcd, Galera, RabbitMQ and Keystone. `make drill` does the same with a whole stack.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+from cloud import network
+from cloud.drill import disturbances, observation
+from cloud.drill.result import Drill
+from cloud.lab_machines import DIRECTORY
+from tests.machines.small_lab import SmallLab, release, small_lab
+
+pytestmark = pytest.mark.alone
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("lab")
+
+
+@pytest.fixture(scope="module")
+def running(directory: Path) -> Generator[SmallLab]:
+    with small_lab(directory) as lab:
+        yield lab
+    namespaces = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True, check=True).stdout
+    assert network.PREFIX not in namespaces
+    assert [path.name for path in DIRECTORY.iterdir()] == ["lock"]
+
+
+@pytest.fixture(scope="module")
+def drill(running: SmallLab) -> Drill:
+    cut = disturbances.power_cut(running.lab, "virt2")
+    return observation.drill(running.lab, cut, running.cloud(release()), print)
+
+
+def test_the_drill_passes(drill: Drill) -> None:
+    assert drill.problems() == []
+
+
+def test_every_quorum_lost_one_member_and_got_it_back(drill: Drill) -> None:
+    """So that the cut was real."""
+    assert {name: (each.total, each.least) for name, each in drill.quorums.items()} == {
+        "etcd": (3, 2),
+        "mysqld": (3, 2),
+        "rabbitmq": (3, 2),
+    }
+    assert drill.whole is not None
+
+
+def test_clients_wrote_all_the_time(drill: Drill) -> None:
+    assert set(drill.writes) == {"ConfigMaps in Kubernetes", "projects in OpenStack"}
+    for each in drill.writes.values():
+        assert each.acknowledged > 20
+        assert each.lost == ()
