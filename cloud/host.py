@@ -20,8 +20,10 @@ LIMITS = {"fs.inotify.max_user_instances": 8192, "fs.inotify.max_user_watches": 
 """Kernel settings for all machines together. systemd, containerd and kubelet watch files: the default of 128 instances
 is enough for three machines. Idle processes go to swap before the files of running programs do. Project figures."""
 BASE_MEMORY = 1.0
+"""GiB of memory and swap for the host itself."""
 MACHINE_MEMORY = 1.5
-"""GiB for the host's own part and for each machine with its pods; seen with dev: 23 for 15 machines (docs/cloud.md)."""
+"""GiB of memory and swap for each machine with its pods. Seen with dev (15 machines): 21 of memory and 2 of swap in all
+(docs/cloud.md)."""
 SWAP = 8
 """GiB of swap that the lab adds: many of its processes are idle, and the memory is for those that run."""
 DISK = 15.0 + SWAP

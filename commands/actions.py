@@ -137,7 +137,7 @@ def pods(cluster: LiveCluster, process: str) -> list[Object]:
 
 
 def is_ready(pod: Object) -> bool:
-    """Whether a pod is ready and not about to end."""
+    """Whether a pod is Ready and not being deleted."""
     return holds(pod, "Ready") and not text(pod, "metadata", "deletionTimestamp")
 
 

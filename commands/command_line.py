@@ -197,7 +197,7 @@ def audit(stack: StackOption = "dev") -> int:
 
 @_command
 def diff(stack: StackOption = "dev", base: BaseOption = "") -> int:
-    """Show the changes from a commit to the working tree, with order and risk."""
+    """Show how a stack's resources change from a commit to the working tree, in which order, and with which risk."""
     from commands import difference
 
     return difference.diff(_clone(), stack, base)

@@ -38,7 +38,10 @@ class Entry:
     modification time, for example by a tool that preserves times."""
 
     def differs(self, other: Entry) -> bool:
-        """Whether the file of this entry and that of another have different content or mode."""
+        """Whether the files of two entries differ in content or mode.
+
+        For secret files, which have no digest, size and modification time stand for the content.
+        """
         if self.digest:
             return (self.digest, self.mode) != (other.digest, other.mode)
         return (self.size, self.modified, self.mode) != (other.size, other.modified, other.mode)

@@ -138,7 +138,10 @@ def dedicated_nodes(state: ExpectedState, cluster: Cluster) -> Iterator[Finding]
 
 
 def guests_admitted(state: ExpectedState, cluster: Cluster) -> Iterator[Finding]:
-    """Nodes dedicated to a row run only the row's service and the services that the row admits."""
+    """On nodes dedicated to a service, only it and the services that its row of the architecture admits have pods.
+
+    Agents that nodes need, and Kubernetes' own agents and static pods, are exempt.
+    """
     owners = {each.row.service: each for each in state.rows if each.dedicated_nodes}
     for pod in cluster.pods:
         node = cluster.nodes.get(pod.node or "")

@@ -142,7 +142,11 @@ class _Owners:
                 self._take(owner, machine)
 
     def fill(self, wanted: Mapping[str, int]) -> None:
-        """Assigns free machines to each owner until it has `wanted` machines, as far as machines are available."""
+        """Gives each owner machines until it has `wanted` of them.
+
+        If no free machine suits an owner, it takes another owner's, which gets a free one in exchange. An owner keeps
+        fewer machines if no such exchange exists.
+        """
         for owner in self.all.values():
             while len(owner.has) < wanted[owner.name] and self._grow(owner):
                 pass

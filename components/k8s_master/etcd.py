@@ -58,8 +58,9 @@ esac"""
 the members runs, because etcd notifies systemd only when it can serve."""
 
 BACKUP = "/var/lib/etcd-backup"
-TRIES = 20
-"""Seconds to wait until etcd has a leader. Project figure: etcd's election timeout is 1 s."""
+MOST_TRIES = 20
+"""Health checks, with a pause of 1 s after each, before a machine gives up waiting for etcd's quorum. A check takes up
+to 5 s, so the wait ends after 2 minutes at most. Project figure: etcd's default election timeout is 1 s."""
 AWAIT_QUORUM = "await-etcd-quorum"
 KEPT = 7
 """Days that a backup is kept. Project figure: long enough to notice a loss, short enough for a master's disk."""
@@ -184,7 +185,7 @@ def _await(member: Quorum) -> str:
 tries=0
 until {member.is_back}; do
   tries=$((tries + 1))
-  if [ "$tries" -ge {TRIES} ]; then
+  if [ "$tries" -ge {MOST_TRIES} ]; then
     echo "etcd has no quorum yet; run apply on the other masters, then again here" >&2
     exit 1
   fi

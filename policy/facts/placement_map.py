@@ -50,7 +50,8 @@ class Placed:
     everywhere: bool
     """Whether one instance runs on each eligible node, as with a DaemonSet."""
     apart: tuple[str, ...]
-    """Label keys of which no two instances share a value, such as the rack's; the key with the fewest values first."""
+    """Label keys, such as the rack's, whose value no two instances share (by anti-affinity or host ports). The key with
+    the fewest different values among the eligible nodes is first."""
     group: str = ""
     """Names of the workloads that form one quorum together with this one, itself included; "" if it is the only one."""
     between: tuple[str, ...] = ()

@@ -71,8 +71,8 @@ def command_asks_quorum(_facts: Facts, subject: Command | Machine | PodCommands 
     severity=Severity.CRITICAL,
     rationale="If two members restart at the same time, both are down, and a quorum of three has no majority.",
     sources=(Source("004", "5.5.10", 15),),
-    remediation="Run each command on one machine, and make it depend on the previous machine's command (depends_on). "
-    "Make each Machine with a member depend on the previous one in the same way.",
+    remediation="Let each command act on one machine only, and set depends_on so that commands on different machines "
+    "run one after the other. Order Machine resources with members of the same quorum by depends_on too.",
     subjects=_subjects,
     applies=lambda _facts, subject: bool(subject.disrupts),
     not_applicable_reason=NO_COMMAND,

@@ -48,13 +48,14 @@ def _replicates_otherwise(facts: Facts, workload: Workload) -> bool:
     id="galera-keeps-quorum",
     title="Galera forms one cluster and serves only with a majority",
     severity=Severity.CRITICAL,
-    rationale="With the empty address `gcomm://` a member starts a new cluster. With pc.ignore_sb or pc.ignore_quorum "
-    "both sides of a partition accept writes, and the data of one side is lost. If a member with half of all weights "
-    "fails, the majority is lost.",
+    rationale="Without wsrep_on each member is a separate database. With the empty address `gcomm://` a member starts "
+    "a new cluster. With pc.ignore_sb or pc.ignore_quorum both sides of a partition accept writes, and the data of one "
+    "side is lost. If a member with half of all weights fails, the majority is lost.",
     sources=(Source("project", "Database", 2),),
     remediation="Write wsrep_on = ON and wsrep_cluster_address = gcomm://<names of members> into a .cnf file of a "
     "ConfigMap that the members mount (quorate:services.mysqld.config), and remove pc.ignore_sb, pc.ignore_quorum, "
-    "pc.bootstrap and pc.weight from wsrep_provider_options. Bootstrap by hand, once.",
+    "pc.bootstrap and pc.weight from wsrep_provider_options, and the argument --wsrep-new-cluster. Bootstrap by hand, "
+    "once.",
     subjects=groups,
     applies=_is_galera,
     not_applicable_reason="the stack has no Galera of several members",

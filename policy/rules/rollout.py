@@ -27,11 +27,12 @@ def _exclusive_deployment(facts: Facts, workload: Workload) -> bool:
 
 @rule(
     id="rollout-can-finish",
-    title="A rolling update has a free node for every surge pod",
+    title="A rolling update that starts new pods first has a free node",
     severity=Severity.HIGH,
     rationale="With one instance per node, a rollout that starts a new pod before it stops an old one needs a free "
-    "node. If every node already has an instance, the new pod stays Pending; with the default of three replicas "
-    "(maxSurge 1, maxUnavailable 0) the rollout stalls.",
+    "node. If every node already has an instance, the new pod stays Pending. With Kubernetes' defaults, a Deployment "
+    "of three replicas (maxSurge 1, maxUnavailable 0) then stalls; with maxUnavailable 1 or more, new pods wait until "
+    "old ones stop.",
     sources=(
         Source("004", "5.5.10", 15),
         Source("004", "5.5.9", 37),
@@ -43,7 +44,7 @@ def _exclusive_deployment(facts: Facts, workload: Workload) -> bool:
     not_applicable_reason="no Deployment keeps its instances on distinct nodes and replaces them by a rolling update",
 )
 def rollout_can_finish(facts: Facts, workload: Workload) -> Iterator[Problem]:
-    """Compares replicas and surge pods with the nodes.
+    """Requires room for one pod more than the replicas if maxSurge is above 0.
 
     Rounds maxSurge up and maxUnavailable down, as Kubernetes does.
     """

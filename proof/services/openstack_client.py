@@ -6,8 +6,8 @@ The argument chooses the work:
 
 - everything: creates an image, a flavor, a network, a server, a volume and a stack, deletes them, and prints one line
   for each step with its seconds;
-- write: creates networks until SIGTERM, and prints for each its number and whether it was acknowledged (`ok`) or not
-  (`no`, with the reason);
+- write: creates networks until SIGTERM, one a second at most, and prints for each its number and whether it was
+  acknowledged (`ok`) or not (`no`, with the reason); removes the project's quota of networks first;
 - list: prints the numbers of these networks;
 - clean: deletes these networks; a second argument of these three names another kind, such as `project`;
 - prepare: creates the image, flavor and network that tempest needs.
@@ -21,6 +21,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import openstack
@@ -31,6 +32,10 @@ TRIAL = "quorate-trial"
 PREFIX = "written-"
 LIMIT = 300
 """Seconds to wait for a server or a volume."""
+DELETIONS = 4
+"""How many objects `clean` deletes at a time."""
+PERIOD = 1.0
+"""Seconds between two objects of `write`: an hour's objects are deleted in minutes."""
 SERVICES: dict[str, Callable[[Any], Any]] = {
     "network": lambda cloud: cloud.network,
     "project": lambda cloud: cloud.identity,
@@ -182,6 +187,8 @@ def require_nothing_left(cloud: Any) -> None:
 
 def write(cloud: Any, kind: str = "network") -> None:
     """Creates objects one after the other until SIGTERM, and prints the outcome of each."""
+    if kind == "network":
+        cloud.network.update_quota(cloud.current_project_id, networks=-1)
     create = getattr(SERVICES[kind](cloud), f"create_{kind}")
     first = 1 + max(numbers(cloud, kind), default=-1)
     for number in itertools.count(first):
@@ -191,9 +198,9 @@ def write(cloud: Any, kind: str = "network") -> None:
             create(name=f"{PREFIX}{number}")
         except Exception as error:
             print(number, "no", " ".join(f"{type(error).__name__}: {error}".split())[:120], flush=True)
-            time.sleep(0.5)
         else:
             print(number, "ok", flush=True)
+        stop.wait(PERIOD)
 
 
 def numbers(cloud: Any, kind: str) -> list[int]:
@@ -212,9 +219,9 @@ def print_numbers(cloud: Any, kind: str = "network") -> None:
 
 
 def clean(cloud: Any, kind: str = "network") -> None:
-    """Deletes the objects that `write` has made."""
-    for each in written(cloud, kind):
-        getattr(SERVICES[kind](cloud), f"delete_{kind}")(each)
+    """Deletes the objects that `write` has made, several at a time."""
+    with ThreadPoolExecutor(DELETIONS) as pool:
+        list(pool.map(getattr(SERVICES[kind](cloud), f"delete_{kind}"), written(cloud, kind)))
 
 
 def end(_number: int, _frame: object) -> None:

@@ -14,12 +14,21 @@ _MESSAGING = "https://docs.openstack.org/oslo.messaging/2026.1/configuration/opt
 _MIDDLEWARE = "https://docs.openstack.org/keystonemiddleware/2026.1/middlewarearchitecture.html"
 
 
+CONNECT = "connect_timeout=5"
+"""PyMySQL's parameter for the seconds until a connection attempt fails. If ProxySQL's node is down, the next attempt
+reaches another one. Project figure."""
+LIMITED = f"{CONNECT}&read_timeout=30&write_timeout=30"
+"""`CONNECT`, and the seconds until a statement without an answer fails. Without these, a process waits for a node that
+is down until the kernel gives up, about 15 minutes. Project figures; management jobs have no limit for statements."""
+
+
 def database(wiring: Wiring, user: str, name: str | None = None, section: str = "database") -> Layer:
     """Returns the settings for a project's database connection. `name`: the database; default: named after `user`."""
     options: Section = {
         "connection": wiring.database(user, name or user),
         # Seconds. Connections are renewed, because a stopped member drops them and ProxySQL closes idle connections.
         "connection_recycle_time": 280,
+        "connection_parameters": LIMITED,
         "max_retries": -1,
     }
     return Layer(Level.PROJECT, _DATABASE, {section: options})

@@ -286,6 +286,7 @@ def _jobs(wiring: Wiring) -> tuple[JobDefinition, ...]:
         command="bash /usr/local/bin/cells.sh",
         written=(TextFile("cells.sh", (_CELLS,)),),
         files=(CONFIGURATION, File("cells.sh", "/usr/local/bin/cells.sh")),
+        environment=accounts.UNLIMITED,
     )
     rights = cephx.entry(_ENTITY, **cephx.block_devices(_POOL, reads=("images",)))
     return (
@@ -299,8 +300,7 @@ def _jobs(wiring: Wiring) -> tuple[JobDefinition, ...]:
 
 def _actions(_wiring: Wiring) -> tuple[ActionDefinition, ...]:
     command = "nova-manage db online_data_migrations"
-    name = "nova-online-data-migrations"
-    migrations = JobDefinition(name=name, image="nova-conductor", user="nova", command=command, files=(CONFIGURATION,))
+    migrations = accounts.manage("nova", "nova-conductor", "online-data-migrations", command, (CONFIGURATION,))
     purpose = "Migrate Nova's data to its new schema, after all of Nova is updated"
     return (ActionDefinition(job=migrations, purpose=purpose, requires="whole", deadline=6 * 3600),)
 

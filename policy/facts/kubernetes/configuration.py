@@ -77,7 +77,7 @@ def environment(workload: Workload, container: Properties, known: Iterable[Confi
     for source in container.at("envFrom").items():
         if data := maps.get(source.at("configMapRef", "name").text()):
             prefix = source.at("prefix").text()
-            found |= {prefix + key: data.at(key) for key in data.keys()}  # noqa: SIM118 - a Properties is not a mapping
+            found |= {prefix + key: data.at(key) for key in data.keys()}  # noqa: SIM118 - cannot be iterated like a dict
     for variable in container.at("env").items():
         reference = variable.at("valueFrom", "configMapKeyRef")
         if not variable.at("valueFrom").given():
