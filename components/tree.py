@@ -56,7 +56,7 @@ OWNERS = ".owners"
 DRIFTED = "drifted"
 
 _LOCK = Lock()
-"""Lock for writes, because the engine updates resources concurrently in one process of the provider."""
+"""Serializes writes and removals, because one provider process serves several resources in parallel threads."""
 
 
 class TreeProvider(ResourceProvider):

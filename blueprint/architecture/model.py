@@ -25,7 +25,8 @@ class Row(Facts):
     instances: Count | None
     """Number of instances; None for one instance on every node of the pools in `runs_on`."""
     at_least: bool = False
-    """Whether `instances` is a minimum, because the text of the document says "at least"."""
+    """Whether `instances` is a minimum: source document 004 says "at least", or that the service scales by adding
+    instances."""
     minimum_workers: Count | None = None
     """Minimum number of worker threads of each instance; None without such a requirement."""
     dedicated_nodes: Annotated[int, Field(ge=0)] = 0

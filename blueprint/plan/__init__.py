@@ -1,1 +1,5 @@
-"""Computes the plan of a stack: the pool of each machine, and the nodes on which each service may run."""
+"""Computes the plan of a stack, which the components build.
+
+The plan contains the pool of each node, the nodes on which each service may run, the resources of each pod, and one
+assignment of instances to nodes that satisfies all placement rules.
+"""

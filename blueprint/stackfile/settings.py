@@ -1,8 +1,9 @@
 """Defines the keys and values of a stack file under `quorate:`, as pydantic models.
 
 The models check only single values. loader.py reads a stack file into them, inventory.py checks values that depend on
-each other (names, addresses, virtual machines and their hosts), and the planner checks whether there are enough servers
-for the architecture. The models contain no secrets.
+each other (names, addresses, virtual machines and their hosts), checks.py checks what needs neither servers nor an
+architecture, and the planner checks whether there are enough servers for the architecture. The models contain no
+secrets.
 """
 
 from __future__ import annotations

@@ -123,7 +123,7 @@ class Parts:
 
     @property
     def quorums(self) -> Mapping[str, Quorum]:
-        """Quorums with a member on the machine that a step or a unit's restart stops, by name."""
+        """The quorums, by name, whose member on this machine is stopped by a step or by the restart of a unit."""
         found = [each.disrupts for each in (*self.steps, *self.units) if each.disrupts]
         return {quorum.name: quorum for quorum in found}
 

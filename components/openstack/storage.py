@@ -86,7 +86,10 @@ def size(claim: Claim, profile: str) -> str:
 
 
 def claim_template(environment: str, process: ProcessDefinition, capacity: str) -> core.PersistentVolumeClaimArgs:
-    """Returns the claim template of a StatefulSet. Each member claims the process's volume on the member's node."""
+    """Returns the volumeClaimTemplate of a process's StatefulSet.
+
+    A pod's claim binds to the process's local volume on the node to which the pod is first scheduled.
+    """
     return core.PersistentVolumeClaimArgs(
         metadata=meta.ObjectMetaArgs(name=CLAIM, labels=labels.of(process)),
         spec=_claim_spec(environment, process.name, capacity),

@@ -1,4 +1,7 @@
-"""Reads settings of etcd members, from environment files, units and manifests of machines, or from pods.
+"""Reads the explicit settings of etcd members.
+
+On machines, it reads files whose path contains `etcd`: environment and configuration files, units and manifests. For
+pods, it reads commands, environment variables and mounted ConfigMaps.
 
 The flag `--election-timeout`, the variable ETCD_ELECTION_TIMEOUT and the key `election-timeout` of the configuration
 file are the same setting.
@@ -20,7 +23,8 @@ from policy.facts.stack import Facts
 _COMMENT = re.compile(r"^\s*#.*$", re.MULTILINE)
 _VARIABLE = re.compile(r"""\bETCD_([A-Z0-9_]+)=["']?([^"'\n]*)""")
 _KEY = re.compile(r"""^([a-z][a-z0-9-]+):[ \t]*["']?([^\s"'#]*)""", re.MULTILINE)
-_FLAG = re.compile(r"""--([a-z][a-z0-9-]+)(?:=["']?([^\s"'\\]*))?""")
+_FLAG = re.compile(r"""--([a-z][a-z0-9-]+)(?:(?:=|[ \t]+(?=["']?\d))["']?([^\s"'\\]*))?""")
+"""A flag with its value after `=`, or after a space if it is a number: boolean flags take no separate value."""
 
 
 @dataclass(frozen=True)

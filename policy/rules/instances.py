@@ -65,16 +65,16 @@ def _counted_quorum(facts: Facts, group: Group) -> bool:
 
 @rule(
     id="quorum-larger-than-row",
-    title="Quorums have as many members as in the reference architecture",
+    title="Quorums have no more members than in the reference architecture",
     severity=Severity.LOW,
-    rationale="A larger quorum survives more failures, and each write waits for more members. The reference "
-    "architecture was not tested with the larger size.",
+    rationale="Two more members let a quorum survive one more failure, but each write waits for more members. The "
+    "reference architecture was not tested with the larger size.",
     sources=_TABLES,
     remediation="Keep the larger quorum if more failures must be survived, or set spec.replicas to the architecture's "
     "count.",
     subjects=pod_groups,
     applies=_counted_quorum,
-    not_applicable_reason="no quorum of the stack has a row in its reference architecture",
+    not_applicable_reason="the reference architecture has no member count for any quorum of the stack",
     needs_architecture=True,
     enforcement=ADVISORY,
     since="0.4.0",

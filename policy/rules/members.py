@@ -64,9 +64,9 @@ def members_request_resources(facts: Facts, each: Pods) -> Iterator[Problem]:
     id="members-shut-down-in-time",
     title="Quorum members have time to shut down",
     severity=Severity.HIGH,
-    rationale="With terminationGracePeriodSeconds: 0 Kubernetes deletes the pod without waiting until the node has "
-    "stopped it. If the node does not answer, a second pod with the same name and data starts beside the first, and "
-    "every planned stop is a crash.",
+    rationale="With terminationGracePeriodSeconds: 0, every planned stop is a crash: the containers are killed at "
+    "once. Kubernetes also deletes the Pod without waiting for kubelet. If the node is unreachable, a second pod with "
+    "the same name can start while the first still runs.",
     sources=(Source("project", "Quorums", 18),),
     remediation="Remove terminationGracePeriodSeconds (default: 30), or set the seconds that a member takes to stop.",
     subjects=pods,

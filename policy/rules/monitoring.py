@@ -1,4 +1,4 @@
-"""Monitoring on dedicated nodes of sufficient size."""
+"""Rules for monitoring: its stores run on dedicated nodes, and its nodes are large enough."""
 
 from __future__ import annotations
 

@@ -54,10 +54,11 @@ def _pairs(facts: Facts, group: Group) -> Iterator[tuple[Workload, Workload]]:
     title="NetworkPolicies admit connections between the members of a quorum",
     severity=Severity.CRITICAL,
     rationale="Members that a NetworkPolicy cuts off from each other form no majority, or lose it at the next restart. "
-    "Pods that a policy selects accept only connections that a rule of some policy admits.",
+    "A pod that a policy selects can open or accept only connections that some policy allows. The rule checks the TCP "
+    "ports below; for other programs, any allowed port is enough.",
     sources=(Source("project", "Quorums", 12),),
-    remediation="Add a rule to the policy that admits the members' own pods, by their labels, on the ports on which "
-    "they find each other, for ingress and for egress.",
+    remediation="Allow ingress and egress between the members' pods, selected by their labels, on all ports that "
+    "members use among themselves (Galera also needs 4444 and 4568 for state transfers).",
     subjects=pod_groups,
     applies=_is_limited,
     not_applicable_reason="no NetworkPolicy selects members of a quorum",

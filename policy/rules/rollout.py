@@ -115,15 +115,15 @@ def rollout_keeps_service(facts: Facts, workload: Workload) -> Iterator[Problem]
     id="rollout-reaches-all",
     title="A rollout updates every instance",
     severity=Severity.MEDIUM,
-    rationale="A StatefulSet with a partition, the strategy OnDelete or a paused Deployment leaves instances on the "
-    "old revision, while the update reports success.",
+    rationale="A partitioned StatefulSet, the update strategy OnDelete, or a paused Deployment leaves instances on the "
+    "old revision, although the update reports success.",
     sources=(Source("project", "Updates", 1),),
-    remediation="Remove rollingUpdate.partition, paused and OnDelete when the update shall continue.",
+    remediation="Remove rollingUpdate.partition, paused and OnDelete to let the rollout finish.",
     subjects=lambda facts: facts.workloads,
     applies=lambda facts, workload: (
         workload.kind in ("Deployment", "StatefulSet", "DaemonSet") and _known(facts, workload)
     ),
-    not_applicable_reason="no workload of the architecture and no quorum is rolled out",
+    not_applicable_reason="no Deployment, StatefulSet or DaemonSet has a row in the architecture or quorum members",
     since="0.2.0",
 )
 def rollout_reaches_all(_facts: Facts, workload: Workload) -> Iterator[Problem]:

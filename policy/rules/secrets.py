@@ -94,7 +94,10 @@ def _in_texts(texts: Properties, what: str) -> Iterator[str]:
 
 
 def _in_tree(tree: Properties, where: str) -> Iterator[str]:
-    """Yields the clear-text secrets in all values of a custom resource. `where`: the path of `tree`, for messages."""
+    """Yields a description of each clear-text secret in the texts of a custom resource. `where`: the path of `tree`.
+
+    Raises NotKnown for an unknown value if its key is the name of a secret, such as `password`.
+    """
     for key in tree.keys():  # noqa: SIM118 - a Properties is not a mapping
         yield from _in_leaf(tree.at(key), key, f"{where}.{key}", where)
 
@@ -147,11 +150,13 @@ def _in_text(value: Properties, where: str) -> Iterator[str]:
     "preview, and is readable by everyone who may list the object.",
     sources=(Source("project", "Security", 2),),
     remediation="Give the value as a Pulumi secret (`pulumi config set --secret`, `config.require_secret`) in a "
-    "Kubernetes Secret, and refer to the Secret with secretKeyRef or a mounted file; on machines, install the file by "
-    "hand or from a vault. Then change the secret, because the old value has been exposed.",
+    "Kubernetes Secret, and refer to the Secret with secretKeyRef or a mounted file; on machines, use a secret file "
+    "(`File(secret=True)`), or install the file by hand or from a vault. Then replace the secret by a new one, because "
+    "the old value has been exposed.",
     subjects=holders,
-    not_applicable_reason="the stack has no pod, ConfigMap, Secret, machine or command",
-    parameters={"known by": "names such as password, token, private_key; forms such as a PEM key or user:password@"},
+    not_applicable_reason="the stack has no pod, ConfigMap, Secret, machine, command, cloud-init data or "
+    "custom resource",
+    parameters={"found by": "names such as password, token, private_key; forms such as a PEM key or user:password@"},
     since="0.2.0",
     single=(*POD_TYPES, REMOTE, LOCAL, CLOUD_INIT),
 )

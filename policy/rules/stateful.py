@@ -27,14 +27,16 @@ def _can_move(facts: Facts, workload: Workload) -> bool:
     title="Each quorum member has persistent storage of its own",
     severity=Severity.CRITICAL,
     rationale="A member that restarts without data must copy everything from the other members. If all members restart "
-    "at once, the data is lost. Members that share one claim share its files, and all fail with its volume.",
+    "at once, the data is lost. Members that share one claim share its files, and all fail with its volume. With the "
+    "retention policy Delete, the data is deleted when the StatefulSet is scaled down or deleted.",
     sources=(
         Source("004", "5.3.5", 47),
         Source("004", "5.3.13", 14),
         Source("004", "5.4.17", 19),
     ),
-    remediation="Add a volumeClaimTemplate to the StatefulSet (or to each member a claim of its own). A directory "
-    "of the node keeps the data of a DaemonSet's pods only.",
+    remediation="Add a volumeClaimTemplate to the StatefulSet, or give each member a claim of its own. A hostPath is "
+    "enough only where pods cannot change nodes: in a DaemonSet, or with a single eligible node. Set "
+    "persistentVolumeClaimRetentionPolicy to Retain (the default).",
     subjects=lambda facts: facts.workloads,
     applies=is_member,
     not_applicable_reason="no workload is a member of a quorum",

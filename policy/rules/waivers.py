@@ -67,16 +67,16 @@ def waiver_names_rule(facts: Facts, written: Written) -> Iterator[Problem]:
 
 @rule(
     id="waiver-within-limits",
-    title="Waivers name their resources and end within 180 days",
+    title="Waivers name their resources, end within 180 days, and are not approved by their owner",
     severity=Severity.HIGH,
-    rationale="A waiver that matches every resource, or that never ends, disables its rule. Such a waiver has no "
-    "effect.",
+    rationale="A waiver that matches every resource, or that never ends, would switch its rule off, and owners must "
+    "not approve their own waivers. A waiver beyond these limits has no effect.",
     sources=(_LIMITS,),
-    remediation="Write the resource's name or a narrower pattern, a date within 180 days, and in approvedBy a person "
-    "other than the owner.",
+    remediation="Write the resource's name or a narrower pattern, and a date within 180 days. If approvedBy is set, "
+    "name a person other than the owner.",
     subjects=_written,
     not_applicable_reason=_NONE,
-    parameters={"days": LONGEST_TERM, "letters or digits in a pattern": LEAST_LITERAL},
+    parameters={"days": LONGEST_TERM, "consecutive letters or digits in a pattern": LEAST_LITERAL},
     waivable=False,
     since="0.3.0",
 )
@@ -133,12 +133,14 @@ def waiver_not_expired(facts: Facts, written: Written) -> Iterator[Problem]:
     id="waiver-is-used",
     title="Every waiver matches a current failure",
     severity=Severity.LOW,
-    rationale="A waiver that matches no failure would accept the next failure of its rule without a review.",
+    rationale="A waiver that matches no failure would accept a later failure of its rule on a matching resource "
+    "without a review.",
     sources=(_WHY, _PROJECT),
-    remediation="Remove the waiver, or correct its resource pattern.",
+    remediation="Remove the waiver, or correct its resource pattern. If several waivers match a failure, the first "
+    "one counts.",
     subjects=_written,
     applies=lambda facts, written: not facts.waivers.why_void(written.waiver),
-    not_applicable_reason="the stack file has no waiver with effect",
+    not_applicable_reason="the stack file has no effective waiver",
     enforcement=ADVISORY,
     waivable=False,
 )
@@ -151,4 +153,5 @@ def waiver_is_used(facts: Facts, written: Written) -> Iterator[Problem]:
     if used is None:
         raise LookupError(f"the rule {written.waiver.rule} was not evaluated on all of its resources")
     if not used:
-        yield Problem(f"{written.waiver.rule} does not fail on {written.waiver.resource}", "a failure to waive")
+        waiver = written.waiver
+        yield Problem(f"accepts no failure of {waiver.rule} on {waiver.resource}", "a failure to waive")

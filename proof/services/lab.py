@@ -134,7 +134,7 @@ class Machine:
             self.program = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
     def background(self, command: Sequence[str], user: str) -> None:
-        """Starts a further command in the background. The command is killed when the machine ends."""
+        """Starts another command in the background and discards its output. `end` kills its process."""
         words = [*self._enter(), *self._as(user), *command]
         self._others.append(subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
 

@@ -158,5 +158,5 @@ def _logs_in(cluster: galera.Cluster, user: str, password: str) -> bool:
 
 
 def _count(said: Mapping[int, str]) -> int:
-    """Returns how many of the writes in `said`, outcomes by number, were acknowledged."""
+    """Returns the number of acknowledged writes. `said`: the outcome of each write, by the write's number."""
     return list(said.values()).count("ok")

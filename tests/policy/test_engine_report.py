@@ -80,7 +80,7 @@ def test_a_waiver_lets_an_update_pass_and_is_told_everywhere(preview: Previews, 
     (finding,) = waived(result, tmp_path / "out", "rabbitmq-size", "waived")
     assert finding["waiver"] == WAIVERS[0]
     (unused,) = waived(result, tmp_path / "out", "waiver-is-used", "fail")
-    said = "quorate:waivers[2] (budget-keeps-majority, rabbit*): budget-keeps-majority does not fail on rabbit*"
+    said = "quorate:waivers[2] (budget-keeps-majority, rabbit*): accepts no failure of budget-keeps-majority on rabbit*"
     assert unused["message"].startswith(said)
     for form in ("audit.html", "audit.md", "audit.sarif", "audit.junit.xml"):
         text = (tmp_path / "out" / form).read_text(encoding="utf-8")

@@ -118,11 +118,12 @@ def _layers(first: Sequence[str], memory: int) -> Iterator[Layer]:
         "https://mariadb.com/docs/server/server-usage/storage-engines/innodb/innodb-buffer-pool",
         innodb_buffer_pool_size=f"{memory // 2}M",
     )
-    # A member must not wait for DNS at every connection. The number of connections is Kolla's default.
+    # A member must not wait for DNS when a client connects.
     yield _layer(
         "https://mariadb.com/docs/server/server-management/variables-and-modes/server-system-variables",
         skip_name_resolve="ON",
     )
+    # Kolla's default.
     yield _layer("kolla-ansible, ansible/roles/mariadb/templates/galera.cnf.j2", max_connections=10000)
 
 

@@ -1,4 +1,4 @@
-"""Memcached: a cache of validated tokens and of Keystone's lookups. Its content may be lost at any time.
+"""Memcached: a cache of tokens, and of data of Keystone, Nova, Heat and Horizon. Its content may be lost at any time.
 
 Instances are independent of each other. A client's configuration lists all instances, and the client chooses one by the
 key, or another one while that one is unreachable. Therefore memcached is a StatefulSet, whose pods keep their names.

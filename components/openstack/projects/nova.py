@@ -206,9 +206,9 @@ else
 fi
 nova-manage db online_data_migrations
 """
-"""Script that creates or updates Nova's cells. Nova stores the connections of each cell. cell1 gets the connections of
-nova.conf, because passwords in arguments would be visible to every process of the node. The connection of cell0 is a
-template, which Nova fills in from nova.conf (Nova's manual, Cells)."""
+"""Script that creates or upgrades the schemas of Nova's databases, registers cell0 and cell1, and migrates data online.
+Passwords are no arguments, which every process of the node can read: cell1 gets the connections in nova.conf, and cell0
+gets a template that Nova fills in from nova.conf (Nova's manual, Cells)."""
 
 
 def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:

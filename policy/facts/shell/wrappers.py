@@ -90,7 +90,8 @@ def _ssh(words: Sequence[str], text: str | None) -> list[Inner]:
     host = words[index].rpartition("@")[2]
     command = " ".join(words[index + 1 :])
     if command:
-        # The remote shell parses the words again. A remote shell without a script reads `text`.
+        # The remote shell parses the joined words again, so they are passed as text. A call of a shell or of sudo
+        # is passed as words if its standard input is known: the input may be its script.
         shell = words[index + 1] in ("sh", "bash", "sudo") and text is not None
         return [Inner(tuple(words[index + 1 :]) if shell else (), "" if shell else command, host, text)]
     return [Inner(("sh", "-s"), host=host, stdin=text)] if text is not None else []

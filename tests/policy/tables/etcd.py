@@ -25,6 +25,19 @@ CASES = (
         passes="etcd",
     ),
     case(keeps, "in pods", pods("--heartbeat-interval=100", "--election-timeout=1000"), passes="etcd"),
+    case(
+        keeps,
+        "values as separate words",
+        pods("--heartbeat-interval", "100", "--election-timeout", "1000"),
+        passes="etcd",
+    ),
+    case(
+        keeps,
+        "a short election timeout as a separate word",
+        pods("--heartbeat-interval", "100", "--election-timeout", "150", "--pre-vote"),
+        fails="etcd",
+        message="election timeout 150 ms",
+    ),
     case(keeps, "a comment", etcd(), member(1, "# ETCD_FORCE_NEW_CLUSTER=true\n"), passes="etcd"),
     case(
         keeps,

@@ -116,7 +116,7 @@ CASES = (
         ANY,
         waivers=used_on(SOUND, ONE),
         fails=STACK,
-        message="rabbitmq-size does not fail on rabbit*; expected a failure to waive",
+        message="accepts no failure of rabbitmq-size on rabbit*; expected a failure to waive",
     ),
     case(used, "another resource", ANY, waivers=used_on(BROKEN, replace(ONE, resource="mysqld")), fails=STACK),
     case(used, "the second of two alike", ANY, waivers=used_on(BROKEN, ONE, ONE), passes=STACK, fails=STACK),
