@@ -22,7 +22,7 @@ DOWN = 90.0
 services to move on. Project figure."""
 ALL_DOWN = 30.0
 """Seconds without power of all servers. Project figure: nothing can happen in them."""
-AT_ONCE = 3
+AT_ONCE = 2
 """Workloads without a quorum whose pods are replaced at the same time. Project figure, for two cores."""
 LIMIT = 900
 """Seconds for the replacement of a workload's pods, and for the drain of a node."""
