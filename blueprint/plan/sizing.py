@@ -75,7 +75,7 @@ def sizes_on(
 
 
 def data_disks(node: Node) -> int:
-    """Returns the number of a node's data disks: its hard disks, or all of its disks if it has no hard disk.
+    """Returns the number of a node's data disks: its hard disks, or all of its disks if none is a hard disk.
 
     Source document 004 (5.3.3) counts the same way: its 45 storage servers, each with 2 SSDs and 10 hard disks of 2 TB,
     have 900 TB. A node whose disks are not listed, such as a virtual machine, has one data disk.

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 Event = Mapping[str, Any]
-"""A line of observer.py."""
+"""What observer.py prints as a line of JSON: its time `t`, its `kind` (`answer` or `members`) and what was observed."""
 
 
 @dataclass(frozen=True)
