@@ -326,7 +326,7 @@ def verify(
 @_command
 def bench(
     stack: Annotated[list[str] | None, typer.Option(help="Only this stack; may be repeated.", metavar="NAME")] = None,
-    repeat: Annotated[int, typer.Option(help="Runs of each measurement; the table shows the median.", min=1)] = 3,
+    repeat: Annotated[int, typer.Option(help="Runs of each measurement; the table shows the median.", min=1)] = 5,
     binaries: BinariesOption = None,
 ) -> int:
     """Measure plan, preview, policy pack, unchanged `up` and proof, as ratios."""

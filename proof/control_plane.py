@@ -26,8 +26,8 @@ STAGES = Path(__file__).parent / "stages"
 PROGRAMS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubeadm", "kwok")
 READY_WITHIN = 90
 ATTEMPTS = 3
-"""Number of attempts to start the control plane, each with a new port. Another program may take a free port before the
-API server binds it."""
+"""Number of attempts to start the control plane, each with a new port. Another program may take the chosen port before
+the API server binds it."""
 
 NOT_LOOPBACK = "192.0.2.1"
 """An unused address of the documentation range, for settings in which kubeadm and the API server reject a loopback

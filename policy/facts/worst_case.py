@@ -139,7 +139,10 @@ def _most(members: Members, lowest: Sequence[int], here: Sequence[int], topologi
 
 
 def _lowest(members: Members, topologies: Topologies) -> list[int]:
-    """Returns the highest possible number of pods in the emptiest domain, for each spread constraint of a workload."""
+    """Returns for each spread constraint of a workload the most pods that its emptiest domain can have.
+
+    Kubernetes compares the other domains with the emptiest one.
+    """
     found: list[int] = []
     for spread in members.spreads:
         if spread.counts == (members.resource,):

@@ -97,7 +97,7 @@ def _reaches_api(facts: Facts, machine: Machine) -> bool:
     "master with port 6443, and the static pod that runs it.",
     subjects=lambda facts: facts.machines,
     applies=_reaches_api,
-    not_applicable_reason="the stack has no master tier, or no machine beside the masters",
+    not_applicable_reason="the stack has no master tier, or no other machine than the masters",
     reads_machine_files=True,
     parameters={"port": PORT},
     since="0.2.0",

@@ -118,14 +118,15 @@ def _weight(workload: Workload) -> tuple[Decimal, Decimal, str]:
     id="requests-fit-after-loss",
     title="Resource requests fit after the loss of any one physical host",
     severity=Severity.HIGH,
-    rationale="Instances of a lost host start again on the remaining nodes. If these have too little capacity, some "
-    "instances stay Pending until the host is back.",
+    rationale="The pods of a lost host start again on the remaining nodes. If these have too little capacity, some "
+    "pods stay Pending until the host is back.",
     sources=(Source("project", "Capacity", 3),),
-    remediation="Add a node to the pools, on a physical host of its own, or lower the requests of the workloads there.",
+    remediation="Add a node, on a physical host of its own, to the pools on which the workloads run, or lower the "
+    "workloads' requests.",
     subjects=_node_sets,
     applies=lambda _facts, node_set: len({node.server for node in node_set.nodes}) > 1,
-    not_applicable_reason="no workload runs on several physical hosts with nodes whose size is known",
-    parameters={"lost": "one physical host", "counted": "instances that can still run under their anti-affinity"},
+    not_applicable_reason="no workload can run on nodes of several physical hosts whose sizes are known",
+    parameters={"lost": "one physical host", "not counted": "pods that anti-affinity leaves without a node"},
     since="0.2.0",
 )
 def requests_fit_after_loss(facts: Facts, node_set: NodeSet) -> Iterator[Problem]:

@@ -67,7 +67,7 @@ def _beside(service: str, *others: str) -> Callable[[Facts, Workload], bool]:
     "dedicate no node to it.",
     subjects=lambda facts: facts.workloads,
     applies=_beside("nova-scheduler", *NOVA),
-    not_applicable_reason="the stack has no nova-scheduler beside other Nova services",
+    not_applicable_reason="the stack has no nova-scheduler, or no other Nova service",
     since="0.2.0",
 )
 def scheduler_beside_nova(facts: Facts, workload: Workload) -> Iterator[Problem]:
@@ -102,7 +102,7 @@ def scheduler_beside_nova(facts: Facts, workload: Workload) -> Iterator[Problem]
     applies=lambda facts, workload: any(
         _beside(agent, *sum(needs, ()))(facts, workload) for agent, needs in NETWORK.items()
     ),
-    not_applicable_reason="the stack has no Neutron agent beside a Neutron server",
+    not_applicable_reason="the stack has no Neutron agent, or no Neutron server",
     parameters={agent: " and ".join(" or ".join(each) for each in needs) for agent, needs in NETWORK.items()},
     since="0.2.0",
 )
@@ -161,7 +161,7 @@ def l2_agent_goes_along(facts: Facts, workload: Workload) -> Iterator[Problem]:
     remediation="Give radosgw the node affinity and the tolerations of ceph-mon.",
     subjects=lambda facts: facts.workloads,
     applies=_beside("radosgw", "ceph-mon"),
-    not_applicable_reason="the stack has no radosgw beside Ceph monitors",
+    not_applicable_reason="the stack has no radosgw, or no Ceph monitor",
     since="0.2.0",
 )
 def radosgw_beside_monitors(facts: Facts, workload: Workload) -> Iterator[Problem]:
