@@ -88,7 +88,7 @@ class Machine:
 
     @cached_property
     def disrupts(self) -> tuple[str, ...]:
-        """Names of the quorums, such as etcd, of which a setup step of the machine, or a unit's restart, stops a member."""
+        """Names of the quorums, such as etcd, of which a setup step or a unit's restart stops a member."""
         steps = [each.at("disrupts").text() for each in self.resource.props.at("steps").items()]
         restarts = self.resource.props.at("restarts").texts()
         return tuple(dict.fromkeys(name for name in (*steps, *restarts.values()) if name))

@@ -70,7 +70,7 @@ def _is_described(_facts: Facts, machine: Machine) -> bool:
     "nodeRegistration and in kubelet's configuration; of a host that commands configure, in its Node object.",
     subjects=lambda facts: facts.machines,
     applies=_is_described,
-    not_applicable_reason="no machine of the stack has both files and either properties or a Node object to compare them with",
+    not_applicable_reason="no machine of the stack has files, and properties or a Node to compare them with",
     reads_machine_files=True,
     since="0.2.0",
     single=MACHINE_TYPES,
