@@ -174,8 +174,9 @@ def _cell(value: str) -> str:
 
 
 if __name__ == "__main__":
+    written = pages()  # before the old pages are deleted: a fault in a project must not lose them
     FOLDER.mkdir(exist_ok=True)
     for path in FOLDER.glob("*.md"):
         path.unlink()
-    for name, text in pages().items():
+    for name, text in written.items():
         (FOLDER / name).write_text(text, encoding="utf-8")
