@@ -154,7 +154,7 @@ def _section(each: AnyRule) -> Iterator[str]:
     yield ""
     yield f"*Remediation.* {each.remediation}"
     yield ""
-    files = " On existing machines it has no files to evaluate." if each.reads_machine_files else ""
+    files = " On existing machines there are no files to evaluate." if each.reads_machine_files else ""
     yield f"*Not applicable when* {each.not_applicable_reason}.{files}"
     if each.parameters:
         yield ""

@@ -26,7 +26,7 @@ class Prepared:
     """Images that are ready to be imported."""
 
     archive: Path
-    """OCI archive; it is replaced when other images are prepared."""
+    """OCI archive; preparing a different set of images overwrites it."""
     images: tuple[str, ...]
     stand_ins: Mapping[str, str]
     """Images whose content is another program than their name says, or misses a part."""

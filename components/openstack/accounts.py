@@ -212,7 +212,7 @@ def storage(
     return (job,)
 
 
-UNLIMITED = tuple(
+_UNLIMITED = tuple(
     (f"OS_{section}__CONNECTION_PARAMETERS", CONNECT) for section in ("DATABASE", "API_DATABASE", "PLACEMENT_DATABASE")
 )
 """Environment variables that lift the limit for statements (oslo.config reads them before files): a change of a large
@@ -221,9 +221,13 @@ table takes minutes."""
 
 def manage(project: str, image: str, name: str, command: str, files: Sequence[File]) -> JobDefinition:
     """Returns a job that runs a project's own management tool, such as nova-manage, with the project's files."""
-    job = f"{project}-{name}"
     return JobDefinition(
-        name=job, image=image, user=project, command=command, files=tuple(files), environment=UNLIMITED
+        name=f"{project}-{name}",
+        image=image,
+        user=project,
+        command=command,
+        files=tuple(files),
+        environment=_UNLIMITED,
     )
 
 

@@ -159,7 +159,7 @@ class Previous(Component):
         quorums = self._facts.at("stood", "quorums")
         return {
             name: QuorumState(quorums.at(name, "members").number(0), _member_nodes(quorums.at(name, "nodes")))
-            for name in quorums.keys()  # noqa: SIM118 - a Properties is not a mapping
+            for name in quorums.keys()  # noqa: SIM118 - cannot be iterated like a dict
         }
 
     @property
@@ -176,7 +176,7 @@ def _member_nodes(tree: Properties) -> dict[str, MemberNode]:
             node.at("pool").text(),
             frozenset(node.at("data").words()),
         )
-        for name in tree.keys()  # noqa: SIM118 - a Properties is not a mapping
+        for name in tree.keys()  # noqa: SIM118 - cannot be iterated like a dict
         for node in [tree.at(name)]
     }
 

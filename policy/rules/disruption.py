@@ -38,7 +38,7 @@ def _evictable(facts: Facts, group: Group) -> bool:
     "the labels of all members' pods.",
     subjects=pod_groups,
     applies=_evictable,
-    not_applicable_reason="no workload of several members is a quorum",
+    not_applicable_reason="no workload with several members forms a quorum",
 )
 def quorum_has_budget(facts: Facts, group: Group) -> Iterator[Problem]:
     """Matches the budgets' selectors with pod labels.

@@ -29,11 +29,11 @@ from policy.wording import join_names, pluralize
         Source("project", "Failure domains", 1),
     ),
     remediation="Add a required podAntiAffinity with topologyKey quorate.io/server that selects the members' pods "
-    "(or another rule that has the same effect: racks, a DoNotSchedule spread), label every node that may run them "
+    "(or anti-affinity by rack, or a DoNotSchedule spread, with the same effect), label every node that may run them "
     "with quorate.io/server, and spread their pool over as many physical hosts as there are members.",
     subjects=pod_groups,
     applies=is_quorum,
-    not_applicable_reason="no workload of several members is a quorum",
+    not_applicable_reason="no workload with several members forms a quorum",
     parameters={"topology": SERVER},
 )
 def one_member_per_server(facts: Facts, group: Group) -> Iterator[Problem]:

@@ -72,7 +72,7 @@ def _in_pods(each: Pods) -> Iterator[str]:
 def _in_secret(props: Properties) -> Iterator[str]:
     """Yields the values of a Secret that are not Pulumi secrets, because the state contains them in clear text."""
     for field in ("stringData", "data"):
-        for key in props.at(field).keys():  # noqa: SIM118 - a Properties is not a mapping
+        for key in props.at(field).keys():  # noqa: SIM118 - cannot be iterated like a dict
             value = props.at(field, key)
             if not value.sealed() and value.text():
                 yield f"{field}.{key}, not marked as a Pulumi secret"
@@ -82,14 +82,14 @@ def _in_command(props: Properties) -> Iterator[str]:
     for word in (*WORDS, "stdin"):
         yield from _in_text(props.at(word), word)
     for holder in ("environment", "connection"):
-        for key in props.at(holder).keys():  # noqa: SIM118 - a Properties is not a mapping
+        for key in props.at(holder).keys():  # noqa: SIM118 - cannot be iterated like a dict
             value = props.at(holder, key)
             if key != "proxy":
                 yield from _named(value, key, holder)
 
 
 def _in_texts(texts: Properties, what: str) -> Iterator[str]:
-    for name in texts.keys():  # noqa: SIM118 - a Properties is not a mapping
+    for name in texts.keys():  # noqa: SIM118 - cannot be iterated like a dict
         yield from _named(texts.at(name), name, "its data") if not what else _in_text(texts.at(name), f"{what}{name}")
 
 
@@ -98,7 +98,7 @@ def _in_tree(tree: Properties, where: str) -> Iterator[str]:
 
     Raises NotKnown for an unknown value if its key is the name of a secret, such as `password`.
     """
-    for key in tree.keys():  # noqa: SIM118 - a Properties is not a mapping
+    for key in tree.keys():  # noqa: SIM118 - cannot be iterated like a dict
         yield from _in_leaf(tree.at(key), key, f"{where}.{key}", where)
 
 

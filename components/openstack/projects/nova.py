@@ -7,6 +7,8 @@ systemd-machined instead of the pod's cgroup, so that the pod's limits do not ap
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from components.openstack import accounts, ceph_client, node_values
 from components.openstack.config import cephx, sections
 from components.openstack.config.layers import ConfigFile, Layer, Level, Secret, Section, TextFile, WrittenFile
@@ -207,8 +209,8 @@ fi
 nova-manage db online_data_migrations
 """
 """Script that creates or upgrades the schemas of Nova's databases, registers cell0 and cell1, and migrates data online.
-Passwords are no arguments, which every process of the node can read: cell1 gets the connections in nova.conf, and cell0
-gets a template that Nova fills in from nova.conf (Nova's manual, Cells)."""
+Passwords are not arguments, which every process of the node can read: cell1 gets the connections in nova.conf, and
+cell0 gets a template that Nova fills in from nova.conf (Nova's manual, Cells)."""
 
 
 def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
@@ -279,15 +281,10 @@ def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
 
 def _jobs(wiring: Wiring) -> tuple[JobDefinition, ...]:
     endpoint = accounts.Endpoint("compute", "nova", "nova-api", "/v2.1")
-    cells = JobDefinition(
-        name="nova-cells",
-        image="nova-conductor",
-        user="nova",
-        command="bash /usr/local/bin/cells.sh",
-        written=(TextFile("cells.sh", (_CELLS,)),),
-        files=(CONFIGURATION, File("cells.sh", "/usr/local/bin/cells.sh")),
-        environment=accounts.UNLIMITED,
-    )
+    script = "/usr/local/bin/cells.sh"
+    files = (CONFIGURATION, File("cells.sh", script))
+    registration = accounts.manage("nova", "nova-conductor", "cells", f"bash {script}", files)
+    cells = replace(registration, written=(TextFile("cells.sh", (_CELLS,)),))
     rights = cephx.entry(_ENTITY, **cephx.block_devices(_POOL, reads=("images",)))
     return (
         *accounts.storage(wiring, "nova", (rights,), (_POOL,)),

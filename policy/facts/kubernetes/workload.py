@@ -89,7 +89,7 @@ class Workload:
         for holder in (self._object, self._template):
             metadata = holder.at("metadata")
             for kept in (metadata.at("annotations"), metadata.at("labels")):
-                if key in kept.keys():  # noqa: SIM118 - a Properties is not a mapping
+                if key in kept.keys():  # noqa: SIM118 - cannot be iterated like a dict
                     return kept.at(key).text()
         return None
 
