@@ -14,7 +14,7 @@ from blueprint.plan.nodes import Node
 from blueprint.plan.planner import Plan
 from components import documents, kubelet
 from components.documents import template
-from components.k8s_master import etcd
+from components.k8s_master import etcd, node_loss
 from components.k8s_master.versions import KUBERNETES, large
 from components.kubelet import API_PORT, CONFIGURATION, DISCOVERY, KUBEADM, PATCHES, await_files
 from components.machine import File, Parts, Step
@@ -39,7 +39,7 @@ AWAIT_CERTIFICATES = "await-kubernetes-certificates"
 def parts(plan: Plan, master: Node) -> Parts:
     """Returns a master's kubeadm.yaml, and the steps that initialise or join the cluster."""
     if master == plan.masters[0]:
-        documents = [_init_configuration(master), cluster_configuration(plan), _kubelet_configuration()]
+        documents = [_init_configuration(master), cluster_configuration(plan), _kubelet_configuration(plan)]
         if plan.settings.profile == "lab":
             documents.append(_LAB_PROXY)
         return Parts(
@@ -101,8 +101,8 @@ def cluster_configuration(plan: Plan) -> dict[str, Any]:
             }
         },
         "apiServer": {"certSANs": names} | ({"extraArgs": _arguments(arguments)} if arguments else {}),
-        "controllerManager": {"extraArgs": _arguments({"leader-elect": "true"})},
-        "scheduler": {"extraArgs": _arguments({"leader-elect": "true"})},
+        "controllerManager": _program(plan, {"leader-elect": "true"} | node_loss.controller_manager(plan)),
+        "scheduler": _program(plan, {"leader-elect": "true"}),
     }
 
 
@@ -120,12 +120,21 @@ def _join_configuration(master: Node) -> dict[str, Any]:
     return kubelet.join_configuration(master) | {"controlPlane": {"localAPIEndpoint": _endpoint()}}
 
 
-def _kubelet_configuration() -> dict[str, Any]:
-    return {"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration", "cgroupDriver": "systemd"}
+def _kubelet_configuration(plan: Plan) -> dict[str, Any]:
+    return {
+        "apiVersion": "kubelet.config.k8s.io/v1beta1",
+        "kind": "KubeletConfiguration",
+        "cgroupDriver": "systemd",
+    } | node_loss.kubelet_configuration(plan)
 
 
 def _endpoint() -> dict[str, Any]:
     return {"advertiseAddress": documents.ADDRESS, "bindPort": API_PORT}
+
+
+def _program(plan: Plan, arguments: dict[str, str]) -> dict[str, Any]:
+    variables = node_loss.environment(plan)
+    return {"extraArgs": _arguments(arguments)} | ({"extraEnvs": variables} if variables else {})
 
 
 def _arguments(arguments: dict[str, str]) -> list[dict[str, str]]:
