@@ -26,6 +26,8 @@ from toolchain import openstack_programs
 from toolchain.progress import Reporter, UserError
 
 STACK = "dev"
+LAB = "dev (test)"
+"""Name by which the lab of an interrupted test run is recognized."""
 ROLES = ("master", "database", "messaging")
 """Beginnings of the names of the machines that take part: three of each, one on each server."""
 PROJECTS = ("keystone", "mariadb", "memcached", "rabbitmq")
@@ -63,19 +65,21 @@ class SmallLab:
 def small_lab(directory: Path) -> Generator[SmallLab]:
     """Starts the machines and applies the rendered objects; removes everything afterwards.
 
-    Skips the test if a lab is on this host, or if the host lacks something.
+    Removes what an interrupted test run left. Skips the test if another lab is on this host, or if the host lacks
+    something.
     """
     reporter = Reporter()
     planned = plan(load_file(STACKS[STACK]))
-    if stack := bring_up.recorded_stack():
+    if (stack := bring_up.recorded_stack()) not in (None, LAB):
         pytest.skip(f"a lab of stack {stack} is on this host; `make cloud-down` removes it")
     with host.alone(), rendered(ROOT, STACK) as tree:
         whole = lab_of(STACK, planned, tree)
-        lab = replace(whole, machines=tuple(each for each in whole.machines if each.name.startswith(ROLES)))
+        lab = replace(whole, stack=LAB, machines=tuple(each for each in whole.machines if each.name.startswith(ROLES)))
         try:
             host.check(lab)
         except UserError as reason:
             pytest.skip(str(reason))
+        bring_up.take_down()
         objects = directory / "objects"
         objects.mkdir(mode=0o700)
         images = write_objects(tree, objects)
