@@ -22,7 +22,7 @@ _MUTABLE = {
     "Job": frozenset({"parallelism", "suspend", "ttlSecondsAfterFinished", "activeDeadlineSeconds", "backoffLimit"}),
 }
 """Fields of `spec` that can be changed in place, by kind. In other kinds, all fields except the selector can."""
-_ROLLOUT = ("strategy", "updateStrategy", "minReadySeconds", "progressDeadlineSeconds", "partition")
+_ROLLOUT = ("strategy", "updateStrategy", "minReadySeconds", "progressDeadlineSeconds")
 
 Pairs = dict[str, tuple[Workload, Workload]]
 

@@ -15,7 +15,6 @@ from pathlib import Path
 from components.openstack import ceph_client
 from components.openstack.config.layers import Secret, TextFile
 from components.openstack.config.ports import MYSQL
-from components.openstack.config.sections import CONNECT
 from components.openstack.config.wiring import DATABASES, NOTIFICATIONS, REGION, Wiring
 from components.openstack.definition import File, JobDefinition
 
@@ -212,13 +211,6 @@ def storage(
     return (job,)
 
 
-_UNLIMITED = tuple(
-    (f"OS_{section}__CONNECTION_PARAMETERS", CONNECT) for section in ("DATABASE", "API_DATABASE", "PLACEMENT_DATABASE")
-)
-"""Environment variables that lift the limit for statements (oslo.config reads them before files): a change of a large
-table takes minutes."""
-
-
 def manage(project: str, image: str, name: str, command: str, files: Sequence[File]) -> JobDefinition:
     """Returns a job that runs a project's own management tool, such as nova-manage, with the project's files."""
     return JobDefinition(
@@ -227,7 +219,7 @@ def manage(project: str, image: str, name: str, command: str, files: Sequence[Fi
         user=project,
         command=command,
         files=tuple(files),
-        environment=_UNLIMITED,
+        long_statements=True,
     )
 
 

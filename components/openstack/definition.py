@@ -196,6 +196,8 @@ class JobDefinition:
     environment: tuple[tuple[str, str], ...] = ()
     secrets: tuple[tuple[str, Secret], ...] = ()
     """Names of environment variables with the secret that each contains."""
+    long_statements: bool = False
+    """Whether a statement in the database may take any time: a change of a large table takes minutes."""
 
 
 Requirement = Literal["whole", "stopped", "nothing"]

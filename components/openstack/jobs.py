@@ -20,6 +20,7 @@ from blueprint.plan.layout import ServicePlan
 from blueprint.stackfile.settings import Settings
 from components.kubernetes_api import batch, core, meta
 from components.openstack import affinity, images, kolla, labels, storage
+from components.openstack.config import sections
 from components.openstack.config.layers import Reveal
 from components.openstack.config.overrides import with_options
 from components.openstack.definition import ActionDefinition, ClaimMount, JobDefinition, ProjectDefinition
@@ -54,6 +55,8 @@ class JobArgs:
         project = self.project.configure(self.scope.wiring, self.definition.name)
         wanted = {file.name for file in self.definition.files}
         named = (file for file in project if file.name in wanted)
+        if self.definition.long_statements:
+            named = (sections.with_long_statements(file) for file in named)
         configured = (with_options(file, self.settings, self.project.name, service=None) for file in named)
         return kolla.FileSet((*self.definition.written, *configured))
 

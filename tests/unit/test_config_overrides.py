@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from components.openstack.config import sections
 from components.openstack.config.formats import public_text
 from components.openstack.config.layers import ConfigFile, Layer, Level, TextFile
 from components.openstack.config.overrides import with_options
@@ -40,6 +41,16 @@ def test_a_repeated_option_is_written_once_for_each_value_and_a_list_with_commas
     assert written is not None
     assert "[pci]\nalias = a\nalias = b\n" in written
     assert "[vnc]\nauth_schemes = none,vencrypt\n" in written
+
+
+def test_a_job_that_changes_tables_takes_the_stack_files_parameters_of_the_connection() -> None:
+    """Such as TLS to the database, which the job must not lose."""
+    limited = Layer(Level.PROJECT, "-", {"database": {"connection_parameters": sections.LIMITED}})
+    file = sections.with_long_statements(ConfigFile("nova.conf", "ini", (limited,)))
+    assert public_text(file) == f"[database]\nconnection_parameters = {sections.CONNECT}\n"
+    given = {"options": {"nova.conf": {"database": {"connection_parameters": "ssl_ca=/ca.pem"}}}}
+    written = public_text(with_options(file, parsed(full_size("100", projects={"nova": given})), "nova", None))
+    assert written == "[database]\nconnection_parameters = ssl_ca=/ca.pem\n"
 
 
 def test_what_is_not_made_of_options_stays() -> None:

@@ -5,7 +5,16 @@ Option names are OpenStack's own. The source of a layer is a section of source 0
 
 from __future__ import annotations
 
-from components.openstack.config.layers import Layer, Level, Repeated, Secret, Section, Value
+from components.openstack.config.layers import (
+    ConfigFile,
+    Layer,
+    Level,
+    Repeated,
+    Secret,
+    Section,
+    Value,
+    WrittenFile,
+)
 from components.openstack.config.wiring import REGION, Wiring
 
 _CACHE = "https://docs.openstack.org/oslo.cache/2026.1/configuration/index.html"
@@ -19,7 +28,8 @@ CONNECT = "connect_timeout=5"
 reaches another one. Project figure."""
 LIMITED = f"{CONNECT}&read_timeout=30&write_timeout=30"
 """`CONNECT`, and the seconds until a statement without an answer fails. Without these, a process waits for a node that
-is down until the kernel gives up, about 15 minutes. Project figures; management jobs have no limit for statements."""
+is down until the kernel gives up, about 15 minutes. Project figures. Jobs that change tables have no limit for
+statements (`with_long_statements`)."""
 
 
 def database(wiring: Wiring, user: str, name: str | None = None, section: str = "database") -> Layer:
@@ -32,6 +42,15 @@ def database(wiring: Wiring, user: str, name: str | None = None, section: str = 
         "max_retries": -1,
     }
     return Layer(Level.PROJECT, _DATABASE, {section: options})
+
+
+def with_long_statements(file: WrittenFile) -> WrittenFile:
+    """Returns the configuration file without limits for statements in the database. Other files remain unchanged."""
+    if not isinstance(file, ConfigFile):
+        return file
+    limited = (section for section, options in file.document().items() if "connection_parameters" in options)
+    lifted: dict[str, Section] = {section: {"connection_parameters": CONNECT} for section in limited}
+    return file.with_layers(Layer(Level.PROJECT, _DATABASE, lifted))
 
 
 def messaging(wiring: Wiring, user: str) -> Layer:
