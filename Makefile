@@ -42,7 +42,7 @@ QUORATE = .venv/bin/quorate
 ACTIVE = . .venv/bin/activate &&
 
 .DEFAULT_GOAL := help
-.PHONY: help setup environment cluster browser up refresh preview audit diff review plan config pin destroy test e2e \
+.PHONY: help setup environment cluster browser up refresh preview audit diff review plan config pin doctor destroy test e2e \
 	prove services cloud cloud-status drill cloud-down action snapshot verify domains lint format bench clean
 
 help: ## Show this list
@@ -85,6 +85,9 @@ domains: environment ## Show the names of the services of STACK outside of the c
 
 pin: environment ## Write the pools that the plan of STACK chose into its stack file
 	@$(QUORATE) pin --stack="$$STACK"
+
+doctor: environment ## Check the machines of STACK over SSH, and say what to do about each problem (read-only)
+	@$(QUORATE) doctor --stack="$$STACK"
 
 destroy: setup ## Destroy STACK (anything but a rendered lab also needs CONFIRM=<stack>)
 	@$(QUORATE) destroy --stack="$$STACK" --confirm="$$CONFIRM"

@@ -150,6 +150,14 @@ def pin(stack: StackOption = "dev") -> int:
 
 
 @_command
+def doctor(stack: StackOption = "dev") -> int:
+    """Check the machines of a stack over SSH: what would stop a live `up`, and what to do about it. Read-only."""
+    from commands import machine_check
+
+    return machine_check.check_machines(_clone(), stack)
+
+
+@_command
 def preview(stack: StackOption = "dev") -> int:
     """Show what `up` would change and which rules it would break."""
     from commands import deployment

@@ -109,6 +109,7 @@ TARGETS = (
     "config",
     "domains",
     "pin",
+    "doctor",
     "destroy",
     "e2e",
     "prove",

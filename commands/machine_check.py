@@ -1,0 +1,28 @@
+"""The command `quorate doctor`: checks the machines of a stack over SSH, and changes nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from blueprint.plan.planner import plan
+from blueprint.stackfile.loader import load_file
+from commands import stack
+from doctor.examination import examine
+from toolchain.progress import UserError
+
+
+def check_machines(root: Path, name: str) -> int:
+    """Prints the result of every check, and what to do about each problem. Returns 1 if a check failed."""
+    planned = plan(load_file(stack.find(root, name)))
+    try:
+        lines = examine(planned)
+    except FileNotFoundError:
+        raise UserError("This host has no ssh; install the OpenSSH client.") from None
+    print("\n".join(map(str, lines)))
+    failed = {finding.machine for line in lines for finding in line.findings}
+    print(
+        f"{len(failed)} of {len(planned.nodes)} machines are not ready for `up`."
+        if failed
+        else "All machines are ready."
+    )
+    return 1 if failed else 0

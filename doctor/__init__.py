@@ -1,0 +1,1 @@
+"""Checks the machines of a stack over SSH before they are changed. Reads only."""

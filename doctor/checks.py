@@ -1,0 +1,190 @@
+"""Checks of a single machine. A fact that the machine does not tell fails its check."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from blueprint.plan.nodes import Node
+from contract import MASTER_POOL
+from doctor.login import Reading
+
+CLOCK = 1
+"""Seconds by which a machine's clock may differ from this host's. etcd warns of more than 1 s between its members
+(etcd, server/etcdserver/api/rafthttp/probing_status.go); certificates are not valid before their time."""
+EXPIRY = timedelta(days=30)
+"""Time before a certificate's end from which the check fails. Project figure."""
+FREE = 20
+"""GiB that must be free in /var/lib, for images, logs and etcd. Project figure."""
+EVICTION = 100 * 1024
+"""KiB of memory that kubelet keeps from pods (evictionHard, memory.available)."""
+DISK_SHARE = 0.95
+"""Smallest part of the size in the stack file that a disk may have. Project figure."""
+CGROUP = "cgroup2fs"
+"""Type of the file system of cgroup v2. Kubelets from 1.35 on refuse to start with v1 (failCgroupV1)."""
+
+_KIB = 1024
+_GIB = 1024**3
+_TASK_NAME = 15
+"""Characters of a program's name that Linux keeps (TASK_COMM_LEN less one)."""
+_EVERY_NODE = {10250: "kubelet"}
+_MASTER = {
+    2379: "etcd",
+    2380: "etcd",
+    6443: "kube-apiserver",
+    10257: "kube-controller-manager",
+    10259: "kube-scheduler",
+}
+_WORKER = {6443: "nginx"}
+"""Ports with the programs that may use them (https://kubernetes.io/docs/reference/networking/ports-and-protocols/);
+nginx is the proxy to the API servers."""
+_PROGRAMS = ("conntrack", "containerd", "kubeadm", "kubelet", "runc")
+_MASTER_PROGRAMS = ("etcd", "etcdctl")
+_MODULES = ("br_netfilter", "overlay")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A failed check of a machine."""
+
+    check: str
+    machine: str
+    problem: str
+    remedy: str
+
+
+Problems = Iterator[tuple[str, str]]
+"""Problems of a machine, each with its remedy."""
+
+
+def login(reading: Reading) -> Problems:
+    """Checks that the user has root's rights, which `apply` needs."""
+    if not reading.facts.one("root"):
+        yield "the user cannot become root", "allow `sudo -n` for the user in /etc/sudoers.d"
+
+
+def hostname(node: Node, reading: Reading) -> Problems:
+    """Checks that the machine has its name in the stack file, which becomes its node's."""
+    if (name := reading.facts.one("name")) != node.name:
+        yield (
+            f"its name is {name or 'unknown'}",
+            f"run `hostnamectl set-hostname {node.name}`, or correct address",
+        )
+
+
+def clock(reading: Reading) -> Problems:
+    """Checks the clock against this host's, and that something keeps it right."""
+    seconds = reading.facts.number("clock")
+    if seconds is None:
+        yield "its clock cannot be read", "look at `date` there"
+    elif seconds + 1 < reading.earliest - CLOCK or seconds > reading.latest + CLOCK:
+        off = round(seconds - reading.latest)
+        yield f"its clock is {abs(off)} s {'ahead' if off > 0 else 'behind'}", "synchronize it, for example with chrony"
+    if reading.facts.one("synchronized") != "yes":
+        yield "its clock is not synchronized", "install and start chrony there"
+
+
+def size(node: Node, reading: Reading) -> Problems:
+    """Checks cores and memory against the stack file. `up` refuses nodes that are smaller than planned."""
+    cores, memory = reading.facts.number("cores"), reading.facts.number("memory")
+    kind = "vms" if node.virtual else "servers"
+    if cores is None or memory is None:
+        yield "its cores and memory cannot be read", "look at /proc/meminfo there"
+        return
+    if cores < node.machine.cpu:
+        yield f"it has {cores} cores, not {node.machine.cpu}", f"correct cpu in {kind} of the stack file"
+    usable = (memory - EVICTION) * _KIB / _GIB
+    if usable < node.machine.memory:
+        key = "ram" if node.virtual else "memory"
+        yield (
+            f"it has {usable:.1f} GiB of memory for pods, not {node.machine.memory}",
+            f"write {key}: {int(usable)} in {kind} of the stack file, or give it more memory",
+        )
+
+
+def swap(reading: Reading) -> Problems:
+    """Checks that swap is off. Kubelet refuses to start with swap (failSwapOn)."""
+    if used := reading.facts.all("swap"):
+        yield f"swap is on ({', '.join(used)})", "run `swapoff --all` there, and remove it from /etc/fstab"
+
+
+def cgroups(reading: Reading) -> Problems:
+    """Checks for cgroup v2 and systemd, which kubelet and containerd use."""
+    if (found := reading.facts.one("cgroup")) != CGROUP:
+        problem = f"it has no cgroup v2 ({found or 'nothing'} at /sys/fs/cgroup)"
+        yield problem, "boot with systemd.unified_cgroup_hierarchy=1"
+    if not reading.facts.one("systemd"):
+        yield "systemd does not run", "use a distribution with systemd"
+
+
+def programs(node: Node, reading: Reading) -> Problems:
+    """Checks for the programs that `apply` starts, and the kernel's modules for containers."""
+    wanted = (*_PROGRAMS, *(_MASTER_PROGRAMS if MASTER_POOL in node.roles else ()))
+    if missing := [each for each in wanted if each not in reading.facts.all("program")]:
+        yield f"missing programs: {', '.join(missing)}", "install them"
+    if missing := [each for each in _MODULES if each not in reading.facts.all("module")]:
+        yield f"missing kernel modules: {', '.join(missing)}", "install the kernel's package of modules"
+
+
+def ports(node: Node, reading: Reading) -> Problems:
+    """Checks that Kubernetes' ports are free or used by Kubernetes."""
+    if not reading.facts.one("ports"):
+        yield "its open ports cannot be read", "install iproute2"
+    wanted = _EVERY_NODE | (_MASTER if MASTER_POOL in node.roles else _WORKER)
+    seen: set[int] = set()
+    for each in reading.facts.listeners:
+        expected = wanted.get(each.port)
+        if expected and each.port not in seen and each.program != expected[:_TASK_NAME]:
+            seen.add(each.port)
+            yield f"port {each.port} of {expected} is used by {each.program or 'another program'}", "stop that program"
+
+
+def disks(node: Node, reading: Reading) -> Problems:
+    """Checks free space in /var/lib, and that the disks of the stack file exist."""
+    free = reading.facts.number("free")
+    if free is None:
+        yield "the free space in /var/lib cannot be read", "look at `df /var/lib` there"
+    elif free * _KIB < FREE * _GIB:
+        yield f"{free * _KIB / _GIB:.1f} GiB are free in /var/lib, less than {FREE}", "enlarge its file system"
+    left = list(reading.facts.block_devices)
+    for wanted in sorted(node.machine.disks, key=lambda each: -each.size):
+        fitting = [each for each in left if each.type == wanted.type and each.size >= wanted.size * 1e9 * DISK_SHARE]
+        for each in fitting[: wanted.count]:
+            left.remove(each)
+        if len(fitting) < wanted.count:
+            described = f"{wanted.type} disks of {wanted.size} GB"
+            yield f"it has {len(fitting)} {described}, not {wanted.count}", "correct disks in the stack file"
+
+
+def certificates(reading: Reading) -> Problems:
+    """Checks that the certificates of etcd and Kubernetes do not expire soon."""
+    for path, end in reading.facts.certificates.items():
+        if end - datetime.now(UTC) < EXPIRY:
+            yield f"{path} expires on {end:%Y-%m-%d}", "renew it, one master at a time"
+
+
+_ALIKE: Mapping[str, Callable[[Reading], Problems]] = {
+    "root": login,
+    "clock": clock,
+    "swap": swap,
+    "cgroups": cgroups,
+    "certificates": certificates,
+}
+_BY_NODE: Mapping[str, Callable[[Node, Reading], Problems]] = {
+    "name": hostname,
+    "size": size,
+    "programs": programs,
+    "ports": ports,
+    "disks": disks,
+}
+CHECKS = (*_ALIKE, *_BY_NODE)
+"""Names of the checks of a single machine: those that are alike for all, and those that depend on the node."""
+
+
+def of_machine(node: Node, reading: Reading) -> Iterator[Finding]:
+    """Yields the failed checks of a machine."""
+    for name, check in _ALIKE.items():
+        yield from (Finding(name, node.name, *each) for each in check(reading))
+    for name, compare in _BY_NODE.items():
+        yield from (Finding(name, node.name, *each) for each in compare(node, reading))

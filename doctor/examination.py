@@ -1,0 +1,83 @@
+"""Examines all machines of a plan, many at a time."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from blueprint.plan.planner import Plan
+from doctor import checks, fleet_checks
+from doctor.checks import Finding
+from doctor.login import LoginError, Reading, read, write_known_hosts
+
+AT_ONCE = 64
+"""Machines examined at the same time. Project figure: 1000 machines take seconds to minutes."""
+AT_ONCE_BY_JUMP_HOST = 8
+"""The same through a jump host: sshd refuses some of more than 10 logins in progress (sshd_config(5), MaxStartups)."""
+LOGIN = "SSH"
+NAMED = 20
+"""Machines with the same problem that a line names."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """The result of a check on all machines."""
+
+    check: str
+    examined: int
+    """Number of machines that the check was made on."""
+    findings: tuple[Finding, ...]
+
+    def __str__(self) -> str:
+        failed = len({each.machine for each in self.findings})
+        passed = f"{self.examined - failed} of {self.examined} machines"
+        return "\n".join((f"{'FAILED' if failed else 'ok':7} {self.check:13} {passed}", *self._problems()))
+
+    def _problems(self) -> Iterator[str]:
+        """Yields a line for each problem, with the machines that have it."""
+        machines: dict[tuple[str, str], list[str]] = defaultdict(list)
+        for each in self.findings:
+            machines[each.problem, each.remedy].append(each.machine)
+        for (problem, remedy), names in machines.items():
+            more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+            yield f"        {', '.join(names[:NAMED])}{more}: {problem}; {remedy}"
+
+
+def examine(plan: Plan) -> list[Line]:
+    """Reads the facts of all machines of a plan over SSH, and returns the result of every check.
+
+    Checks that need a login leave out machines without one. Raises FileNotFoundError if the host has no `ssh`.
+    """
+    readings: dict[str, Reading] = {}
+    unreachable: list[Finding] = []
+    ssh = plan.settings.ssh
+    with TemporaryDirectory(prefix="quorate-doctor-") as directory:
+        known_hosts = Path(directory) / "known_hosts"
+        write_known_hosts(known_hosts, tuple(node.machine for node in plan.nodes), ssh)
+        with ThreadPoolExecutor(AT_ONCE_BY_JUMP_HOST if ssh.jump_host else AT_ONCE) as pool:
+            pending = {node.name: pool.submit(read, node.machine, ssh, known_hosts) for node in plan.nodes}
+            for name, future in pending.items():
+                try:
+                    readings[name] = future.result()
+                except LoginError as error:
+                    unreachable.append(Finding(LOGIN, name, error.problem, error.remedy))
+    return [Line(LOGIN, len(plan.nodes), tuple(unreachable)), *_lines(plan, readings)]
+
+
+def _lines(plan: Plan, readings: Mapping[str, Reading]) -> list[Line]:
+    reached = [node for node in plan.nodes if node.name in readings]
+    single = [finding for node in reached for finding in checks.of_machine(node, readings[node.name])]
+    found = [Line(name, len(readings), _of(name, single)) for name in checks.CHECKS]
+    found.append(Line("network", len(readings), tuple(fleet_checks.network(plan.nodes, readings))))
+    found.append(Line("identity", len(readings), tuple(fleet_checks.identities(readings))))
+    if hosts := [node for node in reached if node.machine.vms]:
+        found.append(Line("virt host", len(hosts), tuple(fleet_checks.virt_hosts(plan.nodes, readings))))
+    return found
+
+
+def _of(check: str, findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    return tuple(each for each in findings if each.check == check)

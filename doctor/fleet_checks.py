@@ -1,0 +1,76 @@
+"""Checks that compare machines with each other: their network, their identity, and virt hosts with their machines."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+
+from blueprint.plan.nodes import Node
+from blueprint.stackfile.settings import Hypervisor
+from doctor.checks import Finding, Problems
+from doctor.login import Reading
+
+_KIB = 1024
+_GIB = 1024**3
+_LIBVIRT: Mapping[Hypervisor, str] = {"kvm": "qemu:///system", "lxc": "lxc:///system"}
+"""Connection of libvirt by hypervisor."""
+
+
+def network(nodes: Sequence[Node], readings: Mapping[str, Reading]) -> Iterator[Finding]:
+    """Yields machines whose address no interface has, and those whose MTU differs from most machines'."""
+    by_mtu: dict[int, list[str]] = defaultdict(list)
+    for node in nodes:
+        if node.name in readings:
+            mtu = readings[node.name].facts.mtu(node.address)
+            if mtu is None:
+                problem = f"no interface has the address {node.address}"
+                yield Finding("network", node.name, problem, "set it there, or correct address in the stack file")
+            else:
+                by_mtu[mtu].append(node.name)
+    if by_mtu:
+        usual = max(by_mtu, key=lambda each: len(by_mtu[each]))
+        for mtu, names in by_mtu.items():
+            for name in names if mtu != usual else ():
+                problem = f"its interface has an MTU of {mtu}, and most machines {usual}"
+                yield Finding("network", name, problem, "set one MTU for all, also in the switches")
+
+
+def identities(readings: Mapping[str, Reading]) -> Iterator[Finding]:
+    """Yields machines that share a machine ID, as clones of one image do: they get the same names and addresses."""
+    by_id: dict[str, list[str]] = defaultdict(list)
+    for name, reading in readings.items():
+        by_id[reading.facts.one("machine-id")].append(name)
+    for machine_id, names in by_id.items():
+        if not machine_id:
+            for name in names:
+                yield Finding("identity", name, "it has no machine ID", "run `systemd-machine-id-setup` there")
+        for name in names[1:] if machine_id else ():
+            remedy = "remove /etc/machine-id there, run `systemd-machine-id-setup`, and reboot"
+            yield Finding("identity", name, f"it has the machine ID of {names[0]}", remedy)
+
+
+def virt_hosts(nodes: Sequence[Node], readings: Mapping[str, Reading]) -> Iterator[Finding]:
+    """Yields virt hosts without their hypervisor, or without memory for the virtual machines that do not run yet."""
+    machines = {node.name: node.machine for node in nodes}
+    for name, machine in machines.items():
+        if name in readings and machine.vms:
+            facts = readings[name].facts
+            for problem, remedy in _hypervisor(machine.hypervisor or "kvm", facts.all("libvirt"), facts.all("program")):
+                yield Finding("virt host", name, problem, remedy)
+            if machine.hypervisor == "kvm" and not facts.one("kvm"):
+                remedy = "enable virtualization in its firmware, or write hypervisor: container"
+                yield Finding("virt host", name, "it has no /dev/kvm", remedy)
+            missing = [vm for vm in machine.vms if vm not in facts.all("domain") and vm not in readings]
+            need = sum(machines[vm].memory for vm in missing)
+            available = (facts.number("available") or 0) * _KIB / _GIB
+            if available < need:
+                problem = f"{available:.1f} GiB of memory are free; {', '.join(missing)} need {need}"
+                yield Finding("virt host", name, problem, "free memory there, or write smaller virtual machines")
+
+
+def _hypervisor(hypervisor: Hypervisor, connections: Sequence[str], found: Sequence[str]) -> Problems:
+    if hypervisor == "container":
+        if "systemd-nspawn" not in found:
+            yield "systemd-nspawn is missing", "install systemd-container"
+    elif (uri := _LIBVIRT[hypervisor]) not in connections:
+        yield f"libvirt does not answer at {uri}", "install and start libvirtd, with the driver of the hypervisor"

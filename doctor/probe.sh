@@ -1,0 +1,76 @@
+# Prints facts about this machine: a key, a tab and a value in each line; a key may occur several times. Reads only.
+# Runs in any POSIX shell. A fact that cannot be read is left out.
+LC_ALL=C
+PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
+export LC_ALL PATH
+
+fact() { printf '%s\t%s\n' "$1" "$2"; }
+has() { command -v "$1" >/dev/null 2>&1; }
+privileged() {
+  if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo -n -- "$@"; fi
+}
+
+facts() {
+  fact clock "$(date +%s)"
+  fact name "$(uname -n)"
+  if privileged true >/dev/null 2>&1; then fact root yes; fi
+  if [ -d /run/systemd/system ]; then fact systemd yes; fi
+  if has timedatectl; then fact synchronized "$(timedatectl show --property=NTPSynchronized --value 2>/dev/null)"; fi
+  fact cores "$(getconf _NPROCESSORS_ONLN)"
+  while read -r key value _; do
+    case $key in
+    MemTotal:) fact memory "$value" ;;
+    MemAvailable:) fact available "$value" ;;
+    esac
+  done </proc/meminfo
+  {
+    read -r _
+    while read -r name _; do fact swap "$name"; done
+  } </proc/swaps
+  fact cgroup "$(stat -fc %T /sys/fs/cgroup)"
+  if [ -r /etc/machine-id ]; then
+    read -r id </etc/machine-id
+    fact machine-id "$id"
+  fi
+  df -Pk /var/lib | {
+    read -r _
+    read -r _ _ _ free _ && fact free "$free"
+  }
+  for program in conntrack containerd etcd etcdctl kubeadm kubelet runc systemd-nspawn virsh; do
+    if has "$program"; then fact program "$program"; fi
+  done
+  for module in br_netfilter overlay; do
+    if [ -d "/sys/module/$module" ] || privileged modprobe -n -q "$module" 2>/dev/null; then fact module "$module"; fi
+  done
+  if has ip; then
+    ip -o -4 address show | while read -r _ interface _ address _; do fact address "$interface $address"; done
+    ip -o link show | while read -r _ interface _ _ mtu _; do
+      interface=${interface%:}
+      fact mtu "${interface%@*} $mtu"
+    done
+  fi
+  if has ss && listening=$(privileged ss -Hltnp 2>/dev/null); then
+    fact ports yes
+    printf '%s\n' "$listening" | while read -r line; do fact listens "$line"; done
+  fi
+  if has lsblk; then lsblk -dbnro TYPE,ROTA,SIZE | while read -r line; do fact disk "$line"; done; fi
+  if [ -c /dev/kvm ]; then fact kvm yes; fi
+  for uri in lxc:///system qemu:///system; do
+    if has virsh && running=$(privileged virsh --quiet --connect "$uri" list --name 2>/dev/null </dev/null); then
+      fact libvirt "$uri"
+      for domain in $running; do fact domain "$domain"; done
+    fi
+  done
+  # shellcheck disable=SC2016 # the inner shell expands them, because only root may list the directories
+  privileged sh -c '
+    for file in /etc/etcd/pki/*.crt /etc/kubernetes/pki/*.crt /etc/kubernetes/pki/etcd/*.crt; do
+      if [ -f "$file" ] && end=$(openssl x509 -noout -enddate -dateopt iso_8601 -in "$file" 2>/dev/null); then
+        printf "certificate\t%s %s\n" "$file" "${end#notAfter=}"
+      fi
+    done
+  ' 2>/dev/null
+  fact end yes
+}
+
+# Commands must not read the rest of this script, which the shell gets as its standard input.
+facts </dev/null

@@ -1,0 +1,162 @@
+"""Each check of a machine: what passes, what fails, and that a fact that is missing never passes."""
+
+from __future__ import annotations
+
+import subprocess
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from blueprint.plan.nodes import Node, node
+from blueprint.stackfile.inventory import Machine
+from blueprint.stackfile.settings import Disk
+from doctor import checks, fleet_checks
+from doctor.facts import IncompleteError, parse
+from doctor.login import PROBE, Reading
+
+NOW = 1_800_000_000
+LATER = f"{datetime.now(UTC) + timedelta(days=300):%Y-%m-%d} 00:00:00Z"
+SOON = f"{datetime.now(UTC) + timedelta(days=3):%Y-%m-%d} 00:00:00Z"
+SOUND: dict[str, list[str]] = {
+    "clock": [str(NOW)],
+    "name": ["m1"],
+    "root": ["yes"],
+    "systemd": ["yes"],
+    "synchronized": ["yes"],
+    "cores": ["8"],
+    "memory": [str(16 * 1024**2 + checks.EVICTION)],
+    "available": [str(16 * 1024**2)],
+    "cgroup": [checks.CGROUP],
+    "machine-id": ["a"],
+    "free": [str(100 * 1024**2)],
+    "program": ["conntrack", "containerd", "etcd", "etcdctl", "kubeadm", "kubelet", "runc"],
+    "module": ["br_netfilter", "overlay"],
+    "address": ["lo 127.0.0.1/8", "eth0 10.0.0.1/24"],
+    "mtu": ["lo 65536", "eth0 1500"],
+    "ports": ["yes"],
+    "listens": ['LISTEN 0 4096 10.0.0.1:2379 0.0.0.0:* users:(("etcd",pid=1,fd=3))'],
+    "disk": ["disk 0 960197124096", "disk 1 4000787030016", "part 0 960197124096"],
+    "certificate": [f"/etc/etcd/pki/ca.crt {LATER}"],
+    "end": ["yes"],
+}
+"""Facts of a master with nothing wrong."""
+
+
+def reading(**changed: list[str]) -> Reading:
+    values = SOUND | {key.replace("_", "-"): value for key, value in changed.items()}
+    output = "\n".join(f"{key}\t{each}" for key, all_values in values.items() for each in all_values)
+    return Reading(parse(output), NOW, NOW + 2.0)
+
+
+def machine(name: str = "m1", **facts: Any) -> Machine:
+    plain: dict[str, Any] = {"roles": ("master",), "cpu": 8, "memory": 16, "rack": None, "address": "10.0.0.1"}
+    return Machine(name=name, **(plain | {"server": name} | facts))
+
+
+MASTER = node(machine(disks=(Disk(size=960), Disk(size=4000, type="hdd"))), "master")
+WORKER = node(machine(roles=("compute",)), "compute")
+
+
+def problems(of: Node, read: Reading) -> list[tuple[str, str]]:
+    return [(each.check, each.problem) for each in checks.of_machine(of, read)]
+
+
+def test_a_sound_machine_passes_every_check() -> None:
+    assert problems(MASTER, reading()) == []
+    listens = ['LISTEN 0 511 127.0.0.1:6443 0.0.0.0:* users:(("nginx",pid=9,fd=5))']
+    assert problems(WORKER, reading(listens=listens)) == []
+
+
+@pytest.mark.parametrize(
+    ("changed", "check", "problem"),
+    [
+        ({"root": []}, "root", "the user cannot become root"),
+        ({"clock": [str(NOW - 60)]}, "clock", "its clock is 62 s behind"),
+        ({"clock": [str(NOW + 60)]}, "clock", "its clock is 58 s ahead"),
+        ({"synchronized": ["no"]}, "clock", "its clock is not synchronized"),
+        ({"swap": ["/dev/sda2"]}, "swap", "swap is on (/dev/sda2)"),
+        ({"cgroup": ["tmpfs"]}, "cgroups", "it has no cgroup v2 (tmpfs at /sys/fs/cgroup)"),
+        ({"name": ["m2"]}, "name", "its name is m2"),
+        ({"cores": ["7"]}, "size", "it has 7 cores, not 8"),
+        ({"memory": [str(16 * 1024**2)]}, "size", "it has 15.9 GiB of memory for pods, not 16"),
+        ({"program": []}, "programs", "missing programs: conntrack, containerd, kubeadm, kubelet, runc, etcd, etcdctl"),
+        ({"module": ["overlay"]}, "programs", "missing kernel modules: br_netfilter"),
+        ({"free": [str(1024**2)]}, "disks", "1.0 GiB are free in /var/lib, less than 20"),
+        ({"disk": ["disk 0 960197124096"]}, "disks", "it has 0 hdd disks of 4000 GB, not 1"),
+        ({"certificate": [f"/x.crt {SOON}"]}, "certificates", f"/x.crt expires on {SOON[:10]}"),
+        (
+            {"listens": ['LISTEN 0 9 *:10250 *:* users:(("cupsd",pid=9,fd=5))']},
+            "ports",
+            "port 10250 of kubelet is used by cupsd",
+        ),
+        (
+            {"listens": ["LISTEN 0 9 [::]:6443 [::]:*"]},
+            "ports",
+            "port 6443 of kube-apiserver is used by another program",
+        ),
+    ],
+)
+def test_a_problem_is_found(changed: dict[str, list[str]], check: str, problem: str) -> None:
+    assert problems(MASTER, reading(**changed)) == [(check, problem)]
+
+
+@pytest.mark.parametrize("key", ["clock", "synchronized", "cores", "memory", "cgroup", "systemd", "ports", "free"])
+def test_a_missing_fact_is_a_problem(key: str) -> None:
+    nothing: list[str] = []
+    assert problems(MASTER, reading(**{key: nothing}))
+
+
+def test_the_controller_manager_is_recognized_by_its_shortened_name() -> None:
+    """Linux keeps 15 characters of a program's name."""
+    listens = ['LISTEN 0 9 127.0.0.1:10257 0.0.0.0:* users:(("kube-controller",pid=9,fd=5))']
+    assert problems(MASTER, reading(listens=listens)) == []
+
+
+def test_addresses_mtus_and_identities_are_compared() -> None:
+    nodes = [node(machine(f"m{number}", address=f"10.0.0.{number}"), "master") for number in (1, 2, 3, 4)]
+    read = {each.name: reading(address=[f"eth0 {each.address}/24"], machine_id=[each.name]) for each in nodes}
+    assert [*fleet_checks.network(nodes, read), *fleet_checks.identities(read)] == []
+    read["m2"] = reading(address=["eth0 10.0.0.2/24"], mtu=["eth0 9000"], machine_id=["m1"])
+    read["m3"] = reading(address=["eth0 10.0.0.33/24"], machine_id=[])
+    found = [*fleet_checks.network(nodes, read), *fleet_checks.identities(read)]
+    assert [(each.machine, each.problem) for each in found] == [
+        ("m3", "no interface has the address 10.0.0.3"),
+        ("m2", "its interface has an MTU of 9000, and most machines 1500"),
+        ("m2", "it has the machine ID of m1"),
+        ("m3", "it has no machine ID"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("facts", "expected"),
+    [
+        ({"libvirt": ["qemu:///system"], "kvm": ["yes"]}, []),
+        ({"libvirt": ["qemu:///system"]}, ["it has no /dev/kvm"]),
+        ({"kvm": ["yes"]}, ["libvirt does not answer at qemu:///system"]),
+        (
+            {"libvirt": ["qemu:///system"], "kvm": ["yes"], "available": [str(8 * 1024**2)]},
+            ["8.0 GiB of memory are free; v1, v2 need 12"],
+        ),
+        # One of the two runs, so that only the other one's memory must be free.
+        ({"libvirt": ["qemu:///system"], "kvm": ["yes"], "available": [str(8 * 1024**2)], "domain": ["v1"]}, []),
+    ],
+)
+def test_a_virt_host_needs_its_hypervisor_and_memory(facts: dict[str, list[str]], expected: list[str]) -> None:
+    host = machine("m1", memory=32, hypervisor="kvm", vms=("v1", "v2"))
+    nodes = [node(each, "master") for each in (host, machine("v1", memory=6), machine("v2", memory=6))]
+    found = fleet_checks.virt_hosts(nodes, {"m1": reading(**facts)})
+    assert [each.problem for each in found] == expected
+
+
+def test_the_probe_reads_this_machine() -> None:
+    done = subprocess.run(["sh", "-s"], input=PROBE.read_text(), capture_output=True, text=True, check=True, timeout=60)
+    facts = parse(done.stdout)
+    assert facts.number("cores")
+    assert facts.number("memory")
+    assert facts.number("clock")
+
+
+def test_output_that_ends_early_is_an_error() -> None:
+    with pytest.raises(IncompleteError):
+        parse("clock\t1\nname\tm1\n")

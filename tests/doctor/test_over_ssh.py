@@ -1,0 +1,144 @@
+"""`quorate doctor` with the real OpenSSH client and server, on simulated machines with addresses of their own."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from proof.services import lab
+from proof.services.lab import Lab, Machine
+from tests.stacks import ROOT, server, write
+from toolchain import debian_root
+from toolchain.progress import Reporter, UserError
+
+RUN = "import pathlib, commands.machine_check as c; raise SystemExit(c.check_machines(pathlib.Path.cwd(), 'test'))"
+"""Checks the stack "test" of the working directory."""
+HOST_KEY = "/etc/ssh/ssh_host_ed25519_key"
+MACHINES = ("master1", "other", "cmp2", "cmp3", "jump")
+"""Hostnames of the simulated machines, whose addresses are those of master1 and cmp1 to cmp4 in the stack file."""
+USER = "engineer"
+"""A user of all machines, who may use sudo on master1 only."""
+
+
+@pytest.fixture(scope="module")
+def agent(tmp_path_factory: pytest.TempPathFactory) -> Generator[tuple[Path, str]]:
+    """The socket of an SSH agent, and the public key that it has."""
+    if missing := [name for name in ("ssh", "ssh-agent", "ssh-add", "ssh-keygen") if not shutil.which(name)]:
+        pytest.skip(f"this host has no {', '.join(missing)}")
+    directory = tmp_path_factory.mktemp("agent")
+    key, socket = directory / "key", directory / "socket"
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True)
+    with subprocess.Popen(["ssh-agent", "-D", "-a", socket], stdout=subprocess.DEVNULL) as process:
+        lab.until("the agent", socket.exists, 10)
+        environment = os.environ | {"SSH_AUTH_SOCK": str(socket)}
+        subprocess.run(["ssh-add", "-q", key], check=True, env=environment)
+        yield socket, key.with_suffix(".pub").read_text(encoding="utf-8")
+        process.terminate()
+
+
+@pytest.fixture(scope="module")
+def machines(agent: tuple[Path, str]) -> Generator[dict[str, Machine]]:
+    """Machines with sshd. cmp3 does not accept the agent's key."""
+    try:
+        lab.check()
+        root = debian_root.ensure(Reporter(), debian_root.MACHINE)
+    except (lab.Unavailable, UserError) as reason:
+        pytest.skip(str(reason))
+    with Lab(root) as around:
+        for name in MACHINES:
+            machine = around.add(name)
+            machine.run(["useradd", "--create-home", "--password", "*", "--shell", "/bin/sh", USER])
+            for user, home in (("root", "/root"), (USER, f"/home/{USER}")):
+                key = "" if name == "cmp3" else agent[1]
+                machine.write(f"{home}/.ssh/authorized_keys", key, owner=user, mode="0600")
+            machine.run(["mkdir", "-p", "/run/sshd"])
+            machine.run(["rm", "-f", HOST_KEY])
+            machine.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", HOST_KEY])
+            if name == "master1":
+                machine.write(f"/etc/sudoers.d/{USER}", f"{USER} ALL=(ALL) NOPASSWD: ALL\n", mode="0440")
+            machine.start(["/usr/sbin/sshd", "-D", "-e", "-h", HOST_KEY, "-o", "UsePAM=no"], "root")
+        for machine in around.machines.values():
+            lab.until(f"sshd on {machine.name}", lambda each=machine: each.accepts(22), 20)
+        yield around.machines
+
+
+def host_key(machine: Machine) -> str:
+    return machine.run(["cat", f"{HOST_KEY}.pub"]).strip()
+
+
+def stack(machines: dict[str, Machine], **ssh: Any) -> dict[str, Any]:
+    """A stack with the machines. It is wrong about cmp2's host key, and about the size of master1."""
+    keys = {name: host_key(machine) for name, machine in machines.items()}
+    first, second = (machines[name].address for name in ("master1", "other"))
+    computes = server("cmp[1-5]", ["compute"], second, cpu=2, memory=8)
+    given = ("other", "jump", "cmp3", "jump", "jump")
+    computes["hostKey"] = {f"cmp{number}": keys[name] for number, name in enumerate(given, start=1)}
+    roles = ["master", "controller", "storage"]
+    master = server("master1", roles, first, cpu=1000, memory=512, hostKey=keys["master1"])
+    return {"profile": "lab", "architecture": "100", "servers": [master, computes], "ssh": ssh}
+
+
+def doctor(directory: Path, machines: dict[str, Machine], socket: Path) -> tuple[int, list[str]]:
+    """Runs the check in the network of the machine "jump". Returns the exit code and the lines of the output."""
+    inside = ["nsenter", f"--target={machines['jump'].pid}", "--net", sys.executable, "-c", RUN]
+    environment = os.environ | {"SSH_AUTH_SOCK": str(socket), "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        inside, cwd=directory, env=environment, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert "Traceback" not in done.stderr, done.stderr
+    return done.returncode, [*done.stdout.splitlines(), *done.stderr.splitlines()]
+
+
+def test_each_problem_is_named_with_its_remedy(
+    tmp_path: Path, machines: dict[str, Machine], agent: tuple[Path, str]
+) -> None:
+    write(tmp_path, stack(machines))
+    code, lines = doctor(tmp_path, machines, agent[0])
+    found = "\n".join(lines)
+    assert code == 1
+    assert lines[0] == "FAILED  SSH           3 of 6 machines"
+    assert "cmp2: it has another host key than the stack file; compare hostKey with" in found
+    assert "cmp3: it refuses the login of root; add a key of your SSH agent (ssh-add -L)" in found
+    assert f"cmp5: it does not answer at {machines['jump'].address[:-1]}6; start it, and check its address" in found
+    assert "ok      root          3 of 3 machines" in lines
+    assert "FAILED  name          1 of 3 machines" in lines
+    assert "cmp1: its name is other; run `hostnamectl set-hostname cmp1`" in found
+    assert "FAILED  size          2 of 3 machines" in lines
+    assert f"master1: it has {os.cpu_count()} cores, not 1000; correct cpu in servers" in found
+    assert "master1, cmp1, cmp4: systemd does not run" in found
+    assert "master1: missing programs: kubeadm, kubelet, etcd, etcdctl; install them" in found
+    assert "ok      network       3 of 3 machines" in lines
+    assert lines[-1] == "6 of 6 machines are not ready for `up`."
+
+
+def test_through_a_jump_host_and_with_sudo(
+    tmp_path: Path, machines: dict[str, Machine], agent: tuple[Path, str]
+) -> None:
+    jump = machines["jump"]
+    through = {"host": jump.address, "hostKey": host_key(jump)}
+    write(tmp_path, stack(machines, user=USER, jumpHost=through))
+    _, lines = doctor(tmp_path, machines, agent[0])
+    assert lines[0] == "FAILED  SSH           3 of 6 machines"
+    index = lines.index("FAILED  root          1 of 3 machines")
+    assert (
+        lines[index + 1]
+        == "        cmp1, cmp4: the user cannot become root; allow `sudo -n` for the user in /etc/sudoers.d"
+    )
+
+
+def test_a_jump_host_with_another_key_is_not_used(
+    tmp_path: Path, machines: dict[str, Machine], agent: tuple[Path, str]
+) -> None:
+    through = {"host": machines["jump"].address, "hostKey": host_key(machines["other"])}
+    write(tmp_path, stack(machines, jumpHost=through))
+    code, lines = doctor(tmp_path, machines, agent[0])
+    assert code == 1
+    assert lines[0] == "FAILED  SSH           0 of 6 machines"
+    assert "the jump host has another host key than the stack file; compare jumpHost.hostKey" in lines[1]
