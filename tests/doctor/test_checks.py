@@ -51,7 +51,7 @@ def reading(**changed: list[str]) -> Reading:
 
 def machine(name: str = "m1", **facts: Any) -> Machine:
     plain: dict[str, Any] = {"roles": ("master",), "cpu": 8, "memory": 16, "rack": None, "address": "10.0.0.1"}
-    return Machine(name=name, **(plain | {"server": name} | facts))
+    return Machine(**(plain | {"name": name, "server": name} | facts))
 
 
 MASTER = node(machine(disks=(Disk(size=960), Disk(size=4000, type="hdd"))), "master")
