@@ -50,8 +50,9 @@ def reading(**changed: list[str]) -> Reading:
 
 
 def machine(name: str = "m1", **facts: Any) -> Machine:
-    plain: dict[str, Any] = {"roles": ("master",), "cpu": 8, "memory": 16, "rack": None, "address": "10.0.0.1"}
-    return Machine(**(plain | {"name": name, "server": name} | facts))
+    given: dict[str, Any] = {"roles": ("master",), "cpu": 8, "memory": 16, "rack": None, "address": "10.0.0.1"}
+    given |= {"name": name, "server": name} | facts
+    return Machine(**given)
 
 
 MASTER = node(machine(disks=(Disk(size=960), Disk(size=4000, type="hdd"))), "master")
