@@ -315,7 +315,7 @@ def _vm_problems(vm: VirtualMachine, server: Server, key: str, settings: Setting
 def _sum_problems(server: Server, key: str) -> Iterator[Problem]:
     total = sum(vm.ram for vm in server.vms)
     most = server.memory - HOST_RESERVE
-    if total > most and all(vm.ram <= most for vm in server.vms):
+    if server.vms and total > most and all(vm.ram <= most for vm in server.vms):
         yield Problem(
             f"{key}.vms",
             f"take {total} GiB together, the server has {server.memory} and keeps {HOST_RESERVE} for itself; "

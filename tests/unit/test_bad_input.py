@@ -204,6 +204,11 @@ CASES: dict[str, tuple[dict[str, Any], str, str]] = {
         "quorate:servers[4] (v1).vms",
         "take 300 GiB together",
     ),
+    "a server without VMs that is too small for its services": (
+        with_server(server("x1", ["compute"], "10.20.9.9", memory=1)),
+        "quorate:servers (x1)",
+        "it has 24 cores and 1 GiB for pods",
+    ),
     "a VM on a server without role virt": (
         with_server(server("v1", ["compute"], "10.20.9.9", vms=[vm(0, ["compute"])]), features=["reduced-footprint"]),
         "quorate:servers[4] (v1).vms",
