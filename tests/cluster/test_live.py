@@ -124,10 +124,12 @@ def _cluster(root: Path, binaries: Path, patch: pytest.MonkeyPatch) -> Generator
         (stages / file.name).write_text(file.read_text(encoding="utf-8"), encoding="utf-8")
     (stages / "fails.yaml").write_text(FAILS, encoding="utf-8")
     pods = stages / "pod.yaml"
-    ready = "      - {key: .status.phase, operator: In, values: [Pending]}\n"
+    ready = "      - {key: .status.phase, operator: In, values: [Pending, Running]}\n"
+    text = pods.read_text(encoding="utf-8")
+    assert text.count(ready) == 1
     broken = f"""{{key: '.spec.containers.[].image | contains("{BROKEN}")', operator: NotIn, values: ["true"]}}"""
     sound = f"      - {broken}\n"
-    pods.write_text(pods.read_text(encoding="utf-8").replace(ready, ready + sound), encoding="utf-8")
+    pods.write_text(text.replace(ready, ready + sound), encoding="utf-8")
     patch.setattr(planes, "STAGES", stages)
     with (
         control_plane(binaries, services="172.24.0.0/16") as plane,
