@@ -146,7 +146,10 @@ def test_the_cluster_configuration() -> None:
         "127.0.0.1", "localhost", "master1", "10.20.0.21", "master2", "10.20.0.22", "master3", "10.20.0.23",
     ]  # fmt: skip
     assert arguments(found["scheduler"]["extraArgs"]) == {"leader-elect": "true"}
-    assert arguments(found["controllerManager"]["extraArgs"])["leader-elect"] == "true"
+    assert arguments(found["controllerManager"]["extraArgs"]) == {
+        "leader-elect": "true",
+        "node-monitor-grace-period": "25s",
+    }
     assert found["networking"]["podSubnet"] == "172.16.0.0/13"
 
 
