@@ -42,8 +42,8 @@ QUORATE = .venv/bin/quorate
 ACTIVE = . .venv/bin/activate &&
 
 .DEFAULT_GOAL := help
-.PHONY: help setup environment cluster browser up refresh preview audit diff review plan config pin doctor destroy test e2e \
-	prove services cloud cloud-status drill cloud-down action snapshot verify domains lint format bench clean
+.PHONY: help setup environment cluster browser up refresh preview audit diff review plan config pin doctor destroy test \
+	e2e prove services cloud cloud-status drill cloud-down action snapshot verify domains lint format bench clean
 
 help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

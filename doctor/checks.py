@@ -24,8 +24,6 @@ DISK_SHARE = 0.95
 CGROUP = "cgroup2fs"
 """Type of the file system of cgroup v2. Kubelets from 1.35 on refuse to start with v1 (failCgroupV1)."""
 
-_KIB = 1024
-_GIB = 1024**3
 _TASK_NAME = 15
 """Characters of a program's name that Linux keeps (TASK_COMM_LEN less one)."""
 _EVERY_NODE = {10250: "kubelet"}
@@ -87,14 +85,14 @@ def clock(reading: Reading) -> Problems:
 
 def size(node: Node, reading: Reading) -> Problems:
     """Checks cores and memory against the stack file. `up` refuses nodes that are smaller than planned."""
-    cores, memory = reading.facts.number("cores"), reading.facts.number("memory")
+    cores, memory = reading.facts.number("cores"), reading.facts.gibibytes("memory")
     kind = "vms" if node.virtual else "servers"
     if cores is None or memory is None:
         yield "its cores and memory cannot be read", "look at /proc/meminfo there"
         return
     if cores < node.machine.cpu:
         yield f"it has {cores} cores, not {node.machine.cpu}", f"correct cpu in {kind} of the stack file"
-    usable = (memory - EVICTION) * _KIB / _GIB
+    usable = memory - EVICTION / 1024**2
     if usable < node.machine.memory:
         key = "ram" if node.virtual else "memory"
         yield (
@@ -142,11 +140,11 @@ def ports(node: Node, reading: Reading) -> Problems:
 
 def disks(node: Node, reading: Reading) -> Problems:
     """Checks free space in /var/lib, and that the disks of the stack file exist."""
-    free = reading.facts.number("free")
+    free = reading.facts.gibibytes("free")
     if free is None:
         yield "the free space in /var/lib cannot be read", "look at `df /var/lib` there"
-    elif free * _KIB < FREE * _GIB:
-        yield f"{free * _KIB / _GIB:.1f} GiB are free in /var/lib, less than {FREE}", "enlarge its file system"
+    elif free < FREE:
+        yield f"{free:.1f} GiB are free in /var/lib, less than {FREE}", "enlarge its file system"
     left = list(reading.facts.block_devices)
     for wanted in sorted(node.machine.disks, key=lambda each: -each.size):
         fitting = [each for each in left if each.type == wanted.type and each.size >= wanted.size * 1e9 * DISK_SHARE]

@@ -57,6 +57,11 @@ class Facts:
         value = self.one(key)
         return int(value) if value.isdecimal() else None
 
+    def gibibytes(self, key: str) -> float | None:
+        """Returns the size of a key, which the machine tells in KiB, in GiB; None if the machine did not tell it."""
+        size = self.number(key)
+        return None if size is None else size / 1024**2
+
     @cached_property
     def listeners(self) -> tuple[Listener, ...]:
         """The TCP ports in use."""

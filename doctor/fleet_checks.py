@@ -10,8 +10,6 @@ from blueprint.stackfile.settings import Hypervisor
 from doctor.checks import Finding, Problems
 from doctor.login import Reading
 
-_KIB = 1024
-_GIB = 1024**3
 _LIBVIRT: Mapping[Hypervisor, str] = {"kvm": "qemu:///system", "lxc": "lxc:///system"}
 """Connection of libvirt by hypervisor."""
 
@@ -62,7 +60,7 @@ def virt_hosts(nodes: Sequence[Node], readings: Mapping[str, Reading]) -> Iterat
                 yield Finding("virt host", name, "it has no /dev/kvm", remedy)
             missing = [vm for vm in machine.vms if vm not in facts.all("domain") and vm not in readings]
             need = sum(machines[vm].memory for vm in missing)
-            available = (facts.number("available") or 0) * _KIB / _GIB
+            available = facts.gibibytes("available") or 0.0
             if available < need:
                 problem = f"{available:.1f} GiB of memory are free; {', '.join(missing)} need {need}"
                 yield Finding("virt host", name, problem, "free memory there, or write smaller virtual machines")
