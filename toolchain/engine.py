@@ -20,6 +20,15 @@ from toolchain import checksums, go_build
 from toolchain.environment import locked_version
 from toolchain.progress import ProgramError, Reporter, UserError, run
 
+COMMAND_LAUNCHER = """\
+#!/bin/sh
+# Started by the engine. The provider belongs to the clone whose environment is active, so that clones share an engine.
+provider=$(command -v quorate-command-provider) || {
+    echo "This Pulumi runs commands in the project's environment: activate it (. .venv/bin/activate)." >&2
+    exit 1
+}
+exec "${PULUMI_PYTHON_CMD:-python}" -P "$provider" "$@"
+"""
 Source = Literal["path", "build"]
 MANIFEST = "quorate-engine.json"
 PROVIDER = "home/plugins/resource-kubernetes-v*"
@@ -51,6 +60,34 @@ class Engine:
     def damaged(self) -> list[str]:
         """Files of a built engine that are missing or have changed; [] for an engine on PATH."""
         return checksums.damaged(self.directory) if self.source == "build" else []
+
+    def add_command_provider(self, version: str) -> None:
+        """Writes the launcher of the stand-in for pulumi-command, unless the engine is that of PATH.
+
+        It is not part of the build, because it starts the active clone's program.
+        """
+        if self.home is None or self.has_command_provider(version):
+            return
+        launcher = self._command_provider(self.home, version)
+        launcher.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = launcher.with_name(f".{launcher.name}.{os.getpid()}")
+        unfinished.write_text(COMMAND_LAUNCHER, encoding="utf-8")
+        unfinished.chmod(0o755)
+        unfinished.replace(launcher)
+
+    def has_command_provider(self, version: str) -> bool:
+        """Whether the launcher of the stand-in is there, or the engine downloads the official provider."""
+        try:
+            return (
+                self.home is None
+                or self._command_provider(self.home, version).read_text(encoding="utf-8") == COMMAND_LAUNCHER
+            )
+        except OSError:
+            return False
+
+    @staticmethod
+    def _command_provider(home: str, version: str) -> Path:
+        return Path(home) / "plugins" / f"resource-command-v{version}" / "pulumi-resource-command"
 
     @property
     def is_there(self) -> bool:

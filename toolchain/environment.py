@@ -19,6 +19,8 @@ from toolchain.progress import ProgramError, Reporter, UserError, run
 
 STAMP = "quorate-environment.json"
 HOOK = "quorate-engine.sh"
+PLUGINS = ("language_host", "command_provider")
+"""Programs of the clone that the engine starts by name, such as `quorate-language-host`."""
 YIELDING = frozenset({"PULUMI_BACKEND_URL"})
 """Names of variables that `activate` sets only if the user has not set them: a team may choose its own state
 backend."""
@@ -165,23 +167,31 @@ def launcher(venv: Path, root: Path) -> str:
     return f'#!/bin/sh\nexec {python} -c {shlex.quote(program)} "$@"\n'
 
 
-def connect(venv: Path, pulumi: Path, host: Path, settings: Mapping[str, str]) -> None:
+def connect(venv: Path, pulumi: Path, plugins: Path, settings: Mapping[str, str]) -> None:
     """Makes plain `pulumi` work in the activated environment as it does under `make`.
 
-    Links `pulumi` and the language host into the environment. `activate` then sources a file that sets the engine's
-    variables, and `deactivate` restores the previous values.
+    Links `pulumi` and the plugins of the directory `plugins`, which the engine starts, into the environment. `activate`
+    then sources a file that sets the engine's variables, and `deactivate` restores the previous values.
     """
     _link(venv / "bin" / "pulumi", pulumi)
-    _link(venv / "bin" / "quorate-language-host", host)
+    for name in PLUGINS:
+        _link(_command(venv, name), plugins / f"{name}.py")
     _write(venv / HOOK, hook(settings))
     activate = venv / "bin" / "activate"
     _write(activate, hooked(activate.read_text(encoding="utf-8")))
 
 
+def _command(venv: Path, plugin: str) -> Path:
+    """Returns the path of the command by which the engine starts a program of the clone."""
+    return venv / "bin" / f"quorate-{plugin.replace('_', '-')}"
+
+
 def is_connected(venv: Path, settings: Mapping[str, str]) -> bool:
-    """Whether the environment's `activate` sets the variables of `settings`."""
+    """Whether the environment has the programs that the engine starts, and `activate` sets those variables."""
     try:
-        return (venv / HOOK).read_text(encoding="utf-8") == hook(settings)
+        return (venv / HOOK).read_text(encoding="utf-8") == hook(settings) and all(
+            _command(venv, name).is_symlink() for name in PLUGINS
+        )
     except OSError:
         return False
 

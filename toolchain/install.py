@@ -80,6 +80,7 @@ def is_ready(sources: tuple[Source, ...]) -> bool:
         and environment.is_ready(VENV, LOCK)
         and environment.is_connected(VENV, settings(found))
         and found.recipe == wanted().sources.recipe
+        and found.has_command_provider(environment.locked_version(LOCK, "pulumi-command"))
         and (found.source == "path" or (checksums.exist(found.directory) and not found.damaged))
     )
 
@@ -91,7 +92,8 @@ def ensure(sources: tuple[Source, ...], reporter: Reporter) -> None:
     found = engine.ensure(wanted(), sources, reporter)
     found.keep_no_logs()
     (ROOT / STATE).mkdir(parents=True, exist_ok=True)
-    environment.connect(VENV, found.pulumi, ROOT / "toolchain" / "language_host.py", settings(found))
+    found.add_command_provider(environment.locked_version(LOCK, "pulumi-command"))
+    environment.connect(VENV, found.pulumi, ROOT / "toolchain", settings(found))
     replace(found, recipe=wanted().sources.recipe).save(VENV / engine.MANIFEST)
 
 

@@ -29,7 +29,7 @@ def activate(venv: Path, settings: dict[str, str]) -> Path:
     (venv / "bin").mkdir(parents=True)
     script = venv / "bin" / "activate"
     script.write_text(ACTIVATE % venv, encoding="utf-8")
-    environment.connect(venv, venv / "engine" / "pulumi", venv / "host.py", settings)
+    environment.connect(venv, venv / "engine" / "pulumi", venv, settings)
     return script
 
 
@@ -57,6 +57,14 @@ def test_changing_from_clone_to_clone_leaves_the_first_ones_state(tmp_path: Path
     first = activate(tmp_path / "first", {"PULUMI_BACKEND_URL": "file:///first"})
     second = activate(tmp_path / "second", {"PULUMI_BACKEND_URL": "file:///second"})
     assert shell(f'. {first}; . {second}; echo "$PULUMI_BACKEND_URL"', tmp_path) == "file:///second\n"
+
+
+def test_an_environment_without_a_program_of_the_engine_is_connected_again(tmp_path: Path) -> None:
+    """As after an update of the clone that brings a further one."""
+    venv = activate(tmp_path / "venv", {}).parent.parent
+    assert environment.is_connected(venv, {})
+    (venv / "bin" / "quorate-command-provider").unlink()
+    assert not environment.is_connected(venv, {})
 
 
 def test_the_hook_is_put_in_once() -> None:

@@ -105,7 +105,7 @@ def host(tmp_path: Path) -> Generator[Host]:
     launcher = script(engine, "pulumi-language-python", "")
     launcher.write_text(LAUNCHER, encoding="utf-8")
     (engine / "pulumi-language-python-exec").write_text(EXECUTOR, encoding="utf-8")
-    connect(venv, engine / "pulumi", HOST, {})
+    connect(venv, engine / "pulumi", HOST.parent, {})
     with subprocess.Popen(
         [launcher, "--tracing", "none", "127.0.0.1:3"],
         env={**os.environ, "PATH": f"{activate.parent}:{os.defpath}", "PULUMI_PYTHON_CMD": sys.executable},

@@ -1,0 +1,165 @@
+"""The stand-in for pulumi-command on the real engine, with a real sshd."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Generator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from proof.services.lab import Machine
+from tests import sshd
+from tests.engine.conftest import Done, Project
+from tests.sshd import Agent
+
+PROGRAM = """
+import json, pulumi
+from pulumi_command import remote
+
+given = json.load(open("given.json"))
+proxy = remote.ProxyConnectionArgs(**given["proxy"]) if given["proxy"] else None
+connection = remote.ConnectionArgs(**given["connection"], proxy=proxy)
+copied = remote.CopyToRemote(
+    "copied", connection=connection, source=pulumi.FileArchive("tree"), remote_path="places/trees"
+)
+stdin = pulumi.Output.secret(given["stdin"])
+options = pulumi.ResourceOptions(depends_on=[copied])
+command = remote.Command("command", connection=connection, stdin=stdin, opts=options, **given["command"])
+pulumi.export("stdout", command.stdout)
+"""
+SECRET = "the-secret-on-standard-input"  # noqa: S105 - of this test
+
+
+@pytest.fixture(scope="module")
+def machines(agent: Agent) -> Generator[dict[str, Machine]]:
+    with sshd.machines() as around:
+        for name in ("machine", "jump"):
+            found = around.add(name)
+            found.write("/root/.ssh/authorized_keys", agent.public_key, owner="root", mode="0600")
+            sshd.start(found)
+        yield around.machines
+
+
+@pytest.fixture(scope="module")
+def machine(machines: dict[str, Machine]) -> Machine:
+    return machines["machine"]
+
+
+@dataclass(frozen=True)
+class Remote:
+    """A stack that copies a directory to the machine and runs a command there."""
+
+    project: Project
+    machine: Machine
+    command: dict[str, Any]
+    stdin: str = SECRET
+    host_key: str = ""
+    proxy: dict[str, Any] | None = None
+
+    def run(self, *words: str) -> Done:
+        connection = {
+            "host": self.machine.address,
+            "host_key": self.host_key or sshd.host_key(self.machine),
+            "dial_error_limit": 0,
+        }
+        given = {"connection": connection, "proxy": self.proxy, "stdin": self.stdin, "command": self.command}
+        (self.project.directory / "given.json").write_text(json.dumps(given))
+        return self.project.run(*words)
+
+    def up(self) -> Done:
+        done = self.run("up", "--yes", "--skip-preview")
+        assert done.code == 0, done.output
+        return done
+
+    def log(self) -> str:
+        return self.machine.run(["cat", "/root/log"])
+
+
+@pytest.fixture
+def stack(tmp_path: Path, machine: Machine, agent: Agent, engine: dict[str, str]) -> Remote:
+    (tmp_path / "Pulumi.yaml").write_text("name: quorate\nruntime: python\n")
+    (tmp_path / "__main__.py").write_text(PROGRAM)
+    (tmp_path / "tree" / "below").mkdir(parents=True)
+    (tmp_path / "tree" / "below" / "file").write_text("first")
+    (tmp_path / "state").mkdir()
+    machine.run(["rm", "-rf", "/root/log", "/root/places"])
+    variables = {"PULUMI_BACKEND_URL": (tmp_path / "state").as_uri(), "SSH_AUTH_SOCK": str(agent.socket)}
+    inside = (f"--target={machine.pid}", "--net")
+    project = Project(tmp_path, "test", engine | variables, ("nsenter", *inside))
+    assert project.run("stack", "init").code == 0
+    return Remote(project, machine, {"create": "cat >>log; echo created"})
+
+
+def test_a_command_runs_once_and_again_after_a_change(stack: Remote) -> None:
+    stack.up()
+    assert stack.log() == SECRET
+    assert stack.machine.run(["cat", "/root/places/trees/tree/below/file"]) == "first"
+    assert stack.up().changes() == {}
+    assert stack.log() == SECRET
+    changed = replace(stack, stdin="|second")
+    assert changed.run("preview").changes() == {"update": {"command"}}
+    assert stack.log() == SECRET
+    assert changed.up().changes() == {"update": {"command"}}
+    assert stack.log() == f"{SECRET}|second"
+    (stack.project.directory / "tree" / "below" / "file").write_text("second")
+    assert changed.up().changes() == {"update": {"copied"}}
+    assert stack.machine.run(["cat", "/root/places/trees/tree/below/file"]) == "second"
+
+
+def test_standard_input_is_a_secret_in_the_state_and_in_no_output(stack: Remote) -> None:
+    done = stack.up()
+    assert SECRET not in done.output
+    assert SECRET not in stack.project.state_file.read_text(encoding="utf-8")
+    (made,) = [each for each in stack.project.state().values() if each["type"] == "command:remote:Command"]
+    assert made["outputs"]["stdout"] == "created"
+
+
+def test_update_and_delete_have_their_own_commands_with_the_last_output(stack: Remote) -> None:
+    command = {
+        "create": "echo created",
+        "update": 'echo "update after $PULUMI_COMMAND_STDOUT" | tee -a log',
+        "delete": 'echo "delete after $PULUMI_COMMAND_STDOUT" >>log',
+    }
+    replace(stack, command=command).up()
+    replace(stack, command=command, stdin="other").up()
+    assert replace(stack, command=command).run("destroy", "--yes").code == 0
+    assert stack.log().splitlines() == ["update after created", "delete after update after created"]
+
+
+def test_a_failed_command_is_an_error_with_its_output_and_runs_again(stack: Remote) -> None:
+    failing = replace(stack, command={"create": "echo why; exit 3"})
+    done = failing.run("up", "--yes", "--skip-preview")
+    assert done.code
+    assert "Process exited with status 3" in done.output
+    assert "why" in done.output
+    stack.up()
+    assert stack.log() == SECRET
+
+
+def test_another_host_key_is_refused_before_anything_is_sent(stack: Remote, agent: Agent) -> None:
+    done = replace(stack, host_key=agent.public_key).run("up", "--yes", "--skip-preview")
+    assert done.code
+    assert "Host key verification failed" in done.output
+    assert stack.machine.run(["ls", "/root"]) == ""
+
+
+def test_no_login_without_the_agent(stack: Remote) -> None:
+    environment = stack.project.environment | {"SSH_AUTH_SOCK": os.devnull}
+    done = replace(stack, project=replace(stack.project, environment=environment)).run("up", "--yes", "--skip-preview")
+    assert done.code
+    assert "Permission denied" in done.output
+
+
+def test_a_jump_host_has_its_own_host_key(stack: Remote, machines: dict[str, Machine]) -> None:
+    jump = machines["jump"]
+    right = {"host": jump.address, "host_key": sshd.host_key(jump), "dial_error_limit": 0}
+    wrong = right | {"host_key": sshd.host_key(stack.machine)}
+    done = replace(stack, proxy=wrong).run("up", "--yes", "--skip-preview")
+    assert done.code
+    assert stack.machine.run(["ls", "/root"]) == ""
+    replace(stack, proxy=right).up()
+    assert stack.log() == SECRET
