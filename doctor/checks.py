@@ -158,7 +158,9 @@ def disks(node: Node, reading: Reading) -> Problems:
 def certificates(reading: Reading) -> Problems:
     """Checks that the certificates of etcd and Kubernetes do not expire soon."""
     for path, end in reading.facts.certificates.items():
-        if end - datetime.now(UTC) < EXPIRY:
+        if end is None:
+            yield f"the end of {path} cannot be read", "install openssl there, or look at the file"
+        elif end - datetime.now(UTC) < EXPIRY:
             yield f"{path} expires on {end:%Y-%m-%d}", "renew it, one master at a time"
 
 

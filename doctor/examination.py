@@ -13,6 +13,7 @@ from blueprint.plan.planner import Plan
 from doctor import checks, fleet_checks
 from doctor.checks import Finding
 from doctor.login import LoginError, Reading, read, write_known_hosts
+from files.quoting import first_of
 
 AT_ONCE = 64
 """Machines examined at the same time. Project figure: 1000 machines take seconds to minutes."""
@@ -43,8 +44,7 @@ class Line:
         for each in self.findings:
             machines[each.problem, each.remedy].append(each.machine)
         for (problem, remedy), names in machines.items():
-            more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-            yield f"        {', '.join(names[:NAMED])}{more}: {problem}; {remedy}"
+            yield f"        {first_of(names, NAMED)}: {problem}; {remedy}"
 
 
 def examine(plan: Plan) -> list[Line]:
@@ -72,10 +72,10 @@ def _lines(plan: Plan, readings: Mapping[str, Reading]) -> list[Line]:
     reached = [node for node in plan.nodes if node.name in readings]
     single = [finding for node in reached for finding in checks.of_machine(node, readings[node.name])]
     found = [Line(name, len(readings), _of(name, single)) for name in checks.CHECKS]
-    found.append(Line("network", len(readings), tuple(fleet_checks.network(plan.nodes, readings))))
-    found.append(Line("identity", len(readings), tuple(fleet_checks.identities(readings))))
+    found.append(Line(fleet_checks.NETWORK, len(readings), tuple(fleet_checks.network(plan.nodes, readings))))
+    found.append(Line(fleet_checks.IDENTITY, len(readings), tuple(fleet_checks.identities(readings))))
     if hosts := [node for node in reached if node.machine.vms]:
-        found.append(Line("virt host", len(hosts), tuple(fleet_checks.virt_hosts(plan.nodes, readings))))
+        found.append(Line(fleet_checks.VIRT_HOST, len(hosts), tuple(fleet_checks.virt_hosts(plan.nodes, readings))))
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import ssl
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from ipaddress import IPv4Interface
 
 _LISTENER = re.compile(r"^LISTEN +\d+ +\d+ +(?P<address>\S+):(?P<port>\d+) ")
 _PROGRAM = re.compile(r'users:\(\("(?P<program>[^"]+)"')
+_NUMBER = re.compile(r"[0-9]{1,18}")
 
 
 class IncompleteError(ValueError):
@@ -54,8 +56,7 @@ class Facts:
 
     def number(self, key: str) -> int | None:
         """Returns the number of a key; None if the machine did not tell it."""
-        value = self.one(key)
-        return int(value) if value.isdecimal() else None
+        return _number(self.one(key))
 
     def gibibytes(self, key: str) -> float | None:
         """Returns the size of a key, which the machine tells in KiB, in GiB; None if the machine did not tell it."""
@@ -76,26 +77,46 @@ class Facts:
     @cached_property
     def block_devices(self) -> tuple[BlockDevice, ...]:
         """The disks, without partitions and loop devices."""
-        fields = (line.split() for line in self.all("disk"))
-        return tuple(
-            BlockDevice("hdd" if each[1] == "1" else "ssd", int(each[2]))
-            for each in fields
-            if len(each) == 3 and each[0] == "disk"
-        )
+        found: list[BlockDevice] = []
+        for line in self.all("disk"):
+            kind, _, rest = line.partition(" ")
+            rotates, _, size = rest.partition(" ")
+            if kind == "disk" and (number := _number(size)) is not None:
+                found.append(BlockDevice("hdd" if rotates == "1" else "ssd", number))
+        return tuple(found)
 
     @cached_property
-    def certificates(self) -> dict[str, datetime]:
-        """The times at which certificates of etcd and Kubernetes expire, by path."""
-        pairs = (line.split(" ", 1) for line in self.all("certificate"))
-        return {path: datetime.strptime(end, "%Y-%m-%d %H:%M:%SZ").replace(tzinfo=UTC) for path, end in pairs}
+    def certificates(self) -> dict[str, datetime | None]:
+        """The times at which certificates of etcd and Kubernetes expire, by path; None if openssl did not tell it."""
+        return {path: _date(end) for path, _, end in (line.partition(" ") for line in self.all("certificate"))}
 
     def mtu(self, address: str) -> int | None:
         """Returns the MTU of the interface with an address; None if no interface has it."""
-        by_interface = dict(line.rsplit(" ", 1) for line in self.all("mtu"))
+        by_interface = {name: _number(mtu) for name, _, mtu in (line.partition(" ") for line in self.all("mtu"))}
         for line in self.all("address"):
             interface, _, written = line.partition(" ")
-            if str(IPv4Interface(written).ip) == address and interface in by_interface:
-                return int(by_interface[interface])
+            if _ip(written) == address:
+                return by_interface.get(interface)
+        return None
+
+
+def _number(text: str) -> int | None:
+    return int(text) if _NUMBER.fullmatch(text) else None
+
+
+def _date(text: str) -> datetime | None:
+    """Returns a time as openssl writes it, such as "Nov 24 00:00:00 2026 GMT"."""
+    try:
+        return datetime.fromtimestamp(ssl.cert_time_to_seconds(text), UTC)
+    except ValueError:
+        return None
+
+
+def _ip(text: str) -> str | None:
+    """Returns the address of an interface's address, such as 10.0.0.1 of 10.0.0.1/24."""
+    try:
+        return str(IPv4Interface(text).ip)
+    except ValueError:
         return None
 
 

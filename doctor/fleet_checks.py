@@ -10,6 +10,11 @@ from blueprint.stackfile.settings import Hypervisor
 from doctor.checks import Finding, Problems
 from doctor.login import Reading
 
+NETWORK = "network"
+IDENTITY = "identity"
+VIRT_HOST = "virt host"
+"""Names of the checks."""
+
 _LIBVIRT: Mapping[Hypervisor, str] = {"kvm": "qemu:///system", "lxc": "lxc:///system"}
 """Connection of libvirt by hypervisor."""
 
@@ -22,7 +27,7 @@ def network(nodes: Sequence[Node], readings: Mapping[str, Reading]) -> Iterator[
             mtu = readings[node.name].facts.mtu(node.address)
             if mtu is None:
                 problem = f"no interface has the address {node.address}"
-                yield Finding("network", node.name, problem, "set it there, or correct address in the stack file")
+                yield Finding(NETWORK, node.name, problem, "set it there, or correct address in the stack file")
             else:
                 by_mtu[mtu].append(node.name)
     if by_mtu:
@@ -30,7 +35,7 @@ def network(nodes: Sequence[Node], readings: Mapping[str, Reading]) -> Iterator[
         for mtu, names in by_mtu.items():
             for name in names if mtu != usual else ():
                 problem = f"its interface has an MTU of {mtu}, and most machines {usual}"
-                yield Finding("network", name, problem, "set one MTU for all, also in the switches")
+                yield Finding(NETWORK, name, problem, "set one MTU for all, also in the switches")
 
 
 def identities(readings: Mapping[str, Reading]) -> Iterator[Finding]:
@@ -41,10 +46,10 @@ def identities(readings: Mapping[str, Reading]) -> Iterator[Finding]:
     for machine_id, names in by_id.items():
         if not machine_id:
             for name in names:
-                yield Finding("identity", name, "it has no machine ID", "run `systemd-machine-id-setup` there")
+                yield Finding(IDENTITY, name, "it has no machine ID", "run `systemd-machine-id-setup` there")
         for name in names[1:] if machine_id else ():
             remedy = "remove /etc/machine-id there, run `systemd-machine-id-setup`, and reboot"
-            yield Finding("identity", name, f"it has the machine ID of {names[0]}", remedy)
+            yield Finding(IDENTITY, name, f"it has the machine ID of {names[0]}", remedy)
 
 
 def virt_hosts(nodes: Sequence[Node], readings: Mapping[str, Reading]) -> Iterator[Finding]:
@@ -54,16 +59,16 @@ def virt_hosts(nodes: Sequence[Node], readings: Mapping[str, Reading]) -> Iterat
         if name in readings and machine.vms:
             facts = readings[name].facts
             for problem, remedy in _hypervisor(machine.hypervisor or "kvm", facts.all("libvirt"), facts.all("program")):
-                yield Finding("virt host", name, problem, remedy)
+                yield Finding(VIRT_HOST, name, problem, remedy)
             if machine.hypervisor == "kvm" and not facts.one("kvm"):
                 remedy = "enable virtualization in its firmware, or write hypervisor: container"
-                yield Finding("virt host", name, "it has no /dev/kvm", remedy)
+                yield Finding(VIRT_HOST, name, "it has no /dev/kvm", remedy)
             missing = [vm for vm in machine.vms if vm not in facts.all("domain") and vm not in readings]
             need = sum(machines[vm].memory for vm in missing)
             available = facts.gibibytes("available") or 0.0
             if available < need:
                 problem = f"{available:.1f} GiB of memory are free; {', '.join(missing)} need {need}"
-                yield Finding("virt host", name, problem, "free memory there, or write smaller virtual machines")
+                yield Finding(VIRT_HOST, name, problem, "free memory there, or write smaller virtual machines")
 
 
 def _hypervisor(hypervisor: Hypervisor, connections: Sequence[str], found: Sequence[str]) -> Problems:

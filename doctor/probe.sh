@@ -64,7 +64,8 @@ facts() {
   # shellcheck disable=SC2016 # the inner shell expands them, because only root may list the directories
   privileged sh -c '
     for file in /etc/etcd/pki/*.crt /etc/kubernetes/pki/*.crt /etc/kubernetes/pki/etcd/*.crt; do
-      if [ -f "$file" ] && end=$(openssl x509 -noout -enddate -dateopt iso_8601 -in "$file" 2>/dev/null); then
+      if [ -f "$file" ]; then
+        end=$(openssl x509 -noout -enddate -in "$file" 2>/dev/null)
         printf "certificate\t%s %s\n" "$file" "${end#notAfter=}"
       fi
     done

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,13 +12,15 @@ import pytest
 from blueprint.plan.nodes import Node, node
 from blueprint.stackfile.inventory import Machine
 from blueprint.stackfile.settings import Disk
-from doctor import checks, fleet_checks
+from commands import machine_check
+from doctor import checks, examination, fleet_checks
 from doctor.facts import IncompleteError, parse
 from doctor.login import PROBE, Reading
+from tests.stacks import full_size, write
 
 NOW = 1_800_000_000
-LATER = f"{datetime.now(UTC) + timedelta(days=300):%Y-%m-%d} 00:00:00Z"
-SOON = f"{datetime.now(UTC) + timedelta(days=3):%Y-%m-%d} 00:00:00Z"
+LATER = f"{datetime.now(UTC) + timedelta(days=300):%b %d 00:00:00 %Y GMT}"
+SOON = datetime.now(UTC) + timedelta(days=3)
 SOUND: dict[str, list[str]] = {
     "clock": [str(NOW)],
     "name": ["m1"],
@@ -85,7 +88,12 @@ def test_a_sound_machine_passes_every_check() -> None:
         ({"module": ["overlay"]}, "programs", "missing kernel modules: br_netfilter"),
         ({"free": [str(1024**2)]}, "disks", "1.0 GiB are free in /var/lib, less than 20"),
         ({"disk": ["disk 0 960197124096"]}, "disks", "it has 0 hdd disks of 4000 GB, not 1"),
-        ({"certificate": [f"/x.crt {SOON}"]}, "certificates", f"/x.crt expires on {SOON[:10]}"),
+        (
+            {"certificate": [f"/x.crt {SOON:%b %d 00:00:00 %Y GMT}"]},
+            "certificates",
+            f"/x.crt expires on {SOON:%Y-%m-%d}",
+        ),
+        ({"certificate": ["/x.crt "]}, "certificates", "the end of /x.crt cannot be read"),
         (
             {"listens": ['LISTEN 0 9 *:10250 *:* users:(("cupsd",pid=9,fd=5))']},
             "ports",
@@ -156,6 +164,40 @@ def test_the_probe_reads_this_machine() -> None:
     assert facts.number("cores")
     assert facts.number("memory")
     assert facts.number("clock")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "mtu\teth0",
+        "mtu\teth0 x",
+        "address\teth0",
+        "address\teth0 10.0.0",
+        "disk\tdisk",
+        "disk\tdisk 0 -",
+        "certificate\tx",
+    ],
+)
+def test_a_malformed_line_counts_as_a_missing_fact(line: str) -> None:
+    facts = parse(f"{line}\nend\tyes\n")
+    assert facts.mtu("10.0.0.1") is None
+    assert facts.block_devices == ()
+    assert [end for end in facts.certificates.values() if end] == []
+
+
+def test_the_terminal_gets_no_control_characters_of_a_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(tmp_path, full_size("100"))
+    finding = checks.Finding("name", "m1", "its name is \x1b[2Jm2", "rename it")
+    lines = [examination.Line("name", 1, (finding,))]
+
+    def examine(_: object) -> list[examination.Line]:
+        return lines
+
+    monkeypatch.setattr(machine_check, "examine", examine)
+    assert machine_check.check_machines(tmp_path, "test") == 1
+    assert "its name is \\x1b[2Jm2" in capsys.readouterr().out
 
 
 def test_output_that_ends_early_is_an_error() -> None:

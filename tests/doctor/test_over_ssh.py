@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Generator
@@ -12,15 +11,13 @@ from typing import Any
 
 import pytest
 
-from proof.services import lab
-from proof.services.lab import Lab, Machine
+from proof.services.lab import Machine
+from tests import sshd
+from tests.sshd import Agent, host_key
 from tests.stacks import ROOT, server, write
-from toolchain import debian_root
-from toolchain.progress import Reporter, UserError
 
 RUN = "import pathlib, commands.machine_check as c; raise SystemExit(c.check_machines(pathlib.Path.cwd(), 'test'))"
 """Checks the stack "test" of the working directory."""
-HOST_KEY = "/etc/ssh/ssh_host_ed25519_key"
 MACHINES = ("master1", "other", "cmp2", "cmp3", "jump")
 """Hostnames of the simulated machines, whose addresses are those of master1 and cmp1 to cmp4 in the stack file."""
 USER = "engineer"
@@ -28,49 +25,19 @@ USER = "engineer"
 
 
 @pytest.fixture(scope="module")
-def agent(tmp_path_factory: pytest.TempPathFactory) -> Generator[tuple[Path, str]]:
-    """The socket of an SSH agent, and the public key that it has."""
-    if missing := [name for name in ("ssh", "ssh-agent", "ssh-add", "ssh-keygen") if not shutil.which(name)]:
-        pytest.skip(f"this host has no {', '.join(missing)}")
-    directory = tmp_path_factory.mktemp("agent")
-    key, socket = directory / "key", directory / "socket"
-    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True)
-    with subprocess.Popen(["ssh-agent", "-D", "-a", socket], stdout=subprocess.DEVNULL) as process:
-        lab.until("the agent", socket.exists, 10)
-        environment = os.environ | {"SSH_AUTH_SOCK": str(socket)}
-        subprocess.run(["ssh-add", "-q", key], check=True, env=environment)
-        yield socket, key.with_suffix(".pub").read_text(encoding="utf-8")
-        process.terminate()
-
-
-@pytest.fixture(scope="module")
-def machines(agent: tuple[Path, str]) -> Generator[dict[str, Machine]]:
+def machines(agent: Agent) -> Generator[dict[str, Machine]]:
     """Machines with sshd. cmp3 does not accept the agent's key."""
-    try:
-        lab.check()
-        root = debian_root.ensure(Reporter(), debian_root.MACHINE)
-    except (lab.Unavailable, UserError) as reason:
-        pytest.skip(str(reason))
-    with Lab(root) as around:
+    with sshd.machines() as around:
         for name in MACHINES:
             machine = around.add(name)
             machine.run(["useradd", "--create-home", "--password", "*", "--shell", "/bin/sh", USER])
             for user, home in (("root", "/root"), (USER, f"/home/{USER}")):
-                key = "" if name == "cmp3" else agent[1]
+                key = "" if name == "cmp3" else agent.public_key
                 machine.write(f"{home}/.ssh/authorized_keys", key, owner=user, mode="0600")
-            machine.run(["mkdir", "-p", "/run/sshd"])
-            machine.run(["rm", "-f", HOST_KEY])
-            machine.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", HOST_KEY])
             if name == "master1":
                 machine.write(f"/etc/sudoers.d/{USER}", f"{USER} ALL=(ALL) NOPASSWD: ALL\n", mode="0440")
-            machine.start(["/usr/sbin/sshd", "-D", "-e", "-h", HOST_KEY, "-o", "UsePAM=no"], "root")
-        for machine in around.machines.values():
-            lab.until(f"sshd on {machine.name}", lambda each=machine: each.accepts(22), 20)
+            sshd.start(machine)
         yield around.machines
-
-
-def host_key(machine: Machine) -> str:
-    return machine.run(["cat", f"{HOST_KEY}.pub"]).strip()
 
 
 def stack(machines: dict[str, Machine], **ssh: Any) -> dict[str, Any]:
@@ -96,11 +63,9 @@ def doctor(directory: Path, machines: dict[str, Machine], socket: Path) -> tuple
     return done.returncode, [*done.stdout.splitlines(), *done.stderr.splitlines()]
 
 
-def test_each_problem_is_named_with_its_remedy(
-    tmp_path: Path, machines: dict[str, Machine], agent: tuple[Path, str]
-) -> None:
+def test_each_problem_is_named_with_its_remedy(tmp_path: Path, machines: dict[str, Machine], agent: Agent) -> None:
     write(tmp_path, stack(machines))
-    code, lines = doctor(tmp_path, machines, agent[0])
+    code, lines = doctor(tmp_path, machines, agent.socket)
     found = "\n".join(lines)
     assert code == 1
     assert lines[0] == "FAILED  SSH           3 of 6 machines"
@@ -118,13 +83,11 @@ def test_each_problem_is_named_with_its_remedy(
     assert lines[-1] == "6 of 6 machines are not ready for `up`."
 
 
-def test_through_a_jump_host_and_with_sudo(
-    tmp_path: Path, machines: dict[str, Machine], agent: tuple[Path, str]
-) -> None:
+def test_through_a_jump_host_and_with_sudo(tmp_path: Path, machines: dict[str, Machine], agent: Agent) -> None:
     jump = machines["jump"]
     through = {"host": jump.address, "hostKey": host_key(jump)}
     write(tmp_path, stack(machines, user=USER, jumpHost=through))
-    _, lines = doctor(tmp_path, machines, agent[0])
+    _, lines = doctor(tmp_path, machines, agent.socket)
     assert lines[0] == "FAILED  SSH           3 of 6 machines"
     index = lines.index("FAILED  root          1 of 3 machines")
     assert (
@@ -133,12 +96,10 @@ def test_through_a_jump_host_and_with_sudo(
     )
 
 
-def test_a_jump_host_with_another_key_is_not_used(
-    tmp_path: Path, machines: dict[str, Machine], agent: tuple[Path, str]
-) -> None:
+def test_a_jump_host_with_another_key_is_not_used(tmp_path: Path, machines: dict[str, Machine], agent: Agent) -> None:
     through = {"host": machines["jump"].address, "hostKey": host_key(machines["other"])}
     write(tmp_path, stack(machines, jumpHost=through))
-    code, lines = doctor(tmp_path, machines, agent[0])
+    code, lines = doctor(tmp_path, machines, agent.socket)
     assert code == 1
     assert lines[0] == "FAILED  SSH           0 of 6 machines"
     assert "the jump host has another host key than the stack file; compare jumpHost.hostKey" in lines[1]
