@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from pathlib import Path
 
@@ -11,10 +12,14 @@ from pulumi import runtime
 
 import contract
 from blueprint.plan import planner
+from blueprint.plan.planner import Plan
 from blueprint.problems import InvalidStackError, Problem
 from blueprint.stackfile import loader
 from components import previous, target
 from components.cloud import Cloud, CloudArgs
+from components.k8s_master.pki import Pki
+from components.secrets import Keyring
+from components.target import Target
 from components.target.live import Live
 from components.target.render import Render
 
@@ -45,8 +50,7 @@ def main() -> None:
             raise InvalidStackError([Problem("quorate:rootSecret", loader.ROOT_IS_MISSING)])
         Path(target.secrets_directory(stack)).mkdir(mode=0o700, exist_ok=True)
 
-    cluster = plan.settings.cluster
-    landing = Live(cluster) if cluster and plan.settings.target == "live" else Render(stack)
+    landing = _target(plan, stack, root_secret)
     cloud = Cloud("cloud", CloudArgs(plan, stack, landing, root_secret), landing.options())
     history = previous.Previous("previous", previous.quorum_state(plan), pulumi.ResourceOptions(depends_on=[cloud]))
 
@@ -54,6 +58,21 @@ def main() -> None:
     pulumi.export("plan", str(target.directory(stack) / "plan.json"))
     pulumi.export("services", {service.name: service.instances for service in plan.services})
     pulumi.export(contract.QUORUM_STATE_OUTPUT, history.standing)
+
+
+def _target(plan: Plan, stack: str, root_secret: pulumi.Output[str] | None) -> Target:
+    """Returns the target of a stack: rendered files, a running cluster, or machines that are set up over SSH."""
+    if plan.settings.target == "render":
+        return Render(stack)
+    if plan.settings.cluster:
+        return Live(plan.settings.cluster)
+    from components.target.ssh import Ssh  # noqa: PLC0415 - loads an SDK that only this target needs
+
+    first, *others = plan.masters
+    master = next((each for each in others if each.name == os.environ.get(contract.API_SERVER)), first)
+    administrator = Pki(Keyring("kubernetes", root_secret)).kubeconfig(master)
+    pulumi.export(contract.KUBECONFIG_OUTPUT, administrator)
+    return Ssh(stack, plan.settings.ssh, plan.nodes, administrator)
 
 
 try:

@@ -20,6 +20,19 @@ MACHINE_POOL = "quorate:machine:MachinePool"
 TREE = "pulumi-python:dynamic/quorate:Tree"
 """Type token of the resource that renders a machine's files. The Pulumi SDK adds the prefix of dynamic resources."""
 
+APPLY_DIRECTORY = "quorate/machines"
+"""Directory on a machine, in the home directory of the user who logs in, from which the target `live` runs `apply`."""
+
+KUBECONFIG_OUTPUT = "kubeconfig"
+"""Stack output with the administrator's kubeconfig of a cluster whose machines Quorate sets up."""
+ADMINISTRATOR = "admin"
+"""Context of that kubeconfig."""
+
+API_PORT = 6443
+"""Port of the API servers on masters, and of the local proxy to them on other machines."""
+API_SERVER = "QUORATE_API_SERVER"
+"""Environment variable with the name of the master whose API server the kubeconfig names; by default the first."""
+
 STACK_NAME = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}"
 """Pattern that matches the name of a stack. A leading dot is not allowed: Quorate uses such names under build/."""
 

@@ -1,4 +1,4 @@
-"""Brings a lab up, phase by phase. What exists already stays, so that the next run continues an interrupted one."""
+"""Starts a lab's machines, phase by phase. What exists already stays: the next run continues an interrupted one."""
 
 from __future__ import annotations
 
@@ -13,15 +13,25 @@ from pathlib import Path
 
 import yaml
 
-from cloud import cgroups, control_images, disks, host, image_store, network, node_files, nspawn, operator_steps, power
+from cloud import (
+    cgroups,
+    control_images,
+    disks,
+    host,
+    image_store,
+    masters,
+    network,
+    node_files,
+    nspawn,
+    power,
+    ssh_access,
+)
 from cloud.lab_machines import DIRECTORY, Lab, Machine
 from proof.objects import Object, holds, listed, name
 from toolchain import cluster_programs, debian_root
 from toolchain.progress import Reporter, UserError, run
 
 CONTEXT = "quorate-lab"
-READY = 300.0
-"""Seconds until all nodes must be Ready."""
 _RECORD = DIRECTORY / "lab.json"
 
 
@@ -54,7 +64,7 @@ class Phases:
 
 
 def bring_up(lab: Lab, archives: Sequence[Path], reporter: Reporter) -> dict[str, float]:
-    """Starts the machines and their Kubernetes; returns the seconds of each phase.
+    """Starts the machines, whose Kubernetes their `apply` makes; returns the seconds of each phase.
 
     `archives`: further OCI archives to import on every machine. Raises UserError if something fails.
     """
@@ -73,12 +83,6 @@ def bring_up(lab: Lab, archives: Sequence[Path], reporter: Reporter) -> dict[str
         store = _images(lab, software)
     with phases.phase(f"Starting {len(lab.machines)} machines") as say:
         _start(lab, software, store, say)
-    with phases.phase("Making the masters by their rendered apply") as say:
-        operator_steps.create_masters(lab, say)
-    with phases.phase(f"Joining {len(lab.workers)} machines by their rendered apply") as say:
-        operator_steps.join_workers(lab, say)
-    with phases.phase("Waiting for nodes") as say:
-        await_nodes(lab, say)
     return phases.seconds
 
 
@@ -152,8 +156,6 @@ def _start(lab: Lab, software: Software, store: Path, say: Callable[[str], None]
         if not nspawn.is_running(machine):
             _install(lab, machine, store, pause)
     power.switch_on(lab.machines, say)
-    for machine in lab.machines:
-        operator_steps.deliver(machine)
 
 
 def _install(lab: Lab, machine: Machine, store: Path, pause: str) -> None:
@@ -165,26 +167,14 @@ def _install(lab: Lab, machine: Machine, store: Path, pause: str) -> None:
         shutil.rmtree(machine.directory)
     nspawn.prepare(machine)
     node_files.write(lab, machine, pause)
+    ssh_access.authorize(machine)
     image_store.link(store, machine.directory / "containerd", f"{node_files.PROGRAMS}/store")
     complete.touch()
 
 
-def await_nodes(lab: Lab, say: Callable[[str], None]) -> None:
-    """Waits until every machine is a Ready node. Raises UserError with those that are not."""
-    end = time.monotonic() + READY
-    waiting = [machine.name for machine in lab.machines]
-    while time.monotonic() < end:
-        waiting = not_ready(lab, nodes(lab))
-        if not waiting:
-            return
-        say(f"not ready: {', '.join(waiting)}")
-        time.sleep(2)
-    raise UserError(f"These nodes are not Ready after {READY:.0f} s: {', '.join(waiting)}")
-
-
 def nodes(lab: Lab) -> list[Object]:
     """Returns the nodes as a running master reports them; none if no master answers."""
-    done = operator_steps.kubectl(lab, "get", "nodes", "--output=json", "--request-timeout=10s")
+    done = masters.kubectl(lab, "get", "nodes", "--output=json", "--request-timeout=10s")
     return listed(json.loads(done.stdout), "items") if done.returncode == 0 else []
 
 

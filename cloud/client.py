@@ -14,7 +14,7 @@ from pathlib import Path
 
 import yaml
 
-from cloud import network, operator_steps
+from cloud import masters, network
 from cloud.lab_machines import Lab, Machine
 from files import atomic
 from proof.objects import texts
@@ -39,7 +39,7 @@ def connect(lab: Lab, through: Machine) -> None:
 
 def write_settings(lab: Lab, path: Path) -> None:
     """Writes clouds.yaml with the administrator's account. Raises UserError if Keystone's Job has made none yet."""
-    done = operator_steps.kubectl(lab, "get", "secret", _SECRET, f"--namespace={NAMESPACE}", "--output=json")
+    done = masters.kubectl(lab, "get", "secret", _SECRET, f"--namespace={NAMESPACE}", "--output=json")
     encoded = texts(json.loads(done.stdout), "data").get(_PASSWORD) if done.returncode == 0 else None
     if encoded is None:
         raise UserError(f"Secret {_SECRET} in namespace {NAMESPACE} cannot be read: {done.stderr.strip()[-300:]}")
@@ -52,8 +52,7 @@ def write_settings(lab: Lab, path: Path) -> None:
         "project_domain_id": "default",
     }
     settings = {"clouds": {CLOUD: {"auth": account, "region_name": "RegionOne"}}}
-    path.unlink(missing_ok=True)
-    atomic.create(path, yaml.safe_dump(settings, sort_keys=False), 0o600)
+    atomic.write_private(path, yaml.safe_dump(settings, sort_keys=False))
 
 
 def variables(settings: Path) -> dict[str, str]:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from cloud import nspawn, operator_steps
+from cloud import masters, nspawn
 from cloud.lab_machines import DIRECTORY, Lab, Machine
 from proof.objects import listed, name, text
 from toolchain.progress import UserError, run
@@ -77,7 +77,7 @@ class _Pod:
 def _pods(lab: Lab) -> list[_Pod]:
     """Returns the OSDs' pods that run."""
     words = ["get", "pods", "--all-namespaces", "--selector=app.kubernetes.io/name=ceph-osd", "--output=json"]
-    done = operator_steps.kubectl(lab, *words)
+    done = masters.kubectl(lab, *words)
     pods = listed(json.loads(done.stdout), "items") if done.returncode == 0 else []
     return [
         _Pod(name(pod), text(pod, "metadata", "namespace"), text(pod, "spec", "nodeName"))
@@ -94,7 +94,7 @@ def _prepare(lab: Lab, pod: _Pod) -> bool:
         'CEPH_VOLUME_ALLOW_LOOP_DEVICES=1 ceph-volume raw prepare --bluestore --data "$disk"'
     )
     command = ["--namespace", pod.namespace, "exec", pod.name, "--", "sh", "-c", script]
-    return operator_steps.kubectl(lab, *command).returncode == 0
+    return masters.kubectl(lab, *command).returncode == 0
 
 
 def _device(file: Path) -> str | None:

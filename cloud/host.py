@@ -10,11 +10,11 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-from cloud import cgroups
+from cloud import cgroups, ssh_access
 from cloud.lab_machines import DIRECTORY, Lab
 from toolchain.progress import UserError, run
 
-PROGRAMS = ("fallocate", "ip", "mkswap", "mount", "nsenter", "swapon", "sysctl", "tar", "unshare")
+PROGRAMS = ("fallocate", "ip", "mkswap", "mount", "nsenter", *ssh_access.PROGRAMS, "swapon", "sysctl", "tar", "unshare")
 GIB = 1024**3
 LIMITS = {"fs.inotify.max_user_instances": 8192, "fs.inotify.max_user_watches": 1048576, "vm.swappiness": 100}
 """Kernel settings for all machines together. systemd, containerd and kubelet watch files: the default of 128 instances
@@ -45,7 +45,7 @@ def _problems() -> list[str]:
     if os.geteuid() != 0:
         found.append("you are not root; machines need mounts and network namespaces: sudo make cloud")
     if missing := [name for name in PROGRAMS if not shutil.which(name)]:
-        found.append(f"missing programs: {', '.join(missing)}; install iproute2, procps and util-linux")
+        found.append(f"missing programs: {', '.join(missing)}; install iproute2, openssh-client, procps and util-linux")
     if not shutil.which("apt-get"):
         found.append("it has no apt; the machines' root file system is made from the host's Debian mirror")
     if missing := cgroups.missing():

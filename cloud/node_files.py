@@ -136,9 +136,9 @@ def write(lab: Lab, machine: Machine, pause: str) -> None:
     for name in ("kubelet", "quorate-lab"):
         _link(upper / f"{UNITS}/multi-user.target.wants/{name}.service", f"../{name}.service")
     _link(upper / f"{UNITS}/multi-user.target.wants/containerd.service", "/lib/systemd/system/containerd.service")
-    # Debian starts sshd and a resolver's units by itself; a lab needs neither.
-    for name in ("ssh.service", "systemd-networkd-wait-online.service"):
-        _link(upper / f"{UNITS}/{name}", "/dev/null")
+    # Debian waits for its own network by itself; the lab's is there already.
+    _link(upper / f"{UNITS}/systemd-networkd-wait-online.service", "/dev/null")
+    _link(upper / f"{UNITS}/multi-user.target.wants/ssh.service", "/lib/systemd/system/ssh.service")
     for name in LINKED:
         _link(upper / f"usr/bin/{name}", f"{PROGRAMS}/{'control' if name == 'etcd' else 'node'}/{name}")
 

@@ -72,7 +72,7 @@ def run(root: Path, stack_name: str, wanted: str, backup: str = "") -> int:
             f"{stack_name} has the target {settings.target}: it has no cluster that {wanted} could run in.\n"
             f"In the cluster to which you applied its tree, run:\n  {line}"
         )
-    cluster = live_cluster.connect(file)
+    cluster = live_cluster.connect(root, stack_name)
     try:
         require_quorum(cluster, action)
         created = cluster.api.ask("POST", f"{_BATCH}/jobs", job_of(template(cluster, action), action, backup))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from blueprint.stackfile.loader import load_file
-from commands import build_directory, stack
+from commands import build_directory, live_cluster, stack
 from proof import proof_file, verify
 from proof.api import Api, ApiError, Unreachable
 from proof.cluster import from_api
@@ -20,11 +20,12 @@ def verify_cluster(root: Path, name: str, kubeconfigs: Sequence[Path]) -> int:
     """Prints how a running cluster differs from a stack, and writes build/<stack>/verify/verify.json.
 
     Returns 1 if there are differences. `kubeconfigs`: the user's files; if empty, those that kubectl uses, but only for
-    a stack file that names a context.
+    a stack file that names a context, or the file that `up` wrote for machines that it set up.
     """
     settings = load_file(stack.find(root, name))
     context = settings.cluster.context if settings.cluster else ""
-    files = kubeconfigs or (default_kubeconfigs({}) if context else ())
+    own = live_cluster.own_kubeconfig(root, name)
+    files = kubeconfigs or (default_kubeconfigs({}) if context else (own,) if own.is_file() else ())
     if not files:
         raise UserError("No cluster is given. Set --kubeconfig FILE, or KUBECONFIG.")
     try:

@@ -26,6 +26,8 @@ from commands.operation import Operation, Result
 from commands.passphrase import Access, Command
 from commands.stack import Stack
 from commands.stack_check import validated_stack
+from contract import KUBECONFIG_OUTPUT
+from files import atomic
 from toolchain.engine import installed
 from toolchain.install import STATE
 from toolchain.progress import UserError, duration
@@ -53,6 +55,8 @@ def up(root: Path, name: str, *, refresh_first: bool = False) -> int:
             tree_check.remember(operation)
         elif operation.cluster:
             live_check.show_failed_jobs(operation.cluster)
+        if operation.stack.sets_up_machines and (kubeconfig := operation.output(KUBECONFIG_OUTPUT)):
+            atomic.write_private(live_cluster.own_kubeconfig(root, name), kubeconfig)
     if result.code or result.was_interrupted:
         return failure("up", name, result)
     tree = Path("build") / name
@@ -176,8 +180,8 @@ def prepared(command: Command, root: Path, name: str) -> Generator[Operation]:
     workspace = stack.main_workspace(root, name, os.environ)
     access = passphrase.choose(command, validated, workspace, os.environ)
     cluster = None
-    if validated.target == LIVE and not access.is_temporary:
-        cluster, access = _connected(command, validated, access)
+    if validated.target == LIVE and not validated.sets_up_machines and not access.is_temporary:
+        cluster, access = _connected(command, root, validated, access)
     if access.note:
         print(access.note, flush=True)
     if not access.is_temporary:
@@ -195,7 +199,10 @@ def prepared(command: Command, root: Path, name: str) -> Generator[Operation]:
     if access.new_passphrase_file:
         build_directory.make(workspace.directory)
         passphrase.generate_secret(access.new_passphrase_file)
-    operation = Operation(engine, validated, workspace, access.variables, cluster=cluster)
+    variables = access.variables
+    if validated.sets_up_machines:
+        variables = {**variables, **live_cluster.api_server(root, name)}
+    operation = Operation(engine, validated, workspace, variables, cluster=cluster)
     if command != "destroy":
         operation.open(keep_secrets=True)
         _give_root_secret(root, operation, can_generate=command == "up")
@@ -213,13 +220,13 @@ NOT_COMPARED = (
 """Note that a read-only command prints for a live stack if the passphrase or the cluster is not available."""
 
 
-def _connected(command: Command, validated: Stack, access: Access) -> tuple[LiveCluster | None, Access]:
-    """Returns the cluster of a live stack.
+def _connected(command: Command, root: Path, validated: Stack, access: Access) -> tuple[LiveCluster | None, Access]:
+    """Returns the cluster that a live stack names.
 
     If it is not available, a read-only command gets a temporary state instead.
     """
     try:
-        return live_cluster.connect(validated.file), access
+        return live_cluster.connect(root, validated.name), access
     except UserError as error:
         if command not in passphrase.READ_ONLY:
             raise UserError(f"{error}\nNothing was changed.") from None

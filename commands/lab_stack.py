@@ -7,11 +7,16 @@ passphrase file of `variables`.
 from __future__ import annotations
 
 import secrets
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from blueprint.patterns import expand_numbered
+from blueprint.stackfile.inventory import guest_names
+from blueprint.stackfile.loader import load_file
+from blueprint.stackfile.settings import Settings
 from commands import build_directory, passphrase, stack
 from commands.operation import Operation
 from files import atomic
@@ -22,7 +27,9 @@ SALT = "encryptionsalt"
 _PROJECTS = "quorate:projects"
 _SECRET = stack.ROOT_SECRET
 _DROPPED = ("quorate:template", "quorate:ssh")
-"""Settings of machines that Quorate makes; those of the lab exist already."""
+"""How other virtual machines are defined, and how other machines are reached: the lab's are containers with sshd."""
+_SERVERS = "quorate:servers"
+KUBECONFIG = "kubeconfig"
 
 
 def name_of(original: str) -> str:
@@ -33,25 +40,43 @@ def name_of(original: str) -> str:
 def variables(root: Path, original: str) -> dict[str, str]:
     """Returns the environment variables with which commands on the lab's stack run."""
     found = directory(root, original)
-    return {"KUBECONFIG": str(found / "kubeconfig"), passphrase.FILE: str(found / "passphrase")}
+    return {"KUBECONFIG": str(found / KUBECONFIG), passphrase.FILE: str(found / "passphrase")}
 
 
-def write(root: Path, original: str, kubeconfig: str, context: str) -> Path:
-    """Writes the stack file and the kubeconfig; returns the kubeconfig's path. Keeps secrets that exist already."""
+def write(root: Path, original: str, host_keys: Mapping[str, str]) -> None:
+    """Writes the stack file. Keeps secrets that exist already. `host_keys`: public SSH host keys by machine."""
     generated = directory(root, original)
     build_directory.of_stack(root, name_of(original))
-    path = generated / "kubeconfig"
-    path.unlink(missing_ok=True)
-    atomic.create(path, kubeconfig, 0o600)
     passphrase.generate_secret(generated / "passphrase")
     file = generated / f"Pulumi.{name_of(original)}.yaml"
-    document = stack.without_secrets(stack.read_document(stack.find(root, original)))
+    source = stack.find(root, original)
+    document = stack.without_secrets(stack.read_document(source))
     encrypted = _kept_secret(file) or _new_secret(root, original, file, document)
     config = {key: value for key, value in stack.config_of(document).items() if key not in _DROPPED}
-    config |= {stack.TARGET: "live", "quorate:machines": "existing", "quorate:cluster": {"context": context}}
+    config |= {stack.TARGET: "live", _SERVERS: with_host_keys(config[_SERVERS], load_file(source), host_keys)}
     config[_PROJECTS] = merged(_lab_options(), config.get(_PROJECTS, {}))
     _save(file, {SALT: encrypted[SALT], "config": {**config, _SECRET: encrypted[_SECRET]}})
-    return path
+
+
+def write_kubeconfig(root: Path, original: str, kubeconfig: str) -> None:
+    """Writes the administrator's kubeconfig of the lab."""
+    atomic.write_private(directory(root, original) / KUBECONFIG, kubeconfig)
+
+
+def with_host_keys(
+    servers: Sequence[dict[str, Any]], settings: Settings, host_keys: Mapping[str, str]
+) -> list[dict[str, Any]]:
+    """Returns a stack file's servers and virtual machines with their host keys."""
+    found: list[dict[str, Any]] = []
+    for written, server in zip(servers, settings.servers, strict=True):
+        numbered = expand_numbered(server.name)
+        vms = [
+            {**vm, "hostKey": {name: host_keys[name] for name in guest_names(each, numbered).values()}}
+            for vm, each in zip(written.get("vms", ()), server.vms, strict=True)
+        ]
+        keys = {name: host_keys[name] for name in numbered}
+        found.append({**written, "hostKey": keys, **({"vms": vms} if vms else {})})
+    return found
 
 
 def _lab_options() -> dict[str, Any]:

@@ -1,24 +1,31 @@
-"""The running cluster of a stack with the target `live`, found by the context that the stack file names.
+"""The running cluster of a stack with the target `live`.
 
-The kubeconfig is found as kubectl finds it. The current context is never used, so that no command changes a cluster
-that the user selected for something else.
+A stack on existing machines names a context of the kubeconfig, which is found as kubectl finds it. The current context
+is never used, so that no command changes a cluster that the user selected for something else. A stack whose machines
+Quorate sets up has a kubeconfig of its own below build/<stack>, which `up` writes.
 """
 
 from __future__ import annotations
 
 import os
+import socket
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
 from blueprint.stackfile.settings import Settings
+from commands import stack
+from contract import ADMINISTRATOR, API_PORT, API_SERVER
 from proof.api import Api, ApiError, Unreachable
 from proof.kubeconfig import kubeconfigs, read_kubeconfig
 from proof.objects import Object, at, name
 from toolchain.progress import UserError
 
 LIVE = "live"
+CONNECT = 3.0
+"""Seconds until an API server counts as down. Project figure."""
 NAMESPACE = "kubernetes:core/v1:Namespace"
 
 
@@ -32,13 +39,48 @@ class LiveCluster:
     nodes: tuple[Object, ...]
 
 
-def connect(file: Path) -> LiveCluster:
-    """Connects to the cluster that a live stack's file names. Raises UserError without a context or an answer."""
-    settings = load_file(file)
-    if settings.cluster is None:
-        raise UserError(f"{file} names no cluster.")
-    context = settings.cluster.context
-    api = Api(read_kubeconfig(*kubeconfigs(os.environ), context=context))
+def own_kubeconfig(root: Path, name: str) -> Path:
+    """Returns the path of the kubeconfig of a stack whose machines Quorate sets up."""
+    return root / "build" / name / "kubeconfig"
+
+
+def api_server(root: Path, name: str) -> dict[str, str]:
+    """Returns the environment variable by which the program uses the first master whose API server accepts connections.
+
+    Empty if that is the first master, or if none does, as before the first `up`.
+    """
+    first, *others = plan(load_file(stack.find(root, name))).masters
+    if _accepts(first.address):
+        return {}
+    for master in others:
+        if _accepts(master.address):
+            print(
+                f"{first.name} does not answer on port {API_PORT}; using the API server of {master.name}.", flush=True
+            )
+            return {API_SERVER: master.name}
+    return {}
+
+
+def _accepts(address: str) -> bool:
+    try:
+        socket.create_connection((address, API_PORT), timeout=CONNECT).close()
+    except OSError:
+        return False
+    return True
+
+
+def connect(root: Path, name: str) -> LiveCluster:
+    """Connects to the cluster of a live stack. Raises UserError without a kubeconfig or an answer."""
+    settings = load_file(stack.find(root, name))
+    if settings.cluster:
+        context = settings.cluster.context
+        api = Api(read_kubeconfig(*kubeconfigs(os.environ), context=context))
+    else:
+        file = own_kubeconfig(root, name)
+        if not file.is_file():
+            raise UserError(f"{file.relative_to(root)} does not exist; `quorate up --stack {name}` writes it.")
+        context = ADMINISTRATOR
+        api = Api(read_kubeconfig(file, context=context))
     try:
         nodes, _ = api.items("/api/v1/nodes")
     except (ApiError, Unreachable) as error:

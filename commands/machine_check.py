@@ -8,6 +8,7 @@ from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
 from commands import stack
 from doctor.examination import examine
+from files.quoting import printable
 from toolchain.progress import UserError
 
 
@@ -18,7 +19,7 @@ def check_machines(root: Path, name: str) -> int:
         lines = examine(planned)
     except FileNotFoundError:
         raise UserError("This host has no ssh; install the OpenSSH client.") from None
-    print("\n".join(map(str, lines)))
+    print(printable("\n".join(map(str, lines))))
     failed = {finding.machine for line in lines for finding in line.findings}
     print(
         f"{len(failed)} of {len(planned.nodes)} machines are not ready for `up`."

@@ -14,7 +14,7 @@ import yaml
 
 from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
-from cloud import bring_up, client, disks, host, network, nspawn, operator_steps
+from cloud import bring_up, client, disks, host, masters, network, nspawn, ssh_access
 from cloud.images.prepare import prepare
 from cloud.lab_machines import Lab, lab_of
 from commands import clean, lab_stack, stack
@@ -38,11 +38,14 @@ def start(root: Path, name: str) -> int:
             lab = lab_of(name, planned, tree)
             prepared = prepare(images_of(tree), reporter)
             seconds = bring_up.bring_up(lab, [prepared.archive], reporter)
-        path = lab_stack.write(root, name, operator_steps.kubeconfig(lab, bring_up.CONTEXT), bring_up.CONTEXT)
+        lab_stack.write(root, name, {machine.name: ssh_access.host_key(machine) for machine in lab.machines})
         started = time.monotonic()
         code = _apply(root, lab, name)
-        seconds["Applying the stack's objects with the target live"] = time.monotonic() - started
+        seconds["Setting the machines up and applying the objects by `quorate up`, target live"] = (
+            time.monotonic() - started
+        )
         if code == 0:
+            lab_stack.write_kubeconfig(root, name, masters.kubeconfig(lab, bring_up.CONTEXT))
             started = time.monotonic()
             steps = _use(root, lab, name, planned.settings.release, reporter)
             seconds["Using OpenStack as a client"] = time.monotonic() - started
@@ -50,12 +53,13 @@ def start(root: Path, name: str) -> int:
     print()
     for what, took in seconds.items():
         print(f"{duration(took):>14}  {what}")
-    print(f"\nAll {len(lab.machines)} machines of {name} are Ready nodes. Kubeconfig: {path.relative_to(root)}")
     for image, reason in prepared.stand_ins.items():
         print(f"Not the program of its name: {image}. {reason}")
     if code:
         print(f"Run `make cloud STACK={name}` again to continue.", file=sys.stderr)
         return code
+    kubeconfig = lab_stack.directory(root, name) / lab_stack.KUBECONFIG
+    print(f"\nAll {len(lab.machines)} machines of {name} are Ready nodes. Kubeconfig: {kubeconfig.relative_to(root)}")
     print(f"Next: `make cloud-status STACK={name}`, or `make cloud-down`, which removes everything.")
     return 0
 
@@ -63,9 +67,9 @@ def start(root: Path, name: str) -> int:
 def _apply(root: Path, lab: Lab, name: str) -> int:
     """Runs `quorate up` on the lab's stack, in the network in which the machines are reached."""
     quorate = [str(root / ".venv" / "bin" / "quorate"), "up", "--stack", lab_stack.name_of(name)]
-    with disks.prepared(lab):
+    with disks.prepared(lab), ssh_access.agent() as agent:
         return subprocess.run(
-            network.in_switch(quorate), env=os.environ | lab_stack.variables(root, name), check=False
+            network.in_switch(quorate), env=os.environ | lab_stack.variables(root, name) | agent, check=False
         ).returncode
 
 
@@ -112,7 +116,7 @@ def status(root: Path, name: str) -> int:
         for machine in machines:
             state = "Ready" if machine.name in ready else "runs" if nspawn.is_running(machine) else "stopped"
             print(f"  {machine.name:<14} {machine.address!s:<15} {state}")
-    healthy = operator_steps.healthy_members(lab)
+    healthy = masters.healthy_members(lab)
     print(f"etcd: {len(healthy)} of {len(lab.masters)} members healthy")
     return 0 if len(ready) == len(lab.machines) and len(healthy) == len(lab.masters) else 1
 

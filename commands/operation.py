@@ -144,13 +144,25 @@ class Operation:
         """Returns the stack's state as the engine exports it, with encrypted secrets."""
         return json.loads(self._state("export"))
 
+    def output(self, name: str) -> str | None:
+        """Returns a secret output of the stack, a text; None if the stack does not have it."""
+        done = self._ask("output", name, "--show-secrets")
+        return None if done.returncode else done.stdout
+
     def give_deployment(self, deployment: Mapping[str, Any]) -> None:
         """Replaces the stack's state. The backend keeps the previous state in the stack's history."""
         self._state("import", json.dumps(deployment))
 
     def _state(self, verb: str, document: str | None = None) -> str:
-        command = [self.engine.pulumi, "-C", self.workspace.project, "--non-interactive", "stack", verb]
-        done = subprocess.run(
+        done = self._ask(verb, document=document)
+        if done.returncode:
+            raise UserError(f"`pulumi stack {verb}` failed for {self.stack.name}: {done.stderr.strip()}")
+        return done.stdout
+
+    def _ask(self, *words: str, document: str | None = None) -> subprocess.CompletedProcess[str]:
+        """Runs a `pulumi stack` command. `document`: its standard input."""
+        command = [self.engine.pulumi, "-C", self.workspace.project, "--non-interactive", "stack", *words]
+        return subprocess.run(
             [*command, "--stack", self.stack.name],
             input=document,
             env=self.environment(),
@@ -158,9 +170,6 @@ class Operation:
             check=False,
             capture_output=True,
         )
-        if done.returncode:
-            raise UserError(f"`pulumi stack {verb}` failed for {self.stack.name}: {done.stderr.strip()}")
-        return done.stdout
 
     def remove_stack(self) -> None:
         """Removes a stack without resources from its backend."""

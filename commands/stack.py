@@ -19,6 +19,7 @@ from urllib.parse import unquote, urlsplit
 import yaml
 
 from blueprint.stackfile.loader import SETTINGS_FILE, load_file
+from blueprint.stackfile.settings import EXISTING
 from commands import build_directory
 from contract import STACK_NAME
 from files import atomic, text_file, yaml_reader
@@ -44,10 +45,17 @@ class Stack:
     file: Path
     profile: str
     target: str
+    machines: str = "managed"
+    """`existing` if the servers are nodes of a running cluster."""
     secrets_provider: str | None = None
     """The key management service that encrypts the secrets; None if a passphrase encrypts them."""
     has_secrets: bool = False
     """Whether the stack file contains encrypted secrets."""
+
+    @property
+    def sets_up_machines(self) -> bool:
+        """Whether `up` sets the machines up over SSH, before it applies objects to their cluster."""
+        return self.target == "live" and self.machines != EXISTING
 
     @property
     def is_disposable(self) -> bool:
@@ -105,6 +113,7 @@ def load(root: Path, name: str) -> Stack:
         file,
         settings.profile,
         settings.target,
+        settings.machines,
         str(provider) if provider else None,
         any(is_encrypted(value) for value in config_of(document).values()),
     )

@@ -1,7 +1,7 @@
-"""Renders a stack with the engine in a temporary state, for the proof.
+"""Renders a stack with the engine in a temporary state, for the proof and the machine lab.
 
-The user's stack is not touched: its state, tree and passphrase are not used, and secrets are generated. Stacks for live
-machines are rendered with the target `render`.
+The user's stack is not touched: its state, tree, passphrase and secrets are not used, and secrets are generated. Live
+stacks are rendered with the target `render`.
 """
 
 from __future__ import annotations

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import pulumi
 
 import contract
+from blueprint.plan.nodes import Node
 from blueprint.plan.planner import Plan
 from components import machine_files, workers
 from components.component import Component, Facts, plain
-from components.k8s_master import MasterTier, MasterTierArgs
-from components.machine import Machine, MachinePool, Turns
+from components.k8s_master import MasterTier
+from components.k8s_master.pki import Pki
+from components.machine import Machine, MachinePool, Turns, start
 from components.openstack.config.wiring import ENVIRONMENT
 from components.openstack.environment import Environment, EnvironmentArgs
+from components.secrets import Keyring
 from components.target import Target
 from components.virt_host import VirtHost, VirtHostArgs
 from contract import COMPUTE_POOL
@@ -28,6 +32,11 @@ class CloudArgs:
     target: Target
     root_secret: pulumi.Output[str] | None
     """The secret from which all other secrets of the cloud are derived; None in a preview without the passphrase."""
+
+    @property
+    def certificates(self) -> Pki:
+        """The certificates of etcd and Kubernetes."""
+        return Pki(Keyring("kubernetes", self.root_secret))
 
 
 class Cloud(Component[CloudArgs]):
@@ -51,34 +60,64 @@ class Cloud(Component[CloudArgs]):
         )
 
     def build(self, name: str, args: CloudArgs) -> None:
-        turns = Turns()
-        hosts = self._virt_hosts(name, args, turns)
-        self._master_tier(name, args, hosts, turns)
-        self._machines(name, args)
+        hosts = self._virt_hosts(name, args)
+        masters = self._masters(name, args, hosts)
+        # Masters are finished one after the other, so that the last one stands for all of them.
+        self._machines(name, args, hosts, masters[-1:])
         self._environment(name, args)
 
-    def _virt_hosts(self, name: str, args: CloudArgs, turns: Turns) -> list[VirtHost]:
-        hosts: list[VirtHost] = []
-        for host in args.plan.hosts:
-            nodes = (node for node in args.plan.nodes if node.virtual and node.server == host.name)
-            guests = [machine_files.arguments(args.plan, node, args.target) for node in nodes]
-            arguments = VirtHostArgs(host, guests, turns)
-            # In production a host is protected, because deleting it deletes its virtual machines; labs are disposable.
-            opts = self.child(protect=args.plan.settings.profile == "production")
-            hosts.append(VirtHost(f"{name}-{host.name}", arguments, opts))
-        return hosts
+    def _virt_hosts(self, name: str, args: CloudArgs) -> dict[str, VirtHost]:
+        """Creates the virt hosts. Returns them by the server's name."""
+        # In production a host is protected, because deleting it deletes its virtual machines; labs are disposable.
+        opts = self.child(protect=args.plan.settings.profile == "production")
+        return {
+            host.name: VirtHost(
+                f"{name}-{host.name}",
+                VirtHostArgs(host, [node for node in args.plan.nodes if node.virtual and node.server == host.name]),
+                opts,
+            )
+            for host in args.plan.hosts
+        }
 
-    def _master_tier(self, name: str, args: CloudArgs, hosts: list[VirtHost], turns: Turns) -> MasterTier:
-        servers = (master for master in args.plan.masters if not master.virtual)
-        machines = [machine_files.arguments(args.plan, master, args.target) for master in servers]
-        return MasterTier(f"{name}-masters", MasterTierArgs(args.plan, machines, turns), self.child(depends_on=hosts))
+    def _masters(self, name: str, args: CloudArgs, hosts: Mapping[str, VirtHost]) -> list[Machine]:
+        """Creates the master tier and all masters, which are changed one after the other."""
+        tier = MasterTier(f"{name}-masters", args.plan, self.child())
+        masters = [
+            machine_files.arguments(args.plan, node, args.target, args.certificates) for node in args.plan.masters
+        ]
+        # etcd's members are started at the same time, because each waits for a majority.
+        started = [
+            each for master in masters for each in start(f"{name}-masters-{master.node.name}", master, tier.child())
+        ]
+        turns = Turns(started)
+        found: list[Machine] = []
+        for master in masters:
+            parent = hosts[master.node.server] if master.node.virtual else tier
+            opts = parent.child(depends_on=turns.before(master.parts))
+            found.append(Machine(_machine_name(name, master.node), master, opts))
+            turns.add(master.parts, found[-1])
+        return found
 
-    def _machines(self, name: str, args: CloudArgs) -> None:
+    def _machines(self, name: str, args: CloudArgs, hosts: Mapping[str, VirtHost], after: Sequence[Machine]) -> None:
+        """Creates the other machines, which join the masters' cluster. `after`: the machines that they wait for."""
+        for node in args.plan.nodes:
+            if node.virtual and node not in args.plan.masters:
+                guest = machine_files.arguments(args.plan, node, args.target, args.certificates)
+                Machine(_machine_name(name, node), guest, hosts[node.server].child(depends_on=after))
         for node in workers.alone(args.plan):
-            Machine(f"{name}-{node.name}", machine_files.arguments(args.plan, node, args.target), self.child())
+            single = machine_files.arguments(args.plan, node, args.target, args.certificates)
+            Machine(f"{name}-{node.name}", single, self.child(depends_on=after))
         for pool, nodes in workers.pools(args.plan).items():
-            MachinePool(f"{name}-{pool}", machine_files.pool_arguments(args.plan, nodes, args.target), self.child())
+            arguments = machine_files.pool_arguments(args.plan, nodes, args.target, args.certificates)
+            MachinePool(f"{name}-{pool}", arguments, self.child(depends_on=after))
 
     def _environment(self, name: str, args: CloudArgs) -> None:
         arguments = EnvironmentArgs(ENVIRONMENT, args.plan, args.target, args.root_secret)
-        Environment(f"{name}-{ENVIRONMENT}", arguments, self.child())
+        providers = pulumi.ResourceOptions(providers=[args.target.kubernetes])
+        opts = pulumi.ResourceOptions.merge(self.child(), providers)
+        Environment(f"{name}-{ENVIRONMENT}", arguments, opts)
+
+
+def _machine_name(cloud: str, node: Node) -> str:
+    """Returns the name of the component of a master or of a virtual machine."""
+    return f"{cloud}-{node.server if node.virtual else 'masters'}-{node.name}"

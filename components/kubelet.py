@@ -6,14 +6,13 @@ The labels and taints in the files for kubelet and kubeadm, and in node.yaml for
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from blueprint.plan.nodes import Capacity, Node
 from components import documents
 from components.documents import Place, template
 from components.machine import File, Parts, Step
-from contract import RACK, SERVER, ZONE
+from contract import API_PORT, RACK, SERVER, ZONE
 
 CRI_SOCKET = "unix:///run/containerd/containerd.sock"
 KUBERNETES = "/etc/kubernetes"
@@ -23,10 +22,9 @@ PATCHES = f"{KUBERNETES}/patches"
 configuration."""
 NODE = "/etc/quorate/node.yaml"
 DISCOVERY = f"{KUBERNETES}/discovery.conf"
-"""A kubeconfig with the cluster's address, its CA and a bootstrap token, which the operator places on the machine."""
+"""A kubeconfig with the cluster's address, its CA and a client certificate, with which a machine joins."""
 
 KUBEADM = "kubeadm.k8s.io/v1beta4"
-API_PORT = 6443
 
 
 def parts(node: Node) -> Parts:
@@ -43,11 +41,7 @@ def worker_parts(node: Node) -> Parts:
     """Returns the files and steps with which a machine that is not a master joins the cluster."""
     return Parts(
         files=(File(CONFIGURATION, template(join_configuration(node))),),
-        steps=(
-            await_files("await-discovery", "the way to the cluster", [DISCOVERY]),
-            join("await-discovery"),
-            _USE_PROXY,
-        ),
+        steps=(join(), _USE_PROXY),
     )
 
 
@@ -62,18 +56,6 @@ def join(*after: str) -> Step:
         check=f'[ -f "$ROOT{KUBERNETES}/kubelet.conf" ]',
         apply=f'kubeadm join --config "$ROOT{CONFIGURATION}"',
         after=after,
-    )
-
-
-def await_files(name: str, what: str, paths: Sequence[str]) -> Step:
-    """Returns a step that fails until the operator has placed the files `paths`. `what` names the files in messages."""
-    tests = "\n".join(f'[ -f "$ROOT{path}" ]' for path in paths)
-    missing = "\n".join(f'[ -f "$ROOT{path}" ] || echo "  {path}" >&2' for path in paths)
-    return Step(
-        name=name,
-        does=f"Stops until {what} are there; they are placed from outside.",
-        check=tests,
-        apply=f'echo "missing {what}; place these files, then run apply again:" >&2\n{missing}\nexit 1',
     )
 
 

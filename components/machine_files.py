@@ -9,29 +9,31 @@ from blueprint.plan.planner import Plan
 from blueprint.stackfile.settings import EXISTING
 from components import k8s_master, kubelet, virt_host
 from components.k8s_master import node_loss
+from components.k8s_master.pki import Pki
 from components.machine import MachineArgs, MachinePoolArgs, Parts
 from components.openstack import directories
 from components.target import Target
 from contract import MASTER_POOL
 
 
-def parts(plan: Plan, node: Node) -> Parts:
+def parts(plan: Plan, node: Node, certificates: Pki) -> Parts:
     """Returns the files and steps of a node. The files are templates, which are the same for all nodes of a pool."""
     found = kubelet.parts(node) + node_loss.parts(plan) + directories.parts(plan, node)
     if MASTER_POOL in node.roles:
-        return found + k8s_master.master_parts(plan, node)
-    return found + k8s_master.proxy_parts(plan) + kubelet.worker_parts(node)
+        return found + k8s_master.master_parts(plan, node, certificates)
+    joining = Parts(certificates.discovery_file(plan.masters[0]))
+    return found + k8s_master.proxy_parts(plan) + joining + kubelet.worker_parts(node)
 
 
-def arguments(plan: Plan, node: Node, target: Target) -> MachineArgs:
+def arguments(plan: Plan, node: Node, target: Target, certificates: Pki) -> MachineArgs:
     """Returns the arguments of one machine's component. A machine of a running cluster gets neither files nor steps."""
     if plan.settings.machines == EXISTING:
         return MachineArgs(node, Parts(), target, existing=True)
-    return MachineArgs(node, parts(plan, node), target, virt_host.files(node, plan.settings.template))
+    return MachineArgs(node, parts(plan, node, certificates), target, virt_host.files(node, plan.settings.template))
 
 
-def pool_arguments(plan: Plan, nodes: Sequence[Node], target: Target) -> MachinePoolArgs:
+def pool_arguments(plan: Plan, nodes: Sequence[Node], target: Target, certificates: Pki) -> MachinePoolArgs:
     """Returns the arguments of the component for a pool of identical workers."""
     if plan.settings.machines == EXISTING:
         return MachinePoolArgs(nodes, Parts(), target, existing=True)
-    return MachinePoolArgs(nodes, parts(plan, nodes[0]), target)
+    return MachinePoolArgs(nodes, parts(plan, nodes[0], certificates), target)

@@ -131,7 +131,8 @@ def _nodes(props: Properties) -> list[dict[str, str]]:
     return json.loads(props["nodes"])
 
 
-def _mode(text: str) -> int:
+def mode_of(text: str) -> int:
+    """Returns the mode of a rendered file: scripts are executable."""
     return 0o755 if text.startswith("#!") else 0o644
 
 
@@ -222,18 +223,19 @@ def _write(owner: str, props: Properties) -> Properties:
     trees: dict[str, dict[str, Found]] = {}
     for node, files in contents(props):
         with _LOCK:
-            _write_whole(root / OWNERS / node, owner, 0o644)
+            write_whole(root / OWNERS / node, owner, 0o644)
             for path, text in files.items():
-                _write_whole(root / node / path, text, _mode(text))
+                write_whole(root / node / path, text, mode_of(text))
             for path, text in hidden.items():
                 _write_secret(Path(props["secretsRoot"]), node, path, text)
-        trees[node] = {path: (_mode(text), text) for path, text in files.items()}
+        trees[node] = {path: (mode_of(text), text) for path, text in files.items()}
     given = {key: props[key] for key in (*IDENTITY, "secrets") if key in props}
     names, paths = [*trees], [*props["files"]]
     return {**given, "names": names, "paths": paths, "written": _asked(props), "digest": _digest(trees)}
 
 
-def _write_whole(path: Path, text: str, mode: int) -> None:
+def write_whole(path: Path, text: str, mode: int) -> None:
+    """Writes a file atomically, unless it has the text and the mode already. Creates missing directories."""
     if _found(path) == (mode, text):
         return
     unfinished = path.with_name(f".{path.name}.unfinished")
@@ -255,7 +257,7 @@ def _opener(path: str, flags: int) -> int:
 def _write_secret(root: Path, node: str, path: str, text: str) -> None:
     for directory in (root.parent, root, root / node):
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    _write_whole(_secret_path(root, node, path), text, 0o600)
+    write_whole(_secret_path(root, node, path), text, 0o600)
 
 
 def _remove(owner: str, props: Properties, keep: Properties) -> None:

@@ -39,6 +39,15 @@ def create(path: Path, text: str, mode: int) -> bool:
     return True
 
 
+def write_private(path: Path, text: str) -> None:
+    """Writes a file that only its owner may read, whatever the mode of an earlier file.
+
+    A failed write leaves the old file unchanged and raises OSError with the file name.
+    """
+    with _unfinished(path, text, 0o600) as unfinished:
+        unfinished.replace(path)
+
+
 @contextmanager
 def _unfinished(path: Path, text: str, mode: int) -> Generator[Path]:
     """Yields the path of a complete temporary file in the directory of `path`, for the caller to rename or link.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 COMMENT = 65_000
 """Maximum length of a text for a GitHub comment, whose limit is 65,536 characters."""
@@ -28,6 +29,12 @@ def printable(text: str, kept: str = "\n\t") -> str:
 def single_line(text: str, longest: int) -> str:
     """Returns text as one line for a terminal, cut at `longest` characters, with line ends as escapes."""
     return printable(text if len(text) <= longest else f"{text[: longest - 3]}…", kept="")
+
+
+def first_of(names: Sequence[str], most: int) -> str:
+    """Joins the first `most` names, and counts the others: "a, b, c and 97 more"."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def in_markdown(text: str, longest: int = LONGEST) -> str:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from files.quoting import first_of
+
 
 def join_names(names: Collection[str], most: int = 5) -> str:
     """Joins names in sorted order. If there are more than `most`, counts the others: "a, b, c and 97 more"."""
-    ordered = sorted(names)
-    if len(ordered) <= most:
-        return ", ".join(ordered)
-    return f"{', '.join(ordered[:most])} and {len(ordered) - most} more"
+    return first_of(sorted(names), most)
 
 
 def pluralize(number: int, thing: str) -> str:

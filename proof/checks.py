@@ -11,6 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from contract import DEDICATED, POOL, SERVER
+from files.quoting import first_of
 from proof.cluster import SYSTEM_NAMESPACES, Cluster, Node, Pod
 from proof.expected import ExpectedRow, ExpectedState
 from proof.violations import Finding
@@ -56,8 +57,12 @@ def instances(state: ExpectedState, cluster: Cluster) -> Iterator[Finding]:
 
 
 def rows_known(state: ExpectedState, cluster: Cluster) -> Iterator[Finding]:
-    """Every checked pod belongs to a row of the reference architecture, or accompanies the service of a row."""
-    unknown = {pod.title: pod.row for pod in cluster.pods if _is_checked(pod) and _row_of(state, pod) is None}
+    """Every checked pod belongs to a row of the reference architecture, or accompanies the service of a row.
+
+    Deployments of Kubernetes itself, such as CoreDNS, have no row.
+    """
+    ours = [pod for pod in cluster.pods if _is_checked(pod) and pod.namespace not in SYSTEM_NAMESPACES]
+    unknown = {pod.title: pod.row for pod in ours if _row_of(state, pod) is None}
     for title, row in unknown.items():
         message = f"row {row} is not in the architecture" if row else "has no annotation that names a row"
         yield Finding("row-known", title, message)
@@ -259,9 +264,7 @@ def _is_checked(pod: Pod) -> bool:
 
 def _listed(names: Iterable[str], most: int = 5) -> str:
     """Returns up to `most` names in order as text, followed by the number of the other names."""
-    ordered = sorted(names)
-    more = f" and {len(ordered) - most} more" if len(ordered) > most else ""
-    return ", ".join(ordered[:most]) + more
+    return first_of(sorted(names), most)
 
 
 __all__ = ["CHECKS", "ExpectedRow", "check_cluster", "dedicated_pools"]

@@ -45,12 +45,6 @@ def problems(settings: Settings) -> list[Problem]:
 
 def _target(settings: Settings) -> Iterator[Problem]:
     existing = settings.machines == EXISTING
-    if settings.target == "live" and not existing:
-        yield Problem(
-            "quorate:target",
-            "live is not implemented yet for machines that Quorate sets up: they come with a later release; write "
-            "render, which writes the files for the machines, or machines: existing for the nodes of a running cluster",
-        )
     if settings.target == "live" and existing and settings.cluster is None:
         yield Problem("quorate:cluster", "is missing; write the kubeconfig's context, such as {context: cloud-1}")
     if settings.cluster and not existing:

@@ -19,8 +19,9 @@ from socket import inet_aton
 from blueprint.patterns import check_name, expand, expand_numbered
 from blueprint.problems import Problem
 from blueprint.stackfile import addresses
-from blueprint.stackfile.settings import Disk, Hypervisor, Server, Settings, VirtualMachine
-from blueprint.stackfile.ssh import host_keys
+from blueprint.stackfile.settings import EXISTING, Disk, Hypervisor, Server, Settings, VirtualMachine
+from blueprint.stackfile.ssh import HOST_KEY_ADVICE, host_keys
+from files.quoting import first_of
 
 HOST_RESERVE = 4
 """GiB of memory of a virt host that are reserved for its operating system and libvirt; an estimate."""
@@ -28,6 +29,8 @@ HOST_RESERVE = 4
 MOST_MACHINES = 20_000
 """Maximum number of servers and virtual machines of a stack: twice the compute nodes that `make bench` measures."""
 
+NAMED = 5
+"""Machines that a message names."""
 FEATURE = "reduced-footprint"
 """The feature that a stack file must enable for virtual machines as nodes (source 000, "new feature group")."""
 
@@ -83,6 +86,7 @@ def problems(settings: Settings) -> list[Problem]:
     found: list[Problem] = []
     named: dict[str, list[str]] = defaultdict(list)
     addressed: dict[str, list[str]] = defaultdict(list)
+    unknown: list[str] = []
     for index, server in enumerate(settings.servers):
         key = f"quorate:servers[{index}] ({server.name})"
         found += _server_problems(server, key, settings)
@@ -90,11 +94,17 @@ def problems(settings: Settings) -> list[Problem]:
             for machine in list(_machines_of(server)):
                 named[machine.name].append(key)
                 addressed[machine.address].append(machine.name)
+                if machine.host_key is None:
+                    unknown.append(machine.name)
         except EntryError as error:
             found.append(Problem(f"{key}.{error.key}", str(error)))
         except ValueError as error:
             found.append(Problem(f"{key}.name", str(error)))
     found += _doubles(named, addressed)
+    if unknown and settings.target == "live" and settings.machines != EXISTING:
+        names = first_of(unknown, NAMED)
+        message = f"target live logs in to machines by SSH, and {names} have no hostKey; {HOST_KEY_ADVICE} of each"
+        found.append(Problem("quorate:servers", message))
     found += addresses.problems(settings, addressed)
     return found
 

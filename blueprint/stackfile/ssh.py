@@ -18,7 +18,7 @@ ALGORITHMS = (
 )
 """Types of host keys that OpenSSH generates (ssh-keygen(1), option -t)."""
 
-_ADVICE = "write the line of /etc/ssh/ssh_host_ed25519_key.pub"
+HOST_KEY_ADVICE = "write the line of /etc/ssh/ssh_host_ed25519_key.pub"
 
 
 def host_key_error(key: str) -> str:
@@ -30,14 +30,14 @@ def host_key_error(key: str) -> str:
         return ""
     algorithm, _, rest = key.strip().partition(" ")
     if algorithm not in ALGORITHMS:
-        return f"is not a valid public host key; {_ADVICE}, which begins with one of: {', '.join(ALGORITHMS)}"
+        return f"is not a valid public host key; {HOST_KEY_ADVICE}, which begins with one of: {', '.join(ALGORITHMS)}"
     try:
         blob = base64.b64decode(rest.split(" ")[0], validate=True)
     except binascii.Error:
         blob = b""
     # The encoded key repeats its algorithm, with its length in four bytes before it (RFC 4253, section 6.6).
     if not blob.startswith(len(algorithm).to_bytes(4, "big") + algorithm.encode()):
-        return f"is not a complete {algorithm} key; {_ADVICE}"
+        return f"is not a complete {algorithm} key; {HOST_KEY_ADVICE}"
     return ""
 
 

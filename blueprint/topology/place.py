@@ -16,8 +16,11 @@ from itertools import chain, islice
 from blueprint.topology.definitions import catalogue
 from blueprint.topology.shapes import Finding, Placement, ServicePlacement, Topology
 from blueprint.topology.validate import judge
+from files.quoting import first_of
 from suggestion import did_you_mean
 
+NAMED = 6
+"""Names of nodes in a message."""
 MOST_FINDINGS = 500
 """Maximum number of findings of a topology, because the search for similar names is slow."""
 
@@ -105,7 +108,7 @@ def _judge_keys(topology: Topology, matches: dict[str, tuple[str, ...]]) -> Iter
         if partly:
             whole = f"({key})" if "|" in key else key
             message = (
-                f"'{key}' is matched from the beginning of a name only, and so also matches {_listed(partly)}; "
+                f"'{key}' is matched from the beginning of a name only, and so also matches {first_of(partly, NAMED)}; "
                 f"write '{whole}$' to exclude such names, '{whole}.*' to include them"
             )
             yield Finding("matched-by-prefix", "warning", f"nodes.{key}", message)
@@ -136,10 +139,11 @@ def _judge_doubles(sources: _Sources) -> Iterator[Finding]:
         for found, doubled in ways.items():
             keys, roles = sorted({key for key, _ in found}), sorted({role for _, role in found})
             if len(roles) > 1:
-                message = f"roles {', '.join(roles)} all place {service} on {_listed(doubled)}; name it in one of them"
+                where = first_of(doubled, NAMED)
+                message = f"roles {', '.join(roles)} all place {service} on {where}; name it in one of them"
                 yield Finding("node-counted-twice", "error", f"roles.{roles[0]}", message)
             else:
-                what = f"role {roles[0]} places a service on {_listed(doubled)} more than once"
+                what = f"role {roles[0]} places a service on {first_of(doubled, NAMED)} more than once"
                 message = f"{what}; write the role under one key, and each service in it once"
                 yield Finding("role-given-twice", "warning", f"nodes.{keys[0]}.roles", message)
 
@@ -158,16 +162,9 @@ def _judge_replicas(topology: Topology, services: dict[str, ServicePlacement], s
             message = f"{service} runs once on each of its nodes, {len(placed.hosts)} here; remove this line"
             yield Finding("replicas-of-daemonset", "error", key, message)
         elif placed and count > len(placed.hosts):
-            nodes = f"{len(placed.hosts)} ({_listed(placed.hosts)})" if placed.hosts else "none"
+            nodes = f"{len(placed.hosts)} ({first_of(placed.hosts, NAMED)})" if placed.hosts else "none"
             message = (
                 f"asks for {count} instances of {service}, but the nodes that may run it are {nodes}; "
                 f"give its role to {count - len(placed.hosts)} more, or write {max(len(placed.hosts), 1)}"
             )
             yield Finding("too-many-replicas", "error", key, message)
-
-
-def _listed(nodes: Sequence[str]) -> str:
-    """Joins names of nodes for a message: the first six, then the number of the others."""
-    few = 6
-    more = f" and {len(nodes) - few} more" if len(nodes) > few else ""
-    return ", ".join(nodes[:few]) + more

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from cloud import client, operator_steps, power
+from cloud import client, masters, power
 from cloud.drill import workloads
 from cloud.lab_machines import Lab, Machine
 from toolchain.progress import UserError
@@ -103,9 +103,9 @@ def drains(lab: Lab) -> Disturbance:
             say(f"draining {machine.name}")
             try:
                 flags = ("--ignore-daemonsets", "--delete-emptydir-data", f"--timeout={LIMIT}s")
-                done = operator_steps.kubectl(lab, "drain", machine.name, *flags, timeout=LIMIT + 60)
+                done = masters.kubectl(lab, "drain", machine.name, *flags, timeout=LIMIT + 60)
             finally:
-                operator_steps.kubectl(lab, "uncordon", machine.name)
+                masters.kubectl(lab, "uncordon", machine.name)
             if done.returncode:
                 return [f"{machine.name} was not drained: {_last(done.stderr)}"]
             if missing := wait():
@@ -130,9 +130,9 @@ def _rolled(lab: Lab, workload: workloads.Workload, say: Say) -> list[str]:
     """Replaces a workload's pods and waits until all are; returns why that failed."""
     say(f"replacing the pods of {workload.title}")
     flags = (workload.title, f"--namespace={client.NAMESPACE}")
-    done = operator_steps.kubectl(lab, "rollout", "restart", *flags)
+    done = masters.kubectl(lab, "rollout", "restart", *flags)
     if done.returncode == 0:
-        done = operator_steps.kubectl(lab, "rollout", "status", *flags, f"--timeout={LIMIT}s", timeout=LIMIT + 60)
+        done = masters.kubectl(lab, "rollout", "status", *flags, f"--timeout={LIMIT}s", timeout=LIMIT + 60)
     if done.returncode:
         return [f"the pods of {workload.title} were not replaced: {_last(done.stderr)}"]
     return []

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import contract
-from cloud import bring_up, client, operator_steps
+from cloud import bring_up, client, masters
 from cloud.drill import load, observer, readiness, result, workloads
 from cloud.drill.disturbances import Disturbance
 from cloud.drill.readiness import Readiness
@@ -52,7 +52,7 @@ def drill(lab: Lab, disturbance: Disturbance, cloud: Cloud, say: Callable[[str],
     readiness.require(lab, expected)
     client.connect(lab, disturbance.witnesses[-1])
     kubeconfig = _kubeconfig(lab, disturbance, cloud.directory)
-    operator_steps.kubectl(lab, "create", "namespace", observer.NAMESPACE)
+    masters.kubectl(lab, "create", "namespace", observer.NAMESPACE)
     etcd = {master.name: f"http://{master.address}:{contract.ETCD_METRICS_PORT}/livez" for master in lab.masters}
     document = {
         "kubeconfig": str(kubeconfig),
@@ -104,16 +104,15 @@ def drill(lab: Lab, disturbance: Disturbance, cloud: Cloud, say: Callable[[str],
 
 def clean(lab: Lab, cloud: Cloud) -> None:
     """Deletes what drills have written."""
-    operator_steps.kubectl(lab, "delete", "namespace", observer.NAMESPACE, "--ignore-not-found", "--wait=false")
+    masters.kubectl(lab, "delete", "namespace", observer.NAMESPACE, "--ignore-not-found", "--wait=false")
     client.run(cloud.release, cloud.settings, "clean", cloud.writes)
 
 
 def _kubeconfig(lab: Lab, disturbance: Disturbance, directory: Path) -> Path:
     """Writes a kubeconfig whose server is a witness."""
-    masters = [machine for machine in disturbance.witnesses if machine.is_master]
+    left = [machine for machine in disturbance.witnesses if machine.is_master]
     path = directory / "drill-kubeconfig"
-    path.unlink(missing_ok=True)
-    atomic.create(path, operator_steps.kubeconfig(lab, bring_up.CONTEXT, masters), 0o600)
+    atomic.write_private(path, masters.kubeconfig(lab, bring_up.CONTEXT, left))
     return path
 
 
@@ -122,7 +121,7 @@ def _config_maps(events: Sequence[Event]) -> list[tuple[float, int, str | None]]
 
 
 def _found_config_maps(lab: Lab) -> set[int]:
-    done = operator_steps.kubectl(lab, "get", "configmaps", f"--namespace={observer.NAMESPACE}", "--output=json")
+    done = masters.kubectl(lab, "get", "configmaps", f"--namespace={observer.NAMESPACE}", "--output=json")
     if done.returncode:
         raise UserError(f"The written ConfigMaps cannot be listed: {done.stderr.strip()}")
     names = [name(each) for each in listed(json.loads(done.stdout), "items")]

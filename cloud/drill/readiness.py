@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from cloud import bring_up, operator_steps
+from cloud import bring_up, masters
 from cloud.drill import load, observer, workloads
 from cloud.drill.result import Event
 from cloud.lab_machines import Lab
@@ -24,7 +24,7 @@ PERIOD = 2.0
 def require(lab: Lab, expected: Mapping[str, int]) -> None:
     """Raises UserError unless all nodes, members of etcd and pods are ready. `expected`: number of pods by workload."""
     missing = [f"node {each} is not Ready" for each in bring_up.not_ready(lab, bring_up.nodes(lab))]
-    healthy = operator_steps.healthy_members(lab)
+    healthy = masters.healthy_members(lab)
     if len(healthy) < len(lab.masters):
         missing.append(f"etcd: {len(healthy)} of {len(lab.masters)} members are healthy")
     found = observer.ready(workloads.of_openstack(lab, "pods"))

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 
 import contract
-from cloud import client, operator_steps
+from cloud import client, masters
 from cloud.lab_machines import Lab
 from proof.objects import Object, listed, name, number, text, texts
 from toolchain.progress import UserError
@@ -51,7 +51,7 @@ def apis(lab: Lab) -> dict[str, str]:
 
 def of_openstack(lab: Lab, kinds: str) -> list[Object]:
     """Returns the objects of OpenStack's namespace. Raises UserError if no API server lists them."""
-    done = operator_steps.kubectl(lab, "get", kinds, f"--namespace={client.NAMESPACE}", "--output=json")
+    done = masters.kubectl(lab, "get", kinds, f"--namespace={client.NAMESPACE}", "--output=json")
     if done.returncode:
         raise UserError(f"The {kinds} cannot be listed: {done.stderr.strip()}")
     return listed(json.loads(done.stdout), "items")

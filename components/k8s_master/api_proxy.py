@@ -9,8 +9,9 @@ import contract
 from blueprint.plan.nodes import Node
 from components.documents import literal, template
 from components.k8s_master.versions import NGINX_IMAGE
-from components.kubelet import API_PORT, KUBERNETES
+from components.kubelet import KUBERNETES
 from components.machine import File, Parts
+from contract import API_PORT
 
 TIMEOUT = "10m"
 """nginx's proxy_timeout. With nginx's default, watches were interrupted so often that the API servers used ten times

@@ -11,19 +11,20 @@ from collections.abc import Sequence
 import contract
 from blueprint.plan.nodes import Node
 from components.documents import literal
-from components.kubelet import await_files
+from components.k8s_master import pki
+from components.k8s_master.pki import Pki
 from components.machine import File, Parts, Quorum, Step, Unit
 
 CLIENT_PORT, PEER_PORT = 2379, 2380
 TOKEN = "quorate"  # noqa: S105 - names the cluster, guards nothing
-PKI = "/etc/etcd/pki"
-CERTIFICATES = tuple(f"{PKI}/{name}" for name in ("ca.crt", "server.crt", "server.key", "peer.crt", "peer.key"))
-"""Certificate files that the operator places on each master; Quorate does not render them yet. The key files must
-belong to the user etcd."""
+CERTIFICATES = tuple(f"{pki.ETCD}/{name}" for name in ("ca.crt", "server.crt", "server.key", "peer.crt", "peer.key"))
+RUNTIME = "/run/etcd"
+"""Directory with copies of the certificates for the user etcd. The files themselves are root's, because files are
+written before the user exists."""
 NAME = "etcd"
 UNITS = "/etc/systemd/system"
 
-UNIT = """\
+UNIT = f"""\
 [Unit]
 Description=etcd, the Kubernetes API's store
 Documentation=https://etcd.io/docs/
@@ -35,7 +36,10 @@ Type=notify
 User=etcd
 StateDirectory=etcd
 StateDirectoryMode=0700
+RuntimeDirectory=etcd
+RuntimeDirectoryMode=0700
 EnvironmentFile=/etc/etcd/etcd.env
+ExecStartPre=+/usr/bin/install --owner=etcd --mode=0400 --target-directory={RUNTIME} {" ".join(CERTIFICATES)}
 ExecStart=/usr/bin/etcd
 Restart=always
 RestartSec=5s
@@ -77,7 +81,7 @@ UMask=0077
 StateDirectory=etcd-backup
 StateDirectoryMode=0700
 Environment=ETCDCTL_ENDPOINTS=https://127.0.0.1:{CLIENT_PORT}
-Environment=ETCDCTL_CACERT={PKI}/ca.crt ETCDCTL_CERT={PKI}/server.crt ETCDCTL_KEY={PKI}/server.key
+Environment=ETCDCTL_CACERT={RUNTIME}/ca.crt ETCDCTL_CERT={RUNTIME}/server.crt ETCDCTL_KEY={RUNTIME}/server.key
 ExecStart=/bin/sh -c 'exec /usr/bin/etcdctl snapshot save {BACKUP}/$(date -u +%%Y%%m%%dT%%H%%M%%SZ).db'
 ExecStartPost=/usr/bin/find {BACKUP} -name *.db -mtime +{KEPT} -delete
 """
@@ -103,12 +107,13 @@ def endpoints(masters: Sequence[Node]) -> list[str]:
     return [f"https://{master.address}:{CLIENT_PORT}" for master in masters]
 
 
-def parts(master: Node, masters: Sequence[Node]) -> Parts:
+def parts(master: Node, masters: Sequence[Node], certificates: Pki) -> Parts:
     """Returns the files and steps of the etcd member on `master`."""
     member = quorum(master, masters)
     unit = Unit("etcd.service", disrupts=member)
     return Parts(
         files=(
+            *certificates.etcd_files(master, unit),
             File("/etc/sysusers.d/etcd.conf", literal('u etcd - "etcd" /var/lib/etcd\n')),
             File(f"{UNITS}/etcd.service", literal(UNIT), restarts=unit),
             File("/etc/etcd/etcd.env", literal(_environment(master, masters)), restarts=unit),
@@ -122,13 +127,12 @@ def parts(master: Node, masters: Sequence[Node]) -> Parts:
                 check="getent passwd etcd",
                 apply='systemd-sysusers "$ROOT/etc/sysusers.d/etcd.conf"',
             ),
-            await_files("await-etcd-certificates", "etcd's certificates", CERTIFICATES),
             Step(
                 name="start-etcd",
                 does="Starts this machine's member, without waiting for the others.",
                 check=_STARTED,
-                apply="systemctl enable --quiet etcd.service\nsystemctl start --no-block etcd.service",
-                after=("create-etcd-user", "await-etcd-certificates"),
+                apply=_start(master, masters),
+                after=("create-etcd-user",),
             ),
             Step(
                 name=AWAIT_QUORUM,
@@ -136,6 +140,7 @@ def parts(master: Node, masters: Sequence[Node]) -> Parts:
                 check=member.is_back,
                 apply=_await(member),
                 after=("start-etcd",),
+                awaits_others=True,
             ),
             Step(
                 name="start-etcd-backup",
@@ -176,8 +181,38 @@ fi"""
 
 
 def _health(endpoint: str) -> str:
-    certificates = f"--cacert={PKI}/ca.crt --cert={PKI}/server.crt --key={PKI}/server.key"
-    return f"etcdctl {certificates} --endpoints={endpoint} --command-timeout=5s endpoint health >/dev/null 2>&1"
+    return f"{_etcdctl(endpoint, '5s')} endpoint health >/dev/null 2>&1"
+
+
+def _etcdctl(endpoint: str, timeout: str) -> str:
+    certificates = f"--cacert={pki.ETCD}/ca.crt --cert={pki.ETCD}/server.crt --key={pki.ETCD}/server.key"
+    return f"etcdctl {certificates} --endpoints={endpoint} --command-timeout={timeout}"
+
+
+def _start(master: Node, masters: Sequence[Node]) -> str:
+    """Returns shell commands that start a member, unless it is new and the others are a cluster without it.
+
+    Several new members could otherwise be a majority of the new list, and form a second cluster.
+    """
+    asked = "\n".join(f"  ask https://{each.address}:{CLIENT_PORT}" for each in masters if each.name != master.name)
+    first = f"""\
+ask() {{
+  if members=$({_etcdctl('"$1"', "2s")} member list 2>/dev/null); then
+    case $members in
+    *https://{master.address}:{PEER_PORT}*) ;;
+    *)
+      echo "etcd runs without this machine, and apply does not add members to it; the members are:" >&2
+      echo "$members" >&2
+      exit 1
+      ;;
+    esac
+  fi
+}}
+if [ ! -d "$ROOT/var/lib/etcd/member" ]; then
+{asked}
+fi
+"""
+    return f"{first if asked else ''}systemctl enable --quiet etcd.service\nsystemctl start --no-block etcd.service"
 
 
 def _await(member: Quorum) -> str:
@@ -206,13 +241,13 @@ def _environment(master: Node, masters: Sequence[Node]) -> str:
         "INITIAL_CLUSTER": peers,
         "INITIAL_CLUSTER_TOKEN": TOKEN,
         "INITIAL_CLUSTER_STATE": "new",
-        "CERT_FILE": f"{PKI}/server.crt",
-        "KEY_FILE": f"{PKI}/server.key",
-        "TRUSTED_CA_FILE": f"{PKI}/ca.crt",
+        "CERT_FILE": f"{RUNTIME}/server.crt",
+        "KEY_FILE": f"{RUNTIME}/server.key",
+        "TRUSTED_CA_FILE": f"{RUNTIME}/ca.crt",
         "CLIENT_CERT_AUTH": "true",
-        "PEER_CERT_FILE": f"{PKI}/peer.crt",
-        "PEER_KEY_FILE": f"{PKI}/peer.key",
-        "PEER_TRUSTED_CA_FILE": f"{PKI}/ca.crt",
+        "PEER_CERT_FILE": f"{RUNTIME}/peer.crt",
+        "PEER_KEY_FILE": f"{RUNTIME}/peer.key",
+        "PEER_TRUSTED_CA_FILE": f"{RUNTIME}/ca.crt",
         "PEER_CLIENT_CERT_AUTH": "true",
     }
     return "".join(f"ETCD_{key}={value}\n" for key, value in settings.items())

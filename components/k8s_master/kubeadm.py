@@ -7,17 +7,18 @@ taints: each machine has its own taints in a kubeadm patch (components/kubelet.p
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from blueprint.plan.nodes import Node
 from blueprint.plan.planner import Plan
 from components import documents, kubelet
 from components.documents import template
-from components.k8s_master import etcd, node_loss
+from components.k8s_master import etcd, node_loss, pki
+from components.k8s_master.pki import Pki
 from components.k8s_master.versions import KUBERNETES, large
-from components.kubelet import API_PORT, CONFIGURATION, DISCOVERY, KUBEADM, PATCHES, await_files
+from components.kubelet import CONFIGURATION, KUBEADM, PATCHES
 from components.machine import File, Parts, Step
+from contract import API_PORT
 
 ENDPOINT = f"127.0.0.1:{API_PORT}"
 """Address at which every machine reaches the API: its own API server on a master, the local proxy on a worker (source
@@ -27,37 +28,27 @@ MAX_REQUESTS_INFLIGHT = 2000
 """Requests in flight per API server (source 004, 5.5.8). With the default of 400, an API server rejects requests with
 429 long before it reaches the load of 1000 nodes."""
 
-PKI = "/etc/kubernetes/pki"
-ETCD_CLIENT = tuple(f"{PKI}/apiserver-etcd-client.{end}" for end in ("crt", "key"))
-SHARED = tuple(
-    f"{PKI}/{name}" for name in ("ca.crt", "ca.key", "sa.pub", "sa.key", "front-proxy-ca.crt", "front-proxy-ca.key")
-)
-"""Files that all masters share. kubeadm creates them on the first master; the operator copies them to the others."""
-AWAIT_CERTIFICATES = "await-kubernetes-certificates"
 
-
-def parts(plan: Plan, master: Node) -> Parts:
-    """Returns a master's kubeadm.yaml, and the steps that initialise or join the cluster."""
-    if master == plan.masters[0]:
+def parts(plan: Plan, master: Node, certificates: Pki) -> Parts:
+    """Returns a master's kubeadm.yaml, its certificates, and the step that initialises or joins the cluster."""
+    shared = certificates.kubernetes_files()
+    first = plan.masters[0]
+    if master == first:
         documents = [_init_configuration(master), cluster_configuration(plan), _kubelet_configuration(plan)]
         if plan.settings.profile == "lab":
             documents.append(_LAB_PROXY)
-        return Parts(
-            (File(CONFIGURATION, template(*documents)),),
-            (_certificates(ETCD_CLIENT), _INITIALISE),
-        )
-    return Parts(
-        (File(CONFIGURATION, template(_join_configuration(master))),),
-        (_certificates((*SHARED, *ETCD_CLIENT, DISCOVERY)), kubelet.join(AWAIT_CERTIFICATES, etcd.AWAIT_QUORUM)),
-    )
+        return Parts((File(CONFIGURATION, template(*documents)), *shared), (_INITIALISE,))
+    files = (File(CONFIGURATION, template(_join_configuration(master))), *shared, *certificates.discovery_file(first))
+    return Parts(files, (kubelet.join(etcd.AWAIT_QUORUM),))
 
 
 _INITIALISE = Step(
     name="initialise",
     does="Initialises the cluster on its first master.",
     check=f'[ -f "$ROOT{kubelet.KUBERNETES}/kubelet.conf" ]',
-    apply=f'kubeadm init --config "$ROOT{CONFIGURATION}"',
-    after=(AWAIT_CERTIFICATES, etcd.AWAIT_QUORUM),
+    # Without the token, which would be in the log: machines join with a certificate.
+    apply=f'kubeadm init --skip-token-print --config "$ROOT{CONFIGURATION}"',
+    after=(etcd.AWAIT_QUORUM,),
 )
 
 _LAB_PROXY = {
@@ -68,10 +59,6 @@ _LAB_PROXY = {
 }
 """kube-proxy's configuration in a lab. It leaves the host's conntrack settings unchanged, because a lab's machines may
 be containers, which cannot change these settings."""
-
-
-def _certificates(paths: Sequence[str]) -> Step:
-    return await_files(AWAIT_CERTIFICATES, "certificates of Kubernetes", paths)
 
 
 def cluster_configuration(plan: Plan) -> dict[str, Any]:
@@ -95,9 +82,9 @@ def cluster_configuration(plan: Plan) -> dict[str, Any]:
         "etcd": {
             "external": {
                 "endpoints": etcd.endpoints(masters),
-                "caFile": f"{etcd.PKI}/ca.crt",
-                "certFile": f"{PKI}/apiserver-etcd-client.crt",
-                "keyFile": f"{PKI}/apiserver-etcd-client.key",
+                "caFile": f"{pki.ETCD}/ca.crt",
+                "certFile": f"{pki.ETCD_CLIENT}.crt",
+                "keyFile": f"{pki.ETCD_CLIENT}.key",
             }
         },
         "apiServer": {"certSANs": names} | ({"extraArgs": _arguments(arguments)} if arguments else {}),

@@ -7,7 +7,6 @@ facts, which policy rules evaluate.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import contract
@@ -15,20 +14,9 @@ from blueprint.plan.nodes import Node
 from blueprint.plan.planner import Plan
 from components.component import Component, Facts, plain
 from components.k8s_master import api_proxy, calico, dns, etcd, kubeadm
+from components.k8s_master.pki import Pki
 from components.k8s_master.versions import KUBERNETES
-from components.machine import Machine, MachineArgs, Parts, Turns
-
-
-@dataclass(frozen=True)
-class MasterTierArgs:
-    """The plan, the masters on physical servers, and the order of changes.
-
-    Masters on virtual machines are children of their virt hosts instead.
-    """
-
-    plan: Plan
-    machines: Sequence[MachineArgs]
-    turns: Turns
+from components.machine import Parts
 
 
 class Etcd(Component[Sequence[Node]]):
@@ -58,31 +46,28 @@ class Calico(Component[Plan]):
         """Creates no resources: Calico's files belong to the masters' machines."""
 
 
-class MasterTier(Component[MasterTierArgs]):
-    """The master tier: the machines of masters on physical servers, etcd and Calico."""
+class MasterTier(Component[Plan]):
+    """The master tier: etcd and Calico. Its further children are the machines of masters on physical servers."""
 
     token = contract.MASTER_TIER
 
     @staticmethod
-    def facts(args: MasterTierArgs) -> Facts:
+    def facts(args: Plan) -> Facts:
         masters: list[dict[str, Any]] = [
             {"node": node.name, "server": node.server, "rack": node.rack or "", "address": node.address}
-            for node in args.plan.masters
+            for node in args.masters
         ]
         return plain(masters=masters, version=KUBERNETES)
 
-    def build(self, name: str, args: MasterTierArgs) -> None:
-        for machine in args.machines:
-            opts = self.child(depends_on=args.turns.before(machine.parts))
-            args.turns.add(machine.parts, Machine(f"{name}-{machine.node.name}", machine, opts))
-        self.etcd = Etcd(f"{name}-etcd", args.plan.masters, self.child())
-        self.calico = Calico(f"{name}-calico", args.plan, self.child())
+    def build(self, name: str, args: Plan) -> None:
+        self.etcd = Etcd(f"{name}-etcd", args.masters, self.child())
+        self.calico = Calico(f"{name}-calico", args, self.child())
 
 
-def master_parts(plan: Plan, master: Node) -> Parts:
+def master_parts(plan: Plan, master: Node, certificates: Pki) -> Parts:
     """Returns the files and steps that only a master has: etcd, kubeadm, Calico and CoreDNS."""
-    members = etcd.parts(master, plan.masters)
-    return members + kubeadm.parts(plan, master) + calico.parts(plan) + dns.parts(plan, master)
+    member = etcd.parts(master, plan.masters, certificates)
+    return member + kubeadm.parts(plan, master, certificates) + calico.parts(plan) + dns.parts(plan, master)
 
 
 def proxy_parts(plan: Plan) -> Parts:

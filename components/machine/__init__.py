@@ -1,7 +1,7 @@
 """Machines, their files and the steps that configure them, the same for rendered files and live machines."""
 
 from components.machine.parts import File, Parts, Quorum, Step, Unit, filled
-from components.machine.resources import Machine, MachineArgs, MachinePool, MachinePoolArgs, variables
+from components.machine.resources import Machine, MachineArgs, MachinePool, MachinePoolArgs, start, variables
 from components.machine.turns import Turns
 
 __all__ = [
@@ -16,5 +16,6 @@ __all__ = [
     "Turns",
     "Unit",
     "filled",
+    "start",
     "variables",
 ]

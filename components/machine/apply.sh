@@ -2,11 +2,14 @@
 # Brings this machine to the state that the directory of this script describes. Needs no Pulumi. A second run changes
 # nothing; an interrupted run is continued by the next one.
 #
-#   apply [--dry-run] [--secrets DIR] [--wait SECONDS] [--root DIR]
+#   apply [--dry-run] [--secrets DIR|-] [--before STEP] [--expect SHA256] [--wait SECONDS] [--root DIR]
 #
 #   --dry-run   print what would change, and change nothing
-#   --secrets   directory with this machine's secret files (default: ../../secrets/machines/<node>)
-#   --wait      seconds to wait for a restarted member of a quorum (default: 120)
+#   --secrets   directory with this machine's secret files (default: ../../secrets/machines/<node>); - for a tar archive
+#               in base64 on standard input, which is unpacked in memory and removed at the end
+#   --before    stop before this step
+#   --expect    fail unless this directory is complete: the SHA-256 digest of its file `checksums`
+#   --wait      seconds to wait for a restarted member of a quorum, and for another run to end (default: 120)
 #   --root      use DIR instead of / (for tests; without root, owners stay as they are)
 #
 # Order: files that differ are replaced and files that left the tree removed, then running units whose files changed are
@@ -25,6 +28,9 @@ SECRETS=$HERE/../../secrets/machines/$NODE
 ROOT=
 WAIT=120
 DRY=
+BEFORE=
+STOPPED=
+EXPECT=
 
 say() { printf '%s: %s\n' "$NODE" "$*"; }
 
@@ -38,16 +44,18 @@ die() {
 while [ $# -gt 0 ]; do
   case $1 in
   --dry-run) DRY=yes ;;
-  --secrets | --wait | --root)
+  --secrets | --before | --expect | --wait | --root)
     [ $# -ge 2 ] || die 2 "$1 needs a value"
     case $1 in
     --secrets) SECRETS=$2 ;;
+    --before) BEFORE=$2 ;;
+    --expect) EXPECT=$2 ;;
     --wait) WAIT=$2 ;;
     --root) ROOT=${2%/} ;;
     esac
     shift
     ;;
-  *) die 2 "unknown argument $1; usage: apply [--dry-run] [--secrets DIR] [--wait SECONDS] [--root DIR]" ;;
+  *) die 2 "unknown argument $1; the first lines of apply list all arguments" ;;
   esac
   shift
 done
@@ -61,6 +69,21 @@ export ROOT
 
 STATE=$ROOT/var/lib/quorate-apply
 CHANGES=0
+
+if [ -n "$EXPECT" ]; then
+  cd -- "$HERE"
+  if ! echo "$EXPECT  checksums" | sha256sum -c --status || ! sha256sum -c --status checksums; then
+    die 1 "the directory $HERE is incomplete or another version; copy it again"
+  fi
+  cd - >/dev/null
+fi
+
+if [ "$SECRETS" = - ]; then
+  SECRETS=$(mktemp -d "$ROOT/run/quorate-secrets.XXXXXX")
+  trap 'rm -rf -- "$SECRETS"' EXIT
+  trap 'exit 1' HUP INT TERM
+  base64 -d | tar -x --no-same-owner -C "$SECRETS" || die 1 "standard input is not an archive of secret files"
+fi
 
 # Counts a change and prints it. Fails in a dry run, so that the caller leaves it at that.
 change() {
@@ -133,7 +156,7 @@ remember_files() {
 
 ask_quorum() { # quorum, what is to be done
   [ "$1" != - ] || return 0
-  if ! answer=$("$HERE/quorums/$1" may-stop 2>&1); then
+  if ! answer=$(sh "$HERE/quorums/$1" may-stop 2>&1); then
     die 3 "stopped before: $2. $answer"
   fi
 }
@@ -141,7 +164,7 @@ ask_quorum() { # quorum, what is to be done
 await_member() { # quorum
   [ "$1" != - ] || return 0
   waited=0
-  until "$HERE/quorums/$1" is-back >/dev/null 2>&1; do
+  until sh "$HERE/quorums/$1" is-back >/dev/null 2>&1; do
     [ "$waited" -lt "$WAIT" ] || die 1 "this machine's member of $1 is not healthy after $WAIT s"
     sleep 1
     waited=$((waited + 1))
@@ -160,14 +183,16 @@ restart_unit() { # unit quorum
 }
 
 run_step() { # step quorum
-  if "$HERE/steps/$1" check >/dev/null 2>&1; then
+  [ -z "$BEFORE" ] || [ "${1#*-}" != "$BEFORE" ] || STOPPED=yes
+  [ -z "$STOPPED" ] || return 0
+  if sh "$HERE/steps/$1" check >/dev/null 2>&1; then
     return 0
   fi
   [ -n "$DRY" ] || ask_quorum "$2" "step $1"
   change "apply step $1" || return 0
-  "$HERE/steps/$1" apply 3<&- 9>&- || die 1 "step $1 failed"
+  sh "$HERE/steps/$1" apply 3<&- 9>&- || die 1 "step $1 failed"
   await_member "$2"
-  "$HERE/steps/$1" check || die 1 "step $1 was applied, and its check still fails"
+  sh "$HERE/steps/$1" check || die 1 "step $1 was applied, and its check still fails"
 }
 
 each() { # kind of line, command
@@ -181,7 +206,7 @@ each() { # kind of line, command
 if [ -z "$DRY" ]; then
   mkdir -p -- "$STATE/restart"
   exec 9>"$STATE/lock"
-  flock -n 9 || die 4 "another run is in progress"
+  flock -w "$WAIT" 9 || die 4 "another run is in progress"
   if [ -f "$STATE/files" ]; then
     remember_files "$STATE/files"
   else

@@ -90,6 +90,8 @@ class Step:
     """Names of the machine's steps that must run before this one."""
     disrupts: Quorum | None = None
     """The quorum whose local member `apply` stops."""
+    awaits_others: bool = False
+    """Whether `apply` waits until other machines have run their earlier steps."""
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
@@ -126,6 +128,11 @@ class Parts:
         """The quorums, by name, whose member on this machine is stopped by a step or by the restart of a unit."""
         found = [each.disrupts for each in (*self.steps, *self.units) if each.disrupts]
         return {quorum.name: quorum for quorum in found}
+
+    @property
+    def meeting(self) -> str | None:
+        """Name of the first step that waits for other machines; None if there is none."""
+        return next((step.name for step in self.ordered_steps() if step.awaits_others), None)
 
     def ordered_steps(self) -> tuple[Step, ...]:
         """Returns the steps in the order in which they run: each after the steps in its `after`, otherwise as given.

@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import pulumi
+
 import contract
 from blueprint.plan.nodes import Node
 from components.component import Component, Facts, plain
@@ -71,8 +73,7 @@ class Machine(Component[MachineArgs]):
     def build(self, name: str, args: MachineArgs) -> None:
         if args.existing:
             return
-        files = directory.entries(args.parts, args.definition)
-        args.target.machines(name, Tree((variables(args.node),), files, args.parts.secret_files), self.child())
+        args.target.machines(name, tree(args), self.child())
 
 
 class MachinePool(Component[MachinePoolArgs]):
@@ -98,6 +99,17 @@ class MachinePool(Component[MachinePoolArgs]):
         args.target.machines(
             name, Tree(nodes, directory.entries(args.parts, {}), args.parts.secret_files), self.child()
         )
+
+
+def start(name: str, args: MachineArgs, opts: pulumi.ResourceOptions) -> Sequence[pulumi.Resource]:
+    """Starts what other machines wait for on a new machine (Target.start). Returns the resources that do so."""
+    return args.target.start(name, tree(args), opts) if args.parts.meeting else []
+
+
+def tree(args: MachineArgs) -> Tree:
+    """Returns the files of one machine's directory, for a target."""
+    files = directory.entries(args.parts, args.definition)
+    return Tree((variables(args.node),), files, args.parts.secret_files, args.parts.meeting)
 
 
 def variables(node: Node) -> dict[str, str]:

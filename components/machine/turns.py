@@ -14,15 +14,22 @@ from components.machine.parts import Parts
 
 
 class Turns:
-    """Remembers, for each quorum, the machine that was created last with a member of the quorum."""
+    """Remembers, for each quorum, the machine that was created last with a member of the quorum.
 
-    def __init__(self) -> None:
+    `started`: the resources that start the quorums' members for the first time, which all machines with members wait
+    for.
+    """
+
+    def __init__(self, started: Sequence[pulumi.Resource] = ()) -> None:
+        self._started = started
         self._last: dict[str, pulumi.Resource] = {}
 
     def before(self, parts: Parts) -> Sequence[pulumi.Resource]:
-        """Returns the earlier machines on which a machine with these files and steps depends; [] if there are none."""
+        """Returns the resources on which a machine with these files and steps depends; [] if there are none."""
+        if not parts.quorums:
+            return []
         found = [self._last[name] for name in parts.quorums if name in self._last]
-        return list(dict.fromkeys(found))
+        return [*self._started, *dict.fromkeys(found)]
 
     def add(self, parts: Parts, machine: pulumi.Resource) -> None:
         """Makes later machines with members of the same quorums depend on `machine`, which consists of `parts`."""

@@ -16,7 +16,7 @@ from components.openstack.definition import ProcessDefinition, ProjectDefinition
 from components.openstack.project import Project, ProjectArgs
 from components.openstack.projects import PROJECTS
 from components.openstack.scope import Scope
-from components.openstack.secrets import Keyring
+from components.secrets import Keyring
 from components.target import Target
 
 

@@ -25,7 +25,7 @@ from components.openstack.config.layers import Reveal
 from components.openstack.config.overrides import with_options
 from components.openstack.definition import ActionDefinition, ClaimMount, JobDefinition, ProjectDefinition
 from components.openstack.scope import Scope
-from components.openstack.secrets import placeholder
+from components.secrets import placeholder
 
 ATTEMPTS = 6
 """Further attempts of a failed Job: Kubernetes' default. Kubernetes waits 10, 20, 40, … seconds between attempts."""

@@ -8,8 +8,8 @@ import pulumi
 import pulumi_kubernetes as kubernetes
 
 from components.openstack.config.wiring import Wiring
-from components.openstack.secrets import Keyring
 from components.openstack.storage import Foundation
+from components.secrets import Keyring
 
 
 @dataclass(frozen=True)

@@ -25,19 +25,34 @@ class Tree:
     """Templates by path below the node's directory."""
     secrets: Mapping[str, str | pulumi.Output[str]]
     """Contents of secret files by their path on the machine."""
+    meeting: str | None = None
+    """Name of the first step that waits for other machines; None if there is none."""
 
 
 class Target(ABC):
     """The place to which a deployment goes: two providers for Kubernetes objects, and a method for machines' files."""
 
-    kubernetes: kubernetes.Provider
-    """Provider for all Kubernetes objects except Secrets."""
-    secrets: kubernetes.Provider
-    """Provider for Secret objects."""
-
     def options(self) -> pulumi.ResourceOptions:
         """Returns the resource options of the stack's root component, Cloud."""
-        return pulumi.ResourceOptions(providers=[self.kubernetes])
+        return pulumi.ResourceOptions()
+
+    @property
+    @abstractmethod
+    def kubernetes(self) -> kubernetes.Provider:
+        """Provider for all Kubernetes objects except Secrets. Asked for after all machines are registered."""
+
+    @property
+    def secrets(self) -> kubernetes.Provider:
+        """Provider for Secret objects."""
+        return self.kubernetes
+
+    def start(self, name: str, tree: Tree, opts: pulumi.ResourceOptions) -> Sequence[pulumi.Resource]:  # noqa: ARG002
+        """Runs the steps of a new machine before the first one that waits for other machines.
+
+        Machines that wait for each other are all started before the first of them is finished by `machines`. Returns
+        the resources that do so; [] for a target that runs no steps.
+        """
+        return []
 
     @abstractmethod
     def machines(self, name: str, tree: Tree, opts: pulumi.ResourceOptions) -> None:

@@ -55,29 +55,44 @@ class Live(Target):
     """Target that applies all Kubernetes objects to a running cluster, whose machines exist already."""
 
     def __init__(self, cluster: ExistingCluster) -> None:
-        self.kubernetes = kubernetes.Provider(
-            "live",
-            context=cluster.context,
-            cluster_identifier=CLUSTER_IDENTIFIER,
-            # The options below are set because the SDK would otherwise read them from the user's environment. With an
-            # empty kubeconfig, the provider searches for the file as kubectl does. With server-side apply, an object
-            # that exists already is taken over.
-            kubeconfig="",
-            delete_unreachable=False,
-            skip_update_unreachable=False,
-            enable_server_side_apply=True,
-        )
-        self.secrets = self.kubernetes
+        # With an empty kubeconfig, the provider searches for the file as kubectl does.
+        self._kubernetes = provider("", context=cluster.context)
+
+    @property
+    def kubernetes(self) -> kubernetes.Provider:
+        return self._kubernetes
 
     def options(self) -> pulumi.ResourceOptions:
-        return pulumi.ResourceOptions(providers=[self.kubernetes], transformations=[_for_cluster])
+        return pulumi.ResourceOptions(transformations=[for_cluster])
 
     def machines(self, name: str, tree: Tree, opts: pulumi.ResourceOptions) -> None:
-        """Raises NotImplementedError: blueprint/stackfile/checks.py rejects a live stack without existing machines."""
+        """Raises NotImplementedError: the components of existing machines deliver no files."""
         raise NotImplementedError(name)
 
 
-def _for_cluster(args: pulumi.ResourceTransformationArgs) -> pulumi.ResourceTransformationResult | None:
+def provider(
+    kubeconfig: pulumi.Input[str], context: str | None = None, opts: pulumi.ResourceOptions | None = None
+) -> kubernetes.Provider:
+    """Returns the provider that applies objects to a cluster.
+
+    `kubeconfig`: the file's text; if it is empty, the provider searches for the file. `context`: the context of the
+    file; None for its current context.
+    """
+    # Options that are not needed are set too, because the SDK would otherwise read them from the user's environment.
+    # With server-side apply, an object that exists already is taken over.
+    return kubernetes.Provider(
+        "live",
+        opts,
+        context=context,
+        cluster_identifier=CLUSTER_IDENTIFIER,
+        kubeconfig=kubeconfig,
+        delete_unreachable=False,
+        skip_update_unreachable=False,
+        enable_server_side_apply=True,
+    )
+
+
+def for_cluster(args: pulumi.ResourceTransformationArgs) -> pulumi.ResourceTransformationResult | None:
     """Adds timeouts and annotations to a Kubernetes object, by which the provider awaits and deletes the object.
 
     Returns None for other resources, which stay unchanged.

@@ -25,8 +25,16 @@ class Render(Target):
         self._root = str(directory(stack) / "machines")
         secrets = secrets_directory(stack)
         self._secrets_root = str(secrets / "machines")
-        self.kubernetes = _renderer("render", directory(stack) / "manifests")
-        self.secrets = _renderer("render-secrets", secrets / "manifests")
+        self._kubernetes = _renderer("render", directory(stack) / "manifests")
+        self._secrets = _renderer("render-secrets", secrets / "manifests")
+
+    @property
+    def kubernetes(self) -> kubernetes.Provider:
+        return self._kubernetes
+
+    @property
+    def secrets(self) -> kubernetes.Provider:
+        return self._secrets
 
     def machines(self, name: str, tree: Tree, opts: pulumi.ResourceOptions) -> None:
         RenderedTree(f"{name}-tree", tree, self._root, self._secrets_root, opts)

@@ -6,22 +6,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import contract
+from blueprint.plan.nodes import Node
 from blueprint.stackfile.inventory import Machine as Server
 from components.component import Component, Facts, plain
-from components.machine import Machine, MachineArgs, Turns
 
 
 @dataclass(frozen=True)
 class VirtHostArgs:
-    """A server with the role virt, its virtual machines, and the order in which machines change."""
+    """A server with the role virt, and the nodes that are its virtual machines."""
 
     host: Server
-    guests: Sequence[MachineArgs]
-    turns: Turns
+    guests: Sequence[Node]
 
 
 class VirtHost(Component[VirtHostArgs]):
-    """A physical host of virtual machines, which may also be a compute (source 000, Proposed change)."""
+    """A physical host of virtual machines, which may also be a compute (source 000, Proposed change).
+
+    Its children are the machines that are its virtual machines.
+    """
 
     token = contract.VIRT_HOST
 
@@ -29,7 +31,7 @@ class VirtHost(Component[VirtHostArgs]):
     def facts(args: VirtHostArgs) -> Facts:
         vms = [
             {"node": vm.name, "cpu": vm.machine.cpu, "memory": vm.machine.memory, "roles": vm.roles}
-            for vm in (guest.node for guest in args.guests)
+            for vm in args.guests
         ]
         return plain(
             server=args.host.name,
@@ -41,6 +43,4 @@ class VirtHost(Component[VirtHostArgs]):
         )
 
     def build(self, name: str, args: VirtHostArgs) -> None:
-        for guest in args.guests:
-            opts = self.child(depends_on=args.turns.before(guest.parts))
-            args.turns.add(guest.parts, Machine(f"{name}-{guest.node.name}", guest, opts))
+        """Creates no resources: all masters are created before other machines, whichever server they are on."""

@@ -6,12 +6,14 @@ calls if the stack contains them.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from contract import APPLY_DIRECTORY
 from files import text_file
 from policy.facts.cloud_init import CloudInit, cloud_init
 from policy.facts.libvirt import CLOUD_INIT
@@ -33,6 +35,10 @@ WORDS = ("create", "update", "delete")
 
 _ROOT = Path(__file__).resolve().parent.parent.parent
 """The directory of the Pulumi program. Relative paths of local files start there."""
+_APPLY = re.compile(
+    rf"(sudo -n )?sh {APPLY_DIRECTORY}/[a-z0-9.-]+/apply"
+    r"( --expect [0-9a-f]{64}| --secrets -| --before [a-z0-9-]+)*"
+)
 _SHELLS = ("sh", "bash", "dash", "ksh", "zsh")
 
 
@@ -53,7 +59,7 @@ class Hosts:
     """
 
     def __init__(self, resources: Iterable[Resource]) -> None:
-        self._resources = tuple(resources)
+        self._resources = tuple(each for each in resources if not sets_up_machine(each))
 
     @cached_property
     def copied(self) -> Mapping[str, tuple[PlacedFile, ...]]:
@@ -185,8 +191,24 @@ class Command:
 
 
 def commands(resources: Iterable[Resource], hosts: Hosts) -> tuple[Command, ...]:
-    """Every command among these resources. `hosts`: the files on machines that the commands can run."""
-    return tuple(Command(resource, hosts) for resource in resources if resource.type in (REMOTE, LOCAL))
+    """Every command among these resources, except those that run the `apply` of a Machine.
+
+    `hosts`: the files on machines that the commands can run.
+    """
+    found = (each for each in resources if each.type in (REMOTE, LOCAL))
+    return tuple(Command(resource, hosts) for resource in found if not sets_up_machine(resource))
+
+
+def sets_up_machine(resource: Resource) -> bool:
+    """Whether a resource runs the `apply` of a Machine, or copies what `apply` reads.
+
+    The Machine itself states the files that `apply` writes and the quorums that it disrupts.
+    """
+    props = resource.props
+    if resource.type == COPY_TO_REMOTE:
+        return _text(props.at("remotePath")) == APPLY_DIRECTORY
+    others = [_text(props.at(word)) for word in WORDS if word != "create"]
+    return resource.type == REMOTE and not any(others) and bool(_APPLY.fullmatch(_text(props.at("create"))))
 
 
 def _host(props: Properties) -> str:

@@ -90,7 +90,7 @@ def live(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
 def do(live: pytest.MonkeyPatch, cluster: Cluster, name: str, backup: str = "") -> int:
     connected = LiveCluster(cast("Api", cluster), SETTINGS, "cloud-1", ())
 
-    def connect(_file: Path) -> LiveCluster:
+    def connect(_root: Path, _name: str) -> LiveCluster:
         return connected
 
     live.setattr(live_cluster, "connect", connect)

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +23,7 @@ import yaml
 
 from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
-from commands import command_line, live_cluster
+from commands import command_line, lab_stack, live_cluster, stack
 from commands.live_cluster import LiveCluster
 from commands.passphrase import FILE, VALUE
 from proof.api import Api, ApiError
@@ -39,6 +40,7 @@ echo "$*|$secrets|$PULUMI_BACKEND_URL|${PULUMI_SKIP_CHECKPOINTS-}" >> "%(log)s"
 case "$*" in
     *"stack init"*) mkdir -p "$(dirname "%(state)s")"; echo '{"version": 3, "checkpoint": {}}' > "%(state)s" ;;
     *"config set"*) cat >> "%(log)s.secret"; echo >> "%(log)s.secret" ;;
+    *"stack output"*) echo the-kubeconfig ;;
 esac
 for word in "$@"; do
     if [ "${previous-}" = --event-log ]; then
@@ -47,6 +49,8 @@ for word in "$@"; do
     fi
     previous=$word
 done"""
+
+HOST_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f"
 
 REPORT = """\
 import sys
@@ -87,7 +91,7 @@ class World:
         return [next(word for word in call[0].split() if word in VERBS) for call in self.asked]
 
 
-VERBS = ("init", "set", "refresh", "up", "preview", "destroy", "rm")
+VERBS = ("init", "set", "refresh", "up", "preview", "destroy", "rm", "output")
 
 
 @pytest.fixture
@@ -224,13 +228,45 @@ class NodesAsPlanned:
         raise ApiError(404, "NotFound", "")
 
 
+def test_an_up_that_sets_machines_up_asks_no_cluster_and_writes_its_kubeconfig(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its first run makes the cluster."""
+    file = world.root / "Pulumi.prod.yaml"
+    document = stack.read_document(file)
+    keys: defaultdict[str, str] = defaultdict(lambda: HOST_KEY)
+    servers = lab_stack.with_host_keys(document["config"]["quorate:servers"], load_file(file), keys)
+    document["config"] |= {
+        "quorate:target": "live",
+        "quorate:rootSecret": {"secure": "v1:x:y"},
+        "quorate:servers": servers,
+    }
+    file.write_text(yaml.safe_dump(document), encoding="utf-8")
+    monkeypatch.setenv(VALUE, "owner's")
+    asked: list[str] = []
+
+    def accepts(address: str) -> bool:
+        asked.append(address)
+        return len(asked) == 2
+
+    monkeypatch.setattr(live_cluster, "_accepts", accepts)
+    world.engine([line(0, **summary(preview=False, create=41, same=1))], stack="prod")
+    assert command_line.main(["up", "--stack", "prod"]) == 0
+    assert world.verbs == ["init", "preview", "up", "output"]
+    assert asked == ["10.20.0.11", "10.20.0.12"]
+    kubeconfig = live_cluster.own_kubeconfig(world.root, "prod")
+    assert kubeconfig.read_text(encoding="utf-8") == "the-kubeconfig\n"
+    assert kubeconfig.stat().st_mode & 0o777 == 0o600
+
+
 def test_a_live_stack_is_never_applied_without_checkpoints(
     world: World, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     live_file(world)
     monkeypatch.setenv(VALUE, "owner's")
 
-    def connect(file: Path) -> LiveCluster:
+    def connect(root: Path, name: str) -> LiveCluster:
+        file = stack.find(root, name)
         server = NodesAsPlanned(file)
         return LiveCluster(cast("Api", server), load_file(file), "lab", tuple(server.items))
 

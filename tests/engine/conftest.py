@@ -55,6 +55,8 @@ class Project:
     directory: Path
     stack: str
     environment: dict[str, str]
+    prefix: tuple[str, ...] = ()
+    """Words before `pulumi`, which run it elsewhere, for example in a network namespace."""
 
     @property
     def build(self) -> Path:
@@ -74,7 +76,7 @@ class Project:
         """A `pulumi` command on the stack, to its end."""
         log = self.directory / "events.jsonl"
         log.unlink(missing_ok=True)
-        command = ["pulumi", *words, "--stack", self.stack, "--non-interactive", "--color", "never"]
+        command = [*self.prefix, "pulumi", *words, "--stack", self.stack, "--non-interactive", "--color", "never"]
         if words[0] in ("up", "preview", "refresh", "destroy"):
             command += ["--event-log", str(log)]
         done = subprocess.run(

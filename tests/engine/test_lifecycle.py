@@ -150,12 +150,12 @@ def test_a_plan_that_does_not_fit_is_refused_in_plain_lines(project: Projects) -
     assert "Traceback" not in done.output
 
 
-def test_live_machines_are_refused_in_plain_lines(project: Projects) -> None:
+def test_live_machines_without_host_keys_are_refused_in_plain_lines(project: Projects) -> None:
     dev = project("dev")
     edit(dev, target="live")
     done = dev.run("preview")
     assert done.code != 0
-    assert "come with a later release; write render" in done.output
+    assert "have no hostKey; write the line of" in done.output
     assert "Traceback" not in done.output
 
 

@@ -63,4 +63,7 @@ def test_a_thousand_computes_are_one_resource_with_a_small_state(rendered: Proje
     assert len(pool["inputs"]["__provider"]) < 200
     # Every machine's files are in it twice, as facts and in its tree; a thousand trees would be 20 MB.
     assert project.state_file.stat().st_size < 5_000_000
+    kinds = (contract.TREE, contract.MACHINE, contract.MACHINE_POOL)
+    machines = [each for each in project.state().values() if each["type"] in kinds]
+    assert sum(len(json.dumps(each)) for each in machines) < 2_000_000
     assert len(list((project.build / "machines").glob("cmp*/root/etc/quorate/node.yaml"))) == 1000

@@ -14,13 +14,14 @@ import yaml
 import contract
 from blueprint.plan.planner import Plan, plan
 from blueprint.stackfile.loader import load_file
-from cloud import bring_up, client, host, nspawn, operator_steps
+from cloud import bring_up, client, host, masters, nspawn
 from cloud.drill import readiness, workloads
 from cloud.drill.observation import Cloud
 from cloud.images.prepare import prepare
 from cloud.lab_machines import Lab, lab_of
 from commands import machine_lab
 from commands.temporary_rendering import rendered
+from tests.machines import by_hand
 from tests.stacks import ROOT, STACKS
 from toolchain import openstack_programs
 from toolchain.progress import Reporter, UserError
@@ -85,6 +86,8 @@ def small_lab(directory: Path) -> Generator[SmallLab]:
         images = write_objects(tree, objects)
         try:
             bring_up.bring_up(lab, [prepare(images, reporter).archive], reporter)
+            by_hand.set_up(lab)
+            by_hand.await_nodes(lab)
             _apply(lab, objects)
             yield SmallLab(lab, planned, directory)
         finally:
@@ -128,9 +131,19 @@ def _apply(lab: Lab, objects: Path) -> None:
 
 
 def _require(lab: Lab, *words: str) -> None:
-    done = operator_steps.kubectl(lab, *words, timeout=READY + 60)
+    done = masters.kubectl(lab, *words, timeout=READY + 60)
     if done.returncode:
-        raise UserError(f"kubectl {words[0]} failed: {done.stderr.strip()[-2000:]}")
+        raise UserError(f"kubectl {words[0]} failed: {done.stderr.strip()[-2000:]}\n{_explanation(lab)}")
+
+
+def _explanation(lab: Lab) -> str:
+    """Returns the pods of the lab, and the last lines of those that are neither ready nor complete."""
+    shown = masters.kubectl(lab, "get", "pods", "--all-namespaces", "--output=wide").stdout
+    names = [line.split()[1] for line in shown.splitlines() if client.NAMESPACE in line and "0/1" in line]
+    for name in names[:10]:
+        flags = (f"--namespace={client.NAMESPACE}", "--tail=15", "--all-containers")
+        shown += f"\n--- {name}\n{masters.kubectl(lab, 'logs', name, *flags).stdout}"
+    return shown
 
 
 def release() -> Path:

@@ -323,10 +323,11 @@ CASES: dict[str, tuple[dict[str, Any], str, str]] = {
         "quorate:networks.services",
         "overlaps pods 10.64.0.0/12",
     ),
-    "live machines": (
-        full_size("100", target="live"),
-        "quorate:target",
-        "live is not implemented yet for machines that Quorate sets up: they come with a later release; write render",
+    "live machines without host keys": (
+        full_size("100", target="live") | {"rootSecret": {"secure": "v1:x:y"}},
+        "quorate:servers",
+        "target live logs in to machines by SSH, and master1, master2, master3, ctl01, ctl02 and 10 more have no "
+        "hostKey; write the line of /etc/ssh/ssh_host_ed25519_key.pub of each",
     ),
     "a live stack without its cluster": (
         {key: value for key, value in LIVE.items() if key != "cluster"} | {"rootSecret": {"secure": "v1:x:y"}},
@@ -497,9 +498,10 @@ def test_all_problems_of_a_file_come_at_once(tmp_path: Path) -> None:
 
 def test_settings_and_placement_are_refused_together(tmp_path: Path) -> None:
     """What is wrong by itself, and what does not fit the servers."""
-    stack = full_size("100", controllers=5, release="2031.2", target="live", template="nowhere.xml")
+    cluster = {"context": "cloud"}
+    stack = full_size("100", controllers=5, release="2031.2", cluster=cluster, template="nowhere.xml")
     keys = {message.split(": ")[0] for message in refusal(write(tmp_path, stack))}
-    assert keys == {"quorate:release", "quorate:target", "quorate:template", "quorate:servers"}
+    assert keys == {"quorate:release", "quorate:cluster", "quorate:template", "quorate:servers"}
 
 
 @pytest.mark.parametrize("name", ["a/b", "../x", "..x", "with space", "", "config.json", "proxysql.config.json"])

@@ -15,7 +15,7 @@ from components.openstack.config.formats import public_text, secret_text
 from components.openstack.config.layers import WrittenFile
 from components.openstack.config.wiring import Wiring, wiring
 from components.openstack.projects import ceph, cinder, glance, nova, radosgw
-from components.openstack.secrets import derive, placeholder
+from components.secrets import derive, placeholder
 from tests.stacks import full_size, parsed
 
 PLAN = plan(parsed(full_size("100")))

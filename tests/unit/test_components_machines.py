@@ -13,6 +13,7 @@ from blueprint.stackfile.loader import load_file
 from components import machine_files, virt_host, workers
 from components.machine import filled, variables
 from tests.stacks import STACKS, full_size, parsed, server
+from tests.unit.placeholders import CERTIFICATES
 
 NODE = "/etc/quorate/node.yaml"
 KUBELET = "/etc/kubernetes/patches/kubeletconfiguration.yaml"
@@ -29,7 +30,7 @@ def node(made: Plan, name: str) -> Node:
 
 def files(made: Plan, each: Node) -> dict[str, str]:
     """Texts of a machine's files, by their paths on it."""
-    return filled(machine_files.parts(made, each), variables(each))
+    return filled(machine_files.parts(made, each, CERTIFICATES), variables(each))
 
 
 def document(made: Plan, name: str, path: str, kind: str | None = None) -> dict[str, Any]:
@@ -242,34 +243,42 @@ def test_a_pools_parts_make_what_each_node_would_have_alone() -> None:
     for made in (DEV, LARGE):
         for nodes in workers.pools(made).values():
             for each in nodes:
-                assert machine_files.parts(made, nodes[0]) == machine_files.parts(made, each)
+                first, other = (machine_files.parts(made, one, CERTIFICATES) for one in (nodes[0], each))
+                assert first.plain_files == other.plain_files
+                assert first.secret_files.keys() == other.secret_files.keys() == {"/etc/kubernetes/discovery.conf"}
+                assert first.steps == other.steps
 
 
-def test_steps_wait_for_the_files_that_nothing_renders() -> None:
-    """Certificates, and the kubeconfig for joining, which contains a token."""
-    waiting = {
-        name: {line.split('"$ROOT')[1].split('"')[0] for step in steps if step.name.startswith("await") for line in
-               step.check.splitlines() if line.startswith("[ -f")}
-        for name in ("master1", "master2", "virt1")
-        for steps in (machine_files.parts(DEV, node(DEV, name)).steps,)
-    }  # fmt: skip
+def test_masters_have_certificates_and_others_only_what_they_join_with() -> None:
     etcd = {f"/etc/etcd/pki/{name}" for name in ("ca.crt", "server.crt", "server.key", "peer.crt", "peer.key")}
-    client = {f"/etc/kubernetes/pki/apiserver-etcd-client.{end}" for end in ("crt", "key")}
-    assert waiting["master1"] == etcd | client
-    assert waiting["master2"] > etcd | client | {"/etc/kubernetes/discovery.conf", "/etc/kubernetes/pki/sa.key"}
-    assert waiting["virt1"] == {"/etc/kubernetes/discovery.conf"}
+    shared = {"ca.crt", "ca.key", "front-proxy-ca.crt", "front-proxy-ca.key", "sa.pub", "sa.key"}
+    shared |= {"apiserver-etcd-client.crt", "apiserver-etcd-client.key"}
+    first = etcd | {f"/etc/kubernetes/pki/{name}" for name in shared}
+    joining = {"/etc/kubernetes/discovery.conf"}
+    for name, expected in (("master1", first), ("master2", first | joining), ("virt1", joining)):
+        assert machine_files.parts(DEV, node(DEV, name), CERTIFICATES).secret_files.keys() == expected
+
+
+def test_etcd_restarts_for_a_new_certificate_and_its_quorum_is_asked() -> None:
+    found = machine_files.parts(DEV, node(DEV, "master1"), CERTIFICATES).files
+    units = {file.path: file.restarts for file in found if file.path.startswith("/etc/etcd/pki/")}
+    assert len(units) == 5
+    for unit in units.values():
+        assert unit is not None
+        assert unit.disrupts is not None
+        assert (unit.name, unit.disrupts.name) == ("etcd.service", "etcd")
 
 
 def test_only_masters_disrupt_a_quorum_and_it_is_etcd() -> None:
     for made in (DEV, LARGE):
         for each in made.nodes:
-            found = set(machine_files.parts(made, each).quorums)
+            found = set(machine_files.parts(made, each, CERTIFICATES).quorums)
             assert found == ({"etcd"} if each.pool == "master" else set()), each.name
 
 
 def test_etcd_may_stop_only_while_the_others_are_a_majority() -> None:
     for name, others in (("master1", {"10.20.0.22", "10.20.0.23"}), ("master3", {"10.20.0.21", "10.20.0.22"})):
-        quorum = machine_files.parts(DEV, node(DEV, name)).quorums["etcd"]
+        quorum = machine_files.parts(DEV, node(DEV, name), CERTIFICATES).quorums["etcd"]
         asked = {line.split("//")[1].split(":")[0] for line in quorum.may_stop.splitlines() if line.startswith("ask ")}
         assert asked == others
         assert '"$healthy" -lt 2' in quorum.may_stop

@@ -12,6 +12,7 @@ from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
 from components.k8s_master import etcd
 from tests.stacks import STACKS
+from tests.unit.placeholders import CERTIFICATES
 
 
 @pytest.mark.parametrize(("state", "is_started"), [("active", True), ("activating", True), ("failed", False)])
@@ -22,7 +23,7 @@ def test_a_member_that_waits_for_the_others_is_started(tmp_path: Path, state: st
     systemctl.write_text(f"#!/bin/sh\ncase $1 in\nis-enabled) ;;\nis-active) echo {state}; {ends} ;;\nesac\n")
     systemctl.chmod(0o755)
     masters = plan(load_file(STACKS["dev"])).masters
-    (step,) = [each for each in etcd.parts(masters[0], masters).steps if each.name == "start-etcd"]
+    (step,) = [each for each in etcd.parts(masters[0], masters, CERTIFICATES).steps if each.name == "start-etcd"]
     environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
     done = subprocess.run(["sh", "-euc", step.check], env=environment, check=False)
     assert (done.returncode == 0) is is_started

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import io
 import os
 import shutil
 import subprocess
+import tarfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -65,12 +69,12 @@ class Machine:
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text)
 
-    def apply(self, *words: str, code: int = 0) -> list[str]:
+    def apply(self, *words: str, code: int = 0, stdin: str = "") -> list[str]:
         """Runs `apply`, which must end with the exit code `code`. Returns its output."""
         environment = {"PATH": f"{self.directory / 'bin'}:{os.environ['PATH']}", "ACTIVE": " ".join(self.active)}
         done = subprocess.run(
             ["sh", self.tree / "apply", "--root", self.root, "--wait", "1", *words],
-            env=environment, check=False, capture_output=True, text=True,
+            env=environment, check=False, capture_output=True, text=True, input=stdin,
         )  # fmt: skip
         assert done.returncode == code, done.stdout + done.stderr
         return [line.removeprefix("ctl1: ") for line in (done.stdout + done.stderr).splitlines()]
@@ -209,6 +213,79 @@ def test_secret_files_come_from_their_own_directory_and_stay_closed(machine: Mac
     assert machine.file(key.path).stat().st_mode & 0o777 == 0o600
     assert machine.file("/etc/etcd/pki").stat().st_mode & 0o777 == 0o755
     assert not any("abc" in path.read_text() for path in machine.tree.rglob("*") if path.is_file())
+
+
+def archive(files: Mapping[str, str]) -> str:
+    """A tar archive of files in base64."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as tar:
+        for path, text in files.items():
+            entry = tarfile.TarInfo(path)
+            entry.size = len(text)
+            tar.addfile(entry, io.BytesIO(text.encode()))
+    return base64.encodebytes(packed.getvalue()).decode()
+
+
+def test_secret_files_come_on_standard_input_and_leave_nothing(machine: Machine) -> None:
+    key = File("/etc/etcd/pki/server.key", "", mode=0o600, secret=True)
+    machine.render(Parts((key,)))
+    machine.file("/run").mkdir()
+    stdin = archive({"etc/etcd/pki/server.key": "abc"})
+    assert machine.apply("--secrets", "-", stdin=stdin) == ["install /etc/etcd/pki/server.key", "1 changes made"]
+    assert machine.file(key.path).read_text() == "abc"
+    assert list(machine.file("/run").iterdir()) == []
+    assert machine.apply("--secrets", "-", stdin=stdin) == ["nothing to change"]
+    assert "is missing in" in machine.apply("--secrets", "-", stdin=archive({}), code=1)[-1]
+    assert machine.apply("--secrets", "-", stdin="nothing like it!", code=1)[-1].endswith(
+        "standard input is not an archive of secret files"
+    )
+    assert list(machine.file("/run").iterdir()) == []
+
+
+def test_a_run_stops_before_a_step(machine: Machine) -> None:
+    """So that machines that wait for each other can all be started first."""
+    wait = Step("wait", "Waits.", check='[ -f "$ROOT/others" ]', apply="exit 1", after=("make",), awaits_others=True)
+    last = Step("last", "Makes another file.", check='[ -f "$ROOT/last" ]', apply=': >"$ROOT/last"', after=("wait",))
+    parts = Parts((FILE,), (MAKE, wait, last))
+    assert parts.meeting == "wait"
+    machine.active = []
+    machine.render(parts)
+    assert machine.apply("--before", "wait") == ["install /etc/etcd/etcd.env", "apply step 01-make", "2 changes made"]
+    assert machine.apply("--before", "wait") == ["nothing to change"]
+    machine.file("/others").touch()
+    assert machine.apply() == ["apply step 03-last", "1 changes made"]
+
+
+def test_an_incomplete_directory_is_refused(machine: Machine) -> None:
+    """A file that is missing, another version of one, and the checksums of another version."""
+    machine.active = []
+    machine.render(Parts((FILE, UNIT)))
+    lines = [
+        f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(machine.tree)}\n"
+        for path in sorted(machine.tree.rglob("*"))
+        if path.is_file()
+    ]
+    checksums = machine.tree / "checksums"
+    checksums.write_text("".join(lines))
+    expected = hashlib.sha256(checksums.read_bytes()).hexdigest()
+    changed = machine.tree / "root/etc/etcd/etcd.env"
+    changed.write_text("NAME=b\n")
+    assert machine.apply("--expect", expected, code=1)[-1].endswith("incomplete or another version; copy it again")
+    assert not machine.file(FILE.path).exists()
+    changed.write_text(str(FILE.content))
+    assert machine.apply("--expect", "0" * 64, code=1)[-1].endswith("incomplete or another version; copy it again")
+    assert machine.apply("--expect", expected)[-1] == "2 changes made"
+    (machine.tree / "root/etc/systemd/system/etcd.service").unlink()
+    machine.apply("--expect", expected, code=1)
+
+
+def test_scripts_need_no_mode(machine: Machine) -> None:
+    """SFTP does not keep it."""
+    machine.render(Parts((FILE,), (Step("stop", "Stops.", check=MAKE.check, apply=MAKE.apply, disrupts=ETCD),)))
+    for path in machine.tree.rglob("*"):
+        if path.is_file():
+            path.chmod(0o644)
+    assert machine.apply()[1:] == ["restart etcd.service", "apply step 01-stop", "3 changes made"]
 
 
 def test_two_runs_at_once_are_refused(machine: Machine) -> None:

@@ -16,6 +16,7 @@ from components import machine_files, workers
 from components.machine import directory
 from components.templates import fill
 from tests.stacks import STACKS
+from tests.unit.placeholders import CERTIFICATES
 
 SHELLCHECK = Path(sys.executable).parent / "shellcheck"
 
@@ -29,7 +30,7 @@ def machines(made: Plan) -> Iterator[Node]:
 def scripts(made: Plan) -> Iterator[tuple[str, str]]:
     """Scripts of a stack's machines as they are written, each with its name."""
     for node in machines(made):
-        entries = directory.entries(machine_files.parts(made, node), {})
+        entries = directory.entries(machine_files.parts(made, node, CERTIFICATES), {})
         found = {path: text for path, text in entries.items() if not path.startswith("root/")}
         for path, text in fill(found, {}).items():
             if text.startswith("#!"):

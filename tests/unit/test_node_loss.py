@@ -11,6 +11,7 @@ from blueprint.stackfile.loader import load_file
 from components import machine_files
 from components.k8s_master import kubeadm, node_loss
 from tests.stacks import STACKS
+from tests.unit.placeholders import CERTIFICATES
 
 LEASE_RENEWALS = 4
 """How often kubelet renews its node's Lease while it lasts (Kubernetes' nodeLeaseRenewIntervalFraction: 0.25)."""
@@ -34,7 +35,7 @@ def test_three_renewals_may_fail() -> None:
 
 def test_every_machine_has_kubelets_variables() -> None:
     for node in planned("dev").nodes:
-        files = machine_files.parts(planned("dev"), node).files
+        files = machine_files.parts(planned("dev"), node, CERTIFICATES).files
         (drop_in,) = (each for each in files if "kubelet.service.d" in each.path)
         assert "Environment=HTTP2_READ_IDLE_TIMEOUT_SECONDS=5\n" in str(drop_in.content)
         assert drop_in.restarts is not None
@@ -51,7 +52,9 @@ def test_the_masters_programs_have_them_too() -> None:
 
 def test_all_kubelets_have_the_shorter_lease() -> None:
     dev = planned("dev")
-    (file,) = (each for each in kubeadm.parts(dev, dev.masters[0]).files if each.path.endswith("kubeadm.yaml"))
+    (file,) = (
+        each for each in kubeadm.parts(dev, dev.masters[0], CERTIFICATES).files if each.path.endswith("kubeadm.yaml")
+    )
     documents = {each["kind"]: each for each in yaml.safe_load_all(str(file.content))}
     assert documents["KubeletConfiguration"]["nodeLeaseDurationSeconds"] == node_loss.LEASE
 

@@ -15,7 +15,7 @@ from components.cloud import Cloud, CloudArgs
 from components.openstack import accounts, configuration
 from components.openstack.config.formats import public_text, secret_text
 from components.openstack.config.wiring import Wiring, wiring
-from components.openstack.secrets import derive
+from components.secrets import derive
 from components.target.render import Render
 from tests.recording import Recorded, record
 from tests.stacks import full_size, parsed

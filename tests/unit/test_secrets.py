@@ -16,7 +16,7 @@ from components.cloud import Cloud, CloudArgs
 from components.openstack.config import cephx
 from components.openstack.config.formats import public_text, secret_names, secret_text
 from components.openstack.config.layers import ConfigFile, Layer, Level, Secret, TextFile
-from components.openstack.secrets import derive
+from components.secrets import derive
 from components.target.render import Render
 from tests.recording import Recorded, record
 from tests.stacks import STACKS

@@ -54,6 +54,8 @@ def nightly(name: str, command: object) -> Given:
 RESTART = "systemctl restart etcd"
 ASKED = "etcdctl endpoint health --cluster && systemctl restart etcd"
 
+APPLY = "sh quorate/machines/m1/apply"
+
 CASES = (
     case(asks, "it asks", ssh("m1", ASKED), passes="m1"),
     case(
@@ -64,6 +66,15 @@ CASES = (
         message="stops or restarts a service without a quorum check; expected a check that can abort the command",
     ),
     case(asks, "in what it does at the end", ssh("m1", "true", delete="reboot"), fails="m1"),
+    case(
+        asks,
+        "the apply of a machine, which states itself what it disrupts",
+        copied("files", None, "m1", "quorate/machines"),
+        ssh("m1", f"sudo -n {APPLY} --expect {'0' * 64} --secrets - --before await-etcd-quorum"),
+    ),
+    case(asks, "the apply of a machine and more", ssh("m1", f"{APPLY} --secrets -; reboot"), fails="m1"),
+    case(asks, "the apply of a machine, and a reboot at the end", ssh("m1", APPLY, delete="reboot"), fails="m1"),
+    case(asks, "a script named like it", ssh("m1", "sh quorate/machines/../m1/apply"), undecided="m1"),
     case(
         asks,
         "a job at night",

@@ -1,4 +1,4 @@
-"""Secrets of services: each is derived from the stack's root secret, the environment, and its name and generation.
+"""Secrets: each is derived from the stack's root secret, the environment, and its name and generation.
 
 The root secret itself is not written to machines or Kubernetes objects. Secrets with different names have independent
 values, and so have secrets of the same name in different environments. A preview without the root secret uses
@@ -14,8 +14,6 @@ from dataclasses import dataclass, field
 import pulumi
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
-
-from components.openstack.config.layers import Reveal
 
 LENGTH = 32
 """Length of a derived secret in bytes: that of a Fernet key."""
@@ -39,7 +37,7 @@ class Keyring:
         name, _, generation = key.partition(":")
         return int(generation) if generation else self.generations.get(name, 1)
 
-    def written(self, write: Callable[[Reveal], dict[str, str]]) -> pulumi.Output[dict[str, str]]:
+    def written(self, write: Callable[[Callable[[str], str]], dict[str, str]]) -> pulumi.Output[dict[str, str]]:
         """Calls `write` with the function that returns secrets by key. Returns the result as a Pulumi secret."""
         if self.root is None:
             return pulumi.Output.secret(write(placeholder))

@@ -1,0 +1,58 @@
+"""Asks the lab's masters: kubectl as the administrator, the kubeconfig, and the members of etcd."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+from collections.abc import Sequence
+
+import yaml
+
+from cloud import nspawn
+from cloud.lab_machines import Lab, Machine
+from toolchain.progress import UserError
+
+ETCD_PKI = "/etc/etcd/pki"
+ADMIN = "/etc/kubernetes/admin.conf"
+
+
+def kubeconfig(lab: Lab, context: str, masters: Sequence[Machine] = ()) -> str:
+    """Returns an administrator's kubeconfig whose server is the first master that runs, by default of all."""
+    for master in masters or lab.masters:
+        if nspawn.is_running(master) and _exists(master, ADMIN):
+            config = yaml.safe_load(output(master, ["cat", ADMIN]))
+            config["clusters"][0]["cluster"]["server"] = f"https://{master.address}:6443"
+            config["contexts"][0]["name"] = config["current-context"] = context
+            return yaml.safe_dump(config)
+    raise UserError("No master of the lab runs.")
+
+
+def kubectl(lab: Lab, *words: str, timeout: float = 120) -> subprocess.CompletedProcess[str]:
+    """Runs kubectl as the administrator on the first master that runs, and returns its result. `timeout`: seconds."""
+    for master in lab.masters:
+        if nspawn.is_running(master):
+            return nspawn.run_in(master, ["kubectl", "--kubeconfig", ADMIN, *words], timeout=timeout)
+    return subprocess.CompletedProcess(words, 1, "", "no master runs")
+
+
+def healthy_members(lab: Lab) -> list[Machine]:
+    """Returns the masters whose member of etcd answers."""
+    return [master for master in lab.masters if nspawn.is_running(master) and _is_healthy(master)]
+
+
+def _is_healthy(master: Machine) -> bool:
+    flags = [f"--cacert={ETCD_PKI}/ca.crt", f"--cert={ETCD_PKI}/server.crt", f"--key={ETCD_PKI}/server.key"]
+    endpoint = f"--endpoints=https://{master.address}:2379"
+    return nspawn.run_in(master, ["etcdctl", *flags, endpoint, "endpoint", "health"]).returncode == 0
+
+
+def output(machine: Machine, command: Sequence[str]) -> str:
+    """Returns a command's output. Raises UserError if it fails."""
+    done = nspawn.run_in(machine, command)
+    if done.returncode:
+        raise UserError(f"{shlex.join(command)} on {machine.name} failed: {done.stderr.strip()[-500:]}")
+    return done.stdout
+
+
+def _exists(machine: Machine, path: str) -> bool:
+    return nspawn.run_in(machine, ["test", "-f", path]).returncode == 0

@@ -1,0 +1,145 @@
+"""The files with certificates and keys of etcd and Kubernetes, derived from the stack's root secret.
+
+etcd and Kubernetes have authorities of their own. kubeadm finds those of Kubernetes on every master and signs the
+certificates of its programs itself. All files are secret files, also the certificates: they are known only when the
+root secret is.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Iterator, Mapping
+from ipaddress import IPv4Address
+from typing import Any
+
+import pulumi
+import yaml
+
+from blueprint.plan.nodes import Node
+from components.k8s_master.certificates import Authority, Pair, key_pair
+from components.kubelet import DISCOVERY
+from components.machine import File, Unit
+from components.secrets import Keyring, placeholder
+from contract import ADMINISTRATOR, API_PORT
+
+ETCD = "/etc/etcd/pki"
+KUBERNETES = "/etc/kubernetes/pki"
+ETCD_CLIENT = f"{KUBERNETES}/apiserver-etcd-client"
+JOINING = "system:bootstrappers:kubeadm:default-node-token"
+"""Group in Kubernetes whose members may request a kubelet's certificate (kubeadm, bootstrap tokens' default group)."""
+ADMINISTRATORS = "kubeadm:cluster-admins"
+"""Group in Kubernetes whose members are administrators; kubeadm binds it to the role cluster-admin."""
+
+Reveal = Callable[[str], str]
+Contents = Mapping[str, str]
+"""Contents of files, by path."""
+
+
+class Pki:
+    """Certificates and keys of a stack. `keyring`: derives their secrets."""
+
+    def __init__(self, keyring: Keyring) -> None:
+        self._keyring = keyring
+
+    def etcd_files(self, master: Node, restarts: Unit) -> tuple[File, ...]:
+        """Returns the certificates of the member of etcd on `master`, and those of its API server as etcd's client.
+
+        `restarts`: etcd's unit.
+        """
+        paths = [f"{ETCD}/{name}" for name in ("ca.crt", "server.crt", "server.key", "peer.crt", "peer.key")]
+        member = self._files(paths, lambda reveal: dict(_etcd_member(master, reveal)), restarts)
+        client = [f"{ETCD_CLIENT}.{end}" for end in ("crt", "key")]
+        return member + self._files(client, lambda reveal: dict(_etcd_client(reveal)))
+
+    def kubernetes_files(self) -> tuple[File, ...]:
+        """Returns the files that all masters share: two authorities, and the keys that sign service accounts."""
+        names = ("ca.crt", "ca.key", "front-proxy-ca.crt", "front-proxy-ca.key", "sa.pub", "sa.key")
+        return self._files([f"{KUBERNETES}/{name}" for name in names], lambda reveal: dict(_shared(reveal)))
+
+    def discovery_file(self, first: Node) -> tuple[File, ...]:
+        """Returns the kubeconfig with which a machine joins. `first`: the master that initialises the cluster."""
+        return self._files([DISCOVERY], lambda reveal: {DISCOVERY: _discovery(first, reveal)})
+
+    def kubeconfig(self, master: Node) -> pulumi.Output[str]:
+        """Returns an administrator's kubeconfig. `master`: the master whose API server it names."""
+        return self._keyring.written(lambda reveal: {"": _administrator(master, reveal)}).apply(lambda found: found[""])
+
+    def _files(
+        self, paths: list[str], write: Callable[[Reveal], dict[str, str]], restarts: Unit | None = None
+    ) -> tuple[File, ...]:
+        if self._keyring.root is None:
+            contents = pulumi.Output.secret({path: placeholder(path) for path in paths})
+        else:
+            contents = self._keyring.written(write)
+        return tuple(File(path, _at(contents, path), mode=0o600, secret=True, restarts=restarts) for path in paths)
+
+
+def _at(contents: pulumi.Output[dict[str, str]], path: str) -> pulumi.Output[str]:
+    return contents.apply(lambda found: found[path])
+
+
+def _etcd_authority(reveal: Reveal) -> Authority:
+    return Authority("etcd-ca", reveal("etcd-ca"))
+
+
+def _kubernetes_authority(reveal: Reveal) -> Authority:
+    return Authority("kubernetes", reveal("ca"))
+
+
+def _etcd_member(master: Node, reveal: Reveal) -> Iterator[tuple[str, str]]:
+    authority = _etcd_authority(reveal)
+    addresses = (IPv4Address(master.address), IPv4Address("127.0.0.1"))
+    yield f"{ETCD}/ca.crt", authority.pair.public
+    for purpose in ("server", "peer"):
+        pair = authority.member(master.name, addresses, reveal(f"etcd-{purpose}/{master.name}"))
+        yield from _pair(f"{ETCD}/{purpose}", pair)
+
+
+def _etcd_client(reveal: Reveal) -> Iterator[tuple[str, str]]:
+    name = "kube-apiserver-etcd-client"
+    yield from _pair(ETCD_CLIENT, _etcd_authority(reveal).client(name, reveal(name)))
+
+
+def _shared(reveal: Reveal) -> Iterator[tuple[str, str]]:
+    yield from _pair(f"{KUBERNETES}/ca", _kubernetes_authority(reveal).pair)
+    yield from _pair(f"{KUBERNETES}/front-proxy-ca", Authority("front-proxy-ca", reveal("front-proxy-ca")).pair)
+    yield from _pair(f"{KUBERNETES}/sa", key_pair(reveal("service-accounts")), public="pub")
+
+
+def _pair(path: str, pair: Pair, public: str = "crt") -> Iterator[tuple[str, str]]:
+    yield f"{path}.{public}", pair.public
+    yield f"{path}.key", pair.private
+
+
+def _discovery(first: Node, reveal: Reveal) -> str:
+    authority = _kubernetes_authority(reveal)
+    return _kubeconfig("join", first, authority, authority.client("quorate:join", reveal("join"), JOINING))
+
+
+def _administrator(master: Node, reveal: Reveal) -> str:
+    authority = _kubernetes_authority(reveal)
+    return _kubeconfig(
+        ADMINISTRATOR, master, authority, authority.client("quorate:admin", reveal("admin"), ADMINISTRATORS)
+    )
+
+
+def _kubeconfig(name: str, master: Node, authority: Authority, client: Pair) -> str:
+    """Returns a kubeconfig with one user. `name`: the user and the context. `master`: whose API server it names."""
+    cluster = {
+        "server": f"https://{master.address}:{API_PORT}",
+        "certificate-authority-data": _encoded(authority.pair.public),
+    }
+    user = {"client-certificate-data": _encoded(client.public), "client-key-data": _encoded(client.private)}
+    document: dict[str, Any] = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "quorate", "cluster": cluster}],
+        "users": [{"name": name, "user": user}],
+        "contexts": [{"name": name, "context": {"cluster": "quorate", "user": name}}],
+        "current-context": name,
+    }
+    return yaml.safe_dump(document, sort_keys=False)
+
+
+def _encoded(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()

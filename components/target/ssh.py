@@ -1,0 +1,166 @@
+"""The target `live` for machines that Quorate sets up: runs the machines' `apply` over SSH, then applies objects.
+
+Each machine's directory is copied to it, and its `apply` is run there by pulumi-command. The provider of the Kubernetes
+objects depends on all machines. Keys to log in come from the SSH agent, host keys from the stack file.
+
+The directory is written below build/<stack>/machines while the program runs, also in a preview: Pulumi compares its
+content with the last one, so that a preview names exactly the machines that change. Secret files are not in it. They
+are sent to `apply` on its standard input, as a Pulumi secret.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import io
+import tarfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pulumi
+import pulumi_kubernetes as kubernetes
+from pulumi_command import remote
+
+from blueprint.plan.nodes import Node
+from blueprint.stackfile import settings
+from components.target import Target, Tree, directory, live
+from components.templates import fill
+from components.tree import mode_of, write_whole
+from contract import APPLY_DIRECTORY
+
+CHECKSUMS = "checksums"
+"""File with the SHA-256 digest of every other file of a machine's directory, in the format of sha256sum."""
+DIALS = 3
+"""Failed connection attempts after which a machine fails. Project figure: a machine that boots needs longer, and the
+next `up` continues there."""
+
+
+class Ssh(Target):
+    """Target that sets up machines over SSH and applies all Kubernetes objects to their cluster.
+
+    `kubeconfig`: an administrator's, valid as soon as the masters are set up.
+    """
+
+    def __init__(self, stack: str, ssh: settings.Ssh, nodes: Sequence[Node], kubeconfig: pulumi.Output[str]) -> None:
+        self._machines = directory(stack) / "machines"
+        self._ssh = ssh
+        self._nodes = {node.name: node for node in nodes}
+        self._kubeconfig = kubeconfig
+        self._started: list[remote.Command] = []
+        self._applied: list[pulumi.Resource] = []
+        self._provider: kubernetes.Provider | None = None
+
+    def options(self) -> pulumi.ResourceOptions:
+        return pulumi.ResourceOptions(transformations=[live.for_cluster])
+
+    @property
+    def kubernetes(self) -> kubernetes.Provider:
+        if self._provider is None:
+            self._provider = self._connected()
+        return self._provider
+
+    def _connected(self) -> kubernetes.Provider:
+        """Returns the provider of the machines' cluster, which depends on all machines."""
+        # The IDs of commands are known as soon as the masters exist. Before, the kubeconfig is unknown too, so that a
+        # first preview does not ask a cluster that does not exist.
+        known = pulumi.Output.all(self._kubeconfig, *(command.id for command in self._started))
+        kubeconfig = pulumi.Output.secret(known.apply(lambda values: str(values[0])))
+        return live.provider(kubeconfig, opts=pulumi.ResourceOptions(depends_on=self._applied))
+
+    def start(self, name: str, tree: Tree, opts: pulumi.ResourceOptions) -> Sequence[pulumi.Resource]:
+        """Runs `apply` once, when the machine is new. Later changes belong to `machines`, which asks the quorum."""
+        once = pulumi.ResourceOptions(ignore_changes=["connection", "source", "create", "stdin"])
+        opts = pulumi.ResourceOptions.merge(opts, once)
+        before = ("--before", tree.meeting or "")
+        commands = [self._apply(f"{name}-start", node, tree, opts, before) for node in tree.nodes]
+        self._started += commands
+        return commands
+
+    def machines(self, name: str, tree: Tree, opts: pulumi.ResourceOptions) -> None:
+        for node in tree.nodes:
+            # A machine's name ends with its node, a pool's does not.
+            own = name if name.endswith(f"-{node['node']}") else f"{name}-{node['node']}"
+            self._applied.append(self._apply(own, node, tree, opts))
+
+    def _apply(
+        self,
+        name: str,
+        values: Mapping[str, str],
+        tree: Tree,
+        opts: pulumi.ResourceOptions,
+        arguments: Sequence[str] = (),
+    ) -> remote.Command:
+        """Copies a node's directory to the machine, and runs `apply` there. `values`: the node's template values."""
+        node = values["node"]
+        expected = _write(Path(self._machines / node), fill(tree.files, values))
+        connection = self._connection(self._nodes[node])
+        copied = remote.CopyToRemote(
+            f"{name}-files",
+            opts,
+            connection=connection,
+            source=pulumi.FileArchive(str(self._machines / node)),
+            remote_path=APPLY_DIRECTORY,
+        )
+        root = "" if self._ssh.user == "root" else "sudo -n "
+        words = ["sh", f"{APPLY_DIRECTORY}/{node}/apply", "--expect", expected, "--secrets", "-", *arguments]
+        return remote.Command(
+            f"{name}-apply",
+            pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(depends_on=[copied])),
+            connection=connection,
+            create=root + " ".join(words),
+            stdin=_archive(tree.secrets),
+            # What `apply` prints is in the state, and in the error if it fails.
+            logging=remote.Logging.STDERR,
+            add_previous_output_in_env=False,
+        )
+
+    def _connection(self, node: Node) -> remote.ConnectionArgs:
+        jump = self._ssh.jump_host
+        return remote.ConnectionArgs(
+            host=node.address,
+            port=self._ssh.port,
+            user=self._ssh.user,
+            host_key=node.machine.host_key,
+            dial_error_limit=DIALS,
+            proxy=remote.ProxyConnectionArgs(
+                host=jump.host, port=jump.port, user=jump.user, host_key=jump.host_key, dial_error_limit=DIALS
+            )
+            if jump
+            else None,
+        )
+
+
+def _write(place: Path, texts: Mapping[str, str]) -> str:
+    """Writes a machine's directory with its checksums, and removes other files. Returns the checksums' digest."""
+    lines = [f"{_digest(text)}  {path}\n" for path, text in sorted(texts.items())]
+    files = {**texts, CHECKSUMS: "".join(lines)}
+    for found in sorted(place.rglob("*"), reverse=True):
+        if found.is_dir() and not found.is_symlink():
+            if not any(found.iterdir()):
+                found.rmdir()
+        elif str(found.relative_to(place)) not in files:
+            found.unlink()
+    for path, text in files.items():
+        write_whole(place / path, text, mode_of(text))
+    return _digest(files[CHECKSUMS])
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _archive(secrets: Mapping[str, str | pulumi.Output[str]]) -> pulumi.Output[str]:
+    """Returns secret files as a tar archive in base64, the same for the same content."""
+    paths = sorted(secrets)
+
+    def pack(texts: Sequence[str]) -> str:
+        packed = io.BytesIO()
+        with tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as archive:
+            for path, text in zip(paths, texts, strict=True):
+                content = text.encode()
+                entry = tarfile.TarInfo(path.lstrip("/"))
+                entry.size, entry.mode = len(content), 0o600
+                archive.addfile(entry, io.BytesIO(content))
+        return base64.encodebytes(packed.getvalue()).decode()
+
+    return pulumi.Output.secret(pulumi.Output.all(*(secrets[path] for path in paths)).apply(pack))

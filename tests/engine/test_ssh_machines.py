@@ -1,0 +1,73 @@
+"""A stack whose machines Quorate sets up over SSH, on the real engine. `make cloud` sets real machines up."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from blueprint.plan.planner import plan
+from blueprint.stackfile.loader import load_file
+from commands import lab_stack, stack
+from tests.engine.conftest import Done, Project, Projects, open_project
+from tests.stacks import STACKS
+
+HOST_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f"
+CHECKSUMS = "checksums"
+
+
+@pytest.fixture
+def live(tmp_path: Path, engine: dict[str, str]) -> Project:
+    """The stack dev with the target live; no machine of it exists."""
+    source = STACKS["dev"]
+    keys = dict.fromkeys((node.name for node in plan(load_file(source)).nodes), HOST_KEY)
+    document = stack.read_document(source)
+    document["config"] |= {
+        stack.TARGET: "live",
+        "quorate:servers": lab_stack.with_host_keys(document["config"]["quorate:servers"], load_file(source), keys),
+    }
+    written = tmp_path / "dev.yaml"
+    written.write_text("# a live stack\n" + yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
+    return open_project(tmp_path / "project", "dev", engine, written)
+
+
+def inputs(done: Done) -> dict[str, dict[str, Any]]:
+    """Inputs of the resources that will be created, by name."""
+    steps = (event["resourcePreEvent"]["metadata"] for event in done.events if "resourcePreEvent" in event)
+    return {each["urn"].rpartition("::")[2]: each["new"].get("inputs", {}) for each in steps}
+
+
+def test_a_first_preview_needs_no_machine_and_names_each(live: Project) -> None:
+    done = live.run("preview")
+    assert done.code == 0, done.output
+    found = inputs(done)
+    for node in live.plan.nodes:
+        commands = [each["create"] for name, each in found.items() if name.endswith("-apply") and "create" in each]
+        runs = [text for text in commands if f"/{node.name}/apply " in text]
+        # Masters are started first, because etcd waits for a majority.
+        started = [text for text in runs if text.endswith(" --before await-etcd-quorum")]
+        assert (len(runs), len(started)) == ((2, 1) if node in live.plan.masters else (1, 0)), node.name
+        assert all(text.startswith(f"sh quorate/machines/{node.name}/apply --expect ") for text in runs)
+
+
+def test_both_targets_deliver_the_same_files(live: Project, rendered: Projects) -> None:
+    """Byte for byte, and each machine's directory has the checksums of its files."""
+    assert live.run("preview").code == 0
+    mine = live.files("machines")
+    assert {path: text for path, text in mine.items() if not path.endswith(f"/{CHECKSUMS}")} == rendered("dev").files(
+        "machines"
+    )
+    for directory in (live.build / "machines").iterdir():
+        subprocess.run(["sha256sum", "--check", "--quiet", CHECKSUMS], cwd=directory, check=True)
+    assert not any("PRIVATE KEY" in text for text in mine.values())
+
+
+def test_a_file_that_left_a_machine_leaves_its_directory(live: Project) -> None:
+    stray = live.build / "machines" / "master1" / "root" / "etc" / "stray" / "file"
+    stray.parent.mkdir(parents=True)
+    stray.touch()
+    assert live.run("preview").code == 0
+    assert not stray.parent.exists()

@@ -1,0 +1,64 @@
+"""Sets the machines of a lab up as an operator of a rendered stack does: copies the tree and runs `apply`."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+
+from cloud import bring_up, nspawn
+from cloud.lab_machines import Lab, Machine
+from toolchain.progress import UserError
+
+RENDERED = "/root/rendered"
+AT_ONCE = 4
+"""Workers that join at the same time. Project figure: a join is CPU work on the one host."""
+READY = 300.0
+"""Seconds until all nodes must be Ready."""
+LIMIT = 900.0
+"""Timeout of one run of `apply` in seconds."""
+
+
+def set_up(lab: Lab) -> None:
+    """Makes all masters at once, because etcd waits for a majority, then lets the other machines join."""
+    for machine in lab.machines:
+        _deliver(machine)
+    _each(lab.masters, _apply, len(lab.masters))
+    _each(lab.workers, _apply, AT_ONCE)
+
+
+def await_nodes(lab: Lab) -> None:
+    """Waits until every machine is a Ready node. Raises UserError with those that are not."""
+    end = time.monotonic() + READY
+    waiting = [machine.name for machine in lab.machines]
+    while time.monotonic() < end:
+        waiting = bring_up.not_ready(lab, bring_up.nodes(lab))
+        if not waiting:
+            return
+        time.sleep(2)
+    raise UserError(f"These nodes are not Ready after {READY:.0f} s: {', '.join(waiting)}")
+
+
+def _deliver(machine: Machine) -> None:
+    nspawn.push(machine, machine.tree, f"{RENDERED}/machines/{machine.name}")
+    if machine.secrets.is_dir():
+        nspawn.push(machine, machine.secrets, f"{RENDERED}/secrets/machines/{machine.name}")
+
+
+def _apply(machine: Machine) -> None:
+    """Runs the machine's `apply`. Raises UserError with the last lines if it fails."""
+    try:
+        done = nspawn.run_in(machine, [f"{RENDERED}/machines/{machine.name}/apply"], timeout=LIMIT)
+    except subprocess.TimeoutExpired:
+        raise UserError(f"apply on {machine.name} has not ended within {LIMIT:.0f} s.") from None
+    if done.returncode:
+        lines = (done.stdout + done.stderr).strip().splitlines()[-20:]
+        raise UserError(f"apply on {machine.name} failed with exit code {done.returncode}:\n" + "\n".join(lines))
+
+
+def _each(machines: Iterable[Machine], work: Callable[[Machine], object], at_once: int) -> None:
+    """Works on several machines at the same time; raises the first error after all have ended."""
+    with ThreadPoolExecutor(at_once) as pool:
+        for result in [pool.submit(work, machine) for machine in machines]:
+            result.result()

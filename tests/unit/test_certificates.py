@@ -1,0 +1,129 @@
+"""Certificates and keys of etcd and Kubernetes: derived, so that the same secrets give the same files."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from ipaddress import IPv4Address
+
+import pulumi
+import pytest
+import yaml
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives import serialization
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from blueprint.plan.planner import plan
+from blueprint.stackfile.loader import load_file
+from components.k8s_master import certificates, pki
+from components.k8s_master.certificates import Authority, Pair
+from components.k8s_master.pki import Pki
+from components.kubelet import DISCOVERY
+from components.machine import File, Unit
+from components.secrets import Keyring
+from tests.stacks import STACKS
+
+MASTERS = plan(load_file(STACKS["dev"])).masters
+ADDRESSES = [IPv4Address("10.20.0.21"), IPv4Address("127.0.0.1")]
+
+
+def certificate(pair: Pair) -> x509.Certificate:
+    return x509.load_pem_x509_certificate(pair.public.encode())
+
+
+def usages(pair: Pair) -> set[x509.ObjectIdentifier]:
+    return set(certificate(pair).extensions.get_extension_for_class(x509.ExtendedKeyUsage).value)
+
+
+def test_the_same_secrets_give_the_same_certificates() -> None:
+    first, second = (Authority("etcd-ca", "secret") for _ in range(2))
+    assert first.pair == second.pair
+    assert first.member("master1", ADDRESSES, "a") == second.member("master1", ADDRESSES, "a")
+    assert first.client("api", "a") == second.client("api", "a")
+    assert certificates.key_pair("a") == certificates.key_pair("a")
+
+
+def test_other_secrets_names_and_addresses_give_others() -> None:
+    authority = Authority("etcd-ca", "secret")
+    pairs = [
+        authority.pair,
+        Authority("etcd-ca", "other").pair,
+        authority.member("master1", ADDRESSES, "a"),
+        authority.member("master2", ADDRESSES, "a"),
+        authority.member("master1", ADDRESSES, "b"),
+        authority.member("master1", ADDRESSES[:1], "a"),
+        authority.client("master1", "a"),
+    ]
+    assert len({certificate(each).serial_number for each in pairs}) == len(pairs)
+    assert len({each.public for each in pairs}) == len(pairs)
+
+
+def test_a_member_is_server_and_client_under_all_its_names() -> None:
+    pair = Authority("etcd-ca", "secret").member("master1", ADDRESSES, "a")
+    names = certificate(pair).extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    assert names.get_values_for_type(x509.DNSName) == ["master1", "localhost"]
+    assert names.get_values_for_type(x509.IPAddress) == ADDRESSES
+    assert usages(pair) == {ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH}
+
+
+def test_a_client_is_not_a_server() -> None:
+    assert usages(Authority("etcd-ca", "secret").client("api", "a")) == {ExtendedKeyUsageOID.CLIENT_AUTH}
+
+
+def test_only_the_own_authority_has_signed_it() -> None:
+    authority, other = Authority("etcd-ca", "secret"), Authority("etcd-ca", "other")
+    signed = certificate(authority.client("api", "a"))
+    signed.verify_directly_issued_by(certificate(authority.pair))
+    with pytest.raises(InvalidSignature):
+        signed.verify_directly_issued_by(certificate(other.pair))
+
+
+@pytest.mark.parametrize(
+    "pair", [Authority("ca", "secret").pair, Authority("ca", "secret").client("api", "a")], ids=["authority", "client"]
+)
+def test_the_key_fits_the_certificate(pair: Pair) -> None:
+    key = serialization.load_pem_private_key(pair.private.encode(), None)
+    form = serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+    assert key.public_key().public_bytes(*form) == certificate(pair).public_key().public_bytes(*form)
+
+
+def written(files: tuple[File, ...]) -> dict[str, str]:
+    """Returns the contents of secret files by path."""
+    assert all(file.secret and file.mode == 0o600 for file in files)
+    contents = asyncio.get_event_loop().run_until_complete(
+        pulumi.Output.all(*(file.content for file in files)).future()
+    )
+    assert contents is not None
+    return dict(zip((file.path for file in files), contents, strict=True))
+
+
+def test_each_master_has_the_authorities_and_its_own_certificates() -> None:
+    first, second = MASTERS[:2]
+    made = Pki(Keyring("kubernetes", pulumi.Output.from_input("root")))
+    one, other = (written(made.etcd_files(each, Unit("etcd.service"))) for each in (first, second))
+    assert one[f"{pki.ETCD}/ca.crt"] == other[f"{pki.ETCD}/ca.crt"]
+    assert one[f"{pki.ETCD_CLIENT}.key"] == other[f"{pki.ETCD_CLIENT}.key"]
+    names = ("server.key", "peer.key")
+    keys = [texts[f"{pki.ETCD}/{name}"] for texts in (one, other) for name in names]
+    assert len(set(keys)) == len(keys) == 4
+    assert all("PRIVATE KEY" in text for text in keys)
+
+
+def test_a_machine_joins_with_a_certificate_that_kubernetes_authority_has_signed() -> None:
+    made = Pki(Keyring("kubernetes", pulumi.Output.from_input("root")))
+    first = MASTERS[0]
+    document = yaml.safe_load(written(made.discovery_file(first))[DISCOVERY])
+    assert document["clusters"][0]["cluster"]["server"] == f"https://{first.address}:6443"
+    authority = written(made.kubernetes_files())[f"{pki.KUBERNETES}/ca.crt"]
+    user = document["users"][0]["user"]
+    client = x509.load_pem_x509_certificate(base64.b64decode(user["client-certificate-data"]))
+    client.verify_directly_issued_by(x509.load_pem_x509_certificate(authority.encode()))
+    groups = client.subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)
+    assert [each.value for each in groups] == ["system:bootstrappers:kubeadm:default-node-token"]
+
+
+def test_without_the_root_secret_files_contain_placeholders() -> None:
+    made = Pki(Keyring("kubernetes", None))
+    contents = written(made.kubernetes_files())
+    assert contents[f"{pki.KUBERNETES}/ca.key"] == f"<secret {pki.KUBERNETES}/ca.key>"
