@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from components.openstack import ceph_client
@@ -220,6 +220,29 @@ def manage(project: str, image: str, name: str, command: str, files: Sequence[Fi
         command=command,
         files=tuple(files),
         long_statements=True,
+    )
+
+
+def migration(wiring: Wiring, project: str, image: str, command: str, files: Sequence[File]) -> JobDefinition:
+    """Returns the job that creates or upgrades the schemas of a project's databases with the project's `command`.
+
+    The job repeats a first migration that was interrupted.
+    """
+    document: Mapping[str, object] = {
+        "host": wiring.host("proxysql"),
+        "port": MYSQL,
+        "user": wiring.account(project, "database"),
+        "databases": DATABASES[project],
+    }
+    words = "python3 /usr/local/bin/migration.py /etc/quorate/migration.json"
+    own = (
+        File("migration.py", "/usr/local/bin/migration.py"),
+        File("migration.json", "/etc/quorate/migration.json"),
+    )
+    return replace(
+        manage(project, image, "db-sync", f"{words} {command}", (*files, *own)),
+        written=(TextFile("migration.py", (_script("migration.py"),)), TextFile("migration.json", (_json(document),))),
+        secrets=(("PASSWORD", Secret(f"{project}/database")),),
     )
 
 

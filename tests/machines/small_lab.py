@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -36,6 +37,8 @@ PROJECTS = ("keystone", "mariadb", "memcached", "rabbitmq")
 OBJECTS = "/root/objects"
 READY = 600
 """Seconds until every workload must be ready."""
+ERROR = re.compile(r"error\b.*:|[a-z]Error|denied|refused", re.IGNORECASE)
+"""Lines of a log that say what failed."""
 
 
 @dataclass(frozen=True)
@@ -137,12 +140,14 @@ def _require(lab: Lab, *words: str) -> None:
 
 
 def _explanation(lab: Lab) -> str:
-    """Returns the pods of the lab, and the last lines of those that are neither ready nor complete."""
+    """Returns the pods of the lab, and the error messages of those that are neither ready nor complete."""
     shown = masters.kubectl(lab, "get", "pods", "--all-namespaces", "--output=wide").stdout
-    names = [line.split()[1] for line in shown.splitlines() if client.NAMESPACE in line and "0/1" in line]
-    for name in names[:10]:
-        flags = (f"--namespace={client.NAMESPACE}", "--tail=15", "--all-containers")
-        shown += f"\n--- {name}\n{masters.kubectl(lab, 'logs', name, *flags).stdout}"
+    lines = (line for line in shown.splitlines() if client.NAMESPACE in line and "0/1" in line)
+    for name in [line.split()[1] for line in lines if "Completed" not in line][:10]:
+        log = masters.kubectl(lab, "logs", name, f"--namespace={client.NAMESPACE}", "--all-containers").stdout
+        # A traceback of SQLAlchemy names the error before the statement, which is long.
+        found = [line[:300] for line in log.splitlines() if ERROR.search(line)]
+        shown += "\n".join(["", f"--- {name}", *found[-4:], *log.splitlines()[-2:]])
     return shown
 
 

@@ -134,7 +134,7 @@ def _jobs(wiring: Wiring) -> tuple[JobDefinition, ...]:
         *accounts.storage(wiring, "cinder", rights, (_VOLUMES, _BACKUPS)),
         accounts.databases(wiring, "cinder"),
         *accounts.messaging(wiring, "cinder"),
-        accounts.manage("cinder", "cinder-api", "db-sync", "cinder-manage db sync", (CONFIGURATION,)),
+        accounts.migration(wiring, "cinder", "cinder-api", "cinder-manage db sync", (CONFIGURATION,)),
         accounts.identity(wiring, "cinder", (endpoint,)),
     )
 

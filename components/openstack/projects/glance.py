@@ -85,7 +85,7 @@ def _jobs(wiring: Wiring) -> tuple[JobDefinition, ...]:
     return (
         *accounts.storage(wiring, "glance", (rights,), (_POOL,)),
         accounts.databases(wiring, "glance"),
-        accounts.manage("glance", "glance-api", "db-sync", "glance-manage db_sync", (_CONFIGURATION,)),
+        accounts.migration(wiring, "glance", "glance-api", "glance-manage db_sync", (_CONFIGURATION,)),
         accounts.identity(wiring, "glance", (endpoint,)),
     )
 

@@ -134,7 +134,7 @@ def _jobs(wiring: Wiring) -> tuple[JobDefinition, ...]:
     return (
         accounts.databases(wiring, "heat"),
         *accounts.messaging(wiring, "heat"),
-        accounts.manage("heat", "heat-engine", "db-sync", "heat-manage db_sync", (CONFIGURATION,)),
+        accounts.migration(wiring, "heat", "heat-engine", "heat-manage db_sync", (CONFIGURATION,)),
         accounts.identity(wiring, "heat", endpoints, domain=domain),
     )
 

@@ -89,7 +89,7 @@ def _jobs(wiring: Wiring) -> tuple[JobDefinition, ...]:
     )
     return (
         accounts.databases(wiring, "keystone"),
-        accounts.manage("keystone", "keystone", "db-sync", "keystone-manage db_sync", (_CONFIGURATION,)),
+        accounts.migration(wiring, "keystone", "keystone", "keystone-manage db_sync", (_CONFIGURATION,)),
         bootstrap,
     )
 

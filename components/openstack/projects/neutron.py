@@ -292,7 +292,7 @@ def _jobs(wiring: Wiring) -> tuple[JobDefinition, ...]:
     return (
         accounts.databases(wiring, "neutron"),
         *accounts.messaging(wiring, "neutron"),
-        accounts.manage("neutron", "neutron-server", "db-sync", upgrade, (CONFIGURATION, ML2)),
+        accounts.migration(wiring, "neutron", "neutron-server", upgrade, (CONFIGURATION, ML2)),
         accounts.identity(wiring, "neutron", (endpoint,)),
     )
 

@@ -283,8 +283,8 @@ def _jobs(wiring: Wiring) -> tuple[JobDefinition, ...]:
     endpoint = accounts.Endpoint("compute", "nova", "nova-api", "/v2.1")
     script = "/usr/local/bin/cells.sh"
     files = (CONFIGURATION, File("cells.sh", script))
-    registration = accounts.manage("nova", "nova-conductor", "cells", f"bash {script}", files)
-    cells = replace(registration, written=(TextFile("cells.sh", (_CELLS,)),))
+    registration = accounts.migration(wiring, "nova", "nova-conductor", f"bash {script}", files)
+    cells = replace(registration, name="nova-cells", written=(*registration.written, TextFile("cells.sh", (_CELLS,))))
     rights = cephx.entry(_ENTITY, **cephx.block_devices(_POOL, reads=("images",)))
     return (
         *accounts.storage(wiring, "nova", (rights,), (_POOL,)),

@@ -67,7 +67,7 @@ def _jobs(wiring: Wiring) -> tuple[JobDefinition, ...]:
     endpoint = accounts.Endpoint("placement", "placement", "placement-api")
     return (
         accounts.databases(wiring, "placement"),
-        accounts.manage("placement", "placement-api", "db-sync", "placement-manage db sync", (_CONFIGURATION,)),
+        accounts.migration(wiring, "placement", "placement-api", "placement-manage db sync", (_CONFIGURATION,)),
         accounts.identity(wiring, "placement", (endpoint,)),
     )
 

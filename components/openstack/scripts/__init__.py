@@ -1,4 +1,7 @@
-"""Programs that run in containers of the cloud. They use only the standard library; ConfigMaps contain their text."""
+"""Programs that run in containers of the cloud. ConfigMaps contain their text.
+
+They use only the standard library, except for migration.py, which runs in images with PyMySQL.
+"""
 
 from __future__ import annotations
 
