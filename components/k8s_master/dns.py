@@ -1,7 +1,8 @@
-"""CoreDNS, the cluster's DNS: spreads its pods over the masters, and enlarges it in clusters of 1000 nodes or more.
+"""CoreDNS, the cluster's DNS: spreads its pods over servers, and enlarges it in clusters of 1000 nodes or more.
 
-kubeadm installs CoreDNS with two replicas. In clusters of 1000 nodes or more, a file with the changed replicas and
-resources is applied to kubeadm's Deployment. Smaller clusters keep the Deployment as it is.
+kubeadm installs CoreDNS with two replicas, which the first master starts before other masters exist. The first master
+therefore applies a file to kubeadm's Deployment: a pod that would join another one on the same server stays Pending
+until a second server can take it.
 """
 
 from __future__ import annotations
@@ -14,8 +15,11 @@ from components.documents import template
 from components.k8s_master.versions import large
 from components.kubelet import KUBERNETES
 from components.machine import File, Parts, Step
+from contract import SERVER
 
 FILE = f"{KUBERNETES}/dns/coredns.yaml"
+KUBEADM_REPLICAS = 2
+"""kubeadm's coreDNSReplicas: https://github.com/kubernetes/kubernetes/blob/v1.36.0/cmd/kubeadm/app/phases/addons/dns."""
 REPLICAS = 6
 """CoreDNS replicas in large clusters: dns_replicas of source 004, 5.5.8."""
 REQUESTS = {"cpu": "70m", "memory": "70Mi"}
@@ -26,24 +30,9 @@ source 004, 5.5.8."""
 
 _KUBECTL = f'kubectl --kubeconfig "$ROOT{KUBERNETES}/admin.conf"'
 
-_SPREAD = Step(
-    name="spread-dns",
-    does="Spreads CoreDNS over the masters: kubeadm init starts all of it on the first one.",
-    check=f"""\
-nodes=$({_KUBECTL} -n kube-system get pods -l k8s-app=kube-dns \\
-  -o jsonpath='{{range .items[*]}}{{.spec.nodeName}}{{"\\n"}}{{end}}' | sort -u | wc -l)
-[ "$nodes" -gt 1 ]""",
-    # CoreDNS must not restart before the other masters are Ready: all its pods would run on the first master again.
-    apply=f"""\
-{_KUBECTL} wait node -l node-role.kubernetes.io/control-plane --for=condition=Ready --timeout=180s
-{_KUBECTL} -n kube-system rollout restart deployment coredns
-{_KUBECTL} -n kube-system rollout status deployment coredns --timeout=180s""",
-    after=("join",),
-)
-
-_SIZE = Step(
-    name="size-dns",
-    does="Gives CoreDNS the replicas and resources of a large cluster.",
+_CONFIGURE = Step(
+    name="configure-dns",
+    does="Spreads CoreDNS over servers, and gives it the replicas and resources of a large cluster.",
     check=f'{_KUBECTL} diff --server-side --force-conflicts -f "$ROOT{FILE}"',
     apply=f'{_KUBECTL} apply --server-side --force-conflicts -f "$ROOT{FILE}"',
     after=("initialise",),
@@ -51,25 +40,45 @@ _SIZE = Step(
 
 
 def parts(plan: Plan, master: Node) -> Parts:
-    """Returns a master's files and steps for CoreDNS.
+    """Returns the first master's file and step for CoreDNS. Other masters have none.
 
-    In a large cluster, the first master applies the larger size. With several masters, the last one spreads the pods.
+    A small cluster whose masters are all on one server keeps kubeadm's Deployment as it is.
     """
-    first, last = plan.masters[0], plan.masters[-1]
-    if master == first:
-        return Parts((File(FILE, template(_deployment())),), (_SIZE,)) if large(plan) else Parts()
-    return Parts(steps=(_SPREAD,)) if master == last else Parts()
+    spread, size = _spread(plan), _size() if large(plan) else {}
+    if master != plan.masters[0] or not (spread or size):
+        return Parts()
+    return Parts((File(FILE, template(_deployment(spread, size))),), (_CONFIGURE,))
 
 
-def _deployment() -> dict[str, Any]:
+def _deployment(spread: dict[str, Any], size: dict[str, Any]) -> dict[str, Any]:
     return {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
         "metadata": {"name": "coredns", "namespace": "kube-system"},
-        "spec": {
-            "replicas": REPLICAS,
-            "template": {
-                "spec": {"containers": [{"name": "coredns", "resources": {"requests": REQUESTS, "limits": LIMITS}}]}
-            },
-        },
+        "spec": {**({"replicas": REPLICAS} if size else {}), "template": {"spec": spread | size}},
     }
+
+
+def _spread(plan: Plan) -> dict[str, Any]:
+    """Returns the part of the pod template that spreads the pods over servers.
+
+    Without minDomains, all pods would start on the first master, as long as no other node can take them. Each rollout
+    is spread by itself, because pods of the previous one are about to leave.
+    """
+    servers = len({master.server for master in plan.masters})
+    if servers == 1:
+        return {}
+    constraint = {
+        "topologyKey": SERVER,
+        "whenUnsatisfiable": "DoNotSchedule",
+        "maxSkew": 1,
+        "minDomains": min(servers, REPLICAS if large(plan) else KUBEADM_REPLICAS),
+        "nodeTaintsPolicy": "Honor",
+        "matchLabelKeys": ["pod-template-hash"],
+        "labelSelector": {"matchLabels": {"k8s-app": "kube-dns"}},
+    }
+    return {"topologySpreadConstraints": [constraint]}
+
+
+def _size() -> dict[str, Any]:
+    return {"containers": [{"name": "coredns", "resources": {"requests": REQUESTS, "limits": LIMITS}}]}
