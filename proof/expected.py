@@ -18,7 +18,7 @@ from pathlib import Path
 from blueprint.architecture.loader import for_computes, load_architecture
 from blueprint.architecture.model import Architecture, Row
 from blueprint.plan.quorum_limits import majority
-from blueprint.stackfile import brokers
+from blueprint.stackfile import further_clusters
 from blueprint.stackfile.inventory import Machine, is_mixed, machines
 from blueprint.stackfile.settings import Override, Settings
 from blueprint.topology import ByRow, by_row, place, read_topology
@@ -41,11 +41,11 @@ class ExpectedRow:
     apart_from: tuple[str, ...] = ()
     """Names of services with which the row must not share a node."""
     cluster: str | None = None
-    """Name of a further RabbitMQ cluster that the stack file defines; None for the row's own instances."""
+    """Name of a further RabbitMQ or Galera that the stack file defines; None for the row's own instances."""
 
     @property
     def name(self) -> str:
-        """Name of the row in the reference architecture, or of the further RabbitMQ cluster."""
+        """Name of the row in the reference architecture, or of the further cluster."""
         return self.cluster or self.row.row
 
     @property
@@ -114,15 +114,15 @@ def expected_state(settings: Settings) -> ExpectedState:
 
 
 def _clusters(rows: Iterable[ExpectedRow], settings: Settings) -> Iterable[ExpectedRow]:
-    """Yields the further RabbitMQ clusters of the stack file as rows: each is a separate quorum on the row's nodes.
+    """Yields the further clusters of the stack file as rows: each is a separate quorum on the row's nodes.
 
     If the row has dedicated nodes that it does not share, each cluster must not share a node with earlier clusters.
     """
     for row in rows:
-        if row.row.service == brokers.DEFINITION:
+        if kind := further_clusters.KINDS.get(row.row.service):
             before = [row.service]
             alone = bool(row.dedicated_nodes) and not row.row.shareable
-            for name, override in brokers.named(settings).items():
+            for name, override in further_clusters.named(settings, kind).items():
                 apart = tuple(before) if alone else ()
                 count = override.replicas or row.instances
                 yield replace(row, cluster=name, instances=count, dedicated_nodes=0, apart_from=apart)
@@ -139,8 +139,11 @@ def _of_architecture(rows: Iterable[Row], settings: Settings, inventory: Iterabl
         instances = None if row.everywhere else (_replicas(settings, row) or row.instances or 0)
         # If the row has dedicated nodes, further replicas of the stack file need further dedicated nodes.
         dedicated = max(row.dedicated_nodes, instances or 0) if row.owner else 0
-        if dedicated and row.service == brokers.DEFINITION and not row.shareable:
-            dedicated += sum(each.replicas or instances or 0 for each in brokers.named(settings).values())
+        kind = further_clusters.KINDS.get(row.service)
+        if dedicated and kind and not row.shareable:
+            dedicated += sum(
+                each.replicas or instances or 0 for each in further_clusters.named(settings, kind).values()
+            )
         pools = (MONITORING_POOL,) if row.monitoring and not row.owner and has_monitoring else row.runs_on
         yield ExpectedRow(row, instances, pools, dedicated, apart_from=row.apart_from)
 

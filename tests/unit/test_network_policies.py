@@ -12,7 +12,7 @@ from typing import Any, cast
 import pytest
 
 from blueprint.plan.planner import Plan, plan
-from blueprint.stackfile import brokers
+from blueprint.stackfile import further_clusters
 from blueprint.stackfile.loader import load_file
 from components.openstack import network_policies
 from components.openstack.projects import PROCESSES
@@ -245,9 +245,10 @@ def test_data_services_admit_nobody_else(network: Network) -> None:
     assert network.clients("proxysql", 6033) == _of_projects(
         network, "keystone", "glance", "placement", "neutron", "nova", "cinder", "heat"
     )
-    mapping = brokers.mapping(network.made.settings)
+    mapping = further_clusters.mapping(network.made.settings)
     used = {
-        each: {mapping.get((each, use), "rabbitmq") for use in ("rpc", "notifications")} for each in brokers.PROJECTS
+        each: {mapping.get((each, use), "rabbitmq") for use in ("rpc", "notifications")}
+        for each in further_clusters.RABBITMQ.projects
     }
     clients = _of_projects(network, "rabbitmq", *(each for each in used if "rabbitmq" in used[each]))
     assert network.clients("rabbitmq", 5672) == clients | nodes
