@@ -43,9 +43,17 @@ _BACKUP_MODULES = scripts.modules("galera_backup")
 KEPT = 7
 """Number of complete database backups that are kept, one a day, so that an error noticed within a week can be undone.
 Project figure; mariadb-operator keeps 30 days."""
-SCHEDULE = "17 2 * * *"
-"""Schedule of database backups: once a day at night, and not on the hour, when other schedules begin. Project
-figure."""
+
+
+def schedule(number: int) -> str:
+    """Returns the schedule of a cluster's backups: once a day, at 02:17 UTC for the first cluster.
+
+    At night, and not on the hour, when other schedules begin. Each further cluster has the next hour, because members
+    of several clusters may share a node and its disk. Project figure. `number`: the cluster's place in the list.
+    """
+    return f"17 {(2 + number) % 24} * * *"
+
+
 _BACKUP_DEADLINE = 6 * 3600
 """Seconds that a backup or a restoration may take: 200 GiB, the size of a production volume, at 10 MB/s."""
 _INITIAL = File("initial.sql", "/etc/mysql/initial.sql")
@@ -149,10 +157,11 @@ def _layer(source: str, **options: str | int) -> Layer:
 
 
 def _actions(wiring: Wiring) -> tuple[ActionDefinition, ...]:
-    return tuple(action for galera in wiring.galeras for action in _backups(wiring, galera))
+    return tuple(action for number in range(len(wiring.galeras)) for action in _backups(wiring, number))
 
 
-def _backups(wiring: Wiring, galera: str) -> tuple[ActionDefinition, ActionDefinition]:
+def _backups(wiring: Wiring, number: int) -> tuple[ActionDefinition, ActionDefinition]:
+    galera = wiring.galeras[number]
     members = wiring.members(galera)
     # The scheduler places the backup's pod on the node of this member's volume. A member with a high ordinal is chosen,
     # because ProxySQL sends writes to the member with the lowest ordinal.
@@ -171,7 +180,7 @@ def _backups(wiring: Wiring, galera: str) -> tuple[ActionDefinition, ActionDefin
             beside=galera,
             purpose=f"Back up the database from {name}, prepare the backup and check that it can be opened",
             requires="whole",
-            schedule=SCHEDULE,
+            schedule=schedule(number),
             mounts=(replace(data, read_only=True), backups),
             attempts=3,
             deadline=_BACKUP_DEADLINE,
