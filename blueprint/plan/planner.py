@@ -102,6 +102,7 @@ class Plan:
 def plan(settings: Settings) -> Plan:
     """Computes the plan of a stack. Raises InvalidStackError, with every problem found, if the stack is invalid."""
     inventory = machines(settings)
+    settings = _with_databases(settings, inventory)
     problems = checks.problems(settings)
     try:
         architecture = _architecture(settings, inventory)
@@ -156,6 +157,17 @@ def _laid_out(settings: Settings, inventory: Sequence[Machine], architecture: Ar
     from blueprint.plan.topology_layout import by_topology  # noqa: PLC0415
 
     return by_topology(settings, inventory, architecture)
+
+
+def _with_databases(settings: Settings, inventory: Sequence[Machine]) -> Settings:
+    """Returns the settings with the Galera clusters that the stack's topology gives to single projects."""
+    if settings.topology is None:
+        return settings
+    # As in _laid_out.
+    from blueprint import topology_databases  # noqa: PLC0415
+    from blueprint.plan import topology_layout  # noqa: PLC0415
+
+    return topology_databases.with_databases(settings, topology_layout.node_names(inventory))
 
 
 def _architecture(settings: Settings, inventory: tuple[Machine, ...]) -> Architecture:

@@ -78,7 +78,9 @@ class Cluster:
         return answers[path]
 
     def selected(self, selector: str) -> list[dict[str, Any]]:
-        name = selector.removeprefix(f"{contract.NAME}=")
+        label, _, name = selector.partition("=")
+        if label != contract.NAME:
+            return self.members
         return [each for each in self.members if each["metadata"]["labels"][contract.NAME] == name]
 
     def call(self, _method: str, _path: str, *, query: object) -> Reply:
