@@ -135,18 +135,18 @@ def _print_workloads(lab: Lab, members: Mapping[str, int]) -> bool:
     `members`: number of members by workload.
     """
     try:
-        expected = {each.name: each.pods for each in workloads.expected(lab)}
+        expected = {**members, **{each.name: each.pods for each in workloads.expected(lab)}}
         ready = observer.ready(workloads.of_openstack(lab, "pods"))
     except UserError as error:
         print(error)
         return False
-    found = {each: len(ready.get(each, ())) for each in members | expected}
-    for workload, total in (members | expected).items():
+    found = {each: len(ready.get(each, ())) for each in expected}
+    for workload, total in expected.items():
         if workload in members:
             print(f"{workload}: {found[workload]} of {total} members ready")
         elif found[workload] < total:
             print(f"{workload}: {found[workload]} of {total} pods ready")
-    return all(found[each] >= total for each, total in (members | expected).items())
+    return all(found[each] >= total for each, total in expected.items())
 
 
 def stop() -> int:
