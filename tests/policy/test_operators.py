@@ -88,7 +88,7 @@ def test_percona(given: Given, rules: set[str]) -> None:
         (mariadb(env=[{"name": "MARIADB_ROOT_PASSWORD", "value": "hunter2"}]), {"no-clear-secrets"}),
         (mariadb(env=[{"name": "MARIADB_ROOT_PASSWORD", "value": 12345}]), {"no-clear-secrets"}),
         (mariadb(rootPassword=12345.0), {"no-clear-secrets"}),
-        (mariadb(rootPassword=0), set()),
+        (mariadb(rootPassword=0), set[str]()),
     ],
 )
 def test_mariadb(given: Given, rules: set[str]) -> None:
