@@ -58,15 +58,15 @@ def set_power(server: str, *, on: bool) -> None:
     _ip(_of_server(server), [f"link set {_UPLINK} {'up' if on else 'down'}"])
 
 
-def route_services(services: IPv4Network, through: Machine) -> None:
-    """Sends traffic of the switch's namespace for the cluster's Services to a machine, whose kube-proxy forwards it."""
-    _ip(SWITCH, [f"route replace {services} via {through.address}"])
+def route_through(network: IPv4Network, machine: Machine) -> None:
+    """Sends traffic of the switch's namespace for a network to a machine, whose kube-proxy forwards that to Services."""
+    _ip(SWITCH, [f"route replace {network} via {machine.address}"])
 
 
-def set_resolver(address: str, *lines: str) -> None:
-    """Sets the DNS server of commands in the switch's namespace (ip-netns(8) mounts the file over /etc/resolv.conf)."""
+def set_resolver(*lines: str) -> None:
+    """Sets /etc/resolv.conf of commands in the switch's namespace (ip-netns(8) mounts the file over it)."""
     _RESOLVER.parent.mkdir(parents=True, exist_ok=True)
-    _RESOLVER.write_text("".join(f"{line}\n" for line in (f"nameserver {address}", *lines)), encoding="utf-8")
+    _RESOLVER.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
 def in_switch(command: Sequence[str]) -> list[str]:
