@@ -59,7 +59,7 @@ def set_power(server: str, *, on: bool) -> None:
 
 
 def route_through(network: IPv4Network, machine: Machine) -> None:
-    """Sends traffic of the switch's namespace for a network to a machine, whose kube-proxy forwards that to Services."""
+    """Routes a network through a machine, whose kube-proxy forwards what is for Services."""
     _ip(SWITCH, [f"route replace {network} via {machine.address}"])
 
 
