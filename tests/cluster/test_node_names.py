@@ -16,10 +16,13 @@ from pathlib import Path
 
 import pytest
 
+from blueprint.plan.planner import plan
+from blueprint.stackfile.loader import load_file
 from components.k8s_master import node_dns
 from proof.api import Api
 from proof.control_plane import control_plane
 from proof.processes import Processes
+from tests.stacks import STACKS
 from toolchain import cluster_programs
 from toolchain.progress import Reporter
 
@@ -47,6 +50,17 @@ def coredns() -> Path:
         pytest.skip("builds the programs of nodes for minutes, which otherwise only root's machine lab needs")
     given = os.environ.get("QUORATE_NODE")
     return (Path(given) if given else cluster_programs.ensure(Reporter(), cluster_programs.NODE)) / "coredns"
+
+
+def test_the_api_server_accepts_the_objects(binaries: Path) -> None:
+    configuration, daemons = node_dns.documents(plan(load_file(STACKS["dev"])))
+    with control_plane(binaries) as plane:
+        for collection, document in (
+            ("/api/v1/{}/configmaps", configuration),
+            ("/apis/apps/v1/{}/daemonsets", daemons),
+        ):
+            path = collection.format("namespaces/kube-system")
+            plane.api.ask("POST", f"{path}?fieldValidation=Strict&dryRun=All", document)
 
 
 def test_names_follow_the_cluster_and_outlive_its_api(binaries: Path, coredns: Path) -> None:
