@@ -79,6 +79,7 @@ def test_names_follow_the_cluster_and_outlive_its_api(binaries: Path, coredns: P
             "PATCH",
             f"{HEADLESS}/database",
             {"endpoints": [{"addresses": ["10.244.2.6"], "conditions": {"ready": True}}]},
+            content="application/merge-patch+json",
         )
         _await(port, {"10.244.2.6"}, 2)
 
