@@ -20,8 +20,8 @@ KEY = "quorate:template"
 KERNEL_SHARE, KERNEL_MIB = 64, 128
 """Memory that a guest's kernel takes for itself: one byte of 64, and 128 MiB.
 
-Linux keeps 64 bytes for each page of 4096. Project figure for the rest: 36 MiB were measured with a small kernel, 77 MiB
-with a distribution's (docs/virt-hosts.md).
+Linux keeps 64 bytes for each page of 4096. Project figure for the rest: 36 MiB were measured with a small kernel, 77
+MiB with a larger one (docs/virt-hosts.md).
 """
 LARGEST = 256 * 1024
 """Maximum size of a template in bytes. libvirt's own examples have a few KiB."""
