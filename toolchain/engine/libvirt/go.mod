@@ -125,4 +125,6 @@ require (
 	lukechampine.com/frand v1.4.2 // indirect
 )
 
+// The checksum database does not know this module. Its hashes in go.sum are those that pulumi-libvirt v0.5.4 publishes in
+// provider/go.sum.
 replace github.com/hashicorp/terraform-plugin-sdk/v2 => github.com/pulumi/terraform-plugin-sdk/v2 v2.0.0-20250124205414-92ccb3765401
