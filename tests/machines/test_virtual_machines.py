@@ -32,7 +32,7 @@ from toolchain.progress import Reporter, UserError
 
 pytestmark = pytest.mark.heavy
 
-BOOT = 420
+BOOT = 900
 """Seconds until an emulated machine must answer by SSH."""
 GUESTS = {"vm1": "10.77.0.11", "vm2": "10.77.0.12"}
 TEMPLATE = "own.xml"
