@@ -70,8 +70,8 @@ def _may_vote(facts: Facts, carrier: VirtHost | Domain) -> bool:
 )
 def hypervisor_known(facts: Facts, carrier: VirtHost | Domain) -> Iterator[Problem]:
     """Checks the host's hypervisor, and that the libvirt domains of its guests have the same type."""
-    is_lab = facts.profile is not None and facts.profile != PRODUCTION
-    if carrier.hypervisor not in HYPERVISORS and not (is_lab and carrier.hypervisor == EMULATED):
+    emulated = facts.profile != PRODUCTION and carrier.hypervisor == EMULATED
+    if carrier.hypervisor not in HYPERVISORS and not emulated:
         yield Problem(f"hypervisor is {carrier.hypervisor or 'not set'}", "kvm, lxc or container")
     if isinstance(carrier, VirtHost):
         for machine in _guests(facts, carrier):
