@@ -6,6 +6,7 @@ import gc
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pulumi
 from pulumi import runtime
@@ -22,6 +23,10 @@ from components.secrets import Keyring
 from components.target import Target
 from components.target.live import Live
 from components.target.render import Render
+from components.virt_host.host_keys import HostKeys
+
+if TYPE_CHECKING:
+    from components.target.hypervisors import Hypervisors
 
 SHOWN = 32
 """Exit code of a Pulumi program that has already reported its error, so that Pulumi prints no traceback."""
@@ -72,7 +77,16 @@ def _target(plan: Plan, stack: str, root_secret: pulumi.Output[str] | None) -> T
     master = next((each for each in others if each.name == os.environ.get(contract.API_SERVER)), first)
     administrator = Pki(Keyring("kubernetes", root_secret)).kubeconfig(master)
     pulumi.export(contract.KUBECONFIG_OUTPUT, administrator)
-    return Ssh(stack, plan.settings.ssh, plan.nodes, administrator)
+    return Ssh(stack, plan.settings.ssh, plan.nodes, administrator, _hypervisors(plan, stack, root_secret))
+
+
+def _hypervisors(plan: Plan, stack: str, root_secret: pulumi.Output[str] | None) -> Hypervisors | None:
+    """Returns what makes the stack's virtual machines with libvirt; None if it makes none."""
+    if plan.settings.virt is None:
+        return None
+    from components.target.hypervisors import Hypervisors  # noqa: PLC0415 - loads an SDK that only these stacks need
+
+    return Hypervisors(stack, plan.settings, plan.hosts, HostKeys(Keyring("ssh", root_secret)))
 
 
 try:

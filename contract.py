@@ -17,6 +17,8 @@ PROCESS = "quorate:openstack:Process"
 
 MACHINE = "quorate:machine:Machine"
 MACHINE_POOL = "quorate:machine:MachinePool"
+DOMAIN_DEFINITION = "pulumi-python:dynamic/quorate:DomainDefinition"
+"""Type token of the resource that applies changes of a libvirt domain."""
 TREE = "pulumi-python:dynamic/quorate:Tree"
 """Type token of the resource that renders a machine's files. The Pulumi SDK adds the prefix of dynamic resources."""
 

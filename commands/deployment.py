@@ -28,9 +28,10 @@ from commands.stack import Stack
 from commands.stack_check import validated_stack
 from contract import KUBECONFIG_OUTPUT
 from files import atomic
+from toolchain import libvirt_provider
 from toolchain.engine import installed
 from toolchain.install import STATE
-from toolchain.progress import UserError, duration
+from toolchain.progress import Reporter, UserError, duration
 
 CHANGES = {"create": "created", "update": "updated", "replace": "replaced", "delete": "deleted"}
 
@@ -187,6 +188,8 @@ def prepared(command: Command, root: Path, name: str) -> Generator[Operation]:
     if not access.is_temporary:
         state_check.require_sound(validated, workspace)
     engine = installed(root)
+    if validated.makes_machines and validated.sets_up_machines and not access.is_temporary:
+        libvirt_provider.ensure(engine, Reporter())
     if access.is_temporary:
         with stack.temporary_workspace(root, name) as place:
             if validated.target == LIVE:

@@ -22,7 +22,7 @@ def check_machines(root: Path, name: str) -> int:
     print(printable("\n".join(map(str, lines))))
     failed = {finding.machine for line in lines for finding in line.findings}
     print(
-        f"{len(failed)} of {len(planned.nodes)} machines are not ready for `up`."
+        f"{len(failed)} of {lines[0].examined} machines are not ready for `up`."
         if failed
         else "All machines are ready."
     )

@@ -51,6 +51,8 @@ class Stack:
     """The key management service that encrypts the secrets; None if a passphrase encrypts them."""
     has_secrets: bool = False
     """Whether the stack file contains encrypted secrets."""
+    makes_machines: bool = False
+    """Whether the target live makes virtual machines."""
 
     @property
     def sets_up_machines(self) -> bool:
@@ -116,6 +118,7 @@ def load(root: Path, name: str) -> Stack:
         settings.machines,
         str(provider) if provider else None,
         any(is_encrypted(value) for value in config_of(document).values()),
+        settings.virt is not None,
     )
 
 

@@ -10,6 +10,7 @@ import pulumi
 import contract
 from blueprint.plan.nodes import Node
 from blueprint.plan.planner import Plan
+from blueprint.stackfile.inventory import is_made
 from components import machine_files, workers
 from components.component import Component, Facts, plain
 from components.k8s_master import MasterTier
@@ -61,9 +62,10 @@ class Cloud(Component[CloudArgs]):
 
     def build(self, name: str, args: CloudArgs) -> None:
         hosts = self._virt_hosts(name, args)
-        masters = self._masters(name, args, hosts)
+        ready = self._virtual_machines(name, args, hosts)
+        masters = self._masters(name, args, hosts, ready)
         # Masters are finished one after the other, so that the last one stands for all of them.
-        self._machines(name, args, hosts, masters[-1:])
+        self._machines(name, args, hosts, [*ready, *masters[-1:]])
         self._environment(name, args)
 
     def _virt_hosts(self, name: str, args: CloudArgs) -> dict[str, VirtHost]:
@@ -79,27 +81,46 @@ class Cloud(Component[CloudArgs]):
             for host in args.plan.hosts
         }
 
-    def _masters(self, name: str, args: CloudArgs, hosts: Mapping[str, VirtHost]) -> list[Machine]:
-        """Creates the master tier and all masters, which are changed one after the other."""
+    def _virtual_machines(self, name: str, args: CloudArgs, hosts: Mapping[str, VirtHost]) -> Sequence[pulumi.Resource]:
+        """Makes the virtual machines that the target makes. They restart one after the other.
+
+        Returns the resources that all machines wait for, so that no restart meets a change of a machine.
+        """
+        last: Sequence[pulumi.Resource] = []
+        for node in args.plan.nodes:
+            if is_made(node.machine, args.plan.settings):
+                vm = machine_files.virtual_machine(args.plan, node, args.certificates)
+                opts = hosts[node.server].child()
+                last = args.target.virtual_machine(f"{name}-{node.server}-{node.name}", vm, last, opts)
+        return last
+
+    def _masters(
+        self, name: str, args: CloudArgs, hosts: Mapping[str, VirtHost], ready: Sequence[pulumi.Resource]
+    ) -> list[Machine]:
+        """Creates the master tier and all masters, which are changed one after the other. `ready`: awaited by all."""
         tier = MasterTier(f"{name}-masters", args.plan, self.child())
         masters = [
             machine_files.arguments(args.plan, node, args.target, args.certificates) for node in args.plan.masters
         ]
         # etcd's members are started at the same time, because each waits for a majority.
         started = [
-            each for master in masters for each in start(f"{name}-masters-{master.node.name}", master, tier.child())
+            each
+            for master in masters
+            for each in start(f"{name}-masters-{master.node.name}", master, tier.child(depends_on=ready))
         ]
         turns = Turns(started)
         found: list[Machine] = []
         for master in masters:
             parent = hosts[master.node.server] if master.node.virtual else tier
-            opts = parent.child(depends_on=turns.before(master.parts))
+            opts = parent.child(depends_on=[*ready, *turns.before(master.parts)])
             found.append(Machine(_machine_name(name, master.node), master, opts))
             turns.add(master.parts, found[-1])
         return found
 
-    def _machines(self, name: str, args: CloudArgs, hosts: Mapping[str, VirtHost], after: Sequence[Machine]) -> None:
-        """Creates the other machines, which join the masters' cluster. `after`: the machines that they wait for."""
+    def _machines(
+        self, name: str, args: CloudArgs, hosts: Mapping[str, VirtHost], after: Sequence[pulumi.Resource]
+    ) -> None:
+        """Creates the other machines, which join the masters' cluster. `after`: the resources that they wait for."""
         for node in args.plan.nodes:
             if node.virtual and node not in args.plan.masters:
                 guest = machine_files.arguments(args.plan, node, args.target, args.certificates)

@@ -12,7 +12,8 @@ from components.k8s_master import node_dns, node_loss
 from components.k8s_master.pki import Pki
 from components.machine import MachineArgs, MachinePoolArgs, Parts
 from components.openstack import directories
-from components.target import Target
+from components.target import Target, VirtualMachine
+from components.virt_host import restarts
 from contract import MASTER_POOL
 
 
@@ -30,6 +31,15 @@ def arguments(plan: Plan, node: Node, target: Target, certificates: Pki) -> Mach
     if plan.settings.machines == EXISTING:
         return MachineArgs(node, Parts(), target, existing=True)
     return MachineArgs(node, parts(plan, node, certificates), target, virt_host.files(node, plan.settings.template))
+
+
+def virtual_machine(plan: Plan, node: Node, certificates: Pki) -> VirtualMachine:
+    """Returns the description of a virtual machine with a libvirt domain, for a target."""
+    if node.machine.vm is None:
+        raise ValueError(f"{node.name} is not a virtual machine")
+    quorums = sorted(parts(plan, node, certificates).quorums)
+    definition = virt_host.files(node, plan.settings.template)[virt_host.DOMAIN]
+    return VirtualMachine(node, definition, node.machine.vm.disk, restarts.of(node, quorums, plan.masters))
 
 
 def pool_arguments(plan: Plan, nodes: Sequence[Node], target: Target, certificates: Pki) -> MachinePoolArgs:

@@ -10,6 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from blueprint.plan.planner import Plan
+from blueprint.stackfile.inventory import is_made
 from doctor import checks, fleet_checks
 from doctor.checks import Finding
 from doctor.login import LoginError, Reading, read, write_known_hosts
@@ -50,22 +51,24 @@ class Line:
 def examine(plan: Plan) -> list[Line]:
     """Reads the facts of all machines of a plan over SSH, and returns the result of every check.
 
-    Checks that need a login leave out machines without one. Raises FileNotFoundError if the host has no `ssh`.
+    Virtual machines that `up` makes are left out. Checks that need a login leave out machines without one. Raises
+    FileNotFoundError if the host has no `ssh`.
     """
+    nodes = [node for node in plan.nodes if not is_made(node.machine, plan.settings)]
     readings: dict[str, Reading] = {}
     unreachable: list[Finding] = []
     ssh = plan.settings.ssh
     with TemporaryDirectory(prefix="quorate-doctor-") as directory:
         known_hosts = Path(directory) / "known_hosts"
-        write_known_hosts(known_hosts, tuple(node.machine for node in plan.nodes), ssh)
+        write_known_hosts(known_hosts, tuple(node.machine for node in nodes), ssh)
         with ThreadPoolExecutor(AT_ONCE_BY_JUMP_HOST if ssh.jump_host else AT_ONCE) as pool:
-            pending = {node.name: pool.submit(read, node.machine, ssh, known_hosts) for node in plan.nodes}
+            pending = {node.name: pool.submit(read, node.machine, ssh, known_hosts) for node in nodes}
             for name, future in pending.items():
                 try:
                     readings[name] = future.result()
                 except LoginError as error:
                     unreachable.append(Finding(LOGIN, name, error.problem, error.remedy))
-    return [Line(LOGIN, len(plan.nodes), tuple(unreachable)), *_lines(plan, readings)]
+    return [Line(LOGIN, len(nodes), tuple(unreachable)), *_lines(plan, readings)]
 
 
 def _lines(plan: Plan, readings: Mapping[str, Reading]) -> list[Line]:

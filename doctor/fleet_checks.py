@@ -15,7 +15,7 @@ IDENTITY = "identity"
 VIRT_HOST = "virt host"
 """Names of the checks."""
 
-_LIBVIRT: Mapping[Hypervisor, str] = {"kvm": "qemu:///system", "lxc": "lxc:///system"}
+_LIBVIRT: Mapping[Hypervisor, str] = {"kvm": "qemu:///system", "qemu": "qemu:///system", "lxc": "lxc:///system"}
 """Connection of libvirt by hypervisor."""
 
 

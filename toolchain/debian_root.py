@@ -1,8 +1,9 @@
 """Creates Debian root file systems for trials with real programs.
 
-There are roots for the database, the message queue and Prometheus; for Ceph; for a machine of the machine lab; and for
-the lab's images of nginx and kube-proxy. mmdebstrap creates a root in the user's cache, once for all clones, from the
-Debian mirror of the machine. This requires root and apt; without them, the trials are skipped.
+There are roots for the database, the message queue and Prometheus; for Ceph; for a machine of the machine lab; for the
+lab's images of nginx and kube-proxy; and for virtual machines of libvirt. mmdebstrap creates a root in the user's
+cache, once for all clones, from the Debian mirror of the machine. This requires root and apt; without them, the trials
+are skipped.
 """
 
 from __future__ import annotations
@@ -113,6 +114,23 @@ NETWORK_IMAGES = Root(
     programs=("usr/sbin/nginx", "usr/sbin/nft"),
 )
 """The root with the programs for the machine lab's images of nginx and kube-proxy."""
+GUEST = Root(
+    packages=(
+        "cloud-init",
+        "iproute2",
+        "iputils-ping",
+        "linux-image-cloud-amd64",
+        "netplan.io",
+        "openssh-server",
+        "procps",
+        "sudo",
+        "systemd-resolved",
+        "systemd-sysv",
+    ),
+    programs=("usr/bin/cloud-init", "usr/lib/systemd/systemd", "usr/sbin/sshd"),
+    suite="bookworm",
+)
+"""The root of a virtual machine that libvirt defines, with a kernel and cloud-init (tests/machines)."""
 _OPTIONS = (
     "--variant=apt",
     '--aptopt=Apt::Install-Recommends "false"',

@@ -12,7 +12,7 @@ from blueprint import domain_template
 from blueprint.openstack import options
 from blueprint.problems import Problem
 from blueprint.releases import DISTRO_VERSIONS
-from blueprint.stackfile import cloud_content, further_clusters, physical_networks, secret_versions, ssh
+from blueprint.stackfile import cloud_content, further_clusters, physical_networks, secret_versions, ssh, virt
 from blueprint.stackfile.settings import EXISTING, Options, Override, Settings
 from suggestion import did_you_mean
 from waiver_limits import refusals, today
@@ -39,6 +39,7 @@ def problems(settings: Settings) -> list[Problem]:
         *secret_versions.problems(settings.secrets),
         *cloud_content.problems(settings.bootstrap),
         *physical_networks.problems(settings),
+        *_virt(settings),
         *_waivers(settings),
     ]
 
@@ -53,6 +54,17 @@ def _target(settings: Settings) -> Iterator[Problem]:
         yield Problem(
             "quorate:template", "defines virtual machines that Quorate makes; with machines: existing, remove it"
         )
+
+
+def _virt(settings: Settings) -> Iterator[Problem]:
+    if settings.virt is None:
+        return
+    if settings.machines == EXISTING:
+        yield Problem(virt.KEY, "makes virtual machines; with machines: existing, remove it")
+    elif not any(server.vms and server.hypervisor in virt.MADE for server in settings.servers):
+        advice = f"add vms to a server with hypervisor {' or '.join(virt.MADE)}, or remove it"
+        yield Problem(virt.KEY, f"has no virtual machine to make; {advice}")
+    yield from virt.problems(settings.virt, settings.networks.management, reads_image=settings.target == "live")
 
 
 def _release(settings: Settings) -> Iterator[Problem]:

@@ -16,11 +16,13 @@ from dataclasses import dataclass, field
 from ipaddress import AddressValueError, IPv4Address
 from socket import inet_aton
 
+from blueprint.domain_template import memory_of
 from blueprint.patterns import check_name, expand, expand_numbered
 from blueprint.problems import Problem
 from blueprint.stackfile import addresses
 from blueprint.stackfile.settings import EXISTING, Disk, Hypervisor, Server, Settings, VirtualMachine
 from blueprint.stackfile.ssh import HOST_KEY_ADVICE, host_keys
+from blueprint.stackfile.virt import MADE
 from files.quoting import first_of
 
 HOST_RESERVE = 4
@@ -94,7 +96,7 @@ def problems(settings: Settings) -> list[Problem]:
             for machine in list(_machines_of(server)):
                 named[machine.name].append(key)
                 addressed[machine.address].append(machine.name)
-                if machine.host_key is None:
+                if machine.host_key is None and not is_made(machine, settings):
                     unknown.append(machine.name)
         except EntryError as error:
             found.append(Problem(f"{key}.{error.key}", str(error)))
@@ -107,6 +109,11 @@ def problems(settings: Settings) -> list[Problem]:
         found.append(Problem("quorate:servers", message))
     found += addresses.problems(settings, addressed)
     return found
+
+
+def is_made(machine: Machine, settings: Settings) -> bool:
+    """Whether Quorate makes the machine with libvirt in the target live, with a host key that it derives."""
+    return settings.virt is not None and machine.virtual and machine.hypervisor in MADE
 
 
 def _count(settings: Settings) -> int:
@@ -269,6 +276,12 @@ def _server_problems(server: Server, key: str, settings: Settings) -> Iterator[P
         yield Problem(f"{key}.pool", "the topology gives the pools; remove pool")
     yield from _role_problems(server.roles, f"{key}.roles", settings)
     virt = "virt" in server.roles
+    if virt and server.hypervisor == "qemu" and settings.profile == "production":
+        yield Problem(
+            f"{key}.hypervisor",
+            "qemu emulates every instruction, so that members of a quorum answer too late; write kvm, or "
+            "quorate:profile: lab",
+        )
     if server.vms and not virt:
         yield Problem(f"{key}.vms", "virtual machines need a server of role virt; add 'virt' to its roles")
     if (virt or server.vms) and FEATURE not in settings.features:
@@ -306,6 +319,8 @@ def _role_problems(roles: Sequence[str], key: str, settings: Settings) -> Iterat
 
 
 def _vm_problems(vm: VirtualMachine, server: Server, key: str, settings: Settings) -> Iterator[Problem]:
+    if vm.host_key and settings.virt and server.hypervisor in MADE:
+        yield Problem(f"{key}.hostKey", "Quorate makes this machine, and its host key from the root secret; remove it")
     if "virt" in vm.roles:
         yield Problem(f"{key}.roles", "a virtual machine cannot be a virt host itself; write the role of its node")
     yield from _role_problems([role for role in vm.roles if role != "virt"], f"{key}.roles", settings)
@@ -330,6 +345,13 @@ def _sum_problems(server: Server, key: str) -> Iterator[Problem]:
             f"{key}.vms",
             f"take {total} GiB together, the server has {server.memory} and keeps {HOST_RESERVE} for itself; "
             f"remove {total - most} GiB or write a larger server",
+        )
+    extra = sum(memory_of(vm.ram) - vm.ram * 1024 for vm in server.vms) / 1024
+    if server.hypervisor in MADE and extra > HOST_RESERVE - 1:
+        yield Problem(
+            f"{key}.vms",
+            f"their kernels take {extra:.1f} GiB more, of the {HOST_RESERVE} that the server keeps for itself; write "
+            "fewer or smaller virtual machines",
         )
     ids = [number for number, count in Counter(vm.id for vm in server.vms).items() if count > 1]
     if ids:

@@ -36,13 +36,14 @@ from blueprint.stackfile.values import (
     Racks,
     Registry,
 )
+from blueprint.stackfile.virt import Virt
 from waiver import Waiver
 
 EXISTING = "existing"
 """The value of `quorate:machines` for the nodes of a running cluster."""
 
 Role = Literal["master", "controller", "compute", "storage", "monitoring", "virt"]
-Hypervisor = Literal["kvm", "lxc", "container"]
+Hypervisor = Literal["kvm", "qemu", "lxc", "container"]
 
 
 def _as_written(value: object) -> object:
@@ -325,6 +326,10 @@ class Settings(Strict):
         ProjectPath | None, Field(description="a Fuel-CCP topology file, instead of roles on servers")
     ] = None
     template: Annotated[ProjectPath | None, Field(description="a libvirt domain template of your own")] = None
+    virt: Annotated[
+        Virt | None,
+        Field(description="left out: the virtual machines exist, and Quorate only logs in to them"),
+    ] = None
     networks: Networks = Networks()
     ingress: Ingress | None = None
     ssh: Ssh = Ssh()

@@ -11,6 +11,9 @@ from pathlib import PurePosixPath
 import pulumi
 import pulumi_kubernetes as kubernetes
 
+from blueprint.plan.nodes import Node
+from components.virt_host.restarts import Restart
+
 BUILD = PurePosixPath("build")
 """Directory of rendered files, relative to the project: an absolute path in the state would differ in every clone."""
 
@@ -29,6 +32,19 @@ class Tree:
     """Name of the first step that waits for other machines; None if there is none."""
 
 
+@dataclass(frozen=True)
+class VirtualMachine:
+    """A virtual machine that a target may make."""
+
+    node: Node
+    definition: str
+    """The XML of its libvirt domain."""
+    disk: int
+    """Size of its disk in GiB."""
+    restart: Restart
+    """What is asked before it restarts."""
+
+
 class Target(ABC):
     """The place to which a deployment goes: two providers for Kubernetes objects, and a method for machines' files."""
 
@@ -45,6 +61,20 @@ class Target(ABC):
     def secrets(self) -> kubernetes.Provider:
         """Provider for Secret objects."""
         return self.kubernetes
+
+    def virtual_machine(
+        self,
+        name: str,  # noqa: ARG002
+        vm: VirtualMachine,  # noqa: ARG002
+        after: Sequence[pulumi.Resource],  # noqa: ARG002
+        opts: pulumi.ResourceOptions,  # noqa: ARG002
+    ) -> Sequence[pulumi.Resource]:
+        """Makes a virtual machine on its virt host, whose component is the parent in `opts`.
+
+        `after`: resources that a restart of the machine waits for, but not its creation. Returns the resources that
+        stand for it; [] for a target that makes no virtual machines.
+        """
+        return []
 
     def start(self, name: str, tree: Tree, opts: pulumi.ResourceOptions) -> Sequence[pulumi.Resource]:  # noqa: ARG002
         """Runs the steps of a new machine before the first one that waits for other machines.

@@ -16,6 +16,7 @@ import io
 import tarfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pulumi
 import pulumi_kubernetes as kubernetes
@@ -23,10 +24,13 @@ from pulumi_command import remote
 
 from blueprint.plan.nodes import Node
 from blueprint.stackfile import settings
-from components.target import Target, Tree, directory, live
+from components.target import Target, Tree, VirtualMachine, directory, live
 from components.templates import fill
 from components.tree import mode_of, write_whole
 from contract import APPLY_DIRECTORY
+
+if TYPE_CHECKING:
+    from components.target.hypervisors import Hypervisors  # loads an SDK that only stacks with virtual machines need
 
 CHECKSUMS = "checksums"
 """File with the SHA-256 digest of every other file of a machine's directory, in the format of sha256sum."""
@@ -38,17 +42,31 @@ next `up` continues there."""
 class Ssh(Target):
     """Target that sets up machines over SSH and applies all Kubernetes objects to their cluster.
 
-    `kubeconfig`: an administrator's, valid as soon as the masters are set up.
+    `kubeconfig`: an administrator's, valid as soon as the masters are set up. `hypervisors`: makes virtual machines;
+    None if they exist.
     """
 
-    def __init__(self, stack: str, ssh: settings.Ssh, nodes: Sequence[Node], kubeconfig: pulumi.Output[str]) -> None:
+    def __init__(
+        self,
+        stack: str,
+        ssh: settings.Ssh,
+        nodes: Sequence[Node],
+        kubeconfig: pulumi.Output[str],
+        hypervisors: Hypervisors | None = None,
+    ) -> None:
         self._machines = directory(stack) / "machines"
+        self._hypervisors = hypervisors
         self._ssh = ssh
         self._nodes = {node.name: node for node in nodes}
         self._kubeconfig = kubeconfig
         self._started: list[remote.Command] = []
         self._applied: list[pulumi.Resource] = []
         self._provider: kubernetes.Provider | None = None
+
+    def virtual_machine(
+        self, name: str, vm: VirtualMachine, after: Sequence[pulumi.Resource], opts: pulumi.ResourceOptions
+    ) -> Sequence[pulumi.Resource]:
+        return self._hypervisors.machine(name, vm, after, opts) if self._hypervisors else []
 
     def options(self) -> pulumi.ResourceOptions:
         return pulumi.ResourceOptions(transformations=[live.for_cluster])
@@ -120,7 +138,7 @@ class Ssh(Target):
             host=node.address,
             port=self._ssh.port,
             user=self._ssh.user,
-            host_key=node.machine.host_key,
+            host_key=self._hypervisors.host_key(node) if self._hypervisors else node.machine.host_key,
             dial_error_limit=DIALS,
             proxy=remote.ProxyConnectionArgs(
                 host=jump.host, port=jump.port, user=jump.user, host_key=jump.host_key, dial_error_limit=DIALS

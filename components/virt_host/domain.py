@@ -2,24 +2,34 @@
 
 Fuel's rules apply (source 000, Data model impact): the operator may provide a template of the libvirt domain, and
 further values for it. A value that the template does not use is ignored; a missing value is left empty. The hypervisors
-are those of source 002: kvm and lxc use a libvirt domain; container is a systemd-nspawn container with a full init.
+are those of source 002: kvm, qemu and lxc use a libvirt domain; container is a systemd-nspawn container with a full
+init. With qemu, the host's processor is emulated.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache
+from ipaddress import IPv4Address
 from pathlib import Path
+from uuid import UUID, uuid5
 from xml.sax.saxutils import escape
 
-from blueprint.domain_template import PLACE
+from blueprint.domain_template import PLACE, memory_of
 from blueprint.plan.nodes import Node
 from files import text_file
 
 FOLDER = Path(__file__).parent
 
-DOMAINS = {"kvm": "domain.xml", "lxc": "domain-lxc.xml"}
+DOMAINS = {"kvm": "domain.xml", "qemu": "domain.xml", "lxc": "domain-lxc.xml"}
+DOMAIN = "domain.xml"
+"""Name of the file with the libvirt domain, which has the values in place of the placeholders."""
 CONTAINER = ("container.nspawn", "limits.conf")
+
+CPU_MODES = {"kvm": "host-passthrough", "qemu": "maximum"}
+"""The CPU model by hypervisor: the host's own, and for emulation all that QEMU emulates."""
+_UUIDS = UUID("4f0a6f4e-54a1-4a43-9f0c-6f5d1f9f6a70")
+"""Namespace of the domains' UUIDs. A constant of Quorate: another value would be another domain."""
 
 Values = Mapping[str, str | int | float | bool]
 
@@ -35,19 +45,29 @@ def files(node: Node, template: str | None) -> dict[str, str]:
     if node.machine.hypervisor == "container":
         return {name: fill(_own(name), given, str) for name in CONTAINER}
     text = text_file.read(Path(template)) if template else _own(DOMAINS[node.machine.hypervisor or "kvm"])
-    return {"domain.xml": fill(text, given, xml)}
+    return {DOMAIN: fill(text, given, xml)}
 
 
 def values(node: Node) -> Values:
-    """Returns the values for a virtual machine's template: settings in the stack file, name, host, address and type."""
+    """Returns the values for a virtual machine's template.
+
+    These are its settings in the stack file, its name, host and address, and what is derived from them.
+    """
     if node.machine.vm is None:
         raise ValueError(f"{node.name} is not a virtual machine")
     said = node.machine.vm.model_dump(mode="json", exclude={"values", "roles", "name"})
+    hypervisor = node.machine.hypervisor or "kvm"
     known = {
         "name": node.name,
         "server": node.server,
         "address": node.address,
-        "type": node.machine.hypervisor or "kvm",
+        "type": hypervisor,
+        "memory": memory_of(node.machine.vm.ram),
+        "cpuMode": CPU_MODES.get(hypervisor, ""),
+        # The same in every run, so that an interrupted `up` finds the domain and its lease again.
+        "uuid": str(uuid5(_UUIDS, f"{node.server}/{node.name}/{node.address}")),
+        # 52:54 marks a locally administered address. The IP address makes it unique in the management network.
+        "mac": ":".join(f"{byte:02x}" for byte in (0x52, 0x54, *IPv4Address(node.address).packed)),
     }
     return {**node.machine.vm.values, **said, **known}
 

@@ -63,6 +63,7 @@ HARMLESS: Mapping[str, str] = {
     contract.ENVIRONMENT: "groups its children, which are evaluated",
     contract.PROJECT: "groups its children, which are evaluated",
     contract.PROCESS: "groups its children, which are evaluated",
+    contract.DOMAIN_DEFINITION: "changes of a domain, which is evaluated; it asks the quorum before it restarts one",
     contract.TREE: "files of a machine, which are evaluated with the machine",
     "kubernetes:core/v1:ServiceAccount": "an identity without rights; bindings of roles grant them",
     "kubernetes:scheduling.k8s.io/v1:PriorityClass": "pods of a higher priority preempt others; it starts no pod",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import contract
 from policy.facts.known_types import RENDERING, KnownTypes
 from policy.facts.properties import NotKnown
 from policy.facts.resource import Resource
@@ -39,6 +40,9 @@ def _unread(facts: Facts) -> Iterator[Unread]:
 
 
 def _has_unknown_host(resource: Resource) -> bool:
+    """Whether a libvirt resource has a provider without a known uri, and no VirtHost that names the host instead."""
+    if f"{contract.VIRT_HOST}$" in resource.urn:
+        return False
     return resource.type.startswith(LIBVIRT) and resource.provider.startswith(_URN)
 
 

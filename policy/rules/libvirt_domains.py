@@ -17,6 +17,10 @@ from policy.rule import Problem, Source, rule
 from policy.wording import join_names
 
 HYPERVISORS = ("kvm", "lxc", "container")
+EMULATED = "qemu"
+"""The hypervisor that only a lab may use: its virtual machines need no support by the processor."""
+KERNEL_SHARE, KERNEL_GIB = 32, 0.5
+"""How much more memory than declared a domain may have, for the guest's kernel: one byte of 32, and half a GiB."""
 LEAST_VOTERS = 3
 """If at least so many virtual machines have names that differ only in numbers, they may be quorum members."""
 DOMAIN = "domain.xml"
@@ -50,7 +54,7 @@ def _may_vote(facts: Facts, carrier: VirtHost | Domain) -> bool:
 
 @rule(
     id="hypervisor-known",
-    title="Virtual machines run under kvm, lxc or container",
+    title="Virtual machines run under kvm, lxc or container; in a lab also under qemu",
     severity=Severity.HIGH,
     rationale="The source documents support kvm, lxc and containers with a full init. Plain qemu emulates every "
     "instruction, so that a quorum member in its virtual machines answers too late.",
@@ -61,12 +65,13 @@ def _may_vote(facts: Facts, carrier: VirtHost | Domain) -> bool:
     remediation="Set hypervisor: kvm (or lxc, container) on the server, or type='kvm' in the libvirt domain.",
     subjects=_carriers,
     not_applicable_reason="the stack has neither a virt host nor a libvirt domain",
-    parameters={"hypervisors": ", ".join(HYPERVISORS)},
+    parameters={"hypervisors": ", ".join(HYPERVISORS), "in a lab": EMULATED},
     since="0.2.0",
 )
 def hypervisor_known(facts: Facts, carrier: VirtHost | Domain) -> Iterator[Problem]:
     """Checks the host's hypervisor, and that the libvirt domains of its guests have the same type."""
-    if carrier.hypervisor not in HYPERVISORS:
+    emulated = facts.profile != PRODUCTION and carrier.hypervisor == EMULATED
+    if carrier.hypervisor not in HYPERVISORS and not emulated:
         yield Problem(f"hypervisor is {carrier.hypervisor or 'not set'}", "kvm, lxc or container")
     if isinstance(carrier, VirtHost):
         for machine in _guests(facts, carrier):
@@ -134,7 +139,7 @@ def _root(machine: Machine) -> ElementTree.Element | None:
 
 @rule(
     id="domain-gives-what-is-said",
-    title="libvirt domains match the declared name, CPUs and memory",
+    title="libvirt domains match the declared name and CPUs, and have at least the declared memory",
     severity=Severity.HIGH,
     rationale="Quorate assigns pods to nodes by the sizes in the stack file. If a domain template omits a size, "
     "libvirt applies its own default, and the assigned pods may not fit in the virtual machine.",
@@ -142,7 +147,7 @@ def _root(machine: Machine) -> ElementTree.Element | None:
         Source("000", "Data model impact", 6),
         Source("000", "Data model impact", 13),
     ),
-    remediation="Use {name}, {cpu} and {ram} in the template that quorate:template names.",
+    remediation="Use {name}, {cpu}, and {ram} or {memory} in the template that quorate:template names.",
     subjects=lambda facts: facts.machines,
     applies=lambda _facts, machine: DOMAIN in machine.definition,
     not_applicable_reason="no machine of the stack has a libvirt domain",
@@ -151,7 +156,10 @@ def _root(machine: Machine) -> ElementTree.Element | None:
     single=MACHINE_TYPES,
 )
 def domain_gives_what_is_said(_facts: Facts, machine: Machine) -> Iterator[Problem]:
-    """Compares name, CPUs and memory in domain.xml with the machine's properties. libvirt's default unit is KiB."""
+    """Compares name, CPUs and memory in domain.xml with the machine's properties. libvirt's default unit is KiB.
+
+    A domain may have a little more memory than declared, which the guest's kernel takes.
+    """
     root = _root(machine)
     if root is None:
         yield Problem("domain.xml is not valid XML", "a libvirt domain")
@@ -167,5 +175,6 @@ def domain_gives_what_is_said(_facts: Facts, machine: Machine) -> Iterator[Probl
     size = (memory.text or "").strip() if memory is not None else ""
     unit = memory.get("unit", "KiB").lower() if memory is not None else ""
     given = int(size) * _GIB.get(unit, 0) if re.fullmatch(r"\d+", size) else 0
-    if given != props.at("memory").number(0):
-        yield Problem(f"domain has {given:g} GiB of memory", f"{props.at('memory').number(0)} GiB")
+    declared = props.at("memory").number(0)
+    if not declared <= given <= declared + declared / KERNEL_SHARE + KERNEL_GIB:
+        yield Problem(f"domain has {given:g} GiB of memory", f"{declared} GiB")

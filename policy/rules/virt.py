@@ -20,6 +20,9 @@ DISCLAIMERS = ("performance", "security")
 ISOLATION = "isolation"
 """Disclaimer to acknowledge if virtual machines share the kernel of their host (hypervisors lxc and container)."""
 
+ISOLATED = ("kvm", "qemu")
+"""Hypervisors whose virtual machines have kernels of their own."""
+
 FOOTPRINT = Source("000", "Proposed change", 1)
 
 
@@ -119,9 +122,9 @@ def virt_is_asked_for(_facts: Facts, cloud: Cloud) -> Iterator[Problem]:
     since="0.2.0",
 )
 def virt_disclaimers_acknowledged(facts: Facts, cloud: Cloud) -> Iterator[Problem]:
-    """Requires every disclaimer by name in quorate:acknowledged; `isolation` only if a hypervisor is not kvm."""
+    """Requires every disclaimer by name in quorate:acknowledged; `isolation` only if a hypervisor shares its kernel."""
     wanted: set[str] = set(DISCLAIMERS)
-    if any(host.guests and host.hypervisor != "kvm" for host in facts.virt_hosts):
+    if any(host.guests and host.hypervisor not in ISOLATED for host in facts.virt_hosts):
         wanted.add(ISOLATION)
     if missing := wanted - set(cloud.acknowledged):
         yield Problem(f"{join_names(missing)} not acknowledged", f"quorate:acknowledged: [{', '.join(sorted(wanted))}]")

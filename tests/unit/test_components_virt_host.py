@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from blueprint.domain_template import memory_of
 from blueprint.plan.nodes import Node
 from blueprint.plan.planner import plan
 from components.virt_host.domain import files, fill, xml
@@ -86,9 +87,9 @@ def test_our_own_domains_are_xml_of_the_right_type_and_size(hypervisor: str) -> 
     domain = ElementTree.fromstring(files(machine(hypervisor), None)["domain.xml"])  # noqa: S314 - our own
     assert domain.get("type") == hypervisor
     assert domain.findtext("name") == "m"
-    assert domain.findtext("memory") == "8"
+    assert domain.findtext("memory") == ("8" if hypervisor == "lxc" else str(memory_of(8)))
     assert domain.findtext("vcpu") == "4"
-    assert domain.find("memory[@unit='GiB']") is not None
+    assert domain.find(f"memory[@unit='{'GiB' if hypervisor == 'lxc' else 'MiB'}']") is not None
 
 
 def test_a_container_has_a_full_init_limits_and_no_domain() -> None:

@@ -15,6 +15,7 @@ from tests.unit.bad_inputs import (
     text,
     topologies,
     values,
+    virtual_machines,
 )
 from tests.unit.bad_inputs.case import Bad
 
@@ -33,6 +34,7 @@ CASES: dict[str, Bad] = {
         text,
         topologies,
         values,
+        virtual_machines,
     )
     for name, bad in module.CASES.items()
 }

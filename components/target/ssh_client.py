@@ -1,0 +1,52 @@
+"""Command lines of the OpenSSH client, and the public keys of hosts by which it recognizes them."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping
+
+from blueprint.stackfile.settings import Ssh
+
+CONNECT = 10
+"""Seconds until a connection attempt fails. As for `make doctor`."""
+
+
+def words(address: str, ssh: Ssh, known_hosts: str) -> list[str]:
+    """Returns the words of a command line that logs in to a machine, without the command to run there.
+
+    `known_hosts`: the file with the public keys of hosts. The user's own configuration is not read.
+    """
+    options = list(_options(known_hosts))
+    if jump := ssh.jump_host:
+        proxy = ["ssh", *options, "-p", str(jump.port), "-l", jump.user, "-W", "[%h]:%p", jump.host]
+        options += ["-o", f"ProxyCommand={shlex.join(proxy)}"]
+    return ["ssh", *options, "-p", str(ssh.port), "-l", ssh.user, address]
+
+
+def known_hosts(keys: Mapping[str, str], ssh: Ssh) -> str:
+    """Returns the text of a file of known hosts. `keys`: public host keys by address."""
+    lines = [f"{_name(address, ssh.port)} {key.strip()}" for address, key in sorted(keys.items())]
+    if jump := ssh.jump_host:
+        lines.append(f"{_name(jump.host, jump.port)} {jump.host_key.strip()}")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _name(host: str, port: int) -> str:
+    return host if port == 22 else f"[{host}]:{port}"
+
+
+def _options(known_hosts: str) -> Iterator[str]:
+    yield from ("-F", "none", "-T")
+    for option in (
+        "BatchMode=yes",
+        "StrictHostKeyChecking=yes",
+        f"UserKnownHostsFile={known_hosts}",
+        "GlobalKnownHostsFile=none",
+        "CheckHostIP=no",
+        f"ConnectTimeout={CONNECT}",
+        "ServerAliveInterval=5",
+        "ServerAliveCountMax=3",
+        "ClearAllForwardings=yes",
+        "LogLevel=ERROR",
+    ):
+        yield from ("-o", option)

@@ -1,0 +1,59 @@
+"""The cloud-init data of a virtual machine (data source NoCloud): who may log in, its host key and its address.
+
+cloud-init reads it at the first boot of a machine. A later change has no effect on a machine that has booted.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from ipaddress import IPv4Network
+
+from blueprint.stackfile.virt import Virt
+
+
+@dataclass(frozen=True)
+class Guest:
+    """A virtual machine as cloud-init configures it."""
+
+    name: str
+    address: str
+    mac: str | None
+    """The address of its network interface; None if its domain does not have the address that the template offers."""
+    user: str
+    """The user that logs in by SSH: root, or a user with sudo."""
+
+
+def user_data(guest: Guest, virt: Virt, private_key: str, public_key: str) -> str:
+    """Returns the file user-data. `private_key`, `public_key`: the machine's SSH host key."""
+    user: dict[str, object] = {"name": guest.user, "ssh_authorized_keys": [key.strip() for key in virt.authorized_keys]}
+    if guest.user != "root":
+        user |= {"sudo": "ALL=(ALL) NOPASSWD:ALL", "shell": "/bin/bash", "lock_passwd": True}
+    data = {
+        "hostname": guest.name,
+        "disable_root": guest.user != "root",
+        "ssh_pwauth": False,
+        "ssh_deletekeys": True,
+        "ssh_keys": {"ed25519_private": private_key, "ed25519_public": public_key},
+        "users": [user],
+    }
+    # JSON is YAML: no value needs quoting.
+    return f"#cloud-config\n{json.dumps(data, indent=2)}\n"
+
+
+def meta_data(guest: Guest) -> str:
+    """Returns the file meta-data. With another instance-id, cloud-init would configure the machine again."""
+    return json.dumps({"instance-id": f"{guest.name}-{guest.address}", "local-hostname": guest.name}) + "\n"
+
+
+def network_config(guest: Guest, virt: Virt, management: IPv4Network) -> str:
+    """Returns the file network-config: a fixed address in the management network."""
+    interface: dict[str, object] = {
+        "match": {"macaddress": guest.mac} if guest.mac else {"name": "en*"},
+        "addresses": [f"{guest.address}/{management.prefixlen}"],
+    }
+    if virt.gateway:
+        interface["routes"] = [{"to": "0.0.0.0/0", "via": str(virt.gateway)}]
+    if virt.nameservers:
+        interface["nameservers"] = {"addresses": [str(each) for each in virt.nameservers]}
+    return json.dumps({"version": 2, "ethernets": {"management": interface}}) + "\n"

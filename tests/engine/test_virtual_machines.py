@@ -1,0 +1,64 @@
+"""A live stack whose virtual machines Quorate makes, on the real engine. tests/machines makes real ones."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+import yaml
+
+from blueprint.plan.planner import plan
+from blueprint.stackfile.loader import load_file
+from commands import lab_stack, stack
+from tests.engine.conftest import Project, open_project
+from tests.engine.test_ssh_machines import HOST_KEY, inputs
+from tests.stacks import ROOT, STACKS
+from toolchain import libvirt_provider
+from toolchain.engine import installed
+from toolchain.progress import Reporter, UserError
+
+IMAGE = b"QFI\xfb an image"
+KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f deployer"
+
+
+@pytest.fixture
+def live(tmp_path: Path, engine: dict[str, str]) -> Project:
+    """The stack dev with the target live; no virt host of it exists."""
+    try:
+        libvirt_provider.ensure(installed(ROOT), Reporter())
+    except UserError as reason:
+        pytest.skip(str(reason))
+    image = tmp_path / "image.qcow2"
+    image.write_bytes(IMAGE)
+    source = STACKS["dev"]
+    keys = dict.fromkeys((node.name for node in plan(load_file(source)).nodes), HOST_KEY)
+    document = stack.read_document(source)
+    servers = lab_stack.with_host_keys(document["config"]["quorate:servers"], load_file(source), keys)
+    document["config"] |= {
+        stack.TARGET: "live",
+        "quorate:servers": [
+            {**server, "vms": [{key: each[key] for key in each if key != "hostKey"} for each in server["vms"]]}
+            for server in servers
+        ],
+        "quorate:virt": {
+            "image": {"source": str(image), "sha256": hashlib.sha256(IMAGE).hexdigest()},
+            "authorizedKeys": [KEY],
+        },
+    }
+    written = tmp_path / "dev.yaml"
+    written.write_text("# a live stack\n" + yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
+    return open_project(tmp_path / "project", "dev", engine, written)
+
+
+def test_a_first_preview_needs_no_virt_host_and_shows_every_machine(live: Project) -> None:
+    done = live.run("preview", "--policy-pack", str(ROOT / "policy"))
+    assert done.code == 0, done.output
+    found = inputs(done)
+    for node in live.plan.nodes:
+        if node.virtual:
+            own = f"cloud-{node.server}-{node.name}"
+            assert found[f"{own}-domain"]["name"] == node.name
+            assert found[f"{own}-disk"]["size"] == (node.machine.vm.disk if node.machine.vm else 0) * 1024**3
+            assert f"<name>{node.name}</name>" in found[f"{own}-definition"]["definition"]
+    assert "PRIVATE KEY" not in done.output

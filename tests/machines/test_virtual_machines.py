@@ -1,0 +1,221 @@
+"""Virtual machines on a real libvirtd with QEMU, reached over SSH: from the first boot to what `destroy` leaves.
+
+QEMU emulates the processor, so that a boot takes minutes.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Generator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from proof.services.lab import until
+from tests import sshd
+from tests.engine.conftest import (
+    Done,
+    Project,
+    engine,  # noqa: F401  # pyright: ignore[reportUnusedImport] - a fixture
+    open_project,
+)
+from tests.machines import base_image, libvirt_host
+from tests.machines.libvirt_host import VirtHost
+from tests.stacks import ROOT
+from toolchain import debian_root, libvirt_provider
+from toolchain.engine import installed
+from toolchain.progress import Reporter, UserError
+
+pytestmark = pytest.mark.heavy
+
+BOOT = 900
+"""Seconds until an emulated machine must answer by SSH."""
+GUESTS = {"vm1": "10.77.0.11", "vm2": "10.77.0.12"}
+TEMPLATE = "own.xml"
+
+
+@dataclass(frozen=True)
+class Cloud:
+    """A stack with two virtual machines on a virt host."""
+
+    project: Project
+    host: VirtHost
+    image: tuple[Path, str]
+
+    def write(self, **changes: Any) -> None:
+        """Writes the stack file. `changes`: keys of vm1, and `template`."""
+        template = changes.pop("template", None)
+        own = {"cpu": 1, "ram": 1, "disk": 2, "roles": ["master"]}
+        document = yaml.safe_load(self.project.stack_file.read_text(encoding="utf-8"))
+        guests = [
+            {"id": number, "name": name, "address": address, **own, **(changes if name == "vm1" else {})}
+            for number, (name, address) in enumerate(GUESTS.items())
+        ]
+        document["config"] |= {
+            "quorate:networks": {"management": libvirt_host.NETWORK},
+            "quorate:virt": {
+                "image": {"source": str(self.image[0]), "sha256": self.image[1]},
+                "authorizedKeys": [(self.host.directory / "login.pub").read_text(encoding="utf-8").strip()],
+            },
+            "quorate:servers": [
+                {
+                    "name": "virt1",
+                    "address": libvirt_host.ADDRESS,
+                    "roles": ["virt", "compute"],
+                    "hypervisor": "qemu",
+                    "hostKey": self.host.host_key,
+                    "cpu": 8,
+                    "memory": 32,
+                    "vms": guests,
+                }
+            ],
+        }
+        if template:
+            document["config"]["quorate:template"] = template
+        self.project.stack_file.write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
+
+    def ssh(self, name: str, command: str) -> subprocess.CompletedProcess[str]:
+        """Runs a command on a machine, whose host key must be the one that the stack derives."""
+        known = self.host.directory / f"known_hosts_{name}"
+        if not known.exists():
+            key = self.project.run("stack", "output", name).output.strip()
+            known.write_text(f"{GUESTS[name]} {key}\n", encoding="utf-8")
+        options = ("BatchMode=yes", f"UserKnownHostsFile={known}", "GlobalKnownHostsFile=none", "ConnectTimeout=5")
+        words = [word for option in options for word in ("-o", option)]
+        return subprocess.run(
+            ["ssh", "-F", "none", *words, f"root@{GUESTS[name]}", command],
+            capture_output=True,
+            text=True,
+            check=False,
+            env=self.project.environment,
+        )
+
+    def told(self, name: str, command: str) -> str:
+        """Output of a command that must succeed, as soon as the machine answers."""
+        until(f"{name} answers", lambda: self.ssh(name, "true").returncode == 0, BOOT, pause=3)
+        done = self.ssh(name, command)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+    def boot_id(self, name: str) -> str:
+        return self.told(name, "cat /proc/sys/kernel/random/boot_id")
+
+    def up(self, *options: str) -> Done:
+        started = time.monotonic()
+        done = self.project.run("up", "--yes", "--skip-preview", *options)
+        print(f"up {' '.join(options)}: {time.monotonic() - started:.0f} s")
+        return done
+
+
+@pytest.fixture(scope="module")
+def cloud(
+    tmp_path_factory: pytest.TempPathFactory,
+    engine: dict[str, str],  # noqa: F811 - the fixture
+    agent: sshd.Agent,
+) -> Generator[Cloud]:
+    """The stack, with nothing made yet."""
+    libvirt_host.require_programs()
+    if missing := base_image.missing():
+        pytest.skip(f"this host has no {', '.join(missing)}")
+    try:
+        root = debian_root.ensure(Reporter(), debian_root.GUEST)
+        libvirt_provider.ensure(installed(ROOT), Reporter())
+    except UserError as reason:
+        pytest.skip(str(reason))
+    directory = tmp_path_factory.mktemp("virt")
+    image = directory / "base.qcow2"
+    digest = base_image.make(root, image)
+    (directory / "login.pub").write_text(agent.public_key, encoding="utf-8")
+    first = directory / "first.yaml"
+    config = {"profile": "lab", "architecture": "100", "target": "live", "features": ["reduced-footprint"]}
+    text = yaml.safe_dump({"config": {f"quorate:{key}": value for key, value in config.items()}})
+    first.write_text(f"# virtual machines\n{text}", encoding="utf-8")
+    opened = open_project(directory / "project", "guests", engine, first)
+    program = opened.directory / "__main__.py"
+    program.unlink()
+    program.write_text((Path(__file__).parent / "guests_program.py").read_text(encoding="utf-8"), encoding="utf-8")
+    environment = opened.environment | {"SSH_AUTH_SOCK": str(agent.socket)}
+    with libvirt_host.running(directory, agent.public_key) as host:
+        found = Cloud(replace(opened, environment=environment), host, (image, digest))
+        found.write()
+        yield found
+
+
+def test_machines_are_made_once_and_started_again(cloud: Cloud) -> None:
+    """This and the next tests need the machines of the tests before them."""
+    done = cloud.up()
+    assert done.code == 0, done.output
+    assert cloud.host.names("list", "--name") == set(GUESTS)
+    assert cloud.host.names("list", "--autostart", "--name") == set(GUESTS)
+    assert cloud.up().changes() == {}, "a second up changes nothing"
+
+    cloud.host.virsh("destroy", "vm2")
+    done = cloud.up("--refresh")
+    assert done.code == 0, done.output
+    assert cloud.host.names("list", "--name") == set(GUESTS)
+    done = cloud.up("--refresh")
+    assert done.changes().keys() <= {"refresh"}, "a refresh replaces nothing"
+
+
+def test_machines_boot_and_change_one_at_a_time(cloud: Cloud) -> None:
+    started = time.monotonic()
+    for name, address in GUESTS.items():
+        assert cloud.told(name, "hostname") == name
+        assert address in cloud.told(name, "hostname --all-ip-addresses")
+    print(f"both machines answer after {time.monotonic() - started:.0f} s")
+    assert int(cloud.told("vm1", "awk '/MemTotal/ {print $2}' /proc/meminfo")) >= 1024**2
+    cloud.told("vm1", "touch /root/kept /root/needed && sync")
+    boots = {name: cloud.boot_id(name) for name in GUESTS}
+    before = cloud.host.virsh("dumpxml", "--inactive", "vm1")
+    cloud.write(ram=2)
+    assert cloud.project.run("preview").changes() == {"update": {"vm1-definition"}}
+    done = cloud.up()
+    assert done.code != 0
+    assert "vm1 was not changed and not restarted: the quorum cannot spare it" in done.output
+    assert cloud.boot_id("vm1") == boots["vm1"]
+    assert cloud.host.virsh("dumpxml", "--inactive", "vm1") == before
+
+    cloud.told("vm1", "rm /root/needed")
+    done = cloud.up()
+    assert done.code == 0, done.output
+    assert int(cloud.told("vm1", "awk '/MemTotal/ {print $2}' /proc/meminfo")) >= 2 * 1024**2
+    cloud.told("vm1", "test -e /root/kept")
+    assert cloud.boot_id("vm2") == boots["vm2"]
+
+    assert cloud.up().changes() == {}
+
+
+def test_an_own_template_is_a_new_definition(cloud: Cloud) -> None:
+    # A template without a UUID, and without anything that the default one adds for the guest's network.
+    own = cloud.host.virsh("dumpxml", "--inactive", "vm1").splitlines()
+    lines = [line for line in own if "<uuid>" not in line]
+    lines.insert(2, "  <description>{note}</description>")
+    (cloud.project.directory / TEMPLATE).write_text("\n".join(lines).replace("vm1", "{name}"), encoding="utf-8")
+    cloud.write(ram=2, values={"note": "{braces} &amp"}, template=TEMPLATE)
+    assert cloud.project.run("preview").changes() == {"update": {"vm1-definition", "vm2-definition"}}
+
+
+def test_destroy_leaves_disks(cloud: Cloud) -> None:
+    done = cloud.project.run("destroy", "--yes")
+    assert done.code == 0, done.output
+    assert cloud.host.names("list", "--all", "--name") == set()
+    image = f"image-{cloud.image[1][:12]}.qcow2"
+    volumes = {line.split()[0] for line in cloud.host.virsh("vol-list", libvirt_host.POOL).splitlines()[2:] if line}
+    assert volumes == {"vm1.qcow2", "vm2.qcow2", image}
+    assert "PRIVATE KEY" not in cloud.project.state_file.read_text(encoding="utf-8")
+
+
+def test_a_host_without_libvirt_says_so(cloud: Cloud) -> None:
+    socket = Path("/run/libvirt/libvirt-sock")
+    hidden = socket.with_name("hidden")
+    socket.rename(hidden)
+    try:
+        done = cloud.up()
+    finally:
+        hidden.rename(socket)
+    assert done.code != 0
+    assert "virt1: libvirtd does not answer" in done.output

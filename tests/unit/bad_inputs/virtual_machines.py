@@ -1,0 +1,85 @@
+"""Bad inputs: virtual machines that Quorate cannot make."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+from tests.stacks import full_size, server
+from tests.unit.bad_inputs.case import Bad, stack
+
+IMAGE = b"QFI\xfb and more"
+DIGEST = hashlib.sha256(IMAGE).hexdigest()
+HOST_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f"
+VIRT = {"image": {"source": "image.qcow2", "sha256": DIGEST}, "authorizedKeys": [HOST_KEY]}
+
+
+def made(
+    said: str,
+    content: bytes = IMAGE,
+    host: dict[str, Any] | None = None,
+    vm: dict[str, Any] | None = None,
+    virt: dict[str, Any] | None = None,
+    **more: Any,
+) -> Bad:
+    """A live stack with a virtual machine on a fifth server, changed by these values."""
+    guest = {"id": 0, "cpu": 4, "ram": 8, "address": "10.20.3.20", "roles": ["compute"], **(vm or {})}
+    extra = {**server("v1", ["virt"], "10.20.3.9", vms=[guest], hostKey=HOST_KEY), **(host or {})}
+    servers: list[dict[str, Any]] = [{**each, "hostKey": keys(each["name"])} for each in full_size("100")["servers"]]
+    changes = {
+        "target": "live",
+        "features": ["reduced-footprint"],
+        "networks": {"management": "10.20.0.0/16"},
+        "virt": {**VIRT, **(virt or {})},
+        "servers": [*servers, extra],
+        **more,
+    }
+    return Bad(stack(**changes), said, files={"image.qcow2": content})
+
+
+def keys(pattern: str) -> Any:
+    """A host key for each machine of a pattern such as ctl[01-06]."""
+    name, bracket, numbers = pattern.partition("[")
+    if not bracket:
+        return HOST_KEY
+    first, _, last = numbers.rstrip("]").partition("-")
+    return {f"{name}{number:0{len(first)}}": HOST_KEY for number in range(int(first), int(last) + 1)}
+
+
+CASES = {
+    "another image": made(
+        f"quorate:virt.image.sha256: image.qcow2 has the digest {hashlib.sha256(b'QFI' + bytes([0xFB])).hexdigest()}; "
+        "download it again",
+        content=b"QFI\xfb",
+    ),
+    "an image of another format": made(
+        "quorate:virt.image.source: image.qcow2 is not an image in the format qcow2", content=b"raw"
+    ),
+    "no image": made(
+        "quorate:virt.image.source: none.qcow2 cannot be read: no such file or directory; write the path",
+        virt={"image": {"source": "none.qcow2", "sha256": DIGEST}},
+    ),
+    "a private key": made(
+        "quorate:virt.authorizedKeys[0]: is not a public SSH key; write a line of `ssh-add -L`",
+        virt={"authorizedKeys": ["AAAA without a type"]},
+    ),
+    "no management network": made("quorate:networks.management: is missing; virtual machines", networks={}),
+    "a gateway elsewhere": made(
+        "quorate:virt.gateway: 10.99.0.1 is not in 10.20.0.0/16", virt={"gateway": "10.99.0.1"}
+    ),
+    "a host key of a machine that is made": made(
+        "quorate:servers[4] (v1).vms[0].hostKey: Quorate makes this machine", vm={"hostKey": HOST_KEY}
+    ),
+    "nothing to make": made(
+        "quorate:virt: has no virtual machine to make; add vms to a server with hypervisor kvm or qemu",
+        host={"hypervisor": "container"},
+        vm={"hostKey": HOST_KEY},
+    ),
+    "emulation in production": made(
+        "quorate:servers[4] (v1).hypervisor: qemu emulates every instruction", host={"hypervisor": "qemu"}
+    ),
+    "no room for the kernels": made(
+        "quorate:servers[4] (v1).vms: their kernels take 3.9 GiB more, of the 4 that the server keeps for itself",
+        vm={"ram": 240},
+    ),
+}

@@ -1,0 +1,106 @@
+"""Installs Pulumi's libvirt provider, which only live stacks with virtual machines need.
+
+A Pulumi on PATH downloads the official one. For a built engine, it is built from Go modules, which go.sum pins by hash.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import sys
+from pathlib import Path
+
+from toolchain import checksums
+from toolchain.engine import Engine, Unfinished, cache_directory, finish, installed
+from toolchain.environment import locked_version
+from toolchain.go_build import Build, Go, ensure_go, install_provider, version_of
+from toolchain.install import LOCK, ROOT, VENV, alone
+from toolchain.progress import ProgramError, Reporter, UserError
+from toolchain.system_errors import explain
+
+NAME = "libvirt"
+MODULE = ROOT / "toolchain" / "engine" / NAME
+PROGRAM = "pulumi-resource-libvirt"
+HELPERS = {"xsltproc": "xsltproc", "mkisofs": "genisoimage"}
+"""Programs that the provider starts on this host, each with the Debian package that has it."""
+
+
+def ensure(engine: Engine, reporter: Reporter) -> None:
+    """Installs the provider for an engine, and checks that this host has the programs that it starts.
+
+    Raises UserError if a program is missing, or if the provider can be neither downloaded nor built.
+    """
+    if missing := [package for program, package in HELPERS.items() if not shutil.which(program)]:
+        raise UserError(
+            f"Pulumi's libvirt provider needs programs of {' and '.join(missing)} on this host; install them "
+            f"(apt-get install {' '.join(missing)}), then run the same command again."
+        )
+    version = locked_version(LOCK, "pulumi-libvirt")
+    if engine.home is None:
+        try:
+            install_provider(engine.pulumi, None, NAME, version)
+        except ProgramError as failure:
+            raise UserError(f"Pulumi cannot download its libvirt provider {version}: {failure}") from None
+    elif not (plugin := Path(engine.home) / "plugins" / f"resource-{NAME}-v{version}" / PROGRAM).exists():
+        cache = cache_directory(os.environ)
+        with alone(cache / NAME, reporter):
+            if not plugin.exists():
+                built = _built(cache, version, reporter)
+                install_provider(engine.pulumi, Path(engine.home), NAME, version, built)
+
+
+def _built(cache: Path, version: str, reporter: Reporter) -> Path:
+    """Returns the provider's program; builds it if it is missing from the user's cache or damaged."""
+    go = ensure_go(cache, MODULE.parent / "go.lock", VENV, _needed_go(), reporter)
+    home = cache / f"{NAME}-{digest(go, version)}"
+    if not checksums.exist(home) or checksums.damaged(home):
+        with Unfinished(home) as partial:
+            build = Build(
+                what=f"the libvirt provider {version}",
+                expectation="about a minute on two cores",
+                module=MODULE,
+                package=".",
+                output=partial / PROGRAM,
+                variable=f"main.version={version}",
+            )
+            build.run(go, reporter)
+            checksums.write(partial, [partial / PROGRAM])
+            finish(partial, home)
+    return home / PROGRAM
+
+
+def digest(go: Go, version: str) -> str:
+    """Returns the digest of the provider's sources, which names its build."""
+    made_from = hashlib.sha256()
+    for path in sorted(MODULE.iterdir()):
+        made_from.update(f"{path.name}\0".encode() + path.read_bytes() + b"\0")
+    made_from.update(json.dumps([go.name, go.system, version]).encode())
+    return made_from.hexdigest()[:16]
+
+
+def _needed_go() -> tuple[int, ...]:
+    lines = (MODULE / "go.mod").read_text(encoding="utf-8").splitlines()
+    return next(version_of(line.split()[1]) for line in lines if line.startswith("go "))
+
+
+def main() -> int:
+    """`python -m toolchain.libvirt_provider`: installs the provider for this clone's engine."""
+    reporter = Reporter()
+    try:
+        ensure(installed(ROOT), reporter)
+    except KeyboardInterrupt:
+        reporter.say("\nInterrupted. Run the same command again to continue; completed steps are kept.")
+        return 130
+    except (UserError, ProgramError) as trouble:
+        reporter.say(str(trouble))
+        return 1
+    except OSError as error:
+        reporter.say(explain(error))
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
