@@ -39,7 +39,7 @@ def parts(plan: Plan, master: Node, certificates: Pki) -> Parts:
             documents.append(_LAB_PROXY)
         return Parts((File(CONFIGURATION, template(*documents)), *shared), (_INITIALISE,))
     files = (File(CONFIGURATION, template(_join_configuration(master))), *shared, *certificates.discovery_file(first))
-    return Parts(files, (kubelet.join(etcd.AWAIT_QUORUM),))
+    return Parts(files, (kubelet.join(etcd.TIDY),))
 
 
 _INITIALISE = Step(
@@ -48,7 +48,7 @@ _INITIALISE = Step(
     check=f'[ -f "$ROOT{kubelet.KUBERNETES}/kubelet.conf" ]',
     # Without the token, which would be in the log: machines join with a certificate.
     apply=f'kubeadm init --skip-token-print --config "$ROOT{CONFIGURATION}"',
-    after=(etcd.AWAIT_QUORUM,),
+    after=(etcd.TIDY,),
 )
 
 _LAB_PROXY = {

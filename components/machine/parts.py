@@ -86,6 +86,8 @@ class Step:
     """A description in one line, written as a comment of the script."""
     check: str
     apply: str
+    leave: str = ""
+    """Commands that take the machine out of what the step did, when it leaves the stack; "" for none. Idempotent."""
     after: tuple[str, ...] = ()
     """Names of the machine's steps that must run before this one."""
     disrupts: Quorum | None = None
