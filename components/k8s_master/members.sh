@@ -12,7 +12,7 @@
 #   tidy         removes one member that left the stack and does not answer
 #   may-leave    succeeds if the others keep a majority when this machine's member is removed
 #   leave        removes this machine's member from the cluster, and its data from the machine
-#   exists PATH  succeeds if Kubernetes has stored the object PATH
+#   stored PATH  prints the key of an object that Kubernetes has stored; nothing if there is none
 #
 # The stack's masters are in /etc/etcd/member.env. It is read when a member has no data yet, and never decides who is a
 # member: the cluster's own list does. Every command can be run again after an interruption.
@@ -341,7 +341,7 @@ leave() {
   rm -rf -- "$DATA/member" "$START"
 }
 
-exists() { [ -n "$(etcd "$(client_of "$OWN")" "$ASK" get --keys-only "/registry/$1")" ]; } # object
+stored() { etcd "$(client_of "$OWN")" "$ASK" get --keys-only "/registry/$1"; } # object
 
 case ${1-} in
 may-stop) may_stop ;;
@@ -353,6 +353,6 @@ is-tidy) is_tidy ;;
 tidy) find_cluster && tidy ;;
 may-leave) may_leave ;;
 leave) leave ;;
-exists) exists "$2" ;;
-*) die 2 "usage: $0 may-stop|is-started|start|votes|join|is-tidy|tidy|may-leave|leave|exists PATH" ;;
+stored) stored "$2" ;;
+*) die 2 "usage: $0 may-stop|is-started|start|votes|join|is-tidy|tidy|may-leave|leave|stored PATH" ;;
 esac

@@ -86,14 +86,14 @@ class Step:
     """A description in one line, written as a comment of the script."""
     check: str
     apply: str
-    leave: str = ""
-    """Commands that take the machine out of what the step did, when it leaves the stack; "" for none. Idempotent."""
     after: tuple[str, ...] = ()
     """Names of the machine's steps that must run before this one."""
     disrupts: Quorum | None = None
     """The quorum whose local member `apply` stops."""
     awaits_others: bool = False
     """Whether `apply` waits until other machines have run their earlier steps."""
+    leave: str = ""
+    """Commands that take the machine out of what the step did, when it leaves the stack; "" for none. Idempotent."""
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):

@@ -80,7 +80,8 @@ class Ssh(Target):
         for node in tree.nodes:
             # A machine's name ends with its node, a pool's does not.
             own = name if name.endswith(f"-{node['node']}") else f"{name}-{node['node']}"
-            self._applied.append(self._apply(own, node, tree, opts))
+            leave = self._as_root("sh", f"{APPLY_DIRECTORY}/{node['node']}/leave", "--resource", own)
+            self._applied.append(self._apply(own, node, tree, opts, ("--resource", own), leave))
 
     def _apply(
         self,
@@ -89,8 +90,13 @@ class Ssh(Target):
         tree: Tree,
         opts: pulumi.ResourceOptions,
         arguments: Sequence[str] = (),
+        leave: str | None = None,
     ) -> remote.Command:
-        """Copies a node's directory to the machine, and runs `apply` there. `values`: the node's template values."""
+        """Copies a node's directory to the machine, and runs `apply` there.
+
+        `values`: the node's template values. `arguments`: further ones of `apply`. `leave`: the command that is run
+        when the machine leaves the stack.
+        """
         node = values["node"]
         expected = _write(Path(self._machines / node), fill(tree.files, values))
         connection = self._connection(self._nodes[node])
@@ -101,18 +107,21 @@ class Ssh(Target):
             source=pulumi.FileArchive(str(self._machines / node)),
             remote_path=APPLY_DIRECTORY,
         )
-        root = "" if self._ssh.user == "root" else "sudo -n "
         words = ["sh", f"{APPLY_DIRECTORY}/{node}/apply", "--expect", expected, "--secrets", "-", *arguments]
         return remote.Command(
             f"{name}-apply",
             pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(depends_on=[copied])),
             connection=connection,
-            create=root + " ".join(words),
+            create=self._as_root(*words),
+            delete=leave,
             stdin=_archive(tree.secrets),
             # What `apply` prints is in the state, and in the error if it fails.
             logging=remote.Logging.STDERR,
             add_previous_output_in_env=False,
         )
+
+    def _as_root(self, *words: str) -> str:
+        return ("" if self._ssh.user == "root" else "sudo -n ") + " ".join(words)
 
     def _connection(self, node: Node) -> remote.ConnectionArgs:
         jump = self._ssh.jump_host

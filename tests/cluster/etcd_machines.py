@@ -146,7 +146,7 @@ class Masters:
     def _write(self, master: Master, nodes: Sequence[Node]) -> None:
         parts = etcd.parts(master.node, nodes, CERTIFICATES)
         for path, text in templates.fill(parts.plain_files, {}).items():
-            _write(master.root / path[1:], _local(text, master))
+            _write(master.root / path[1:], _local(text, master) if path.endswith(".env") else text)
         pki = {"ca.crt": AUTHORITY.pair.public}
         for purpose in ("server", "peer"):
             pair = AUTHORITY.member(master.name, [IPv4Address(master.node.address)], f"{purpose}/{master.name}")
