@@ -25,9 +25,10 @@ def commands(masters: Sequence[Node]) -> str:
     """Returns shell commands that join a machine to the cluster. `masters`: those that may have an API server."""
     return f"""\
 end=$(($(date +%s) + {AWAITED}))
+masters="{" ".join(master.address for master in masters)}"
 server=
 until [ -n "$server" ]; do
-  for address in {" ".join(master.address for master in masters)}; do
+  for address in $masters; do
     if kubectl --kubeconfig="$ROOT{DISCOVERY}" --server="https://$address:{API_PORT}" --request-timeout=5s \\
       get --raw=/readyz >/dev/null 2>&1; then
       server=https://$address:{API_PORT}
