@@ -16,6 +16,7 @@ import yaml
 
 from cloud import nspawn
 from cloud.lab_machines import DIRECTORY
+from contract import DEDICATED, POOL
 from tests.machines import by_hand
 from tests.machines.changing_lab import MASTERS, WORKERS, Changing, Writer, changing_lab, etcdctl, start, until
 from tests.stacks import ROOT
@@ -185,8 +186,8 @@ def _guarded(image: str) -> list[dict[str, object]]:
     labels = {"app": "guarded"}
     pod = {
         "terminationGracePeriodSeconds": 1,
-        "nodeSelector": {"quorate.io/pool": "rabbitmq"},
-        "tolerations": [{"operator": "Exists", "effect": "NoSchedule"}],
+        "nodeSelector": {POOL: "rabbitmq"},
+        "tolerations": [{"key": DEDICATED, "operator": "Exists"}],
         "containers": [{"name": "pause", "image": image, "imagePullPolicy": "Never"}],
     }
     return [
