@@ -249,7 +249,9 @@ def test_dns_is_six_at_1000_nodes_only() -> None:
         "limits": {"cpu": "100m", "memory": "512Mi"},
     }
     assert "/etc/kubernetes/dns/coredns.yaml" not in files(LARGE, node(LARGE, "master2"))
-    assert "/etc/kubernetes/dns/coredns.yaml" not in files(DEV, node(DEV, "master1"))
+    small = document(DEV, "master1", "/etc/kubernetes/dns/coredns.yaml")
+    assert "replicas" not in small["spec"]
+    assert "containers" not in small["spec"]["template"]["spec"]
 
 
 def test_directories_of_local_volumes_belong_to_their_services() -> None:

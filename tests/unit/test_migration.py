@@ -64,6 +64,10 @@ class Server:
         return self.rows
 
 
+def _no_pause(_seconds: float) -> None:
+    """Replaces time.sleep."""
+
+
 @pytest.fixture
 def server() -> Server:
     return Server()
@@ -87,7 +91,7 @@ def migrate(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     document = {"host": "proxysql", "port": 3306, "user": "nova", "databases": ["nova_api", "nova"]}
     account.write_text(json.dumps(document), encoding="utf-8")
     monkeypatch.setenv("PASSWORD", "secret")
-    monkeypatch.setattr(module.time, "sleep", lambda _seconds: None)
+    monkeypatch.setattr(module.time, "sleep", _no_pause)
 
     def run(*outcomes: str) -> int:
         left = list(outcomes)

@@ -22,7 +22,7 @@ from tests.unit.test_components_cloud import cloud
 
 NAME, PROJECT = "app.kubernetes.io/name", "app.kubernetes.io/component"
 WORKLOADS = ("Deployment", "StatefulSet", "DaemonSet", "Job")
-HOST = re.compile(r"([a-z0-9-]+)\.openstack\.svc(?::(\d+)|\W{1,3}\s*port\W{1,3}(\d+))?")
+HOST = re.compile(r"([a-z0-9-]+)\.openstack\.svc(?::(\d+)|\W{1,12}port\W{1,3}(\d+))?")
 """A Service's name, and the port behind it, as `host:port` or as an option `port` that follows."""
 _OF_RABBITMQ: Mapping[str, tuple[int, ...]] = {
     "rabbitmq": (4369, 25672),
