@@ -39,18 +39,19 @@ is-active) [ -e "$ROOT/started" ] && echo activating && exit 0; echo inactive; e
 start)
   [ ! -e "$ROOT/started" ] || exit 0
   touch "$ROOT/started"
-  (
-    while [ -e "$ROOT/started" ]; do
-      set -a
-      . "$ROOT/etc/etcd/etcd.env"
-      . "$ROOT/etc/etcd/member.env"
-      [ ! -e "$ROOT/etc/etcd/start.env" ] || . "$ROOT/etc/etcd/start.env"
-      set +a
-      etcd & echo $! >"$ROOT/pid"
-      wait $! || :
-      sleep 1
-    done
-  ) </dev/null >>"$ROOT/etcd.log" 2>&1 &
+  setsid "$0" run </dev/null >>"$ROOT/etcd.log" 2>&1 &
+  ;;
+run)
+  while [ -e "$ROOT/started" ]; do
+    set -a
+    . "$ROOT/etc/etcd/etcd.env"
+    . "$ROOT/etc/etcd/member.env"
+    [ ! -e "$ROOT/etc/etcd/start.env" ] || . "$ROOT/etc/etcd/start.env"
+    set +a
+    etcd & echo $! >"$ROOT/pid"
+    wait $! || :
+    sleep 1
+  done
   ;;
 stop | disable)
   rm -f "$ROOT/started"
