@@ -188,7 +188,10 @@ start() {
   start_unit
 }
 
-votes() { LIST=$(etcd "$(client_of "$OWN")" "$ASK" member list 2>/dev/null) && find_member "$OWN" && [ "$LEARNER" = false ]; }
+votes() {
+  has_data && LIST=$(etcd "$(client_of "$OWN")" "$ASK" member list 2>/dev/null) && find_member "$OWN" &&
+    [ "$LEARNER" = false ]
+}
 
 # Starts the member with exactly the present members: the rendered list is that of a new cluster.
 start_existing() {

@@ -82,6 +82,7 @@ def test_a_member_that_lost_its_disk_is_replaced(made: Masters) -> None:
     assert first.etcdctl("get", "written").split() == ["written", "before"]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("moment", ["after member add", "while it starts"])
 def test_an_interrupted_join_goes_on(made: Masters, moment: str) -> None:
     first, *_ = started(made, 1, 2, 3)
@@ -95,6 +96,7 @@ def test_an_interrupted_join_goes_on(made: Masters, moment: str) -> None:
     assert len(members(first)) == 4
 
 
+@pytest.mark.heavy
 def test_a_dead_member_that_left_the_stack_is_removed(made: Masters) -> None:
     *_, last = started(made, 1, 2, 3, 4)
     last.kill()
@@ -137,6 +139,7 @@ def test_an_empty_master_starts_no_second_cluster(made: Masters) -> None:
     first.run("leave", code=3, text="etcd has no majority")
 
 
+@pytest.mark.heavy
 def test_all_members_leave(made: Masters) -> None:
     first, second, third = started(made, 1, 2, 3)
     third.run("leave")
@@ -145,6 +148,7 @@ def test_all_members_leave(made: Masters) -> None:
     assert list((first.root / "var/lib/etcd-backup").glob("*.db"))
 
 
+@pytest.mark.heavy
 def test_the_directory_of_another_machine_removes_no_member(made: Masters) -> None:
     """A machine with the tree of a master that runs elsewhere."""
     _, _, third = started(made, 1, 2, 3)
