@@ -73,12 +73,17 @@ systemctl restart kubelet.service""",
     after=("join",),
 )
 
+_PODS = (
+    "jsonpath={range .items[*]}{.metadata.namespace} {.metadata.name} {.status.phase} "
+    '{.metadata.ownerReferences[?(@.controller==true)].kind}{"\\n"}{end}'
+)
+
 LEAVE = f"""\
 node=$(sed -n 's/^name: "\\(.*\\)"$/\\1/p' "$ROOT{NODE}")
 kube() {{ kubectl --kubeconfig="$ROOT{KUBERNETES}/kubelet.conf" --request-timeout=30s "$@"; }}
 # Prints the pods to evict. Static pods and those of DaemonSets end with the machine.
 pods() {{
-  kube get pods --all-namespaces --field-selector="spec.nodeName=$node" --output='jsonpath={{range .items[*]}}{{.metadata.namespace}} {{.metadata.name}} {{.status.phase}} {{.metadata.ownerReferences[?(@.controller==true)].kind}}{{"\\n"}}{{end}}' |
+  kube get pods --all-namespaces --field-selector="spec.nodeName=$node" --output='{_PODS}' |
     awk '$3 != "Succeeded" && $3 != "Failed" && $4 != "DaemonSet" && $4 != "Node" {{ print $1, $2 }}'
 }}
 evict() {{

@@ -21,6 +21,8 @@ LEAVING = f"{KUBERNETES}/leaving.yaml"
 RESTARTED = 180
 """Seconds until a restarted API server must be Ready. Project figure: a busy one-host lab takes up to 60."""
 _NAME = "quorate:leaving-node"
+_STATE = 'jsonpath={.spec.containers[0].command} {.status.conditions[?(@.type=="Ready")].status}'
+_STORED = "jsonpath={.data.ClusterConfiguration}"
 _KUBECTL = f'kubectl --kubeconfig="$ROOT{KUBERNETES}/admin.conf" --request-timeout=30s'
 
 
@@ -29,7 +31,7 @@ def parts(plan: Plan, master: Node) -> Parts:
     if master != plan.masters[0]:
         return Parts((), (_api_server(plan, master, "join"),))
     steps = (_api_server(plan, master, INITIALISE), _upload(plan), _ALLOW)
-    return Parts((File(LEAVING, template(*_rights())),), steps)
+    return Parts((File(LEAVING, template(*rights())),), steps)
 
 
 def _api_server(plan: Plan, master: Node, after: str) -> Step:
@@ -51,7 +53,7 @@ grep -qx -- " *- --etcd-servers={servers}" "$ROOT{KUBERNETES}/manifests/kube-api
         apply=f"""\
 {spare if others else ""}kubeadm init phase control-plane apiserver --config "$ROOT{CONFIGURATION}"
 end=$(($(date +%s) + {RESTARTED}))
-until found=$({pod} --output='jsonpath={{.spec.containers[0].command}} {{.status.conditions[?(@.type=="Ready")].status}}') &&
+until found=$({pod} --output='{_STATE}') &&
   case $found in *"{servers}"*" True") ;; *) false ;; esac; do
   if [ "$(date +%s)" -ge "$end" ]; then
     echo "the API server is not ready after {RESTARTED} s: $found" >&2
@@ -69,7 +71,7 @@ def _upload(plan: Plan) -> Step:
         name="upload-configuration",
         does="Stores the list of etcd's members in the cluster, for masters that join later.",
         check=f"""\
-stored=$({_KUBECTL} --namespace=kube-system get configmap kubeadm-config --output=jsonpath='{{.data.ClusterConfiguration}}')
+stored=$({_KUBECTL} --namespace=kube-system get configmap kubeadm-config --output='{_STORED}')
 [ "$(echo "$stored" | sed -n 's|^ *- \\(https://.*:{etcd.CLIENT_PORT}\\)$|\\1|p' | paste -sd, -)" = "{servers}" ]""",
         apply=f'kubeadm init phase upload-config kubeadm --config "$ROOT{CONFIGURATION}"',
         after=(INITIALISE,),
@@ -85,7 +87,8 @@ _ALLOW = Step(
 )
 
 
-def _rights() -> tuple[dict[str, Any], ...]:
+def rights() -> tuple[dict[str, Any], ...]:
+    """Returns the role, and its binding to all nodes, with which a node may delete its Node object."""
     group = "rbac.authorization.k8s.io"
     return (
         {

@@ -120,7 +120,8 @@ def cluster_configuration(plan: Plan) -> dict[str, Any]:
             }
         },
         # kubeadm adds the master's own name and address. Those of the others would change with every master.
-        "apiServer": {"certSANs": ["127.0.0.1", "localhost"]} | ({"extraArgs": _arguments(arguments)} if arguments else {}),
+        "apiServer": {"certSANs": ["127.0.0.1", "localhost"]}
+        | ({"extraArgs": _arguments(arguments)} if arguments else {}),
         "controllerManager": _program(plan, {"leader-elect": "true"} | node_loss.controller_manager(plan)),
         "scheduler": _program(plan, {"leader-elect": "true"}),
     }

@@ -71,8 +71,7 @@ class Ssh(Target):
         """Runs `apply` once, when the machine is new. Later changes belong to `machines`, which asks the quorum."""
         once = pulumi.ResourceOptions(ignore_changes=["connection", "source", "create", "stdin"])
         opts = pulumi.ResourceOptions.merge(opts, once)
-        before = ("--before", tree.meeting or "")
-        commands = [self._apply(f"{name}-start", node, tree, opts, before) for node in tree.nodes]
+        commands = [self._apply(f"{name}-start", node, tree, opts, once=True) for node in tree.nodes]
         self._started += commands
         return commands
 
@@ -80,22 +79,14 @@ class Ssh(Target):
         for node in tree.nodes:
             # A machine's name ends with its node, a pool's does not.
             own = name if name.endswith(f"-{node['node']}") else f"{name}-{node['node']}"
-            leave = self._as_root("sh", f"{APPLY_DIRECTORY}/{node['node']}/leave", "--resource", own)
-            self._applied.append(self._apply(own, node, tree, opts, ("--resource", own), leave))
+            self._applied.append(self._apply(own, node, tree, opts))
 
     def _apply(
-        self,
-        name: str,
-        values: Mapping[str, str],
-        tree: Tree,
-        opts: pulumi.ResourceOptions,
-        arguments: Sequence[str] = (),
-        leave: str | None = None,
+        self, name: str, values: Mapping[str, str], tree: Tree, opts: pulumi.ResourceOptions, *, once: bool = False
     ) -> remote.Command:
-        """Copies a node's directory to the machine, and runs `apply` there.
+        """Copies a node's directory to the machine, and runs `apply` there; `leave`, when the node leaves the stack.
 
-        `values`: the node's template values. `arguments`: further ones of `apply`. `leave`: the command that is run
-        when the machine leaves the stack.
+        `values`: the node's template values. `once`: only start the machine, and do nothing when it leaves.
         """
         node = values["node"]
         expected = _write(Path(self._machines / node), fill(tree.files, values))
@@ -107,20 +98,30 @@ class Ssh(Target):
             source=pulumi.FileArchive(str(self._machines / node)),
             remote_path=APPLY_DIRECTORY,
         )
-        words = ["sh", f"{APPLY_DIRECTORY}/{node}/apply", "--expect", expected, "--secrets", "-", *arguments]
+        owner = ("--resource", name)
+        apply = (
+            "apply",
+            "--expect",
+            expected,
+            "--secrets",
+            "-",
+            *(("--before", tree.meeting or "") if once else owner),
+        )
         return remote.Command(
             f"{name}-apply",
             pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(depends_on=[copied])),
             connection=connection,
-            create=self._as_root(*words),
-            delete=leave,
+            create=self._script(node, *apply),
+            delete=None if once else self._script(node, "leave", *owner),
             stdin=_archive(tree.secrets),
             # What `apply` prints is in the state, and in the error if it fails.
             logging=remote.Logging.STDERR,
             add_previous_output_in_env=False,
         )
 
-    def _as_root(self, *words: str) -> str:
+    def _script(self, node: str, name: str, *arguments: str) -> str:
+        """Returns the command that runs a script of a machine's directory as root."""
+        words = ("sh", f"{APPLY_DIRECTORY}/{node}/{name}", *arguments)
         return ("" if self._ssh.user == "root" else "sudo -n ") + " ".join(words)
 
     def _connection(self, node: Node) -> remote.ConnectionArgs:

@@ -62,7 +62,12 @@ esac
 _KUBECTL = """\
 #!/bin/sh
 # `kubectl get --raw=/metrics` of a member; notes everything else.
-for word; do case $word in --server=*) server=${word#--server=} ;; --raw=*) exec curl -sf --max-time 2 "$server${word#--raw=}" ;; esac; done
+for word; do
+  case $word in
+  --server=*) server=${word#--server=} ;;
+  --raw=*) exec curl -sf --max-time 2 "$server${word#--raw=}" ;;
+  esac
+done
 echo "kubectl $*" >>"$ROOT/log"
 """
 
@@ -81,7 +86,9 @@ class Master:
 
     def run(self, *words: str, code: int | None = 0, text: str = "") -> str:
         """Runs the script, which must end with `code` (None: any); its output contains `text`."""
-        done = subprocess.run(self._command(*words), env=self._environment(), capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            self._command(*words), env=self._environment(), capture_output=True, text=True, check=False
+        )
         output = done.stdout + done.stderr
         assert code is None or done.returncode == code, f"{words} on {self.name}: {done.returncode}\n{output}"
         assert text in output, output

@@ -123,7 +123,9 @@ def test_a_majority_is_kept(made: Masters) -> None:
     first.run("may-stop", code=1, text="etcd needs 2 of 3 members; without this one 1 are healthy (not: master3")
     first.run("may-leave", code=3, text="etcd would have no majority without this machine's member: 1 of 2 others")
     *_, new = made.render(1, 2, 3, 4)
-    new.run("join", code=1, text="2 of them are healthy (not: master3 at https://127.77.0.3:2380). With one more, 3 must be")
+    new.run(
+        "join", code=1, text="2 of them are healthy (not: master3 at https://127.77.0.3:2380). With one more, 3 must be"
+    )
     assert members(first).keys() == {"master1", "master2", "master3"}
 
 

@@ -84,7 +84,11 @@ def test_a_sound_machine_passes_every_check() -> None:
         ({"name": ["m2"]}, "name", "its name is m2"),
         ({"cores": ["7"]}, "size", "it has 7 cores, not 8"),
         ({"memory": [str(16 * 1024**2)]}, "size", "it has 15.9 GiB of memory for pods, not 16"),
-        ({"program": []}, "programs", "missing programs: conntrack, containerd, kubeadm, kubectl, kubelet, runc, etcd, etcdctl"),
+        (
+            {"program": []},
+            "programs",
+            "missing programs: conntrack, containerd, kubeadm, kubectl, kubelet, runc, etcd, etcdctl",
+        ),
         ({"module": ["overlay"]}, "programs", "missing kernel modules: br_netfilter"),
         ({"free": [str(1024**2)]}, "disks", "1.0 GiB are free in /var/lib, less than 20"),
         ({"disk": ["disk 0 960197124096"]}, "disks", "it has 0 hdd disks of 4000 GB, not 1"),

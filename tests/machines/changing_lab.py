@@ -169,7 +169,7 @@ class Writer:
 
 @contextmanager
 def changing_lab(work: Path) -> Generator[Changing]:
-    """Starts all machines, and makes a cluster of the first three masters and the workers. Removes everything at the end.
+    """Starts all machines, of which `start` makes a cluster. Removes everything at the end.
 
     Skips the test if another lab is on this host, or if the host lacks something.
     """
@@ -230,8 +230,8 @@ def _plan(work: Path, names: Sequence[str]) -> Plan:
     servers: list[dict[str, object]] = []
     for number in (1, 2, 3):
         vms = [
-            {"id": kind, "name": f"{name}{number}", "cpu": 4, "ram": 8, "address": f"10.20.0.{20 + 10 * kind + number}",
-             "roles": [role]}
+            {"id": kind, "name": f"{name}{number}", "cpu": 8, "ram": 16, "roles": [role],
+             "address": f"10.20.0.{20 + 10 * kind + number}"}
             for kind, (name, role) in enumerate(
                 (("master", "master"), ("messaging", "controller"), ("database", "controller"),
                  ("storage", "storage"), ("extra", "master")), start=0)
@@ -239,7 +239,7 @@ def _plan(work: Path, names: Sequence[str]) -> Plan:
         ]  # fmt: skip
         given = document["config"]["quorate:servers"][0]
         more = {"name": f"virt{number}", "address": f"10.20.0.{10 + number}", "rack": f"lab{number}", "vms": vms}
-        servers.append(given | more)
+        servers.append(given | more | {"cpu": 64, "memory": 256})
     document["config"]["quorate:servers"] = servers
     path = work / "Pulumi.members.yaml"
     path.write_text(yaml.safe_dump(document), encoding="utf-8")

@@ -62,7 +62,8 @@ def add_a_master_with_an_interruption(lab: Changing) -> None:
              "--wd", "--", "env", "-i", f"PATH={nspawn.PATH}", f"{by_hand.RENDERED}/machines/extra1/apply"]
         )  # fmt: skip
         until("member add", lambda: "10.20.0.61:2380" in etcdctl(lab.machine("master3"), "member", "list"))
-        nspawn.run_in(lab.machine("extra1"), ["sh", "-c", "kill -9 $(pgrep -f machines/extra1) $(pgrep -f lib/quorate)"])
+        kill = "kill -9 $(pgrep -f '[m]achines/extra1') $(pgrep -f '[l]ib/quorate')"
+        nspawn.run_in(lab.machine("extra1"), ["sh", "-c", kill])
         assert running.wait(20) != 0
         assert "extra1" not in lab.members()
         by_hand.apply(lab.machine("extra1"))
@@ -178,7 +179,7 @@ def write_report(lab: Changing, writer: Writer, lost: set[int]) -> None:
 
 
 def _pause_image(lab: Changing) -> str:
-    shown = nspawn.run_in(lab.machine(WORKERS[1]), ["grep", "-o", f"{PAUSE}[^\"]*", "/etc/containerd/config.toml"])
+    shown = nspawn.run_in(lab.machine(WORKERS[1]), ["grep", "-o", f'{PAUSE}[^"]*', "/etc/containerd/config.toml"])
     return shown.stdout.split()[0]
 
 
