@@ -22,6 +22,7 @@ RESTARTED = 180
 """Seconds until a restarted API server must be Ready. Project figure: a busy one-host lab takes up to 60."""
 _NAME = "quorate:leaving-node"
 _STATE = 'jsonpath={.spec.containers[0].command} {.status.conditions[?(@.type=="Ready")].status}'
+_ENDPOINTS = """awk '$1 ~ /:$/ { listed = $1 == "endpoints:" } listed && $1 == "-" { print $2 }'"""
 _STORED = "jsonpath={.data.ClusterConfiguration}"
 _KUBECTL = f'kubectl --kubeconfig="$ROOT{KUBERNETES}/admin.conf" --request-timeout=30s'
 
@@ -72,7 +73,7 @@ def _upload(plan: Plan) -> Step:
         does="Stores the list of etcd's members in the cluster, for masters that join later.",
         check=f"""\
 stored=$({_KUBECTL} --namespace=kube-system get configmap kubeadm-config --output='{_STORED}')
-[ "$(echo "$stored" | sed -n 's|^ *- \\(https://.*:{etcd.CLIENT_PORT}\\)$|\\1|p' | paste -sd, -)" = "{servers}" ]""",
+[ "$(echo "$stored" | {_ENDPOINTS} | paste -sd, -)" = "{servers}" ]""",
         apply=f'kubeadm init phase upload-config kubeadm --config "$ROOT{CONFIGURATION}"',
         after=(INITIALISE,),
     )
