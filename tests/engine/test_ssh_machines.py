@@ -51,7 +51,7 @@ def test_a_first_preview_needs_no_machine_and_names_each(live: Project) -> None:
         started = [text for text in runs if text.endswith(" --before join-etcd")]
         assert (len(runs), len(started)) == ((2, 1) if node in live.plan.masters else (1, 0)), node.name
         assert all(text.startswith(f"sh quorate/machines/{node.name}/apply --expect ") for text in runs)
-        left = [each["delete"] for name, each in found.items() if f"/{node.name}/leave " in each.get("delete", "")]
+        left = [each["delete"] for each in found.values() if f"/{node.name}/leave " in each.get("delete", "")]
         (owner,) = {text.rpartition(" ")[2] for text in runs if " --resource " in text}
         assert left == [f"sh quorate/machines/{node.name}/leave --resource {owner}"], "one resource takes it out"
 
