@@ -55,7 +55,7 @@ def test_a_step_that_cannot_be_left_stops_it_and_the_next_run_goes_on(machine: M
     assert said[-2:] == ["no majority", "step 01-first could not be left; run this again to go on"]
     assert machine.file(FILE.path).exists()
     machine.file("/majority").touch()
-    assert leave(machine)[-1] == "left"
+    assert "left" in leave(machine)
 
 
 def test_a_machine_that_another_resource_has_set_up_stays(machine: Machine) -> None:
