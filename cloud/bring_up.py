@@ -19,6 +19,7 @@ from cloud import (
     disks,
     host,
     image_store,
+    ingress_controller,
     masters,
     network,
     node_files,
@@ -91,6 +92,7 @@ def take_down() -> None:
     for directory in sorted((DIRECTORY / "machines").glob("*")):
         nspawn.cut_power(directory)
     disks.remove()
+    ingress_controller.stop()
     network.remove()
     host.restore_limits()
     host.remove_swap()

@@ -1,7 +1,6 @@
-"""How programs on the host use the lab's OpenStack: a route to its Services, the cluster's DNS, and clients' settings.
+"""How programs on the host use the lab's OpenStack: public names with TLS, the cluster's DNS, and clients' settings.
 
-Without an Ingress controller, clients outside of the cluster need both. Commands that `network.in_switch` returns have
-them.
+Commands that `network.in_switch` returns have them, and a route to the Services.
 """
 
 from __future__ import annotations
@@ -14,14 +13,17 @@ from pathlib import Path
 
 import yaml
 
-from cloud import masters, network
+from cloud import ingress_controller, masters, network
 from cloud.lab_machines import Lab, Machine
 from files import atomic
 from proof.objects import texts
-from toolchain.progress import UserError
+from toolchain import debian_root
+from toolchain.progress import Reporter, UserError
 
 NAMESPACE = "openstack"
 SETTINGS = "clouds.yaml"
+CERTIFICATE = "clouds.crt"
+"""The certificate that clients trust, beside their settings."""
 CLOUD = "quorate"
 """Name of the cloud in the clients' settings."""
 PROGRAM = Path(__file__).parents[1] / "proof" / "services" / "openstack_client.py"
@@ -37,27 +39,47 @@ def connect(lab: Lab, through: Machine) -> None:
     network.set_resolver(str(lab.services[_DNS]), "search cluster.local", "options ndots:5")
 
 
-def write_settings(lab: Lab, path: Path) -> None:
+def set_up(lab: Lab, through: Machine, directory: Path, reporter: Reporter) -> dict[str, str]:
+    """Makes the services reachable by their public names, and writes clouds.yaml and the certificate to `directory`.
+
+    Returns the public URL of each Service that has one. Repeating this changes nothing. Raises UserError if a part of
+    the stack that it needs is missing.
+    """
+    connect(lab, through)
+    ingress_controller.provide_certificate(lab, NAMESPACE, directory / CERTIFICATE)
+    root = debian_root.ensure(reporter, debian_root.NETWORK_IMAGES)
+    urls = ingress_controller.serve(lab, NAMESPACE, root)
+    _write_settings(lab, urls["keystone"], directory)
+    return urls
+
+
+def _write_settings(lab: Lab, keystone: str, directory: Path) -> None:
     """Writes clouds.yaml with the administrator's account. Raises UserError if Keystone's Job has made none yet."""
     done = masters.kubectl(lab, "get", "secret", _SECRET, f"--namespace={NAMESPACE}", "--output=json")
     encoded = texts(json.loads(done.stdout), "data").get(_PASSWORD) if done.returncode == 0 else None
     if encoded is None:
         raise UserError(f"Secret {_SECRET} in namespace {NAMESPACE} cannot be read: {done.stderr.strip()[-300:]}")
     account = {
-        "auth_url": f"http://keystone.{NAMESPACE}.svc:5000/v3",
+        "auth_url": f"{keystone}v3",
         "username": "admin",
         "password": base64.b64decode(encoded).decode(),
         "project_name": "admin",
         "user_domain_id": "default",
         "project_domain_id": "default",
     }
-    settings = {"clouds": {CLOUD: {"auth": account, "region_name": "RegionOne"}}}
-    atomic.write_private(path, yaml.safe_dump(settings, sort_keys=False))
+    trusted = str((directory / CERTIFICATE).resolve())
+    settings = {"clouds": {CLOUD: {"auth": account, "region_name": "RegionOne", "cacert": trusted}}}
+    atomic.write_private(directory / SETTINGS, yaml.safe_dump(settings, sort_keys=False))
 
 
 def variables(settings: Path) -> dict[str, str]:
-    """Returns the environment variables with which OpenStack's clients find the settings."""
-    return {"OS_CLIENT_CONFIG_FILE": str(settings), "OS_CLOUD": CLOUD}
+    """Returns the environment variables with which OpenStack's clients find the settings and trust the certificate."""
+    # A console's page is opened without the settings.
+    return {
+        "OS_CLIENT_CONFIG_FILE": str(settings),
+        "OS_CLOUD": CLOUD,
+        "REQUESTS_CA_BUNDLE": str(settings.with_name(CERTIFICATE)),
+    }
 
 
 def run(release: Path, settings: Path, *what: str) -> str:
@@ -65,8 +87,17 @@ def run(release: Path, settings: Path, *what: str) -> str:
 
     Raises UserError with the last lines of its errors if it fails.
     """
-    command = network.in_switch([str(release / "bin" / "python"), str(PROGRAM), *what])
-    done = subprocess.run(command, env=os.environ | variables(settings), capture_output=True, text=True, check=False)
+    return _run(settings, [str(release / "bin" / "python"), str(PROGRAM), *what], what[0])
+
+
+def run_openstack(release: Path, settings: Path, *words: str) -> str:
+    """Runs the command line `openstack` in the lab's network and returns its output. Raises UserError if it fails."""
+    return _run(settings, [str(release / "bin" / "openstack"), *words], f"openstack {words[0]}")
+
+
+def _run(settings: Path, command: list[str], title: str) -> str:
+    environment = os.environ | variables(settings)
+    done = subprocess.run(network.in_switch(command), env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise UserError(f"OpenStack's client ({what[0]}) failed:\n{done.stdout}{done.stderr.strip()[-1500:]}")
+        raise UserError(f"OpenStack's client ({title}) failed:\n{done.stdout}{done.stderr.strip()[-1500:]}")
     return done.stdout

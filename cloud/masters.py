@@ -27,11 +27,11 @@ def kubeconfig(lab: Lab, context: str, masters: Sequence[Machine] = ()) -> str:
     raise UserError("No master of the lab runs.")
 
 
-def kubectl(lab: Lab, *words: str, timeout: float = 120) -> subprocess.CompletedProcess[str]:
+def kubectl(lab: Lab, *words: str, timeout: float = 120, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
     """Runs kubectl as the administrator on the first master that runs, and returns its result. `timeout`: seconds."""
     for master in lab.masters:
         if nspawn.is_running(master):
-            return nspawn.run_in(master, ["kubectl", "--kubeconfig", ADMIN, *words], timeout=timeout)
+            return nspawn.run_in(master, ["kubectl", "--kubeconfig", ADMIN, *words], timeout=timeout, stdin=stdin)
     return subprocess.CompletedProcess(words, 1, "", "no master runs")
 
 

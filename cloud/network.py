@@ -6,8 +6,12 @@ place of Calico.
 
 from __future__ import annotations
 
+import contextlib
+import os
 import shutil
+import signal
 import subprocess
+import time
 from collections.abc import Iterable, Sequence
 from ipaddress import IPv4Network
 from pathlib import Path
@@ -17,7 +21,10 @@ from toolchain.progress import run
 
 PREFIX = "quorate-"
 SWITCH = f"{PREFIX}switch"
-_RESOLVER = Path("/etc/netns") / SWITCH / "resolv.conf"
+_FILES = Path("/etc/netns") / SWITCH
+"""Files that replace those of /etc for commands in the switch's namespace (ip-netns(8))."""
+ENDING = 10.0
+"""Seconds until killed processes must be gone."""
 _BRIDGE = "br0"
 _UPLINK = "uplink"
 """A server's cable to the switch, inside of the server's namespace."""
@@ -47,8 +54,8 @@ def create(lab: Lab) -> None:
 
 
 def remove() -> None:
-    """Removes the lab's namespaces, with everything in them, and the DNS setting of the switch's namespace."""
-    shutil.rmtree(_RESOLVER.parent, ignore_errors=True)
+    """Removes the lab's namespaces, with everything in them, and the DNS settings of the switch's namespace."""
+    shutil.rmtree(_FILES, ignore_errors=True)
     for name in _namespaces():
         run(["ip", "netns", "delete", name])
 
@@ -64,9 +71,44 @@ def route_services(services: IPv4Network, through: Machine) -> None:
 
 
 def set_resolver(address: str, *lines: str) -> None:
-    """Sets the DNS server of commands in the switch's namespace (ip-netns(8) mounts the file over /etc/resolv.conf)."""
-    _RESOLVER.parent.mkdir(parents=True, exist_ok=True)
-    _RESOLVER.write_text("".join(f"{line}\n" for line in (f"nameserver {address}", *lines)), encoding="utf-8")
+    """Sets the DNS server of commands in the switch's namespace."""
+    _write("resolv.conf", (f"nameserver {address}", *lines))
+
+
+def set_hosts(address: str, names: Iterable[str]) -> None:
+    """Gives host names an address, for commands in the switch's namespace."""
+    _write("hosts", ("127.0.0.1 localhost", *(f"{address} {name}" for name in names)))
+
+
+def _write(name: str, lines: Iterable[str]) -> None:
+    _FILES.mkdir(parents=True, exist_ok=True)
+    (_FILES / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
+def end_programs(program: str) -> None:
+    """Kills the processes of a program in the switch's namespace, and waits until they are gone."""
+    if SWITCH not in _namespaces():
+        return
+    end = time.monotonic() + ENDING
+    while found := [pid for pid in _pids() if _program(pid) == program]:
+        if time.monotonic() > end:
+            raise OSError(f"{program} has not ended within {ENDING:.0f} s")
+        for pid in found:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0.05)
+
+
+def _pids() -> list[int]:
+    return [int(line) for line in run(["ip", "netns", "pids", SWITCH]) if line.strip()]
+
+
+def _program(pid: int) -> str:
+    """Returns the name of a process's program; "" if the process is gone."""
+    try:
+        return Path(f"/proc/{pid}/comm").read_text(encoding="utf-8").strip()
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
 
 
 def in_switch(command: Sequence[str]) -> list[str]:

@@ -27,7 +27,7 @@ def start(root: Path, name: str, server: str, kind: str, *, every: bool) -> int:
         )
     lab = machine_lab.existing(root, name)
     planned = plan(load_file(stack.find(root, name)))
-    chosen = _chosen(lab, _quorums(planned), server, kind)
+    chosen = _chosen(lab, machine_lab.quorums(planned), server, kind)
     reporter = Reporter()
     page = root / "build" / lab_stack.name_of(name) / "drill" / drill_report.PAGE
     with interrupted_by_termination(), host.alone():
@@ -64,17 +64,12 @@ def _chosen(lab: Lab, quorums: Mapping[str, int], server: str, kind: str) -> lis
     return [*(disturbances.power_cut(lab, each) for each in lab.servers), *(each() for each in kinds.values())]
 
 
-def _quorums(planned: Plan) -> dict[str, int]:
-    """Returns the members of every workload whose instances form a quorum."""
-    return {process.name: process.instances for process in planned.processes if process.quorum}
-
-
 def _cloud(root: Path, name: str, lab: Lab, planned: Plan, reporter: Reporter) -> observation.Cloud:
     directory = lab_stack.directory(root, name)
-    client.write_settings(lab, directory / client.SETTINGS)
+    public = client.set_up(lab, lab.workers[-1], directory, reporter)
     return observation.Cloud(
-        apis=workloads.apis(lab),
-        quorums=_quorums(planned),
+        apis=workloads.apis(lab) | public,
+        quorums=machine_lab.quorums(planned),
         release=openstack_programs.ensure(planned.settings.release, reporter),
         settings=directory / client.SETTINGS,
         directory=directory,

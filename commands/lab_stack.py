@@ -17,6 +17,7 @@ from blueprint.patterns import expand_numbered
 from blueprint.stackfile.inventory import guest_names
 from blueprint.stackfile.loader import load_file
 from blueprint.stackfile.settings import Settings
+from cloud import ingress_controller
 from commands import build_directory, passphrase, stack
 from commands.operation import Operation
 from files import atomic
@@ -53,7 +54,12 @@ def write(root: Path, original: str, host_keys: Mapping[str, str]) -> None:
     document = stack.without_secrets(stack.read_document(source))
     encrypted = _kept_secret(file) or _new_secret(root, original, file, document)
     config = {key: value for key, value in stack.config_of(document).items() if key not in _DROPPED}
-    config |= {stack.TARGET: "live", _SERVERS: with_host_keys(config[_SERVERS], load_file(source), host_keys)}
+    config |= {
+        stack.TARGET: "live",
+        _SERVERS: with_host_keys(config[_SERVERS], load_file(source), host_keys),
+        # Whatever the stack's own domain is, names of the lab must not be those of a real cloud.
+        "quorate:ingress": {"domain": ingress_controller.DOMAIN, "className": ingress_controller.CLASS},
+    }
     config[_PROJECTS] = merged(_lab_options(), config.get(_PROJECTS, {}))
     _save(file, {SALT: encrypted[SALT], "config": {**config, _SECRET: encrypted[_SECRET]}})
 

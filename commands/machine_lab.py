@@ -6,15 +6,16 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import cast
 
 import yaml
 
-from blueprint.plan.planner import plan
+from blueprint.plan.planner import Plan, plan
 from blueprint.stackfile.loader import load_file
 from cloud import bring_up, client, disks, host, masters, network, nspawn, ssh_access
+from cloud.drill import observer, workloads
 from cloud.images.prepare import prepare
 from cloud.lab_machines import Lab, lab_of
 from commands import clean, lab_stack, stack
@@ -75,14 +76,15 @@ def _apply(root: Path, lab: Lab, name: str) -> int:
 
 def _use(root: Path, lab: Lab, name: str, release: str, reporter: Reporter) -> str:
     """Writes clouds.yaml and uses every service of OpenStack once; returns the steps with their seconds."""
-    settings = lab_stack.directory(root, name) / client.SETTINGS
-    client.connect(lab, lab.workers[-1])
-    client.write_settings(lab, settings)
+    directory = lab_stack.directory(root, name)
+    settings = directory / client.SETTINGS
+    client.set_up(lab, lab.workers[-1], directory, reporter)
     environment = openstack_programs.ensure(release, reporter)
     reporter.begin("Using OpenStack: an image, a network, a server, a volume and a stack are made and deleted")
     steps = client.run(environment, settings, "everything")
+    endpoints = client.run_openstack(environment, settings, "endpoint", "list", "--interface=public", "--column=URL")
     reporter.end()
-    return steps
+    return f"{steps}{endpoints}"
 
 
 def images_of(tree: Path) -> set[str]:
@@ -108,7 +110,7 @@ def images(value: object) -> Iterator[str]:
 
 
 def status(root: Path, name: str) -> int:
-    """Prints which machine runs on which server, and the members of etcd. Returns 1 if something is missing."""
+    """Prints which machine runs on which server, and the members of each quorum. Returns 1 if something is missing."""
     lab = existing(root, name)
     ready = {each.name for each in lab.machines} - set(bring_up.not_ready(lab, bring_up.nodes(lab)))
     for server, machines in lab.servers.items():
@@ -118,7 +120,33 @@ def status(root: Path, name: str) -> int:
             print(f"  {machine.name:<14} {machine.address!s:<15} {state}")
     healthy = masters.healthy_members(lab)
     print(f"etcd: {len(healthy)} of {len(lab.masters)} members healthy")
-    return 0 if len(ready) == len(lab.machines) and len(healthy) == len(lab.masters) else 1
+    whole = _print_workloads(lab, quorums(plan(load_file(stack.find(root, name)))))
+    return 0 if whole and len(ready) == len(lab.machines) and len(healthy) == len(lab.masters) else 1
+
+
+def quorums(planned: Plan) -> dict[str, int]:
+    """Returns the members of every workload whose instances form a quorum."""
+    return {process.name: process.instances for process in planned.processes if process.quorum}
+
+
+def _print_workloads(lab: Lab, members: Mapping[str, int]) -> bool:
+    """Prints the ready members of each quorum, and other workloads that lack pods. Returns whether all are complete.
+
+    `members`: number of members by workload.
+    """
+    try:
+        expected = {**members, **{each.name: each.pods for each in workloads.expected(lab)}}
+        ready = observer.ready(workloads.of_openstack(lab, "pods"))
+    except UserError as error:
+        print(error)
+        return False
+    found = {each: len(ready.get(each, ())) for each in expected}
+    for workload, total in expected.items():
+        if workload in members:
+            print(f"{workload}: {found[workload]} of {total} members ready")
+        elif found[workload] < total:
+            print(f"{workload}: {found[workload]} of {total} pods ready")
+    return all(found[each] >= total for each, total in expected.items())
 
 
 def stop() -> int:

@@ -71,9 +71,10 @@ class Reporting:
             self.lines.append((time.time(), line.rstrip("\n")))
 
 
-def observer(document: Mapping[str, object]) -> Reporting:
-    """Starts observer.py with its document."""
-    return Reporting([sys.executable, "-m", "cloud.drill.observer", json.dumps(document)], {})
+def observer(document: Mapping[str, object], certificate: Path) -> Reporting:
+    """Starts observer.py with its document. `certificate`: what it trusts in HTTPS."""
+    command = [sys.executable, "-m", "cloud.drill.observer", json.dumps(document)]
+    return Reporting(command, {"SSL_CERT_FILE": str(certificate)})
 
 
 def events(observer: Reporting) -> list[Event]:

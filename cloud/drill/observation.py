@@ -62,7 +62,7 @@ def drill(lab: Lab, disturbance: Disturbance, cloud: Cloud, say: Callable[[str],
     }
     expected = {ETCD: len(etcd)} | expected
     with ExitStack() as stack:
-        watching = stack.enter_context(load.observer(document))
+        watching = stack.enter_context(load.observer(document, cloud.settings.with_name(client.CERTIFICATE)))
         writing = stack.enter_context(load.writer(cloud.release, cloud.settings, cloud.writes))
         started = time.time()
         say("observing")

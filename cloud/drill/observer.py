@@ -41,7 +41,7 @@ _output = threading.Lock()
 def answers(url: str) -> str | None:
     """Returns None if a GET of the URL is answered with a status below 500, and otherwise the reason."""
     try:
-        with urllib.request.urlopen(url, timeout=TIMEOUT):  # noqa: S310 - http addresses of the lab
+        with urllib.request.urlopen(url, timeout=TIMEOUT):  # noqa: S310 - http and https addresses of the lab
             return None
     except urllib.error.HTTPError as error:
         return None if error.code < 500 else f"status {error.code}"

@@ -44,6 +44,8 @@ _ANNOTATIONS = {
     # By default, the provider waits until a Service's pods are ready. The pods' workloads depend on the Service, so an
     # update that repairs these pods would never start.
     _TYPE.format("core/v1:Service"): {"pulumi.com/skipAwait": "true"},
+    # The provider waits for the address that a controller reports. Controllers on ports of nodes report none.
+    _TYPE.format("networking.k8s.io/v1:Ingress"): {"pulumi.com/skipAwait": "true"},
     # The claim for backups is bound when the first backup runs.
     _TYPE.format("core/v1:PersistentVolumeClaim"): {"pulumi.com/skipAwait": "true"},
     # A failed Job never completes. The next update replaces it, so that it runs again.

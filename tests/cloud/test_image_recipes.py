@@ -11,6 +11,7 @@ from cloud.images import script
 from cloud.images.prepare import by_recipe
 from cloud.images.recipe import OWN_FILES, Catalogue, Recipe, RecipeError, catalogue, parse_catalogue
 from tests.services.stack import documents
+from tests.stacks import ROOT
 from toolchain.progress import UserError
 
 SMALL = """\
@@ -155,3 +156,10 @@ def _groups() -> dict[str, int]:
 def test_the_catalogue_is_read_once() -> None:
     assert isinstance(catalogue(), Catalogue)
     assert catalogue() is catalogue()
+
+
+def test_the_documentation_lists_every_stand_in() -> None:
+    text = (ROOT / "docs" / "cloud.md").read_text(encoding="utf-8")
+    section = text.split("### Stand-ins")[1].split("\n## ")[0]
+    listed = {line.split("`")[1] for line in section.splitlines() if line.startswith("| `")}
+    assert listed == {name for name, recipe in catalogue().images.items() if recipe.stand_in}

@@ -15,7 +15,7 @@ import yaml
 import contract
 from blueprint.plan.planner import Plan, plan
 from blueprint.stackfile.loader import load_file
-from cloud import bring_up, client, host, masters, nspawn
+from cloud import bring_up, client, host, ingress_controller, masters, nspawn
 from cloud.drill import readiness, workloads
 from cloud.drill.observation import Cloud
 from cloud.images.prepare import prepare
@@ -34,6 +34,31 @@ ROLES = ("master", "database", "messaging")
 """Beginnings of the names of the machines that take part: three of each, one on each server."""
 PROJECTS = ("keystone", "mariadb", "memcached", "rabbitmq")
 """Components of the objects that take part."""
+KEYSTONE = f"identity.{ingress_controller.DOMAIN}"
+INGRESS = {
+    "apiVersion": "networking.k8s.io/v1",
+    "kind": "Ingress",
+    "metadata": {"name": client.NAMESPACE, "namespace": client.NAMESPACE},
+    "spec": {
+        "ingressClassName": ingress_controller.CLASS,
+        "tls": [{"hosts": [KEYSTONE], "secretName": ingress_controller.CERTIFICATE}],
+        "rules": [
+            {
+                "host": KEYSTONE,
+                "http": {
+                    "paths": [
+                        {
+                            "path": "/",
+                            "pathType": "Prefix",
+                            "backend": {"service": {"name": "keystone", "port": {"number": 5000}}},
+                        }
+                    ]
+                },
+            }
+        ],
+    },
+}
+"""The stack `dev` has no Ingress."""
 OBJECTS = "/root/objects"
 READY = 600
 """Seconds until every workload must be ready."""
@@ -52,14 +77,13 @@ class SmallLab:
 
     def cloud(self, release: Path) -> Cloud:
         """What a drill needs to know of it. `release`: environment with openstacksdk."""
-        settings = self.directory / client.SETTINGS
-        client.write_settings(self.lab, settings)
+        urls = client.set_up(self.lab, self.lab.workers[-1], self.directory, Reporter())
         quorums = {each.name: each.instances for each in self.planned.processes if each.name in ("mysqld", "rabbitmq")}
         return Cloud(
-            apis={"keystone": f"http://keystone.{client.NAMESPACE}.svc:5000/"},
+            apis={"keystone": urls["keystone"]},
             quorums=quorums,
             release=release,
-            settings=settings,
+            settings=self.directory / client.SETTINGS,
             directory=self.directory,
             writes="project",
         )
@@ -98,7 +122,7 @@ def small_lab(directory: Path) -> Generator[SmallLab]:
 
 
 def write_objects(tree: Path, directory: Path) -> set[str]:
-    """Writes the objects of `PROJECTS`, and those of no project, in their order; returns their images."""
+    """Writes the objects of `PROJECTS`, those of no project and the Ingress, in their order; returns their images."""
     found: set[str] = set()
     for folder in ("manifests", "secrets"):
         for file in sorted((tree / folder).rglob("*.yaml")):
@@ -107,6 +131,7 @@ def write_objects(tree: Path, directory: Path) -> set[str]:
                 order = 0 if document["kind"] == "Namespace" else 1
                 (directory / f"{order}-{file.name}").write_text(yaml.safe_dump(document), encoding="utf-8")
                 found |= set(machine_lab.images(document))
+    (directory / "1-ingress.yaml").write_text(yaml.safe_dump(INGRESS), encoding="utf-8")
     return found
 
 
