@@ -160,6 +160,13 @@ def _start(lab: Lab, software: Software, store: Path, say: Callable[[str], None]
     power.switch_on(lab.machines, say)
 
 
+def replace_disk(lab: Lab, machine: Machine) -> None:
+    """Gives a machine without power an empty disk with a new host key, as a repaired server has."""
+    _, programs = power.remembered()
+    shutil.rmtree(machine.directory)
+    _install(lab, machine, programs["store"], control_images.names(programs["control"])["pause"])
+
+
 def _install(lab: Lab, machine: Machine, store: Path, pause: str) -> None:
     """Makes a machine's disk before its first start. A machine that was stopped keeps its own."""
     complete = machine.directory / "installed"

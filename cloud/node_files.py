@@ -92,8 +92,9 @@ mount --make-rshared /
 _KUBEADM = f"""\
 #!/bin/sh
 # kubeadm refuses hosts with cgroup v1 and kernels whose configuration it cannot read.
-case ${{1-}} in
-init | join) exec {PROGRAMS}/control/kubeadm "$@" --ignore-preflight-errors=SystemVerification ;;
+case ${{1-}}/${{2-}} in
+init/phase) exec {PROGRAMS}/control/kubeadm "$@" ;;
+init/* | join/*) exec {PROGRAMS}/control/kubeadm "$@" --ignore-preflight-errors=SystemVerification ;;
 *) exec {PROGRAMS}/control/kubeadm "$@" ;;
 esac
 """

@@ -18,12 +18,17 @@ def remember(root: Path, programs: Mapping[str, Path]) -> None:
     _RECORD.write_text(json.dumps(record), encoding="utf-8")
 
 
+def remembered() -> tuple[Path, dict[str, Path]]:
+    """Returns what machines are started with: their Debian root, and directories of programs by name."""
+    record = json.loads(_RECORD.read_text(encoding="utf-8"))
+    return Path(record["root"]), {name: Path(path) for name, path in record["programs"].items()}
+
+
 def switch_on(machines: Sequence[Machine], say: Callable[[str], None]) -> None:
     """Starts the machines that do not run, and waits until all have booted and have their disks."""
-    record = json.loads(_RECORD.read_text(encoding="utf-8"))
-    programs = {name: Path(path) for name, path in record["programs"].items()}
+    root, programs = remembered()
     for machine in machines:
-        nspawn.start(machine, Path(record["root"]), programs)
+        nspawn.start(machine, root, programs)
     for machine in machines:
         nspawn.await_boot(machine)
         if machine.has_disk:

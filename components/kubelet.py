@@ -1,4 +1,4 @@
-"""Files and steps that make a machine a Kubernetes node: labels, taints, address and size, and how the node joins.
+"""Files that make a machine a Kubernetes node: labels, taints, address and size, and with which settings it joins.
 
 The labels and taints in the files for kubelet and kubeadm, and in node.yaml for proofs, come from the nodes of the plan
 (blueprint/plan/nodes.py), so that the files agree.
@@ -11,8 +11,8 @@ from typing import Any
 from blueprint.plan.nodes import Capacity, Node
 from components import documents
 from components.documents import Place, template
-from components.machine import File, Parts, Step
-from contract import API_PORT, RACK, SERVER, ZONE
+from components.machine import File, Parts
+from contract import RACK, SERVER, ZONE
 
 CRI_SOCKET = "unix:///run/containerd/containerd.sock"
 KUBERNETES = "/etc/kubernetes"
@@ -23,6 +23,8 @@ configuration."""
 NODE = "/etc/quorate/node.yaml"
 DISCOVERY = f"{KUBERNETES}/discovery.conf"
 """A kubeconfig with the cluster's address, its CA and a client certificate, with which a machine joins."""
+JOINING = "/run/quorate-discovery.conf"
+"""A copy of it with the address of an API server that answers, while kubeadm joins the machine."""
 
 KUBEADM = "kubeadm.k8s.io/v1beta4"
 
@@ -37,37 +39,9 @@ def parts(node: Node) -> Parts:
     )
 
 
-def worker_parts(node: Node) -> Parts:
-    """Returns the files and steps with which a machine that is not a master joins the cluster."""
-    return Parts(
-        files=(File(CONFIGURATION, template(join_configuration(node))),),
-        steps=(join(), _USE_PROXY),
-    )
-
-
-def join(*after: str) -> Step:
-    """Returns the step that joins a machine to the cluster, as a worker or as a further master.
-
-    `after`: names of the steps that must run before.
-    """
-    return Step(
-        name="join",
-        does="Joins this machine to the cluster.",
-        check=f'[ -f "$ROOT{KUBERNETES}/kubelet.conf" ]',
-        apply=f'kubeadm join --config "$ROOT{CONFIGURATION}"',
-        after=after,
-    )
-
-
-_USE_PROXY = Step(
-    name="use-api-proxy",
-    does="Sends kubelet to this machine's own proxy; kubeadm join names one master only.",
-    check=f'grep -q "server: https://127.0.0.1:{API_PORT}" "$ROOT{KUBERNETES}/kubelet.conf"',
-    apply=f"""\
-sed -i "s|server: https://.*|server: https://127.0.0.1:{API_PORT}|" "$ROOT{KUBERNETES}/kubelet.conf"
-systemctl restart kubelet.service""",
-    after=("join",),
-)
+def join_file(node: Node) -> File:
+    """Returns kubeadm's configuration of a machine that is not a master."""
+    return File(CONFIGURATION, template(join_configuration(node)))
 
 
 def labels(node: Node) -> dict[str, str]:
@@ -128,7 +102,7 @@ def join_configuration(node: Node) -> dict[str, Any]:
     return {
         "apiVersion": KUBEADM,
         "kind": "JoinConfiguration",
-        "discovery": {"file": {"kubeConfigPath": DISCOVERY}},
+        "discovery": {"file": {"kubeConfigPath": JOINING}},
         "nodeRegistration": node_registration(node),
         "patches": {"directory": PATCHES},
     }

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from blueprint.plan.nodes import Node
 from blueprint.plan.planner import Plan
 from blueprint.stackfile.settings import EXISTING
-from components import k8s_master, kubelet, virt_host
+from components import joining, k8s_master, kubelet, virt_host
 from components.k8s_master import node_dns, node_loss
 from components.k8s_master.pki import Pki
 from components.machine import MachineArgs, MachinePoolArgs, Parts
@@ -22,8 +22,8 @@ def parts(plan: Plan, node: Node, certificates: Pki) -> Parts:
     found = kubelet.parts(node) + node_loss.parts(plan) + node_dns.parts() + directories.parts(plan, node)
     if MASTER_POOL in node.roles:
         return found + k8s_master.master_parts(plan, node, certificates)
-    joining = Parts(certificates.discovery_file(plan.masters[0]))
-    return found + k8s_master.proxy_parts(plan) + joining + kubelet.worker_parts(node)
+    files = (*certificates.discovery_file(plan.masters[0]), kubelet.join_file(node))
+    return found + k8s_master.proxy_parts(plan) + Parts(files, (joining.step(plan.masters), joining.USE_PROXY))
 
 
 def arguments(plan: Plan, node: Node, target: Target, certificates: Pki) -> MachineArgs:

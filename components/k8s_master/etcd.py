@@ -1,4 +1,4 @@
-"""etcd on the masters: each member's user, settings, systemd unit and backups (source 004, 5.5.7).
+"""etcd on the masters: each member's user, settings, systemd unit, membership and backups (source 004, 5.5.7).
 
 Three members on three masters keep the quorum if one fails (source 004, 5.5.4). Source 004 runs etcd's proxy mode on
 every node. etcd no longer has this mode, so the API servers are configured with the addresses of all members.
@@ -6,7 +6,9 @@ every node. etcd no longer has this mode, so the API servers are configured with
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
 
 import contract
 from blueprint.plan.nodes import Node
@@ -39,6 +41,8 @@ StateDirectoryMode=0700
 RuntimeDirectory=etcd
 RuntimeDirectoryMode=0700
 EnvironmentFile=/etc/etcd/etcd.env
+EnvironmentFile=/etc/etcd/member.env
+EnvironmentFile=-/etc/etcd/start.env
 ExecStartPre=+/usr/bin/install --owner=etcd --mode=0400 --target-directory={RUNTIME} {" ".join(CERTIFICATES)}
 ExecStart=/usr/bin/etcd
 Restart=always
@@ -52,20 +56,12 @@ IOSchedulingPriority=0
 WantedBy=multi-user.target
 """
 
-_STARTED = """\
-systemctl is-enabled --quiet etcd.service
-case $(systemctl is-active etcd.service) in
-active | activating) ;;
-*) exit 1 ;;
-esac"""
-"""Shell commands that succeed if etcd's unit is enabled and started. The unit stays `activating` until a majority of
-the members runs, because etcd notifies systemd only when it can serve."""
+MEMBERS = "/usr/local/lib/quorate/members"
+"""The script that asks and changes the cluster's members. Steps, and the checks of the quorum, call it."""
 
 BACKUP = "/var/lib/etcd-backup"
-MOST_TRIES = 20
-"""Health checks, with a pause of 1 s after each, before a machine gives up waiting for etcd's quorum. A check takes up
-to 5 s, so the wait ends after 2 minutes at most. Project figure: etcd's default election timeout is 1 s."""
-AWAIT_QUORUM = "await-etcd-quorum"
+JOIN = "join-etcd"
+TIDY = "remove-lost-member"
 KEPT = 7
 """Days that a backup is kept. Project figure: long enough to notice a loss, short enough for a master's disk."""
 
@@ -109,138 +105,83 @@ def endpoints(masters: Sequence[Node]) -> list[str]:
 
 def parts(master: Node, masters: Sequence[Node], certificates: Pki) -> Parts:
     """Returns the files and steps of the etcd member on `master`."""
-    member = quorum(master, masters)
-    unit = Unit("etcd.service", disrupts=member)
+    unit = Unit("etcd.service", disrupts=QUORUM)
     return Parts(
         files=(
             *certificates.etcd_files(master, unit),
             File("/etc/sysusers.d/etcd.conf", literal('u etcd - "etcd" /var/lib/etcd\n')),
             File(f"{UNITS}/etcd.service", literal(UNIT), restarts=unit),
-            File("/etc/etcd/etcd.env", literal(_environment(master, masters)), restarts=unit),
+            File("/etc/etcd/etcd.env", literal(_environment(_settings(master))), restarts=unit),
+            # Read by a member without data only. So a change of the masters restarts no member.
+            File("/etc/etcd/member.env", literal(_environment(_membership(master, masters)))),
+            File(MEMBERS, literal(_members()), mode=0o755),
             File(f"{UNITS}/etcd-backup.service", literal(BACKUP_UNIT)),
             File(f"{UNITS}/etcd-backup.timer", literal(BACKUP_TIMER), restarts=Unit("etcd-backup.timer")),
         ),
-        steps=(
-            Step(
-                name="create-etcd-user",
-                does="Creates the user etcd.",
-                check="getent passwd etcd",
-                apply='systemd-sysusers "$ROOT/etc/sysusers.d/etcd.conf"',
-            ),
-            Step(
-                name="start-etcd",
-                does="Starts this machine's member, without waiting for the others.",
-                check=_STARTED,
-                apply=_start(master, masters),
-                after=("create-etcd-user",),
-            ),
-            Step(
-                name=AWAIT_QUORUM,
-                does="Waits until etcd answers, for which a majority of its members must have been started.",
-                check=member.is_back,
-                apply=_await(member),
-                after=("start-etcd",),
-                awaits_others=True,
-            ),
-            Step(
-                name="start-etcd-backup",
-                does="Starts the hourly copy of etcd's data.",
-                check="systemctl is-active --quiet etcd-backup.timer",
-                apply="systemctl enable --now --quiet etcd-backup.timer",
-                after=("start-etcd",),
-            ),
-        ),
+        steps=_STEPS,
     )
 
 
-def quorum(master: Node, masters: Sequence[Node]) -> Quorum:
-    """Returns etcd's quorum with the two checks that `master` runs before and after its member stops.
-
-    Before: whether enough other members are healthy. After: whether the own member is healthy.
-    """
-    others = [each for each in masters if each.name != master.name]
-    needed = len(masters) // 2 + 1
-    asked = "\n".join(f"ask https://{each.address}:{CLIENT_PORT}" for each in others)
-    may_stop = f"""\
-healthy=0
-ask() {{
-  if {_health('"$1"')}; then
-    healthy=$((healthy + 1))
-  fi
-}}
-{asked}
-if [ "$healthy" -lt {needed} ]; then
-  echo "etcd needs {needed} of {len(masters)} members; without this one $healthy are healthy"
-  exit 1
-fi"""
-    return Quorum(
-        NAME,
-        may_stop=may_stop if others else "echo 'etcd has a single member; while it is stopped there is no API'",
-        is_back=_health(f"https://{master.address}:{CLIENT_PORT}"),
-    )
+def _run(command: str) -> str:
+    return f'sh "$ROOT{MEMBERS}" {command}'
 
 
-def _health(endpoint: str) -> str:
-    return f"{_etcdctl(endpoint, '5s')} endpoint health >/dev/null 2>&1"
+QUORUM = Quorum(NAME, may_stop=_run("may-stop"), is_back=_run("votes"))
+"""etcd's quorum. `may_stop` asks the members of the cluster's own list, which may differ from the stack's masters."""
+
+_STEPS = (
+    Step(
+        name="create-etcd-user",
+        does="Creates the user etcd.",
+        check="getent passwd etcd",
+        apply='systemd-sysusers "$ROOT/etc/sysusers.d/etcd.conf"',
+    ),
+    Step(
+        name="start-etcd",
+        does="Starts this machine's member of a new cluster, without waiting for the others.",
+        check=_run("is-started"),
+        apply=_run("start"),
+        leave=f'[ ! -f "$ROOT{MEMBERS}" ] || {_run("leave")}',
+        after=("create-etcd-user",),
+    ),
+    Step(
+        name=JOIN,
+        does="Waits until a majority of a new cluster runs, or makes this machine a member of the running cluster.",
+        check=_run("votes"),
+        apply=_run("join"),
+        after=("start-etcd",),
+        awaits_others=True,
+    ),
+    Step(
+        name=TIDY,
+        does="Removes a member that left the stack and does not answer.",
+        check=_run("is-tidy"),
+        apply=_run("tidy"),
+        after=(JOIN,),
+    ),
+    Step(
+        name="start-etcd-backup",
+        does="Starts the hourly copy of etcd's data.",
+        check="systemctl is-active --quiet etcd-backup.timer",
+        apply="systemctl enable --now --quiet etcd-backup.timer",
+        leave="systemctl disable --now --quiet etcd-backup.timer || :",
+        after=("start-etcd",),
+    ),
+)
 
 
-def _etcdctl(endpoint: str, timeout: str) -> str:
-    certificates = f"--cacert={pki.ETCD}/ca.crt --cert={pki.ETCD}/server.crt --key={pki.ETCD}/server.key"
-    return f"etcdctl {certificates} --endpoints={endpoint} --command-timeout={timeout}"
+@cache
+def _members() -> str:
+    return (Path(__file__).parent / "members.sh").read_text(encoding="utf-8")
 
 
-def _start(master: Node, masters: Sequence[Node]) -> str:
-    """Returns shell commands that start a member, unless it is new and the others are a cluster without it.
-
-    Several new members could otherwise be a majority of the new list, and form a second cluster.
-    """
-    asked = "\n".join(f"  ask https://{each.address}:{CLIENT_PORT}" for each in masters if each.name != master.name)
-    first = f"""\
-ask() {{
-  if members=$({_etcdctl('"$1"', "2s")} member list 2>/dev/null); then
-    case $members in
-    *https://{master.address}:{PEER_PORT}*) ;;
-    *)
-      echo "etcd runs without this machine, and apply does not add members to it; the members are:" >&2
-      echo "$members" >&2
-      exit 1
-      ;;
-    esac
-  fi
-}}
-if [ ! -d "$ROOT/var/lib/etcd/member" ]; then
-{asked}
-fi
-"""
-    return f"{first if asked else ''}systemctl enable --quiet etcd.service\nsystemctl start --no-block etcd.service"
-
-
-def _await(member: Quorum) -> str:
-    return f"""\
-tries=0
-until {member.is_back}; do
-  tries=$((tries + 1))
-  if [ "$tries" -ge {MOST_TRIES} ]; then
-    echo "etcd has no quorum yet; run apply on the other masters, then again here" >&2
-    exit 1
-  fi
-  sleep 1
-done"""
-
-
-def _environment(master: Node, masters: Sequence[Node]) -> str:
-    peers = ",".join(f"{member.name}=https://{member.address}:{PEER_PORT}" for member in masters)
-    settings = {
-        "NAME": master.name,
+def _settings(master: Node) -> dict[str, str]:
+    return {
         "DATA_DIR": "/var/lib/etcd",
         "LISTEN_CLIENT_URLS": f"https://{master.address}:{CLIENT_PORT},https://127.0.0.1:{CLIENT_PORT}",
         "ADVERTISE_CLIENT_URLS": f"https://{master.address}:{CLIENT_PORT}",
         "LISTEN_PEER_URLS": f"https://{master.address}:{PEER_PORT}",
         "LISTEN_METRICS_URLS": f"http://{master.address}:{contract.ETCD_METRICS_PORT}",
-        "INITIAL_ADVERTISE_PEER_URLS": f"https://{master.address}:{PEER_PORT}",
-        "INITIAL_CLUSTER": peers,
-        "INITIAL_CLUSTER_TOKEN": TOKEN,
-        "INITIAL_CLUSTER_STATE": "new",
         "CERT_FILE": f"{RUNTIME}/server.crt",
         "KEY_FILE": f"{RUNTIME}/server.key",
         "TRUSTED_CA_FILE": f"{RUNTIME}/ca.crt",
@@ -250,4 +191,26 @@ def _environment(master: Node, masters: Sequence[Node]) -> str:
         "PEER_TRUSTED_CA_FILE": f"{RUNTIME}/ca.crt",
         "PEER_CLIENT_CERT_AUTH": "true",
     }
+
+
+def _membership(master: Node, masters: Sequence[Node]) -> dict[str, str]:
+    """Returns the settings of a member without data. The state is `existing`, with which it starts no cluster.
+
+    members.sh writes the state `new`, or the list of present members, into start.env, which is read after this file.
+    """
+    return {
+        "NAME": master.name,
+        "INITIAL_ADVERTISE_PEER_URLS": peer_url(master),
+        "INITIAL_CLUSTER": ",".join(f"{member.name}={peer_url(member)}" for member in masters),
+        "INITIAL_CLUSTER_TOKEN": TOKEN,
+        "INITIAL_CLUSTER_STATE": "existing",
+    }
+
+
+def peer_url(master: Node) -> str:
+    """Returns the URL at which a master's member is reached by other members."""
+    return f"https://{master.address}:{PEER_PORT}"
+
+
+def _environment(settings: Mapping[str, str]) -> str:
     return "".join(f"ETCD_{key}={value}\n" for key, value in settings.items())

@@ -1,4 +1,4 @@
-"""kubeadm's configuration of each master: the first initialises the cluster, the others join it.
+"""kubeadm's configuration of each master, and the step that initialises the cluster or joins it.
 
 Source 004 gives the requirements: three masters (5.5.3), leader election for scheduler and controller manager (5.5.4),
 requests in flight at 1000 nodes (5.5.8). All machines share the cluster-wide KubeletConfiguration, so it contains no
@@ -7,11 +7,14 @@ taints: each machine has its own taints in a kubeadm patch (components/kubelet.p
 
 from __future__ import annotations
 
+import textwrap
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from blueprint.plan.nodes import Node
 from blueprint.plan.planner import Plan
-from components import documents, kubelet
+from components import documents, joining, kubelet
 from components.documents import template
 from components.k8s_master import etcd, node_dns, node_loss, pki
 from components.k8s_master.pki import Pki
@@ -24,32 +27,62 @@ ENDPOINT = f"127.0.0.1:{API_PORT}"
 """Address at which every machine reaches the API: its own API server on a master, the local proxy on a worker (source
 004, 5.5.5)."""
 
+INITIALISE = "initialise"
+
 MAX_REQUESTS_INFLIGHT = 2000
 """Requests in flight per API server (source 004, 5.5.8). With the default of 400, an API server rejects requests with
 429 long before it reaches the load of 1000 nodes."""
 
 
 def parts(plan: Plan, master: Node, certificates: Pki) -> Parts:
-    """Returns a master's kubeadm.yaml, its certificates, and the step that initialises or joins the cluster."""
-    shared = certificates.kubernetes_files()
-    first = plan.masters[0]
-    if master == first:
-        documents = [_init_configuration(master), cluster_configuration(plan), _kubelet_configuration(plan)]
-        if plan.settings.profile == "lab":
-            documents.append(_LAB_PROXY)
-        return Parts((File(CONFIGURATION, template(*documents)), *shared), (_INITIALISE,))
-    files = (File(CONFIGURATION, template(_join_configuration(master))), *shared, *certificates.discovery_file(first))
-    return Parts(files, (kubelet.join(etcd.AWAIT_QUORUM),))
+    """Returns a master's kubeadm.yaml, its certificates, and the step that initialises or joins the cluster.
+
+    kubeadm.yaml is for both, because each master may be the first one of a new cluster, or join again with an empty
+    disk. kubeadm ignores the documents of the other kind.
+    """
+    others = [each for each in plan.masters if each != master]
+    documents = [
+        _init_configuration(master),
+        cluster_configuration(plan),
+        _kubelet_configuration(plan),
+        *([_LAB_PROXY] if plan.settings.profile == "lab" else []),
+        _join_configuration(master),
+    ]
+    files = (
+        File(CONFIGURATION, template(*documents)),
+        *certificates.kubernetes_files(),
+        *certificates.discovery_file(plan.masters[0]),
+    )
+    enter = _initialise(others) if master == plan.masters[0] else joining.step(others, (etcd.TIDY,))
+    return Parts(files, (replace(enter, leave=f"{_MAY_LEAVE}\n{enter.leave}"),))
 
 
-_INITIALISE = Step(
-    name="initialise",
-    does="Initialises the cluster on its first master.",
-    check=f'[ -f "$ROOT{kubelet.KUBERNETES}/kubelet.conf" ]',
+_MAY_LEAVE = f'[ ! -f "$ROOT{etcd.MEMBERS}" ] || sh "$ROOT{etcd.MEMBERS}" may-leave'
+"""Before a master is drained, so that a master that has to stay is not."""
+KUBEADM_CONFIG = "configmaps/kube-system/kubeadm-config"
+
+
+def _initialise(others: Sequence[Node]) -> Step:
+    """Returns the step for the first master. It joins a cluster that the other masters have already."""
     # Without the token, which would be in the log: machines join with a certificate.
-    apply=f'kubeadm init --skip-token-print --config "$ROOT{CONFIGURATION}"',
-    after=(etcd.AWAIT_QUORUM,),
-)
+    initialise = f'kubeadm init --skip-token-print --config "$ROOT{CONFIGURATION}"'
+    if others:
+        initialise = f"""\
+stored=$(sh "$ROOT{etcd.MEMBERS}" stored {KUBEADM_CONFIG})
+if [ -z "$stored" ]; then
+{textwrap.indent(initialise, "  ")}
+else
+{textwrap.indent(joining.commands(others), "  ")}
+fi"""
+    return Step(
+        name=INITIALISE,
+        does="Initialises the cluster on its first master, or joins the cluster of the others.",
+        check=joining.JOINED,
+        apply=initialise,
+        leave=joining.LEAVE,
+        after=(etcd.TIDY,),
+    )
+
 
 _LAB_PROXY = {
     "apiVersion": "kubeproxy.config.k8s.io/v1alpha1",
@@ -67,7 +100,6 @@ def cluster_configuration(plan: Plan) -> dict[str, Any]:
     arguments: dict[str, str] = {}
     if large(plan):
         arguments["max-requests-inflight"] = str(MAX_REQUESTS_INFLIGHT)
-    names = ["127.0.0.1", "localhost", *(name for master in masters for name in (master.name, master.address))]
     return {
         "apiVersion": KUBEADM,
         "kind": "ClusterConfiguration",
@@ -87,7 +119,9 @@ def cluster_configuration(plan: Plan) -> dict[str, Any]:
                 "keyFile": f"{pki.ETCD_CLIENT}.key",
             }
         },
-        "apiServer": {"certSANs": names} | ({"extraArgs": _arguments(arguments)} if arguments else {}),
+        # kubeadm adds the master's own name and address. Those of the others would change with every master.
+        "apiServer": {"certSANs": ["127.0.0.1", "localhost"]}
+        | ({"extraArgs": _arguments(arguments)} if arguments else {}),
         "controllerManager": _program(plan, {"leader-elect": "true"} | node_loss.controller_manager(plan)),
         "scheduler": _program(plan, {"leader-elect": "true"}),
     }

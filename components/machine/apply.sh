@@ -2,13 +2,14 @@
 # Brings this machine to the state that the directory of this script describes. Needs no Pulumi. A second run changes
 # nothing; an interrupted run is continued by the next one.
 #
-#   apply [--dry-run] [--secrets DIR|-] [--before STEP] [--expect SHA256] [--wait SECONDS] [--root DIR]
+#   apply [--dry-run] [--secrets DIR|-] [--before STEP] [--expect SHA256] [--resource NAME] [--wait SECONDS] [--root DIR]
 #
 #   --dry-run   print what would change, and change nothing
 #   --secrets   directory with this machine's secret files (default: ../../secrets/machines/<node>); - for a tar archive
 #               in base64 on standard input, which is unpacked in memory and removed at the end
 #   --before    stop before this step
 #   --expect    fail unless this directory is complete: the SHA-256 digest of its file `checksums`
+#   --resource  name of the Pulumi resource that runs this; `leave` of an earlier resource then does nothing
 #   --wait      seconds to wait for a restarted member of a quorum, and for another run to end (default: 120)
 #   --root      use DIR instead of / (for tests; without root, owners stay as they are)
 #
@@ -31,6 +32,7 @@ DRY=
 BEFORE=
 STOPPED=
 EXPECT=
+RESOURCE=
 
 say() { printf '%s: %s\n' "$NODE" "$*"; }
 
@@ -44,12 +46,13 @@ die() {
 while [ $# -gt 0 ]; do
   case $1 in
   --dry-run) DRY=yes ;;
-  --secrets | --before | --expect | --wait | --root)
+  --secrets | --before | --expect | --resource | --wait | --root)
     [ $# -ge 2 ] || die 2 "$1 needs a value"
     case $1 in
     --secrets) SECRETS=$2 ;;
     --before) BEFORE=$2 ;;
     --expect) EXPECT=$2 ;;
+    --resource) RESOURCE=$2 ;;
     --wait) WAIT=$2 ;;
     --root) ROOT=${2%/} ;;
     esac
@@ -207,6 +210,7 @@ if [ -z "$DRY" ]; then
   mkdir -p -- "$STATE/restart"
   exec 9>"$STATE/lock"
   flock -w "$WAIT" 9 || die 4 "another run is in progress"
+  [ -z "$RESOURCE" ] || printf '%s\n' "$RESOURCE" >"$STATE/resource"
   if [ -f "$STATE/files" ]; then
     remember_files "$STATE/files"
   else

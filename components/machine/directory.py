@@ -1,10 +1,11 @@
 """The directory of a machine: its files and steps, as a target delivers them and the script `apply` reads them.
 
 apply              POSIX sh script that configures the machine from this directory
+leave              POSIX sh script that takes the machine out of the cloud
 manifest           the contents, one per line: `file MODE OWNER plain|secret UNIT PATH`, `unit NAME QUORUM`,
-                   `step NAME QUORUM`; `-` for no unit or no quorum
+                   `step NAME QUORUM`, `leave STEP`; `-` for no unit or no quorum
 root/<path>        files at their paths on the machine; secret files are elsewhere (components/target)
-steps/NN-<name>    `check` and `apply` of a step
+steps/NN-<name>    `check` and `apply` of a step, and `leave` if it has one
 quorums/<name>     `may-stop` and `is-back` of a quorum that has a member on the machine
 definition/<name>  files that define a virtual machine
 """
@@ -47,7 +48,8 @@ def entries(parts: Parts, definition: Mapping[str, str]) -> dict[str, str]:
     """
     steps = {f"{number:02}-{step.name}": step for number, step in enumerate(parts.ordered_steps(), start=1)}
     return {
-        "apply": literal(_apply()),
+        "apply": literal(_program("apply")),
+        "leave": literal(_program("leave")),
         "manifest": literal("".join(f"{line}\n" for line in _manifest(parts, steps))),
         **{f"root{path}": text for path, text in parts.plain_files.items()},
         **{f"steps/{name}": literal(_step(step)) for name, step in steps.items()},
@@ -56,7 +58,7 @@ def entries(parts: Parts, definition: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def _manifest(parts: Parts, steps: Mapping[str, Step]) -> Iterator[str]:
+def _manifest(parts: Parts, steps: dict[str, Step]) -> Iterator[str]:
     for file in parts.files:
         kind, unit = "secret" if file.secret else "plain", file.restarts.name if file.restarts else NONE
         yield f"file {file.mode:o} {file.owner} {kind} {unit} {file.path}"
@@ -64,6 +66,9 @@ def _manifest(parts: Parts, steps: Mapping[str, Step]) -> Iterator[str]:
         yield f"unit {unit.name} {_name(unit.disrupts)}"
     for name, step in steps.items():
         yield f"step {name} {_name(step.disrupts)}"
+    for name, step in reversed(steps.items()):
+        if step.leave:
+            yield f"leave {name}"
 
 
 def _name(quorum: Quorum | None) -> str:
@@ -71,7 +76,8 @@ def _name(quorum: Quorum | None) -> str:
 
 
 def _step(step: Step) -> str:
-    return _script(step.does, {"check": step.check, "apply": step.apply})
+    leave = {"leave": step.leave} if step.leave else {}
+    return _script(step.does, {"check": step.check, "apply": step.apply, **leave})
 
 
 def _quorum(quorum: Quorum) -> str:
@@ -87,5 +93,5 @@ def _script(does: str, commands: Mapping[str, str]) -> str:
 
 
 @cache
-def _apply() -> str:
-    return (Path(__file__).parent / "apply.sh").read_text(encoding="utf-8")
+def _program(name: str) -> str:
+    return (Path(__file__).parent / f"{name}.sh").read_text(encoding="utf-8")

@@ -92,6 +92,8 @@ class Step:
     """The quorum whose local member `apply` stops."""
     awaits_others: bool = False
     """Whether `apply` waits until other machines have run their earlier steps."""
+    leave: str = ""
+    """Commands that take the machine out of what the step did, when it leaves the stack; "" for none. Idempotent."""
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):

@@ -89,8 +89,7 @@ class Ssh(Target):
         """Runs `apply` once, when the machine is new. Later changes belong to `machines`, which asks the quorum."""
         once = pulumi.ResourceOptions(ignore_changes=["connection", "source", "create", "stdin"])
         opts = pulumi.ResourceOptions.merge(opts, once)
-        before = ("--before", tree.meeting or "")
-        commands = [self._apply(f"{name}-start", node, tree, opts, before) for node in tree.nodes]
+        commands = [self._apply(f"{name}-start", node, tree, opts, once=True) for node in tree.nodes]
         self._started += commands
         return commands
 
@@ -101,14 +100,12 @@ class Ssh(Target):
             self._applied.append(self._apply(own, node, tree, opts))
 
     def _apply(
-        self,
-        name: str,
-        values: Mapping[str, str],
-        tree: Tree,
-        opts: pulumi.ResourceOptions,
-        arguments: Sequence[str] = (),
+        self, name: str, values: Mapping[str, str], tree: Tree, opts: pulumi.ResourceOptions, *, once: bool = False
     ) -> remote.Command:
-        """Copies a node's directory to the machine, and runs `apply` there. `values`: the node's template values."""
+        """Copies a node's directory to the machine, and runs `apply` there; `leave`, when the node leaves the stack.
+
+        `values`: the node's template values. `once`: only start the machine, and do nothing when it leaves.
+        """
         node = values["node"]
         expected = _write(Path(self._machines / node), fill(tree.files, values))
         connection = self._connection(self._nodes[node])
@@ -119,18 +116,31 @@ class Ssh(Target):
             source=pulumi.FileArchive(str(self._machines / node)),
             remote_path=APPLY_DIRECTORY,
         )
-        root = "" if self._ssh.user == "root" else "sudo -n "
-        words = ["sh", f"{APPLY_DIRECTORY}/{node}/apply", "--expect", expected, "--secrets", "-", *arguments]
+        owner = ("--resource", name)
+        apply = (
+            "apply",
+            "--expect",
+            expected,
+            "--secrets",
+            "-",
+            *(("--before", tree.meeting or "") if once else owner),
+        )
         return remote.Command(
             f"{name}-apply",
             pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(depends_on=[copied])),
             connection=connection,
-            create=root + " ".join(words),
+            create=self._script(node, *apply),
+            delete=None if once else self._script(node, "leave", *owner),
             stdin=_archive(tree.secrets),
             # What `apply` prints is in the state, and in the error if it fails.
             logging=remote.Logging.STDERR,
             add_previous_output_in_env=False,
         )
+
+    def _script(self, node: str, name: str, *arguments: str) -> str:
+        """Returns the command that runs a script of a machine's directory as root."""
+        words = ("sh", f"{APPLY_DIRECTORY}/{node}/{name}", *arguments)
+        return ("" if self._ssh.user == "root" else "sudo -n ") + " ".join(words)
 
     def _connection(self, node: Node) -> remote.ConnectionArgs:
         jump = self._ssh.jump_host

@@ -37,8 +37,9 @@ _ROOT = Path(__file__).resolve().parent.parent.parent
 """The directory of the Pulumi program. Relative paths of local files start there."""
 _APPLY = re.compile(
     rf"(sudo -n )?sh {APPLY_DIRECTORY}/[a-z0-9.-]+/apply"
-    r"( --expect [0-9a-f]{64}| --secrets -| --before [a-z0-9-]+)*"
+    r"( --expect [0-9a-f]{64}| --secrets -| --before [a-z0-9-]+| --resource [a-z0-9.-]+)*"
 )
+_LEAVE = re.compile(rf"(sudo -n )?sh {APPLY_DIRECTORY}/[a-z0-9.-]+/leave( --resource [a-z0-9.-]+)?")
 _SHELLS = ("sh", "bash", "dash", "ksh", "zsh")
 
 
@@ -200,15 +201,17 @@ def commands(resources: Iterable[Resource], hosts: Hosts) -> tuple[Command, ...]
 
 
 def sets_up_machine(resource: Resource) -> bool:
-    """Whether a resource runs the `apply` of a Machine, or copies what `apply` reads.
+    """Whether a resource runs the `apply` and `leave` of a Machine, or copies what they read.
 
-    The Machine itself states the files that `apply` writes and the quorums that it disrupts.
+    The Machine itself states the files that `apply` writes and the quorums that it disrupts. `leave` asks the quorums,
+    and runs when the Machine is gone: the rules on updates evaluate that.
     """
     props = resource.props
     if resource.type == COPY_TO_REMOTE:
         return _text(props.at("remotePath")) == APPLY_DIRECTORY
-    others = [_text(props.at(word)) for word in WORDS if word != "create"]
-    return resource.type == REMOTE and not any(others) and bool(_APPLY.fullmatch(_text(props.at("create"))))
+    create, update, delete = (_text(props.at(word)) for word in WORDS)
+    leaves = not delete or bool(_LEAVE.fullmatch(delete))
+    return resource.type == REMOTE and not update and leaves and bool(_APPLY.fullmatch(create))
 
 
 def _host(props: Properties) -> str:

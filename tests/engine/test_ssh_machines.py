@@ -48,9 +48,12 @@ def test_a_first_preview_needs_no_machine_and_names_each(live: Project) -> None:
         commands = [each["create"] for name, each in found.items() if name.endswith("-apply") and "create" in each]
         runs = [text for text in commands if f"/{node.name}/apply " in text]
         # Masters are started first, because etcd waits for a majority.
-        started = [text for text in runs if text.endswith(" --before await-etcd-quorum")]
+        started = [text for text in runs if text.endswith(" --before join-etcd")]
         assert (len(runs), len(started)) == ((2, 1) if node in live.plan.masters else (1, 0)), node.name
         assert all(text.startswith(f"sh quorate/machines/{node.name}/apply --expect ") for text in runs)
+        left = [each["delete"] for each in found.values() if f"/{node.name}/leave " in each.get("delete", "")]
+        (owner,) = {text.rpartition(" ")[2] for text in runs if " --resource " in text}
+        assert left == [f"sh quorate/machines/{node.name}/leave --resource {owner}"], "one resource takes it out"
 
 
 def test_both_targets_deliver_the_same_files(live: Project, rendered: Projects) -> None:

@@ -23,9 +23,9 @@ LIMIT = 900.0
 def set_up(lab: Lab) -> None:
     """Makes all masters at once, because etcd waits for a majority, then lets the other machines join."""
     for machine in lab.machines:
-        _deliver(machine)
-    _each(lab.masters, _apply, len(lab.masters))
-    _each(lab.workers, _apply, AT_ONCE)
+        deliver(machine)
+    _each(lab.masters, apply, len(lab.masters))
+    _each(lab.workers, apply, AT_ONCE)
 
 
 def await_nodes(lab: Lab) -> None:
@@ -40,21 +40,32 @@ def await_nodes(lab: Lab) -> None:
     raise UserError(f"These nodes are not Ready after {READY:.0f} s: {', '.join(waiting)}")
 
 
-def _deliver(machine: Machine) -> None:
+def deliver(machine: Machine) -> None:
+    """Copies the machine's rendered directory and secret files to it."""
     nspawn.push(machine, machine.tree, f"{RENDERED}/machines/{machine.name}")
     if machine.secrets.is_dir():
         nspawn.push(machine, machine.secrets, f"{RENDERED}/secrets/machines/{machine.name}")
 
 
-def _apply(machine: Machine) -> None:
-    """Runs the machine's `apply`. Raises UserError with the last lines if it fails."""
+def apply(machine: Machine) -> str:
+    """Runs the machine's `apply` and returns its output. Raises UserError with the last lines if it fails."""
+    return run(machine, "apply")
+
+
+def run(machine: Machine, script: str, code: int = 0) -> str:
+    """Runs a script of the machine's directory and returns its output.
+
+    Raises UserError with the last lines if it does not end with the exit code `code`.
+    """
     try:
-        done = nspawn.run_in(machine, [f"{RENDERED}/machines/{machine.name}/apply"], timeout=LIMIT)
+        done = nspawn.run_in(machine, [f"{RENDERED}/machines/{machine.name}/{script}"], timeout=LIMIT)
     except subprocess.TimeoutExpired:
-        raise UserError(f"apply on {machine.name} has not ended within {LIMIT:.0f} s.") from None
-    if done.returncode:
-        lines = (done.stdout + done.stderr).strip().splitlines()[-20:]
-        raise UserError(f"apply on {machine.name} failed with exit code {done.returncode}:\n" + "\n".join(lines))
+        raise UserError(f"{script} on {machine.name} has not ended within {LIMIT:.0f} s.") from None
+    output = (done.stdout + done.stderr).strip()
+    if done.returncode != code:
+        lines = "\n".join(output.splitlines()[-20:])
+        raise UserError(f"{script} on {machine.name} ended with exit code {done.returncode}:\n{lines}")
+    return output
 
 
 def _each(machines: Iterable[Machine], work: Callable[[Machine], object], at_once: int) -> None:

@@ -31,10 +31,9 @@ def scripts(made: Plan) -> Iterator[tuple[str, str]]:
     """Scripts of a stack's machines as they are written, each with its name."""
     for node in machines(made):
         entries = directory.entries(machine_files.parts(made, node, CERTIFICATES), {})
-        found = {path: text for path, text in entries.items() if not path.startswith("root/")}
+        found = {path: text for path, text in entries.items() if text.startswith("#!")}
         for path, text in fill(found, {}).items():
-            if text.startswith("#!"):
-                yield f"{node.name}/{path}", text
+            yield f"{node.name}/{path}", text
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +63,7 @@ def test_no_script_has_a_warning(tmp_path: Path, rendered: Mapping[str, str]) ->
 
 def test_all_kinds_of_scripts_are_among_them(rendered: Mapping[str, str]) -> None:
     kinds = {name.split("/")[2] for name in rendered.values()}
-    assert kinds == {"apply", "steps", "quorums"}
+    assert kinds == {"apply", "leave", "steps", "quorums", "root"}
 
 
 @pytest.mark.parametrize("text", ["rm -r $1\n", "[[ -f a ]]\n", "local a\n"], ids=["quotes", "bash", "outside"])

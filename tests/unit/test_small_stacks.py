@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -159,3 +160,14 @@ def test_every_machine_is_built_once_and_the_masters_run_etcd(made: Plan) -> Non
     assert [member["node"] for member in etcd["members"]] == [node.name for node in made.masters]
     (cloud,) = [each.inputs for each in resources if each.type == contract.CLOUD]
     assert cloud["computes"] == len(made.carrying("compute"))
+
+
+def test_four_masters_on_the_way_to_three_need_the_rules_waiver() -> None:
+    waiver = {"rule": "etcd-size", "resource": "cloud-masters-etcd", "reason": "master4 leaves", "owner": "a"}
+    config = full_size("100", waivers=[waiver | {"expires": datetime.now(UTC).date().isoformat()}])
+    config["servers"].append(server("master4", ["master"], "10.20.9.9"))
+    assert any("4 is even" in each for each in plan(parsed(config)).warnings)
+    config["servers"] = [each for each in config["servers"] if "master" not in each["roles"]]
+    config["servers"] += [server(f"m{n}", ["master"], f"10.20.9.{n}") for n in (1, 2)]
+    with pytest.raises(InvalidStackError):
+        plan(parsed(config))

@@ -55,6 +55,7 @@ RESTART = "systemctl restart etcd"
 ASKED = "etcdctl endpoint health --cluster && systemctl restart etcd"
 
 APPLY = "sh quorate/machines/m1/apply"
+LEAVE = "sh quorate/machines/m1/leave"
 
 CASES = (
     case(asks, "it asks", ssh("m1", ASKED), passes="m1"),
@@ -70,8 +71,14 @@ CASES = (
         asks,
         "the apply of a machine, which states itself what it disrupts",
         copied("files", None, "m1", "quorate/machines"),
-        ssh("m1", f"sudo -n {APPLY} --expect {'0' * 64} --secrets - --before await-etcd-quorum"),
+        ssh("m1", f"sudo -n {APPLY} --expect {'0' * 64} --secrets - --before join-etcd"),
     ),
+    case(
+        asks,
+        "the apply and leave of a machine",
+        ssh("m1", f"{APPLY} --resource cloud-m1", delete=f"sudo -n {LEAVE} --resource cloud-m1"),
+    ),
+    case(asks, "the apply and leave of a machine, and more", ssh("m1", APPLY, delete=f"{LEAVE}; reboot"), fails="m1"),
     case(asks, "the apply of a machine and more", ssh("m1", f"{APPLY} --secrets -; reboot"), fails="m1"),
     case(asks, "the apply of a machine, and a reboot at the end", ssh("m1", APPLY, delete="reboot"), fails="m1"),
     case(asks, "a script named like it", ssh("m1", "sh quorate/machines/../m1/apply"), undecided="m1"),

@@ -1,0 +1,108 @@
+"""What follows a change of the masters: the cluster's own configuration, and API servers that ask every member of etcd.
+
+kubeadm keeps the list of etcd's members in the cluster, for masters that join later, and in the manifest of each API
+server. An API server works while one member of its list answers, so its manifest changes after etcd has.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from blueprint.plan.nodes import Node
+from blueprint.plan.planner import Plan
+from components.documents import template
+from components.k8s_master import etcd
+from components.k8s_master.kubeadm import INITIALISE
+from components.kubelet import CONFIGURATION, KUBERNETES
+from components.machine import File, Parts, Step
+from contract import API_PORT
+
+LEAVING = f"{KUBERNETES}/leaving.yaml"
+RESTARTED = 180
+"""Seconds until a restarted API server must be Ready. Project figure: a busy one-host lab takes up to 60."""
+_NAME = "quorate:leaving-node"
+_STATE = 'jsonpath={.spec.containers[0].command} {.status.conditions[?(@.type=="Ready")].status}'
+_ENDPOINTS = """awk '$1 ~ /:$/ { listed = $1 == "endpoints:" } listed && $1 == "-" { print $2 }'"""
+_STORED = "jsonpath={.data.ClusterConfiguration}"
+_KUBECTL = f'kubectl --kubeconfig="$ROOT{KUBERNETES}/admin.conf" --request-timeout=30s'
+
+
+def parts(plan: Plan, master: Node) -> Parts:
+    """Returns a master's file and steps. The first master keeps what the whole cluster shares."""
+    if master != plan.masters[0]:
+        return Parts((), (_api_server(plan, master, "join"),))
+    steps = (_api_server(plan, master, INITIALISE), _upload(plan), _ALLOW)
+    return Parts((File(LEAVING, template(*rights())),), steps)
+
+
+def _api_server(plan: Plan, master: Node, after: str) -> Step:
+    servers = ",".join(etcd.endpoints(plan.masters))
+    others = [each.address for each in plan.masters if each != master]
+    spare = f"""\
+ready() {{ {_KUBECTL} --server="https://$1:{API_PORT}" get --raw=/readyz >/dev/null 2>&1; }}
+if ! {{ {" || ".join(f"ready {address}" for address in others)}; }}; then
+  echo "no other API server is ready; this one stays as it is" >&2
+  exit 1
+fi
+"""
+    pod = f"{_KUBECTL} --namespace=kube-system get pod kube-apiserver-{master.name}"
+    return Step(
+        name="configure-api-server",
+        does="Lets the API server know all members of etcd. It restarts, after another one was asked.",
+        check=f"""\
+grep -qx -- " *- --etcd-servers={servers}" "$ROOT{KUBERNETES}/manifests/kube-apiserver.yaml\"""",
+        apply=f"""\
+{spare if others else ""}kubeadm init phase control-plane apiserver --config "$ROOT{CONFIGURATION}"
+end=$(($(date +%s) + {RESTARTED}))
+until found=$({pod} --output='{_STATE}') &&
+  case $found in *"{servers}"*" True") ;; *) false ;; esac; do
+  if [ "$(date +%s)" -ge "$end" ]; then
+    echo "the API server is not ready after {RESTARTED} s: $found" >&2
+    exit 1
+  fi
+  sleep 1
+done""",
+        after=(after,),
+    )
+
+
+def _upload(plan: Plan) -> Step:
+    servers = ",".join(etcd.endpoints(plan.masters))
+    return Step(
+        name="upload-configuration",
+        does="Stores the list of etcd's members in the cluster, for masters that join later.",
+        check=f"""\
+stored=$({_KUBECTL} --namespace=kube-system get configmap kubeadm-config --output='{_STORED}')
+[ "$(echo "$stored" | {_ENDPOINTS} | paste -sd, -)" = "{servers}" ]""",
+        apply=f'kubeadm init phase upload-config kubeadm --config "$ROOT{CONFIGURATION}"',
+        after=(INITIALISE,),
+    )
+
+
+_ALLOW = Step(
+    name="allow-leaving",
+    does="Lets every node delete its own Node object, for `leave`; the plugin NodeRestriction protects other nodes.",
+    check=f'{_KUBECTL} diff --server-side --force-conflicts -f "$ROOT{LEAVING}"',
+    apply=f'{_KUBECTL} apply --server-side --force-conflicts -f "$ROOT{LEAVING}"',
+    after=(INITIALISE,),
+)
+
+
+def rights() -> tuple[dict[str, Any], ...]:
+    """Returns the role, and its binding to all nodes, with which a node may delete its Node object."""
+    group = "rbac.authorization.k8s.io"
+    return (
+        {
+            "apiVersion": f"{group}/v1",
+            "kind": "ClusterRole",
+            "metadata": {"name": _NAME},
+            "rules": [{"apiGroups": [""], "resources": ["nodes"], "verbs": ["delete"]}],
+        },
+        {
+            "apiVersion": f"{group}/v1",
+            "kind": "ClusterRoleBinding",
+            "metadata": {"name": _NAME},
+            "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": _NAME},
+            "subjects": [{"apiGroup": group, "kind": "Group", "name": "system:nodes"}],
+        },
+    )

@@ -1,0 +1,210 @@
+"""Masters and workers join, leave, die and are replaced on a running cluster, and no acknowledged write is lost.
+
+Real machines with their own systemd, etcd, API servers and kubelets. One test, because every operation starts from the
+cluster that the one before has left. The figures are in build/machines/members.json.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+
+from cloud import nspawn
+from cloud.lab_machines import DIRECTORY
+from contract import DEDICATED, POOL
+from tests.machines import by_hand
+from tests.machines.changing_lab import MASTERS, WORKERS, Changing, Writer, changing_lab, etcdctl, start, until
+from tests.stacks import ROOT
+
+pytestmark = [pytest.mark.alone, pytest.mark.heavy]
+
+THREE, FOUR, FIVE = MASTERS[:3], MASTERS[:4], MASTERS[:5]
+PAUSE = "registry.k8s.io/pause"
+
+
+def test_members_come_and_go(tmp_path: Path) -> None:
+    with changing_lab(tmp_path) as lab:
+        with lab.timed("three masters and two workers"):
+            start(lab)
+        writer = Writer(lab)
+        with writer.writing():
+            add_a_master_with_an_interruption(lab)
+            add_a_fifth(lab)
+            replace_a_dead_master(lab, "master2")
+            replace_a_dead_master(lab, "master1")
+            remove_a_master(lab)
+            remove_a_dead_master(lab)
+            drain_and_remove_a_worker(lab)
+            two_masters_down(lab)
+            nothing_is_left_to_do(lab)
+        lost = writer.lost()
+        write_report(lab, writer, lost)
+        assert lost == set()
+        assert len(writer.acknowledged) > 100
+        everything_leaves(lab)
+    assert [path.name for path in DIRECTORY.iterdir()] == ["lock"]
+
+
+def add_a_master_with_an_interruption(lab: Changing) -> None:
+    """`apply` of the new master is killed after `member add`, and run again."""
+    before = lab.processes(THREE)
+    with lab.timed("a fourth master, interrupted once"):
+        lab.render(FOUR)
+        for name in THREE:
+            by_hand.apply(lab.machine(name))
+        running = subprocess.Popen(
+            ["nsenter", "-t", str(nspawn.leader(lab.machine("extra1"))), "-m", "-u", "-i", "-n", "-p", "-C", "--root",
+             "--wd", "--", "env", "-i", f"PATH={nspawn.PATH}", f"{by_hand.RENDERED}/machines/extra1/apply"]
+        )  # fmt: skip
+        until("member add", lambda: "10.20.0.61:2380" in etcdctl(lab.machine("master3"), "member", "list"))
+        kill = "kill -9 $(pgrep -f '[m]achines/extra1') $(pgrep -f '[l]ib/quorate')"
+        nspawn.run_in(lab.machine("extra1"), ["sh", "-c", kill])
+        assert running.wait(20) != 0
+        assert "extra1" not in lab.members()
+        by_hand.apply(lab.machine("extra1"))
+        for name in WORKERS:
+            by_hand.apply(lab.machine(name))
+    assert set(lab.members()) == set(FOUR)
+    assert lab.processes(THREE) == before, "a member of etcd was restarted"
+    until("the node", lambda: "extra1" in lab.nodes())
+
+
+def add_a_fifth(lab: Changing) -> None:
+    before = lab.processes(FOUR)
+    with lab.timed("a fifth master"):
+        lab.render(FIVE)
+        lab.update(FIVE)
+    assert set(lab.members()) == set(FIVE)
+    assert lab.processes(FOUR) == before, "a member of etcd was restarted"
+    until("the node", lambda: "extra2" in lab.nodes())
+
+
+def replace_a_dead_master(lab: Changing, name: str) -> None:
+    """The machine comes back with its name and address, and without its disk."""
+    old = lab.members()[name]
+    lab.cut_power(name)
+    time.sleep(10)
+    with lab.timed(f"{name} replaced"):
+        lab.repair(name)
+        by_hand.apply(lab.machine(name))
+    assert set(lab.members()) == set(FIVE)
+    assert lab.members()[name] != old
+    until("the node", lambda: name in lab.nodes())
+
+
+def remove_a_master(lab: Changing) -> None:
+    """The others first, as in `quorate up`; they leave the member alone, because it answers."""
+    with lab.timed("from five masters to four"):
+        lab.render(FOUR)
+        lab.update(FOUR)
+        assert set(lab.members()) == set(FIVE)
+        print(by_hand.run(lab.machine("extra2"), "leave"))
+    assert set(lab.members()) == set(FOUR)
+    assert "extra2" not in lab.nodes()
+
+
+def remove_a_dead_master(lab: Changing) -> None:
+    """Its machine is gone, so that the first of the others removes it."""
+    lab.cut_power("extra1")
+    with lab.timed("from four masters to three, the fourth is dead"):
+        lab.render(THREE)
+        lab.update(THREE)
+    assert set(lab.members()) == set(THREE)
+    assert "extra1" not in lab.kubectl("get", "nodes")
+
+
+def drain_and_remove_a_worker(lab: Changing) -> None:
+    """A budget admits the eviction of one pod at a time."""
+    lab.kubectl("apply", "-f", "-", stdin=yaml.safe_dump_all(_guarded(_pause_image(lab))))
+    until("two pods", lambda: "2/2" in lab.kubectl("get", "deployment", "guarded"))
+    leaving = WORKERS[1]
+    with lab.timed("a worker drained and removed"):
+        print(by_hand.run(lab.machine(leaving), "leave"))
+    assert leaving not in lab.kubectl("get", "nodes")
+    assert by_hand.run(lab.machine(leaving), "leave").endswith("nothing to leave")
+    done = nspawn.run_in(lab.machine(leaving), ["sh", "-c", "ls /etc/kubernetes/*.conf /var/lib/kubelet/config.yaml"])
+    assert "No such file" in done.stderr
+    with lab.timed("the worker added again"):
+        by_hand.deliver(lab.machine(leaving))
+        by_hand.apply(lab.machine(leaving))
+    until("the node", lambda: leaving in lab.nodes())
+
+
+def two_masters_down(lab: Changing) -> None:
+    for name in ("master2", "master3"):
+        lab.cut_power(name)
+    time.sleep(5)
+    with lab.timed("apply refuses while two of three masters are down"):
+        said = by_hand.run(lab.machine("master1"), "apply", code=1)
+    assert "etcd has no majority: no member answers of" in said, said
+    for name in ("master2", "master3"):
+        lab.power_on(name)
+    until("a majority", lambda: len(lab.members()) == 3 and len(lab.nodes()) >= 5, 300)
+
+
+def nothing_is_left_to_do(lab: Changing) -> None:
+    for name in (*THREE, *WORKERS):
+        assert by_hand.apply(lab.machine(name)).endswith("nothing to change"), name
+
+
+def everything_leaves(lab: Changing) -> None:
+    """Workers, then masters in reverse order: `quorate destroy`."""
+    with lab.timed("all machines leave"):
+        said = [by_hand.run(lab.machine(name), "leave") for name in (*reversed(WORKERS), *reversed(THREE))]
+    assert "this is etcd's last member" in said[-1]
+    copies = nspawn.run_in(lab.machine("master1"), ["ls", "/var/lib/etcd-backup"]).stdout.split()
+    assert copies
+
+
+def write_report(lab: Changing, writer: Writer, lost: set[int]) -> None:
+    report = {
+        "seconds": lab.seconds,
+        "writes": {
+            "acknowledged": len(writer.acknowledged),
+            "failed": writer.failed,
+            "lost": sorted(lost),
+            "longest seconds without one": round(writer.longest, 1),
+        },
+    }
+    path = ROOT / "build/machines/members.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+    print(path.read_text(encoding="utf-8"))
+
+
+def _pause_image(lab: Changing) -> str:
+    shown = nspawn.run_in(lab.machine(WORKERS[1]), ["grep", "-o", f'{PAUSE}[^"]*', "/etc/containerd/config.toml"])
+    return shown.stdout.split()[0]
+
+
+def _guarded(image: str) -> list[dict[str, object]]:
+    labels = {"app": "guarded"}
+    pod = {
+        "terminationGracePeriodSeconds": 1,
+        "nodeSelector": {POOL: "rabbitmq"},
+        "tolerations": [{"key": DEDICATED, "operator": "Exists"}],
+        "containers": [{"name": "pause", "image": image, "imagePullPolicy": "Never"}],
+    }
+    return [
+        {
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            "metadata": {"name": "guarded"},
+            "spec": {
+                "replicas": 2,
+                "selector": {"matchLabels": labels},
+                "template": {"metadata": {"labels": labels}, "spec": pod},
+            },
+        },
+        {
+            "apiVersion": "policy/v1",
+            "kind": "PodDisruptionBudget",
+            "metadata": {"name": "guarded"},
+            "spec": {"minAvailable": 1, "selector": {"matchLabels": labels}},
+        },
+    ]
