@@ -115,7 +115,7 @@ def _layers(wiring: Wiring, galera: str) -> Iterator[Layer]:
         default_storage_engine="InnoDB",
         innodb_autoinc_lock_mode=2,
         wsrep_on="ON",
-        # A member refuses to join a cluster of another name.
+        # A member does not get into a cluster of another name.
         wsrep_cluster_name="openstack" if galera == GALERA.definition else galera,
         # The address must not be gcomm:// alone: a member that starts with it bootstraps a new cluster.
         wsrep_cluster_address=f"gcomm://{','.join(first)}",
