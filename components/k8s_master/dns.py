@@ -55,7 +55,7 @@ def _deployment(spread: dict[str, Any], size: dict[str, Any]) -> dict[str, Any]:
         "apiVersion": "apps/v1",
         "kind": "Deployment",
         "metadata": {"name": "coredns", "namespace": "kube-system"},
-        "spec": {**({"replicas": REPLICAS} if size else {}), "template": {"spec": spread | size}},
+        "spec": {"replicas": REPLICAS if size else KUBEADM_REPLICAS, "template": {"spec": spread | size}},
     }
 
 

@@ -250,7 +250,7 @@ def test_dns_is_six_at_1000_nodes_only() -> None:
     }
     assert "/etc/kubernetes/dns/coredns.yaml" not in files(LARGE, node(LARGE, "master2"))
     small = document(DEV, "master1", "/etc/kubernetes/dns/coredns.yaml")
-    assert "replicas" not in small["spec"]
+    assert small["spec"]["replicas"] == 2
     assert "containers" not in small["spec"]["template"]["spec"]
 
 
