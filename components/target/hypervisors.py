@@ -25,8 +25,8 @@ from blueprint.stackfile.settings import Settings
 from components.target import VirtualMachine, directory, ssh_client
 from components.tree import write_whole
 from components.virt_host.cloud_init import Guest, meta_data, network_config, user_data
-from components.virt_host.redefinition import KNOWN_HOSTS, DefinitionProvider
 from components.virt_host.host_keys import HostKeys
+from components.virt_host.redefinition import KNOWN_HOSTS, DefinitionProvider
 
 SYSTEM = "qemu:///system"
 POOL = "quorate"

@@ -21,9 +21,9 @@ from components.target import ssh_client
 from components.target.hypervisors import stylesheet
 from components.virt_host import redefinition, restarts
 from components.virt_host.cloud_init import Guest, meta_data, network_config, user_data
-from components.virt_host.redefinition import Change, RestartError
 from components.virt_host.domain import DOMAIN, files
 from components.virt_host.host_keys import host_key
+from components.virt_host.redefinition import Change, RestartError
 from tests.fakes import script
 from tests.stacks import parsed, server
 
