@@ -25,8 +25,8 @@ from blueprint.stackfile.settings import Settings
 from components.target import VirtualMachine, directory, ssh_client
 from components.tree import write_whole
 from components.virt_host.cloud_init import Guest, meta_data, network_config, user_data
-from components.virt_host.definition import KNOWN_HOSTS, DefinitionProvider
 from components.virt_host.host_keys import HostKeys
+from components.virt_host.redefinition import KNOWN_HOSTS, DefinitionProvider
 
 SYSTEM = "qemu:///system"
 POOL = "quorate"
@@ -209,7 +209,7 @@ class Hypervisors:
 
 
 class DomainDefinition(dynamic.Resource, module="quorate", name="DomainDefinition"):
-    """Resource that applies changes of a domain's definition (components/virt_host/definition.py)."""
+    """Resource that applies changes of a domain's definition (components/virt_host/redefinition.py)."""
 
     def __init__(self, name: str, props: Mapping[str, pulumi.Input[object]], opts: pulumi.ResourceOptions) -> None:
         super().__init__(DefinitionProvider(), name, dict(props), opts)

@@ -84,7 +84,7 @@ class Cloud:
         if not known.exists():
             key = self.project.run("stack", "output", name).output.strip()
             known.write_text(f"{GUESTS[name]} {key}\n", encoding="utf-8")
-        options = ("BatchMode=yes", f"UserKnownHostsFile={known}", "GlobalKnownHostsFile=none", "ConnectTimeout=5")
+        options = ("BatchMode=yes", f"UserKnownHostsFile={known}", "GlobalKnownHostsFile=none", "ConnectTimeout=60")
         words = [word for option in options for word in ("-o", option)]
         return subprocess.run(
             ["ssh", "-F", "none", *words, f"root@{GUESTS[name]}", command],
@@ -194,7 +194,8 @@ def test_an_own_template_is_a_new_definition(cloud: Cloud) -> None:
     own = cloud.host.virsh("dumpxml", "--inactive", "vm1").splitlines()
     lines = [line for line in own if "<uuid>" not in line]
     lines.insert(2, "  <description>{note}</description>")
-    (cloud.project.directory / TEMPLATE).write_text("\n".join(lines).replace("vm1", "{name}"), encoding="utf-8")
+    text = "\n".join(lines).replace("vm1", "{name}").replace("52:54:0a:4d:00:0b", "{mac}")
+    (cloud.project.directory / TEMPLATE).write_text(text, encoding="utf-8")
     cloud.write(ram=2, values={"note": "{braces} &amp"}, template=TEMPLATE)
     assert cloud.project.run("preview").changes() == {"update": {"vm1-definition", "vm2-definition"}}
 

@@ -19,11 +19,11 @@ from blueprint.stackfile.settings import Ssh
 from blueprint.stackfile.virt import Virt
 from components.target import ssh_client
 from components.target.hypervisors import stylesheet
-from components.virt_host import definition, restarts
+from components.virt_host import redefinition, restarts
 from components.virt_host.cloud_init import Guest, meta_data, network_config, user_data
-from components.virt_host.definition import Change, RestartError
 from components.virt_host.domain import DOMAIN, files
 from components.virt_host.host_keys import host_key
+from components.virt_host.redefinition import Change, RestartError
 from tests.fakes import script
 from tests.stacks import parsed, server
 
@@ -127,9 +127,9 @@ Fake = Callable[..., tuple[Change, Path]]
 @pytest.fixture
 def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fake:
     """A change whose virt host and machine are a shell script, which logs what it is asked."""
-    monkeypatch.setattr(definition, "OFF", 0.2)
-    monkeypatch.setattr(definition, "BACK", 0.2)
-    monkeypatch.setattr(definition, "_PAUSE", 0.01)
+    monkeypatch.setattr(redefinition, "OFF", 0.2)
+    monkeypatch.setattr(redefinition, "BACK", 0.2)
+    monkeypatch.setattr(redefinition, "_PAUSE", 0.01)
     log, state = tmp_path / "log", tmp_path / "state"
     state.write_text("running\n")
     monkeypatch.setenv("FAKE", str(tmp_path))
