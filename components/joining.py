@@ -2,7 +2,7 @@
 
 A machine joins through the first API server that answers, so that no single master is needed. It leaves with kubelet's
 own credentials: a node may evict its own pods, and Quorate lets it delete its own Node object
-(components/k8s_master/configuration.py).
+(components/k8s_master/etcd_clients.py).
 """
 
 from __future__ import annotations

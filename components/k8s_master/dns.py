@@ -33,7 +33,14 @@ _KUBECTL = f'kubectl --kubeconfig "$ROOT{KUBERNETES}/admin.conf"'
 _CONFIGURE = Step(
     name="configure-dns",
     does="Spreads CoreDNS over servers, and gives it the replicas and resources of a large cluster.",
-    check=f'{_KUBECTL} diff --server-side --force-conflicts -f "$ROOT{FILE}"',
+    # While a rollout changes the object's status, kubectl may see that as a difference.
+    check=f"""\
+tries=0
+until {_KUBECTL} diff --server-side --force-conflicts -f "$ROOT{FILE}"; do
+  tries=$((tries + 1))
+  [ "$tries" -lt 5 ] || exit 1
+  sleep 2
+done""",
     apply=f'{_KUBECTL} apply --server-side --force-conflicts -f "$ROOT{FILE}"',
     after=("initialise",),
 )

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from components import joining
-from components.k8s_master import configuration
+from components.k8s_master import etcd_clients
 from proof.api import MERGE
 from proof.cache import object_cache
 from proof.control_plane import ControlPlane, control_plane
@@ -107,7 +107,7 @@ def test_no_node_deletes_another(plane: ControlPlane, machine: Path) -> None:
 
 
 def _allow(plane: ControlPlane) -> None:
-    for document in configuration.rights():
+    for document in etcd_clients.rights():
         group = "/apis/rbac.authorization.k8s.io/v1"
         plane.api.ask("POST", f"{group}/{document['kind'].lower()}s", document)
 
