@@ -9,6 +9,7 @@ import base64
 import json
 import os
 import subprocess
+from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
 
 import yaml
@@ -28,15 +29,22 @@ CLOUD = "quorate"
 """Name of the cloud in the clients' settings."""
 PROGRAM = Path(__file__).parents[1] / "proof" / "services" / "openstack_client.py"
 """What clients do, with openstacksdk."""
+_NODE_DNS = IPv4Address("169.254.20.10")
+"""Every machine's own DNS server, the first name server of its pods."""
 _DNS = 10
 """Place of the DNS Service's address in the network of Services (kubeadm)."""
 _SECRET, _PASSWORD = "keystone-bootstrap-secrets", "OS_BOOTSTRAP_PASSWORD"
 
 
 def connect(lab: Lab, through: Machine) -> None:
-    """Makes Services reachable from the switch, through the kube-proxy of one machine, and their names resolvable."""
-    network.route_services(lab.services, through)
-    network.set_resolver(str(lab.services[_DNS]), "search cluster.local", "options ndots:5")
+    """Makes Services reachable from the switch, through the kube-proxy of one machine, and their names resolvable.
+
+    Clients resolve names as pods of this machine do.
+    """
+    for target in (lab.services, IPv4Network(_NODE_DNS)):
+        network.route_through(target, through)
+    servers = (f"nameserver {address}" for address in (_NODE_DNS, lab.services[_DNS]))
+    network.set_resolver(*servers, "search cluster.local", "options ndots:5")
 
 
 def set_up(lab: Lab, through: Machine, directory: Path, reporter: Reporter) -> dict[str, str]:

@@ -65,14 +65,14 @@ def set_power(server: str, *, on: bool) -> None:
     _ip(_of_server(server), [f"link set {_UPLINK} {'up' if on else 'down'}"])
 
 
-def route_services(services: IPv4Network, through: Machine) -> None:
-    """Sends traffic of the switch's namespace for the cluster's Services to a machine, whose kube-proxy forwards it."""
-    _ip(SWITCH, [f"route replace {services} via {through.address}"])
+def route_through(network: IPv4Network, machine: Machine) -> None:
+    """Routes a network through a machine, whose kube-proxy forwards what is for Services."""
+    _ip(SWITCH, [f"route replace {network} via {machine.address}"])
 
 
-def set_resolver(address: str, *lines: str) -> None:
-    """Sets the DNS server of commands in the switch's namespace."""
-    _write("resolv.conf", (f"nameserver {address}", *lines))
+def set_resolver(*lines: str) -> None:
+    """Sets the lines of resolv.conf for commands in the switch's namespace."""
+    _write("resolv.conf", lines)
 
 
 def set_hosts(address: str, names: Iterable[str]) -> None:

@@ -18,15 +18,14 @@ from blueprint.plan.planner import Plan, plan
 from blueprint.stackfile.loader import load_file
 from commands import live_check, live_cluster, stack
 from commands.live_cluster import LIVE, LiveCluster
-from components.openstack.config.wiring import ENVIRONMENT, wiring
-from components.openstack.definition import Requirement
+from components.openstack.config.wiring import ENVIRONMENT, Wiring, wiring
+from components.openstack.definition import JobDefinition, Requirement
 from components.openstack.projects import PROCESSES, PROJECTS
 from proof.api import ApiError, Unreachable
 from proof.objects import Object, holds, listed, mapping, name, number, text
 from suggestion import did_you_mean
 from toolchain.progress import UserError, duration
 
-DATABASE = "mysqld"
 CHOICE = "BACKUP"
 """Environment variable of the restoration Job with the backup to restore (scripts/galera_backup/restore.py)."""
 _ELSEWHERE = {
@@ -47,8 +46,10 @@ class Action:
     kind: Literal["cronjob", "job"]
     says: str
     """Purpose of the action, as `quorate action` lists it."""
+    quorums: tuple[str, ...]
+    """The quorums of the stack that the action uses, such as mysqld; `requires` is checked for each of them."""
     requires: Requirement | Literal["majority"]
-    """State of the database's members that the action needs: a value of definition.Requirement, or `majority` (a
+    """State of the members of `quorums` that the action needs: a value of definition.Requirement, or `majority` (a
     majority is ready) for a Job that `up` runs too."""
 
 
@@ -65,7 +66,7 @@ def run(root: Path, stack_name: str, wanted: str, backup: str = "") -> int:
         why = f": {_ELSEWHERE[wanted]}" if wanted in _ELSEWHERE else did_you_mean(wanted, known)
         raise UserError(f"There is no action {wanted}{why}.\n`quorate action --stack {stack_name}` lists all of them.")
     if backup and action.requires != "stopped":
-        raise UserError(f"--backup is for mysqld-restore; {wanted} takes none.")
+        raise UserError(f"--backup is for a restoration such as mysqld-restore; {wanted} takes none.")
     if settings.target != LIVE:
         line = kubectl(action, stack_name)
         raise UserError(
@@ -74,7 +75,8 @@ def run(root: Path, stack_name: str, wanted: str, backup: str = "") -> int:
         )
     cluster = live_cluster.connect(root, stack_name)
     try:
-        require_quorum(cluster, action)
+        for quorum in action.quorums:
+            require_quorum(cluster, action, quorum)
         created = cluster.api.ask("POST", f"{_BATCH}/jobs", job_of(template(cluster, action), action, backup))
         return awaited(cluster, name(created))
     except (ApiError, Unreachable) as error:
@@ -90,9 +92,14 @@ def of_plan(planned: Plan) -> Iterator[Action]:
             continue
         for each in project.actions(around):
             when = f" (at {each.schedule} UTC)" if each.schedule else ""
-            yield Action(each.job.name, "cronjob", each.purpose + when, each.requires)
+            yield Action(each.job.name, "cronjob", each.purpose + when, _quorums(each.job, around), each.requires)
         for job in project.jobs(around):
-            yield Action(job.name, "job", f"Run again: {textwrap.shorten(job.command, 80)}", "majority")
+            says = f"Run again: {textwrap.shorten(job.command, 80)}"
+            yield Action(job.name, "job", says, _quorums(job, around), "majority")
+
+
+def _quorums(job: JobDefinition, around: Wiring) -> tuple[str, ...]:
+    return tuple(filter(around.has, job.quorums))
 
 
 def table(known: Mapping[str, Action]) -> str:
@@ -109,15 +116,15 @@ def kubectl(action: Action, stack_name: str) -> str:
     return f"kubectl replace --force -f {tree}/batch_v1-job-{ENVIRONMENT}-{action.name}-*.yaml"
 
 
-def require_quorum(cluster: LiveCluster, action: Action) -> None:
-    """Raises UserError unless as many of the database's members are ready, or stopped, as the action requires."""
-    members = pods(cluster, DATABASE)
+def require_quorum(cluster: LiveCluster, action: Action, quorum: str) -> None:
+    """Raises UserError unless as many members of a quorum are ready, or stopped, as the action requires."""
+    members = pods(cluster, quorum)
     ready = [name(each) for each in members if is_ready(each)]
-    workload = cluster.api.ask("GET", f"/apis/apps/v1/namespaces/{ENVIRONMENT}/statefulsets/{DATABASE}")
+    workload = cluster.api.ask("GET", f"/apis/apps/v1/namespaces/{ENVIRONMENT}/statefulsets/{quorum}")
     wanted = number(workload, "spec", "replicas")
     if action.requires == "stopped":
         if members or wanted:
-            line = f"kubectl --context {cluster.context} -n {ENVIRONMENT} scale statefulset/{DATABASE} --replicas="
+            line = f"kubectl --context {cluster.context} -n {ENVIRONMENT} scale statefulset/{quorum} --replicas="
             raise UserError(
                 f"{action.name} replaces the data of all members, and {len(members)} exist. Stop them first, and start "
                 f"them again afterwards:\n  {line}0\n  {line}{max(wanted, len(members))}"
@@ -126,7 +133,7 @@ def require_quorum(cluster: LiveCluster, action: Action) -> None:
     least = {"whole": wanted, "majority": wanted // 2 + 1, "nothing": 0}[action.requires]
     if len(ready) < least or not wanted:
         raise UserError(
-            f"{action.name} needs {least} of {wanted} members of {DATABASE}; {len(ready)} are ready. Nothing was run."
+            f"{action.name} needs {least} of {wanted} members of {quorum}; {len(ready)} are ready. Nothing was run."
         )
 
 

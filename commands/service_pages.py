@@ -12,7 +12,7 @@ from pathlib import Path
 
 from blueprint.plan.layout import ServicePlan
 from blueprint.plan.planner import Plan, plan
-from blueprint.stackfile import brokers
+from blueprint.stackfile import further_clusters
 from blueprint.stackfile.loader import load_file
 from components.openstack import configuration
 from components.openstack.config.formats import secret_names, value_text
@@ -108,8 +108,12 @@ def _settings(project: ProjectDefinition) -> Iterator[str]:
     process = project.processes[0].name
     yield f"- `quorate:services.{process}`: `replicas`, `image`, `options`, `config` (whole files)"
     yield f"- `quorate:projects.{project.name}.options`: options for all its processes"
-    if project.name in brokers.PROJECTS:
-        yield f"- `quorate:projects.{project.name}.mapping`: the RabbitMQ cluster for `rpc` and for `notifications`"
+    kinds = [kind for kind in further_clusters.KINDS.values() if project.name in kind.projects]
+    if kinds:
+        clusters = "; ".join(
+            f"the {kind.title} for {' and for '.join(f'`{use}`' for use in kind.uses)}" for kind in kinds
+        )
+        yield f"- `quorate:projects.{project.name}.mapping`: {clusters}"
     yield ""
     yield f"`make config SERVICE={process}` prints the resulting configuration of a stack."
     yield ""

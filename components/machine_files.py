@@ -8,7 +8,7 @@ from blueprint.plan.nodes import Node
 from blueprint.plan.planner import Plan
 from blueprint.stackfile.settings import EXISTING
 from components import joining, k8s_master, kubelet, virt_host
-from components.k8s_master import node_loss
+from components.k8s_master import node_dns, node_loss
 from components.k8s_master.pki import Pki
 from components.machine import MachineArgs, MachinePoolArgs, Parts
 from components.openstack import directories
@@ -18,7 +18,7 @@ from contract import MASTER_POOL
 
 def parts(plan: Plan, node: Node, certificates: Pki) -> Parts:
     """Returns the files and steps of a node. The files are templates, which are the same for all nodes of a pool."""
-    found = kubelet.parts(node) + node_loss.parts(plan) + directories.parts(plan, node)
+    found = kubelet.parts(node) + node_loss.parts(plan) + node_dns.parts() + directories.parts(plan, node)
     if MASTER_POOL in node.roles:
         return found + k8s_master.master_parts(plan, node, certificates)
     files = (*certificates.discovery_file(plan.masters[0]), kubelet.join_file(node))

@@ -18,10 +18,11 @@ from pathlib import Path
 from blueprint.architecture.loader import for_computes, load_architecture
 from blueprint.architecture.model import Architecture, Row
 from blueprint.plan.quorum_limits import majority
-from blueprint.stackfile import brokers
+from blueprint.stackfile import further_clusters
 from blueprint.stackfile.inventory import Machine, is_mixed, machines
 from blueprint.stackfile.settings import Override, Settings
 from blueprint.topology import ByRow, by_row, place, read_topology
+from blueprint.topology_databases import of_topology, with_databases
 from contract import COMPUTE_POOL, CONTROLLER_POOL, MASTER_POOL, MONITORING_POOL, STORAGE_POOL
 from proof.cluster import Node
 
@@ -41,11 +42,11 @@ class ExpectedRow:
     apart_from: tuple[str, ...] = ()
     """Names of services with which the row must not share a node."""
     cluster: str | None = None
-    """Name of a further RabbitMQ cluster that the stack file defines; None for the row's own instances."""
+    """Name of a further RabbitMQ or Galera that the stack file defines; None for the row's own instances."""
 
     @property
     def name(self) -> str:
-        """Name of the row in the reference architecture, or of the further RabbitMQ cluster."""
+        """Name of the row in the reference architecture, or of the further cluster."""
         return self.cluster or self.row.row
 
     @property
@@ -100,32 +101,40 @@ def expected_state(settings: Settings) -> ExpectedState:
     computes = sum(COMPUTE_POOL in machine.roles for machine in inventory)
     architecture = load_architecture(settings.architecture or for_computes(computes))
     rows = [row for row in architecture.rows if row.replaced_by is None]
+    elsewhere: Mapping[str, frozenset[str]] = {}
     if settings.topology:
-        expected = tuple(_of_topology(rows, settings, _placed(settings.topology, inventory)))
-        used = {name for each in expected for name in each.nodes or ()}
+        names = [machine.name for machine in inventory if MASTER_POOL not in machine.roles]
+        settings = with_databases(settings, names)
+        placed, elsewhere = _placed(settings.topology or "", names)
+        expected = tuple(_of_topology(rows, settings, placed))
+        used = {name for each in expected for name in each.nodes or ()}.union(*elsewhere.values())
         inventory = [each for each in inventory if MASTER_POOL in each.roles or each.name in used]
     elif _is_small_lab(settings, architecture, inventory):
         expected = tuple(_of_small_lab(rows, settings, inventory))
     else:
         expected = tuple(_of_architecture(rows, settings, inventory))
-    expected += tuple(_clusters(expected, settings))
+    expected += tuple(_clusters(expected, settings, elsewhere))
     masters = sum(MASTER_POOL in machine.roles for machine in inventory)
     return ExpectedState(architecture, expected, {machine.name: machine.server for machine in inventory}, masters)
 
 
-def _clusters(rows: Iterable[ExpectedRow], settings: Settings) -> Iterable[ExpectedRow]:
-    """Yields the further RabbitMQ clusters of the stack file as rows: each is a separate quorum on the row's nodes.
+def _clusters(
+    rows: Iterable[ExpectedRow], settings: Settings, elsewhere: Mapping[str, frozenset[str]]
+) -> Iterable[ExpectedRow]:
+    """Yields the further clusters of the stack file as rows: each is a separate quorum on the row's nodes.
 
     If the row has dedicated nodes that it does not share, each cluster must not share a node with earlier clusters.
+    `elsewhere`: the nodes of clusters that a topology places.
     """
     for row in rows:
-        if row.row.service == brokers.DEFINITION:
+        if kind := further_clusters.KINDS.get(row.row.service):
             before = [row.service]
             alone = bool(row.dedicated_nodes) and not row.row.shareable
-            for name, override in brokers.named(settings).items():
+            for name, override in further_clusters.named(settings, kind).items():
                 apart = tuple(before) if alone else ()
                 count = override.replicas or row.instances
-                yield replace(row, cluster=name, instances=count, dedicated_nodes=0, apart_from=apart)
+                nodes = elsewhere.get(name, row.nodes)
+                yield replace(row, cluster=name, instances=count, dedicated_nodes=0, nodes=nodes, apart_from=apart)
                 before.append(name)
 
 
@@ -139,8 +148,11 @@ def _of_architecture(rows: Iterable[Row], settings: Settings, inventory: Iterabl
         instances = None if row.everywhere else (_replicas(settings, row) or row.instances or 0)
         # If the row has dedicated nodes, further replicas of the stack file need further dedicated nodes.
         dedicated = max(row.dedicated_nodes, instances or 0) if row.owner else 0
-        if dedicated and row.service == brokers.DEFINITION and not row.shareable:
-            dedicated += sum(each.replicas or instances or 0 for each in brokers.named(settings).values())
+        kind = further_clusters.KINDS.get(row.service)
+        if dedicated and kind and not row.shareable:
+            dedicated += sum(
+                each.replicas or instances or 0 for each in further_clusters.named(settings, kind).values()
+            )
         pools = (MONITORING_POOL,) if row.monitoring and not row.owner and has_monitoring else row.runs_on
         yield ExpectedRow(row, instances, pools, dedicated, apart_from=row.apart_from)
 
@@ -192,9 +204,13 @@ def _can_be_apart(one: ExpectedRow, other: ExpectedRow) -> bool:
     return (one.instances or 0) + (other.instances or 0) <= len(nodes)
 
 
-def _placed(topology: str, inventory: Iterable[Machine]) -> ByRow:
-    """Returns the services of a Fuel-CCP topology by row, placed on the stack's nodes except masters."""
-    return by_row(place(read_topology(Path(topology)), [m.name for m in inventory if MASTER_POOL not in m.roles]))
+def _placed(file: str, names: list[str]) -> tuple[ByRow, Mapping[str, frozenset[str]]]:
+    """Returns the services of a Fuel-CCP topology by row, and the nodes of Galera clusters of single projects."""
+    topology = read_topology(Path(file))
+    placement = place(topology, names)
+    own = of_topology(topology, placement)
+    clusters = {name: frozenset(placed.hosts) for name, placed in own.placed(placement).items()}
+    return by_row(own.others(placement)), clusters
 
 
 def _of_topology(rows: Iterable[Row], settings: Settings, placed: ByRow) -> Iterable[ExpectedRow]:

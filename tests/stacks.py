@@ -80,6 +80,23 @@ def two_brokers(**first: Any) -> dict[str, Any]:
     }
 
 
+def own_galera(**own: Any) -> dict[str, Any]:
+    """Keys of a stack with a cluster of Galera beside its own, for Neutron and Heat."""
+    mapped = {"mapping": {"database": "neutron-mysqld"}}
+    return {
+        "services": {"neutron-mysqld": {"definition": "mysqld", **own}},
+        "projects": {"neutron": mapped, "heat": mapped},
+    }
+
+
+def two_galeras(**first: Any) -> dict[str, Any]:
+    """Keys of a stack with two clusters of Galera beside its own: that of `own_galera`, and one for Nova."""
+    stack = own_galera(**first)
+    stack["services"]["nova-mysqld"] = {"definition": "mysqld"}
+    stack["projects"]["nova"] = {"mapping": {"database": "nova-mysqld"}}
+    return stack
+
+
 _DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
 

@@ -6,7 +6,8 @@ process (memcached, Heat, the console proxy, cinder-backup). A row counts only i
 separate workload in the same pools, so that a change of its image or configuration does not restart a quorum member. It
 has as many instances as the row, unless the stack file sets another count. A topology places some companions itself.
 
-Additional clusters of RabbitMQ that the stack file names are planned like companions, but they are quorums.
+Additional clusters of RabbitMQ and Galera that the stack file names are planned like companions, but they are quorums.
+An additional Galera has a ProxySQL and an exporter of its own beside it.
 
 Some companions are agents: "smart agent that runs on every node in the OpenStack environment" (004, 5.3.15).
 """
@@ -17,7 +18,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from blueprint.plan.layout import Layout, ServicePlan
-from blueprint.stackfile import brokers
+from blueprint.stackfile import further_clusters
+from blueprint.stackfile.further_clusters import Kind
 from blueprint.stackfile.settings import Override, Settings
 
 AGENTS = {
@@ -53,21 +55,25 @@ def companions(laid: Layout, settings: Settings) -> tuple[ServicePlan, ...]:
         if row := laid.companions.get(name, by_name.get(beside)):
             companion = _beside(row, name, settings.services.get(name, Override()))
             found.append(_on_every_node(companion, pools, len(laid.nodes)) if name in AGENTS else companion)
-    if row := by_name.get(brokers.DEFINITION):
-        found += _brokers(row, settings)
+    for kind in further_clusters.KINDS.values():
+        if row := by_name.get(kind.definition):
+            found += _clusters(kind, row, laid, settings)
     return tuple(found)
 
 
-def _brokers(row: ServicePlan, settings: Settings) -> Iterator[ServicePlan]:
-    """Yields the additional clusters of RabbitMQ that the stack file names. Each cluster is a separate quorum.
+def _clusters(kind: Kind, row: ServicePlan, laid: Layout, settings: Settings) -> Iterator[ServicePlan]:
+    """Yields the additional clusters of a kind that the stack file names. Each cluster is a separate quorum.
 
-    Members of two clusters may share a node if RabbitMQ's row in the architecture is shareable.
+    Members of two clusters may share a node if the row in the architecture is shareable. A topology may place a cluster
+    on other nodes than the row.
     """
     others = [row.name]
-    for name, override in brokers.named(settings).items():
-        yield replace(
+    for name, override in further_clusters.named(settings, kind).items():
+        place = laid.companions.get(name) or row
+        cluster = replace(
             _beside(row, name, override),
             instances=override.replicas or row.instances,
+            pools=place.pools,
             shareable=row.shareable,
             load_balancer=row.load_balancer,
             quorum=row.quorum,
@@ -75,6 +81,11 @@ def _brokers(row: ServicePlan, settings: Settings) -> Iterator[ServicePlan]:
             definition=row.name,
             source=f"quorate:services.{name}, another {row.row} (docs/adr/0017-further-brokers.md)",
         )
+        yield cluster
+        for process in kind.companions:
+            own = further_clusters.companion(process, name, kind)
+            companion = _beside(cluster, own, settings.services.get(own, Override()))
+            yield replace(companion, companion_of=row.name, definition=process, source=f"beside {name}")
         others.append(name)
 
 

@@ -14,7 +14,7 @@ from blueprint.architecture.model import Architecture, Row
 from blueprint.plan import pools
 from blueprint.plan.nodes import Node
 from blueprint.problems import Problem
-from blueprint.stackfile import brokers
+from blueprint.stackfile import further_clusters
 from blueprint.stackfile.inventory import Machine
 from blueprint.stackfile.settings import Override, Settings
 from contract import COMPUTE_POOL, MONITORING_POOL
@@ -41,7 +41,8 @@ class ServicePlan:
     companion_of: str | None = None
     """For a companion, the service that it accompanies, whose row is `row`; None for a service with its own row."""
     definition: str | None = None
-    """For an additional cluster that the stack file names: the service, such as rabbitmq; None for other services."""
+    """For an additional cluster that the stack file names: the service, such as rabbitmq, or for its companions theirs;
+    None for other services."""
 
     @property
     def process(self) -> str:
@@ -117,13 +118,14 @@ def _instances(row: Row, settings: Settings) -> int:
 def _dedicated(settings: Settings, architecture: Architecture) -> dict[str, int]:
     """Returns how many dedicated nodes each service needs: its row's number, or its replicas if these are more.
 
-    If RabbitMQ's row is not shareable, members of its additional clusters need further dedicated nodes.
+    If the row of RabbitMQ or Galera is not shareable, members of additional clusters need further dedicated nodes.
     """
     needed = {row.service: max(row.dedicated_nodes, _instances(row, settings)) for row in architecture.owners}
     for row in architecture.owners:
-        if row.service == brokers.DEFINITION and not row.shareable:
+        kind = further_clusters.KINDS.get(row.service)
+        if kind and not row.shareable:
             own = _instances(row, settings)
-            needed[row.service] += sum(each.replicas or own for each in brokers.named(settings).values())
+            needed[row.service] += sum(each.replicas or own for each in further_clusters.named(settings, kind).values())
     return needed
 
 

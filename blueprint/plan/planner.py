@@ -23,7 +23,7 @@ from blueprint.plan.nodes import Node
 from blueprint.plan.sizing import Resources, light_problems, load_sizing, sizes_on
 from blueprint.plan.small_layout import is_small, small_layout
 from blueprint.problems import InvalidStackError, Problem
-from blueprint.stackfile import brokers, checks, cloud_content
+from blueprint.stackfile import checks, cloud_content, further_clusters
 from blueprint.stackfile.inventory import FEATURE, Machine, machines
 from blueprint.stackfile.settings import Settings
 from contract import COMPUTE_POOL, CONTROLLER_POOL, MASTER_POOL, STORAGE_POOL
@@ -102,6 +102,7 @@ class Plan:
 def plan(settings: Settings) -> Plan:
     """Computes the plan of a stack. Raises InvalidStackError, with every problem found, if the stack is invalid."""
     inventory = machines(settings)
+    settings = _with_databases(settings, inventory)
     problems = checks.problems(settings)
     try:
         architecture = _architecture(settings, inventory)
@@ -158,6 +159,17 @@ def _laid_out(settings: Settings, inventory: Sequence[Machine], architecture: Ar
     return by_topology(settings, inventory, architecture)
 
 
+def _with_databases(settings: Settings, inventory: Sequence[Machine]) -> Settings:
+    """Returns the settings with the Galera clusters that the stack's topology gives to single projects."""
+    if settings.topology is None:
+        return settings
+    # As in _laid_out.
+    from blueprint import topology_databases  # noqa: PLC0415
+    from blueprint.plan import topology_layout  # noqa: PLC0415
+
+    return topology_databases.with_databases(settings, topology_layout.node_names(inventory))
+
+
 def _architecture(settings: Settings, inventory: tuple[Machine, ...]) -> Architecture:
     computes = sum("compute" in machine.roles for machine in inventory)
     try:
@@ -181,12 +193,13 @@ def _unknown_services(architecture: Architecture, sizes: Mapping[str, Resources]
 
 def _override_problems(settings: Settings, architecture: Architecture) -> list[Problem]:
     rows: Mapping[str, Row] = {row.service: row for row in architecture.rows}
+    named = further_clusters.companions(settings)
     found: list[Problem] = []
     for name, override in settings.services.items():
         key = f"quorate:services.{name}"
         if override.definition:
-            continue  # brokers.problems checks it
-        if COMPANIONS.get(name) in rows:
+            continue  # further_clusters.problems checks it
+        if COMPANIONS.get(named.get(name, name)) in rows:
             if name in AGENTS and override.replicas is not None:
                 found.append(Problem(f"{key}.replicas", "it runs once on every node; remove replicas"))
             continue
@@ -204,12 +217,12 @@ def _override_problems(settings: Settings, architecture: Architecture) -> list[P
 
 
 def _without_row(settings: Settings, running: Sequence[ServicePlan]) -> Iterator[Problem]:
-    """Yields a problem for each additional RabbitMQ cluster in the stack file if the stack has no RabbitMQ service."""
+    """Yields a problem for each additional cluster in the stack file if the stack has no service of the kind."""
     there = {process.name for process in running}
-    for name in brokers.named(settings):
+    for name, kind in further_clusters.all_named(settings).items():
         if name not in there:
             advice = "add it to the architecture or the topology, or remove this"
-            yield Problem(f"quorate:services.{name}", f"the stack has no {brokers.DEFINITION}; {advice}")
+            yield Problem(f"quorate:services.{name}", f"the stack has no {kind.definition}; {advice}")
 
 
 def _unknown(name: str, rows: Mapping[str, Row]) -> str:

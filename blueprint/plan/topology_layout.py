@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from blueprint import topology_databases
 from blueprint.architecture.model import Architecture
 from blueprint.plan import topology_services
 from blueprint.plan.companions import COMPANIONS
@@ -20,6 +21,7 @@ from blueprint.plan.layout import Layout, ServicePlan, service_plan
 from blueprint.plan.nodes import Node, node
 from blueprint.plan.topology_services import KEY
 from blueprint.problems import Problem
+from blueprint.stackfile.further_clusters import GALERA
 from blueprint.stackfile.inventory import Machine
 from blueprint.stackfile.settings import Settings
 from blueprint.topology import ByRow, TopologyError, by_row, companions_of, place, read_topology
@@ -35,7 +37,7 @@ def by_topology(settings: Settings, inventory: Sequence[Machine], architecture: 
 
     A topology does not place masters, because CCP required an existing Kubernetes cluster.
     """
-    names = [machine.name for machine in inventory if _is_node(machine)]
+    names = node_names(inventory)
     try:
         topology = read_topology(Path(settings.topology or ""))
     except TopologyError as error:
@@ -46,14 +48,23 @@ def by_topology(settings: Settings, inventory: Sequence[Machine], architecture: 
     problems = [Problem(f"{KEY} ({finding.key})", finding.message) for finding in errors]
     problems += topology_services.problems(topology, placement, architecture)
     problems += _mixed_roles(inventory)
-    rows, beside = by_row(placement), companions_of(placement)
+    own = topology_databases.of_topology(topology, placement)
+    problems += topology_databases.problems(own)
+    others = own.others(placement)
+    rows, beside = by_row(others), companions_of(others)
+    beside = {**beside, **{name: {name: placed} for name, placed in own.placed(placement).items()}}
     hosts = _hosts({**rows, **beside})
     nodes = tuple(_node(machine, inventory, hosts) for machine in inventory if _is_used(machine, hosts))
     services = tuple(_services(settings, architecture, rows, hosts, nodes))
-    warnings = list(topology_services.warnings(placement))
+    warnings = list(topology_services.warnings(others))
     warnings += [f"topology: {m.name} runs no service" for m in inventory if _is_node(m) and not _is_used(m, hosts)]
     companions = dict(_companions(settings, architecture, beside, hosts, nodes))
     return Layout(nodes, services, tuple(problems), tuple(warnings), companions)
+
+
+def node_names(inventory: Sequence[Machine]) -> list[str]:
+    """Returns the names of the machines on which a topology may place services."""
+    return [machine.name for machine in inventory if _is_node(machine)]
 
 
 def _is_node(machine: Machine) -> bool:
@@ -135,10 +146,10 @@ def _companions(
 ) -> Iterator[tuple[str, ServicePlan | None]]:
     """Yields each companion that a topology can place, with its plan by this topology; None if it does not place it."""
     rows = {row.service: row for row in architecture.rows}
-    for name, definition in catalogue().services.items():
-        if not definition.companion:
-            continue
-        usable, row = _pools(hosts.get(name, ()), nodes), rows.get(COMPANIONS[name])
+    placeable = {name: COMPANIONS[name] for name, definition in catalogue().services.items() if definition.companion}
+    # All others are Galera clusters of single projects.
+    for name, accompanied in {**dict.fromkeys(beside, GALERA.definition), **placeable}.items():
+        usable, row = _pools(hosts.get(name, ()), nodes), rows.get(accompanied)
         if usable and row:
             count = max(each.replicas for each in beside[name].values())
             yield name, replace(service_plan(row, settings, nodes, usable, count), apart_from=())

@@ -12,7 +12,7 @@ from blueprint import domain_template
 from blueprint.openstack import options
 from blueprint.problems import Problem
 from blueprint.releases import DISTRO_VERSIONS
-from blueprint.stackfile import brokers, cloud_content, physical_networks, secret_versions, ssh
+from blueprint.stackfile import cloud_content, further_clusters, physical_networks, secret_versions, ssh
 from blueprint.stackfile.settings import EXISTING, Options, Override, Settings
 from suggestion import did_you_mean
 from waiver_limits import refusals, today
@@ -35,7 +35,7 @@ def problems(settings: Settings) -> list[Problem]:
         *ssh.problems(settings),
         *(problem for name, override in settings.services.items() for problem in _service(name, override)),
         *_options(settings),
-        *brokers.problems(settings),
+        *further_clusters.problems(settings),
         *secret_versions.problems(settings.secrets),
         *cloud_content.problems(settings.bootstrap),
         *physical_networks.problems(settings),
@@ -97,8 +97,11 @@ def _given_options(settings: Settings) -> Iterator[tuple[str, str, Options]]:
     for name, override in settings.projects.items():
         if name in options.FILES:
             yield f"quorate:projects.{name}.options", name, override.options
+    beside = further_clusters.companions(settings)
     for name, override in settings.services.items():
-        yield f"quorate:services.{name}.options", options.project_of(name), override.options
+        # The name of a further cluster, such as neutron-mysqld, begins like that of a project.
+        process = override.definition or beside.get(name, name)
+        yield f"quorate:services.{name}.options", options.project_of(process), override.options
     for pattern, values in settings.nodes.items():
         for name, given in values.services.items():
             # blueprint/plan/single_nodes.py reports services that have no options.

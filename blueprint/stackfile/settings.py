@@ -155,8 +155,11 @@ class Override(Strict):
     """Settings of one service, which override the reference architecture and the service's defaults."""
 
     definition: Annotated[
-        Literal["rabbitmq"] | None,
-        Field(description="makes a further RabbitMQ of this name, which quorate:projects.<project>.mapping refers to"),
+        Literal["rabbitmq", "mysqld"] | None,
+        Field(
+            description="makes a further RabbitMQ or Galera (mysqld) of this name, which "
+            "quorate:projects.<project>.mapping refers to"
+        ),
     ] = None
     replicas: Instances | None = None
     image: Annotated[Image | None, Field(description="a whole reference, best pinned by digest")] = None
@@ -169,8 +172,11 @@ class ProjectOverride(Strict):
 
     options: Options = {}
     mapping: Annotated[
-        dict[Literal["rpc", "notifications"], str],
-        Field(description="which RabbitMQ carries the project's calls and notifications; left out: rabbitmq"),
+        dict[Literal["rpc", "notifications", "database"], str],
+        Field(
+            description="which RabbitMQ carries the project's calls and notifications, and which Galera has its "
+            "databases; left out: rabbitmq and mysqld"
+        ),
     ] = {}
 
 

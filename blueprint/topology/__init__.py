@@ -7,6 +7,7 @@ nodes. docs/topology.md describes the differences from Fuel-CCP.
 
 from __future__ import annotations
 
+from blueprint.topology.databases import Databases, databases
 from blueprint.topology.definitions import ByRow, architecture_service, by_row, companions_of
 from blueprint.topology.place import place, roles_by_node, services_by_node
 from blueprint.topology.sections import read_topology
@@ -24,6 +25,7 @@ from blueprint.topology.validate import judge_together
 
 __all__ = [
     "ByRow",
+    "Databases",
     "Finding",
     "Kind",
     "NamedService",
@@ -35,6 +37,7 @@ __all__ = [
     "architecture_service",
     "by_row",
     "companions_of",
+    "databases",
     "judge_together",
     "place",
     "read_topology",

@@ -16,7 +16,7 @@ from blueprint.plan.nodes import Node
 from blueprint.plan.planner import Plan
 from components import documents, joining, kubelet
 from components.documents import template
-from components.k8s_master import etcd, node_loss, pki
+from components.k8s_master import etcd, node_dns, node_loss, pki
 from components.k8s_master.pki import Pki
 from components.k8s_master.versions import KUBERNETES, large
 from components.kubelet import CONFIGURATION, KUBEADM, PATCHES
@@ -146,7 +146,9 @@ def _kubelet_configuration(plan: Plan) -> dict[str, Any]:
         "apiVersion": "kubelet.config.k8s.io/v1beta1",
         "kind": "KubeletConfiguration",
         "cgroupDriver": "systemd",
-    } | node_loss.kubelet_configuration(plan)
+        **node_dns.kubelet_configuration(plan),
+        **node_loss.kubelet_configuration(plan),
+    }
 
 
 def _endpoint() -> dict[str, Any]:

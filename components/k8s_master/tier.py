@@ -13,7 +13,7 @@ import contract
 from blueprint.plan.nodes import Node
 from blueprint.plan.planner import Plan
 from components.component import Component, Facts, plain
-from components.k8s_master import api_proxy, calico, dns, etcd, etcd_clients, kubeadm
+from components.k8s_master import api_proxy, calico, dns, etcd, etcd_clients, kubeadm, node_dns
 from components.k8s_master.pki import Pki
 from components.k8s_master.versions import KUBERNETES
 from components.machine import Parts
@@ -68,7 +68,8 @@ def master_parts(plan: Plan, master: Node, certificates: Pki) -> Parts:
     """Returns the files and steps that only a master has: etcd, kubeadm, Calico and CoreDNS."""
     member = etcd.parts(master, plan.masters, certificates)
     kubernetes = kubeadm.parts(plan, master, certificates) + etcd_clients.parts(plan, master)
-    return member + kubernetes + calico.parts(plan) + dns.parts(plan, master)
+    names = dns.parts(plan, master) + node_dns.addon(plan, master)
+    return member + kubernetes + calico.parts(plan) + names
 
 
 def proxy_parts(plan: Plan) -> Parts:

@@ -6,6 +6,8 @@ from blueprint.plan.planner import Plan
 
 KUBERNETES = "v1.36.3"
 NGINX_IMAGE = "docker.io/library/nginx:1.28-alpine"
+COREDNS_IMAGE = "registry.k8s.io/coredns/coredns:v1.14.2"
+"""The image that kubeadm installs with this version of Kubernetes."""
 
 LARGE = 1000
 """Number of computes from which the settings of source 004, 5.5.8 'Scaling to 1000 Nodes' apply: the size at which the

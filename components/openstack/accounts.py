@@ -71,16 +71,17 @@ def databases(wiring: Wiring, user: str) -> JobDefinition:
         f"{user}/database",
         f"CREATE USER IF NOT EXISTS '{name}'@'%';\nALTER USER '{name}'@'%' IDENTIFIED BY '{{}}';\n",
     )
-    client = ("[client]\nuser = root\nhost = ", wiring.host("proxysql"), f"\nport = {MYSQL}\npassword = ")
+    client = ("[client]\nuser = root\nhost = ", wiring.proxy(user), f"\nport = {MYSQL}\npassword = ")
     return JobDefinition(
         name=f"{user}-databases",
         image="mariadb-server",
         user="mysql",
+        quorums=(wiring.galera(user),),
         command="bash /usr/local/bin/databases.sh",
         written=(
             TextFile("databases.sh", ("exec mariadb --defaults-file=/etc/mysql/client.cnf </etc/mysql/account.sql\n",)),
             TextFile("account.sql", (account, statements, removed)),
-            TextFile("client.cnf", (*client, Secret("mysqld/root"), "\n")),
+            TextFile("client.cnf", (*client, Secret(f"{wiring.galera(user)}/root"), "\n")),
         ),
         files=(
             File("databases.sh", "/usr/local/bin/databases.sh"),
@@ -120,6 +121,7 @@ def _vhost(name: str, document: Mapping[str, object], broker: str, password: Sec
         name=name,
         image="keystone",
         user="keystone",
+        quorums=(broker,),
         command="python3 /usr/local/bin/messaging_account.py /etc/quorate/account.json",
         written=(
             TextFile("messaging_account.py", (_script("messaging_account.py"),)),
@@ -166,6 +168,8 @@ def identity(
         name=f"{user}-identity",
         image="keystone",
         user="keystone",
+        # The job calls Keystone's API.
+        quorums=(wiring.galera("keystone"),),
         command="python3 /usr/local/bin/service_account.py /etc/quorate/account.json",
         written=(
             TextFile("service_account.py", (_script("service_account.py"),)),
@@ -194,6 +198,7 @@ def storage(
         # Kolla's images of Cinder contain Ceph's command line.
         image="cinder-volume",
         user="cinder",
+        quorums=("ceph-mon",),
         command=" ".join(["sh", "/usr/local/bin/ceph_account.sh", *pools]),
         written=(
             ceph_client.configuration(wiring),
@@ -229,7 +234,7 @@ def migration(wiring: Wiring, project: str, image: str, command: str, files: Seq
     The job repeats a first migration that was interrupted.
     """
     document: Mapping[str, object] = {
-        "host": wiring.host("proxysql"),
+        "host": wiring.proxy(project),
         "port": MYSQL,
         "user": wiring.account(project, "database"),
         "databases": DATABASES[project],
@@ -243,6 +248,7 @@ def migration(wiring: Wiring, project: str, image: str, command: str, files: Seq
         manage(project, image, "db-sync", f"{words} {command}", (*files, *own)),
         written=(TextFile("migration.py", (_script("migration.py"),)), TextFile("migration.json", (_json(document),))),
         secrets=(("PASSWORD", Secret(f"{project}/database")),),
+        quorums=(wiring.galera(project),),
     )
 
 

@@ -196,12 +196,14 @@ class JobDefinition:
     environment: tuple[tuple[str, str], ...] = ()
     secrets: tuple[tuple[str, Secret], ...] = ()
     """Names of environment variables with the secret that each contains."""
+    quorums: tuple[str, ...] = ()
+    """Quorums of the plan, such as mysqld, without whose majority the job fails."""
     long_statements: bool = False
     """Whether a statement in the database may take any time: a change of a large table takes minutes."""
 
 
 Requirement = Literal["whole", "stopped", "nothing"]
-"""State of the database's members (Galera) that an action requires before it may run:
+"""State of the members of the quorums that an action's job uses (`JobDefinition.quorums`), before it may run:
 
 - whole: every member is ready;
 - stopped: no member exists;
@@ -222,6 +224,8 @@ class ActionDefinition:
     requires: Requirement = "nothing"
     schedule: str | None = None
     """Schedule in cron's syntax, in UTC; None if the action runs only on request."""
+    beside: str | None = None
+    """The process of the project, by its name in the plan, on whose nodes the job runs; None for the first one."""
     mounts: tuple[ClaimMount, ...] = ()
     attempts: int = 1
     deadline: int

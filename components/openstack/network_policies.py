@@ -22,7 +22,7 @@ from ipaddress import IPv4Network, collapse_addresses
 import contract
 from blueprint.plan.planner import Plan
 from components.kubernetes_api import meta, networking
-from components.openstack.config.wiring import Wiring
+from components.openstack.config.wiring import Wiring, beside_galera
 from components.openstack.definition import Client, Port, ProcessDefinition
 from components.openstack.projects import PROJECTS
 
@@ -49,14 +49,16 @@ def node_networks(plan: Plan) -> tuple[str, ...]:
 def needed_by(process: ProcessDefinition, wiring: Wiring) -> tuple[str, ...]:
     """Returns the projects whose pods connect to a process.
 
-    These are the projects that need its project. For one of several RabbitMQ clusters, only those that use the cluster.
+    These are the projects that need its project. For one of several clusters of RabbitMQ or Galera, only those that use
+    the cluster.
     """
     projects = NEEDED_BY[process.project]
-    if process.name not in wiring.brokers:
-        return projects
-    return tuple(
-        each for each in projects if process.name in (wiring.broker(each, "rpc"), wiring.broker(each, "notifications"))
-    )
+    if process.name in wiring.brokers:
+        used = ((wiring.broker(each, "rpc"), wiring.broker(each, "notifications")) for each in projects)
+        return tuple(each for each, names in zip(projects, used, strict=True) if process.name in names)
+    if any(process.name == beside_galera("proxysql", galera) for galera in wiring.galeras):
+        return tuple(each for each in projects if process.name == beside_galera("proxysql", wiring.galera(each)))
+    return projects
 
 
 def spec(process: ProcessDefinition, nodes: Sequence[str], needing: Sequence[str]) -> networking.NetworkPolicySpecArgs:

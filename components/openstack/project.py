@@ -56,9 +56,11 @@ class Project(Component[ProjectArgs]):
             Process(child_name(name, process), _process_args(args, process, placement, needs), self.child()).workload
             for process, placement in args.placements
         )
+        by_name = {placement.name: placement for _, placement in args.placements}
         for definition in args.definition.actions(args.scope.wiring):
+            placement = by_name.get(definition.beside or "", args.beside)
             arguments = JobArgs(
-                definition.job, args.definition, args.beside, args.plan.settings, args.scope, definition.mounts
+                definition.job, args.definition, placement, args.plan.settings, args.scope, definition.mounts
             )
             child = self.child(depends_on=[args.scope.foundation.namespace, *self.workloads])
             action(f"{name}-{_suffix(definition.job.name, args.definition.name)}", definition, arguments, child)

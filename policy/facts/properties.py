@@ -131,6 +131,11 @@ class Properties:
         """Whether the value is a mapping. Raises NotKnown if it is unknown."""
         return isinstance(self._known(), dict)
 
+    def is_number(self) -> bool:
+        """Whether the value is a number. Raises NotKnown if it is unknown."""
+        value = self._known()
+        return isinstance(value, int | float) and not isinstance(value, bool)
+
     def is_text(self) -> bool:
         """Whether the value is a text. Raises NotKnown if it is unknown."""
         return isinstance(self._known(), str)

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
+from functools import lru_cache
 
 from policy.facts.kubernetes.configuration import written
 from policy.facts.kubernetes.workload import Workload
 from policy.facts.programs import Quorum
-from policy.facts.quorums import Group, groups
+from policy.facts.properties import NotKnown
+from policy.facts.quorums import Group, groups, pods
 from policy.facts.stack import PRODUCTION, Facts
 from policy.findings import Severity
 from policy.rule import ADVISORY, Problem, Source, rule
@@ -29,6 +32,44 @@ def _schedules(facts: Facts) -> tuple[Workload, ...]:
     )
 
 
+_NAME = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?")
+
+
+def _names_of(facts: Facts, group: Group) -> frozenset[str]:
+    """Returns the names by which a backup refers to a Galera: members, their claims, and the Services to reach them."""
+    members = {f"{each.name}-{ordinal}" for each in group.workloads for ordinal in range(pods(facts, each))}
+    claims = {
+        f"{claim.at('metadata', 'name').text()}-{each.name}-{ordinal}"
+        for each in group.workloads
+        for claim in each.claim_templates
+        for ordinal in range(pods(facts, each))
+    }
+    # A proxy's configuration lists the members.
+    proxies = (each for each in facts.workloads if each.kind == "Deployment")
+    reached = (*group.workloads, *(each for each in proxies if not members.isdisjoint(_words(facts, each))))
+    services = {each.name for each in facts.services if any(each.selects(workload) for workload in reached)}
+    return frozenset(members | claims | services)
+
+
+@lru_cache(maxsize=1024)  # each Galera compares its names with all workloads
+def _words(facts: Facts, workload: Workload) -> frozenset[str]:
+    """Returns the known words of a workload's configuration, and the names of the claims that it mounts."""
+    words = set(workload.claim_names)
+    for each in written(workload, facts.config_maps):
+        with suppress(NotKnown):
+            words.update(_NAME.findall(each.read()))
+    return frozenset(words)
+
+
+def _is_of(facts: Facts, job: Workload, group: Group) -> bool:
+    """Whether a backup may be of a Galera: it names this Galera, or none of its namespace."""
+    words = _words(facts, job)
+    beside = (each for each in groups(facts) if each.workloads and each is not group)
+    others = [each for each in beside if each.workloads[0].namespace == job.namespace and each.kind is Quorum.GALERA]
+    named = (each for each in (group, *others) if others and not words.isdisjoint(_names_of(facts, each)))
+    return next(named, group) is group
+
+
 def _is_ours(facts: Facts, group: Group) -> bool:
     if group.kind is not Quorum.GALERA or facts.profile != PRODUCTION or not facts.clouds:
         return False
@@ -44,8 +85,8 @@ def _is_ours(facts: Facts, group: Group) -> bool:
     rationale="Replication drops a table on every member at once. After that, or after the loss of all members, only "
     "the last backup still has the records of users, networks and virtual machines.",
     sources=(Source("project", "Backups", 2),),
-    remediation="Keep the CronJob mysqld-backup, or add a CronJob in the database's namespace that runs "
-    "mariadb-backup or mariadb-dump.",
+    remediation="Keep the CronJob mysqld-backup, which for a further Galera has its name. Or add a CronJob in the "
+    "database's namespace that runs mariadb-backup or mariadb-dump.",
     subjects=groups,
     applies=_is_ours,
     not_applicable_reason="the stack has no cloud in production with a Galera of its own",
@@ -53,9 +94,13 @@ def _is_ours(facts: Facts, group: Group) -> bool:
     since="0.6.0",
 )
 def database_is_backed_up(facts: Facts, group: Group) -> Iterator[Problem]:
-    """Accepts a CronJob with a backup program in the namespace of Galera's members, unless it is suspended."""
+    """Accepts a CronJob with a backup program in the namespace of Galera's members, unless it is suspended.
+
+    A CronJob that names another Galera of the namespace, by a member, a claim or a Service, backs up only that one.
+    """
     namespaces = {each.namespace for each in group.workloads}
-    if not any(each.namespace in namespaces for each in _schedules(facts)):
+    there = (each for each in _schedules(facts) if each.namespace in namespaces)
+    if not any(_is_of(facts, each, group) for each in there):
         yield Problem("no CronJob that is not suspended backs up the database", "one that runs mariadb-backup")
 
 

@@ -114,7 +114,7 @@ def _in_leaf(value: Properties, key: str, path: str, where: str) -> Iterator[str
     elif value.is_list():
         for item in value.items():
             yield from _in_item(item, path)
-    elif value.is_text():
+    elif value.is_text() or value.is_number():
         yield from _named(value, key, where)
 
 
@@ -130,7 +130,8 @@ def _named(value: Properties, name: str, where: str) -> Iterator[str]:
     """Yields the clear-text secrets in the value of a named entry, such as an environment variable."""
     if value.sealed() or not value.given():
         return
-    text = str(value.text()) if value.is_text() else ""
+    # YAML reads a password of digits as a number.
+    text = f"{value.real():.0f}" if value.is_number() else value.text() if value.is_text() else ""
     if clear_text.under_name(name, text):
         yield f"{name} in {where}"
     else:

@@ -39,7 +39,7 @@ class Cluster:
     """A Galera cluster in the lab: its members, each on a machine, and a client."""
 
     def __init__(self, lab: Lab, container: Container, size: int = 3) -> None:
-        self.lab, self.container = lab, container
+        self.lab, self.container, self.workload = lab, container, container.workload
         self.members: dict[str, Machine] = {}
         self.restarts = 0
         self.user, self.password, self.database = "client", secrets.token_urlsafe(12), "bank"
@@ -47,12 +47,12 @@ class Cluster:
         self._commands: dict[str, list[str]] = {}
         for number in range(size):
             self.add(number)
-        self.client = lab.add("galera-client")
+        self.client = lab.add(f"{self.workload}-client")
         self.name()
 
     def add(self, number: int) -> Machine:
         """Adds the machine of a further member, as a StatefulSet with more replicas does. Does not start the member."""
-        name = f"mysqld-{number}"
+        name = f"{self.workload}-{number}"
         machine = self.members[name] = self.lab.add(name)
         self._commands[name] = place(machine, self.container)
         return machine
@@ -67,7 +67,7 @@ class Cluster:
 
     def name(self) -> None:
         """Writes the names of all members to the DNS of the lab."""
-        self.lab.name_members(SERVICE, DOMAIN, list(self.members))
+        self.lab.name_members(f"{self.workload}-members", DOMAIN, list(self.members))
 
     def start(self, *names: str) -> None:
         for name in names:
@@ -223,14 +223,15 @@ def begin(cluster: Cluster) -> list[str]:
     cluster.start(*cluster.members)
     seconds = cluster.wait_ready(*cluster.members)
     bootstrapped = [name for name, member in cluster.members.items() if "galera-start: bootstrap" in member.tail(5000)]
-    require(bootstrapped == ["mysqld-0"], f"bootstrapped by {bootstrapped}")
+    first, *_, last = cluster.members
+    require(bootstrapped == [first], f"bootstrapped by {bootstrapped}")
     clusters = {cluster.state(name)[1].rpartition(" ")[2] for name in cluster.members}
     require(len(clusters) == 1, f"{len(clusters)} clusters")
-    accounts = cluster.sql("mysqld-2", "SELECT CONCAT(user, '@', host) FROM mysql.global_priv").split()
+    accounts = cluster.sql(last, "SELECT CONCAT(user, '@', host) FROM mysql.global_priv").split()
     require("root@%" in accounts, f"the administrator has no account: {accounts}")
-    cluster.sql("mysqld-0", _SQL.format(password=cluster.password))
+    cluster.sql(first, _SQL.format(password=cluster.password))
     values = ",".join(f"({number},0)" for number in range(ACCOUNTS))
-    cluster.sql("mysqld-0", f"INSERT INTO bank.account VALUES {values}")  # noqa: S608
+    cluster.sql(first, f"INSERT INTO bank.account VALUES {values}")  # noqa: S608
     return [f"a new cluster of {len(cluster.members)} was ready after {seconds:.0f} s"]
 
 

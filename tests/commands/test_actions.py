@@ -15,7 +15,7 @@ from blueprint.stackfile.settings import ExistingCluster, Settings
 from commands import actions, live_cluster
 from commands.live_cluster import LiveCluster
 from proof.api import Api, ApiError, Reply
-from tests.stacks import ROOT, STACKS, full_size, parsed, two_brokers
+from tests.stacks import ROOT, STACKS, full_size, own_galera, parsed, two_brokers
 from toolchain.progress import UserError
 
 SETTINGS = parsed(full_size("100"))
@@ -34,13 +34,16 @@ SPEC = {
 }
 
 
-def member(number: int, *, ready: bool = True) -> dict[str, Any]:
+def member(number: int, *, ready: bool = True, of: str = "mysqld") -> dict[str, Any]:
     conditions = [{"type": "Ready", "status": "True" if ready else "False"}]
-    return {"metadata": {"name": f"mysqld-{number}"}, "status": {"conditions": conditions}}
+    return {
+        "metadata": {"name": f"{of}-{number}", "labels": {contract.NAME: of}},
+        "status": {"conditions": conditions},
+    }
 
 
 class Cluster:
-    """An API server with members of the database, whose Jobs end in the given way."""
+    """An API server with members of quorums, each of `replicas`, whose Jobs end in the given way."""
 
     def __init__(self, *members: dict[str, Any], replicas: int = 3, ends: str = "Complete") -> None:
         self.members, self.replicas, self.ends = list(members), replicas, ends
@@ -52,17 +55,21 @@ class Cluster:
         path: str,
         body: Mapping[str, Any] | None = None,
         *,
-        query: object = None,  # noqa: ARG002 - as the API has it
+        query: Mapping[str, str] | None = None,
     ) -> dict[str, Any]:
         if method == "POST":
             self.created = dict(body or {})
             return {"metadata": {"name": "created"}}
         job = {"metadata": {"name": "created", "namespace": "openstack"}, "spec": SPEC}
         answers: dict[str, dict[str, Any]] = {
-            "/api/v1/namespaces/openstack/pods": {"items": self.members},
-            "/apis/apps/v1/namespaces/openstack/statefulsets/mysqld": {"spec": {"replicas": self.replicas}},
+            "/api/v1/namespaces/openstack/pods": {"items": self.selected((query or {}).get("labelSelector", ""))},
+            **{
+                f"/apis/apps/v1/namespaces/openstack/statefulsets/{quorum}": {"spec": {"replicas": self.replicas}}
+                for quorum in ("mysqld", "neutron-mysqld", "rabbitmq", "ceph-mon")
+            },
             f"{BATCH}/cronjobs/mysqld-backup": {"spec": {"jobTemplate": {"spec": SPEC}}},
             f"{BATCH}/cronjobs/mysqld-restore": {"spec": {"jobTemplate": {"spec": SPEC}}},
+            f"{BATCH}/cronjobs/neutron-mysqld-backup": {"spec": {"jobTemplate": {"spec": SPEC}}},
             f"{BATCH}/jobs": {"items": [job]},
             f"{BATCH}/jobs/created": {**job, "status": {"conditions": [{"type": self.ends, "status": "True"}]}},
         }
@@ -70,21 +77,37 @@ class Cluster:
             raise ApiError(404, "NotFound", path)
         return answers[path]
 
+    def selected(self, selector: str) -> list[dict[str, Any]]:
+        label, _, name = selector.partition("=")
+        if label != contract.NAME:
+            return self.members
+        return [each for each in self.members if each["metadata"]["labels"][contract.NAME] == name]
+
     def call(self, _method: str, _path: str, *, query: object) -> Reply:
         assert query
         return Reply(200, {}, text="no route to the database\n")
 
 
-@pytest.fixture
-def live(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+def live_stack(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> pytest.MonkeyPatch:
     cluster = ExistingCluster(context="cloud-1")
-    settings = SETTINGS.model_copy(update={"target": "live", "machines": "existing", "cluster": cluster})
+    settings = settings.model_copy(update={"target": "live", "machines": "existing", "cluster": cluster})
 
     def load(_file: Path) -> Settings:
         return settings
 
     monkeypatch.setattr(actions, "load_file", load)
     return monkeypatch
+
+
+@pytest.fixture
+def live(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    return live_stack(monkeypatch, SETTINGS)
+
+
+@pytest.fixture
+def live_with_two(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """A live stack with a Galera for Neutron beside its own."""
+    return live_stack(monkeypatch, parsed(full_size("100", **own_galera())))
 
 
 def do(live: pytest.MonkeyPatch, cluster: Cluster, name: str, backup: str = "") -> int:
@@ -169,6 +192,39 @@ def test_the_living_quorum_is_asked_first(
     with pytest.raises(UserError, match=refused):
         do(live, cluster, name)
     assert not cluster.created
+
+
+@pytest.mark.parametrize(
+    ("name", "refused"),
+    [
+        ("neutron-messaging", "needs 2 of 3 members of rabbitmq; 1 are ready"),
+        ("nova-notifications", "needs 2 of 3 members of rabbitmq; 1 are ready"),
+        ("nova-storage", "needs 2 of 3 members of ceph-mon; 0 are ready"),
+    ],
+)
+def test_the_members_of_the_quorum_that_the_job_uses_are_counted(
+    live: pytest.MonkeyPatch, name: str, refused: str
+) -> None:
+    cluster = Cluster(*HEALTHY, member(0, of="rabbitmq"))
+    with pytest.raises(UserError, match=refused):
+        do(live, cluster, name)
+    assert not cluster.created
+
+
+def test_a_job_of_rabbitmq_does_not_wait_for_the_database(live: pytest.MonkeyPatch) -> None:
+    assert do(live, Cluster(member(0, of="rabbitmq"), member(1, of="rabbitmq")), "neutron-messaging") == 0
+
+
+@pytest.mark.parametrize("name", ["neutron-mysqld-backup", "neutron-databases", "heat-db-sync"])
+def test_a_galera_of_its_own_is_counted_for_the_projects_that_use_it(
+    live_with_two: pytest.MonkeyPatch, name: str
+) -> None:
+    cluster = Cluster(*HEALTHY, member(0, of="neutron-mysqld"))
+    with pytest.raises(UserError, match=r"of 3 members of neutron-mysqld; 1 are ready"):
+        do(live_with_two, cluster, name)
+    assert not cluster.created
+    own = [member(number, of="neutron-mysqld") for number in range(3)]
+    assert do(live_with_two, Cluster(*own), name) == 0, "the other cluster may be down"
 
 
 def test_a_majority_is_enough_for_a_job(live: pytest.MonkeyPatch) -> None:

@@ -86,6 +86,9 @@ def test_percona(given: Given, rules: set[str]) -> None:
         (mariadb(galera=None), {"quorum-has-budget", "galera-keeps-quorum"}),
         (mariadb(galera=None, replication={"enabled": True}), {"galera-keeps-quorum"}),
         (mariadb(env=[{"name": "MARIADB_ROOT_PASSWORD", "value": "hunter2"}]), {"no-clear-secrets"}),
+        (mariadb(env=[{"name": "MARIADB_ROOT_PASSWORD", "value": 12345}]), {"no-clear-secrets"}),
+        (mariadb(rootPassword=12345.0), {"no-clear-secrets"}),
+        (mariadb(rootPassword=0), set()),
     ],
 )
 def test_mariadb(given: Given, rules: set[str]) -> None:

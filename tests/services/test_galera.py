@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from proof.services import galera, galera_backup
-from proof.services.containers import Container
+from proof.services import galera, galera_backup, two_galeras
+from proof.services.containers import Container, read
 from tests.services.judge import judge
+from tests.services.stack import objects
+from tests.stacks import full_size, own_galera, parsed
 
 
 def test_galera_keeps_what_it_acknowledged(root: Path, containers: Mapping[str, Container]) -> None:
@@ -26,3 +28,10 @@ def test_galera_survives_a_lost_donor_a_stuck_member_and_growth(
     root: Path, containers: Mapping[str, Container]
 ) -> None:
     judge(galera.prove(root, containers["mysqld/mariadb"], galera.HEAVY))
+
+
+@pytest.mark.heavy
+def test_a_further_galera_is_a_cluster_apart(root: Path) -> None:
+    containers = read(objects(parsed(full_size("100", **own_galera())), "galeras"))
+    users = {"mysqld": "keystone", "neutron-mysqld": "neutron"}
+    judge(two_galeras.prove(root, containers, "neutron-mysqld", users))

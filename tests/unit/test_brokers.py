@@ -10,7 +10,7 @@ import pytest
 
 from blueprint.plan import assignment
 from blueprint.plan.planner import Plan, plan
-from blueprint.stackfile import brokers
+from blueprint.stackfile import further_clusters
 from components.openstack import configuration
 from components.openstack.accounts import UNREAD
 from components.openstack.config.formats import public_text, secret_text
@@ -71,7 +71,9 @@ def account(job: JobDefinition) -> dict[str, Any]:
 
 
 def test_the_projects_that_send_messages_are_those_that_need_rabbitmq() -> None:
-    assert set(brokers.PROJECTS) == {project.name for project in PROJECTS if "rabbitmq" in project.needs}
+    assert set(further_clusters.RABBITMQ.projects) == {
+        project.name for project in PROJECTS if "rabbitmq" in project.needs
+    }
 
 
 @pytest.mark.parametrize(

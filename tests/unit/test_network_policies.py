@@ -12,12 +12,12 @@ from typing import Any, cast
 import pytest
 
 from blueprint.plan.planner import Plan, plan
-from blueprint.stackfile import brokers
+from blueprint.stackfile import further_clusters
 from blueprint.stackfile.loader import load_file
 from components.openstack import network_policies
 from components.openstack.projects import PROCESSES
 from tests.recording import Recorded
-from tests.stacks import STACKS, full_size, parsed, two_brokers
+from tests.stacks import STACKS, full_size, own_galera, parsed, two_brokers
 from tests.unit.test_components_cloud import cloud
 
 NAME, PROJECT = "app.kubernetes.io/name", "app.kubernetes.io/component"
@@ -37,7 +37,7 @@ _OF_RABBITMQ: Mapping[str, tuple[int, ...]] = {
     "influxdb-grafana": (15692,),
 }
 ELSEWHERE: Mapping[tuple[str, str], tuple[int, ...]] = {
-    ("mysqld", "mysqld-members"): (4444, 4567, 4568, 9200),
+    **{(galera, f"{galera}-members"): (4444, 4567, 4568, 9200) for galera in ("mysqld", "neutron-mysqld")},
     ("neutron-metadata-agent", "nova-api"): (8775,),
     ("ceph-mon", "ceph-mon-members"): (3300, 6789),
     ("elasticsearch-kibana", "elasticsearch-kibana-members"): (9300,),
@@ -51,7 +51,10 @@ ELSEWHERE: Mapping[tuple[str, str], tuple[int, ...]] = {
     },
 }
 """Ports of connections whose configuration gives only the host: a program's own default, or another option."""
-ASKS_FOR = {("influxdb-grafana", "mysqld"): "mysqld-exporter"}
+ASKS_FOR = {
+    ("influxdb-grafana", "mysqld"): "mysqld-exporter",
+    ("influxdb-grafana", "neutron-mysqld"): "neutron-mysqld-exporter",
+}
 """Clients that only name a server, by the process that connects to it for them."""
 APIS = {
     ("keystone", 5000), ("glance-api", 9292), ("placement-api", 8780), ("nova-api", 8774), ("neutron-server", 9696),
@@ -188,6 +191,7 @@ NETWORKS = {
     "dev": lambda: Network(plan(load_file(STACKS["dev"]))),
     "one-server": lambda: Network(plan(load_file(STACKS["one-server"]))),
     "1000": lambda: Network(plan(parsed(full_size("1000", computes=4)))),
+    "a further Galera": lambda: Network(plan(parsed(full_size("100", **own_galera())))),
     "further brokers": lambda: Network(plan(parsed(full_size("100", **two_brokers())))),
 }
 
@@ -239,15 +243,19 @@ def _of_projects(network: Network, *projects: str) -> set[str]:
 
 def test_data_services_admit_nobody_else(network: Network) -> None:
     nodes = _on_nodes(network)
-    assert network.clients("mysqld", 3306) == {"mysqld", "proxysql", "mysqld-exporter"}
-    for port in (4444, 4567, 4568, 9200):
-        assert network.clients("mysqld", port) == {"mysqld"}, port
-    assert network.clients("proxysql", 6033) == _of_projects(
-        network, "keystone", "glance", "placement", "neutron", "nova", "cinder", "heat"
-    )
-    mapping = brokers.mapping(network.made.settings)
+    mapping = further_clusters.mapping(network.made.settings)
+    for galera in {"mysqld", *further_clusters.named(network.made.settings, further_clusters.GALERA)}:
+        assert network.clients(galera, 3306) == _of_projects(network, "mariadb")
+        for port in (4444, 4567, 4568, 9200):
+            assert network.clients(galera, port) == {galera}, port
+        users = [
+            each for each in further_clusters.GALERA.projects if mapping.get((each, "database"), "mysqld") == galera
+        ]
+        proxy = galera.replace("mysqld", "proxysql")
+        assert network.clients(proxy, 6033) == _of_projects(network, *users)
     used = {
-        each: {mapping.get((each, use), "rabbitmq") for use in ("rpc", "notifications")} for each in brokers.PROJECTS
+        each: {mapping.get((each, use), "rabbitmq") for use in ("rpc", "notifications")}
+        for each in further_clusters.RABBITMQ.projects
     }
     clients = _of_projects(network, "rabbitmq", *(each for each in used if "rabbitmq" in used[each]))
     assert network.clients("rabbitmq", 5672) == clients | nodes

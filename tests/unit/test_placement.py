@@ -18,7 +18,7 @@ from blueprint.plan.planner import Plan, plan
 from blueprint.plan.quorum_limits import majority
 from blueprint.problems import InvalidStackError
 from blueprint.stackfile.loader import load_file
-from tests.stacks import ROOT, SIZES, STACKS, full_size, parsed, server, two_brokers
+from tests.stacks import ROOT, SIZES, STACKS, full_size, own_galera, parsed, server, two_brokers
 
 OWNERS = {
     "100": {"rabbitmq": 3, "mysqld": 3},
@@ -60,13 +60,13 @@ def stacks(draw: st.DrawFn) -> dict[str, Any]:
     if computes:
         servers.append(server(f"cmp[1-{computes}]", ["compute"], "10.20.3.1"))
     if draw(st.booleans()):
-        stack |= two_brokers(replicas=draw(st.sampled_from([3, 5])))
+        stack |= draw(st.sampled_from([two_brokers, own_galera]))(replicas=draw(st.sampled_from([3, 5])))
     return {**stack, "servers": servers}
 
 
 def placed(made: Plan) -> list[ServicePlan]:
-    """Returns the rows of the architecture, and the further RabbitMQ clusters of the stack file."""
-    return [*made.services, *(each for each in made.companions if each.definition)]
+    """Returns the rows of the architecture, and the further clusters of the stack file."""
+    return [*made.services, *(each for each in made.companions if each.definition and each.quorum)]
 
 
 def attempt(config: dict[str, Any]) -> Plan | None:

@@ -15,7 +15,7 @@ from proof.cluster import Cluster, Node, row_of
 from proof.expected import expected_state, failures_tolerated
 from proof.objects import Object
 from proof.verify import verify
-from tests.stacks import ROOT, STACKS, full_size, parsed, server, two_brokers
+from tests.stacks import ROOT, STACKS, full_size, own_galera, parsed, server, two_brokers, two_galeras
 
 TOPOLOGY = "tests/data/topologies/stack/three-nodes.yaml"
 
@@ -50,6 +50,9 @@ CASES: dict[str, Settings] = {
     "further brokers on shared nodes": parsed(full_size("300", **two_brokers())),
     "further brokers on nodes of their own": parsed(full_size("500", controllers=19, **two_brokers(replicas=5))),
     "further brokers in a lab": lab(controllers(3), **two_brokers()),
+    "a further Galera on shared nodes": parsed(full_size("300", **own_galera())),
+    "further Galeras on nodes of their own": parsed(full_size("1000", controllers=38, **two_galeras(replicas=5))),
+    "further Galeras in a lab": lab(controllers(3), **two_galeras()),
 }
 
 
@@ -61,7 +64,7 @@ def nodes_of(settings: Settings) -> dict[str, Node]:
 @pytest.mark.parametrize("settings", CASES.values(), ids=list(CASES))
 def test_counts_and_nodes_are_those_of_the_plan(settings: Settings) -> None:
     made, state, nodes = plan(settings), expected_state(settings), nodes_of(settings)
-    further = {each.name: each for each in made.companions if each.definition}
+    further = {each.name: each for each in made.companions if each.definition and each.quorum}
     services = {each.name: each for each in made.services if not each.replaced_by} | further
     assert {row.service for row in state.rows} == services.keys()
     for row in state.rows:

@@ -14,8 +14,10 @@ import yaml
 from blueprint.plan.planner import Plan, plan
 from blueprint.problems import InvalidStackError
 from blueprint.topology.definitions import Definition, catalogue
+from proof.expected import expected_state
 from tests.stacks import ROOT, parsed, server
 from tests.topologies import BACKENDS
+from tests.unit.test_components_cloud import cloud
 
 TOPOLOGIES = Path("topologies")
 BUILT = TOPOLOGIES / "stack" / "three-nodes.yaml"
@@ -212,3 +214,99 @@ def test_warnings_ask_for_nothing_that_is_refused_and_tell_what_becomes_one() ->
     warnings = plan(parsed(stack(BUILT))).warnings
     assert not [text for text in warnings if "etcd" in text or "no server has the role" in text]
     assert "topology: notifications, rpc run as one service, rabbitmq, on the nodes of all of them" in warnings
+
+
+# Databases of single projects: Galera clusters beside the stack's own
+
+
+GALERAS = """
+services:
+  database: {service_def: galera}
+  neutron-db: {service_def: galera}
+  compute-db: {service_def: mariadb}
+  rpc: {service_def: rabbitmq}
+  notifications: {service_def: rabbitmq}
+  neutron-server: {service_def: neutron-server, mapping: {database: neutron-db}}
+  nova-api: {service_def: nova-api, mapping: {database: compute-db}}
+  nova-conductor: {service_def: nova-conductor, mapping: {database: CONDUCTOR}}
+replicas: {database: 3, rpc: 3, notifications: 3, neutron-db: 3}
+configs: {percona: {cluster_size: 3}}
+"""
+
+
+def with_galeras(folder: Path, conductor: str = "compute-db", text: str = GALERAS) -> Path:
+    path = folder / "topology.yaml"
+    apis = "keystone, memcached, glance-api, nova-api, nova-conductor, nova-scheduler, neutron-server"
+    roles = (
+        f"nodes: {{'node[1-3]$': {{roles: [all]}}, 'node[4-6]$': {{roles: [data]}}}}\n"
+        f"roles: {{all: [{apis}, database, rpc, notifications, compute-db], data: [neutron-db]}}\n"
+    )
+    path.write_text(roles + text.replace("CONDUCTOR", conductor), encoding="utf-8")
+    return path
+
+
+def test_a_topology_gives_projects_databases_of_their_own(tmp_path: Path) -> None:
+    result = plan(parsed(stack(with_galeras(tmp_path), nodes=6)))
+    clusters = {each.name: each for each in result.companions if each.definition == "mysqld"}
+    assert {name: each.instances for name, each in clusters.items()} == {"neutron-db-mysqld": 3, "compute-db-mysqld": 1}
+    places = {
+        each.name: {node.name for node in result.nodes if node.pool in each.pools}
+        for each in (*result.services, *result.companions)
+    }
+    assert places["mysqld"] == places["compute-db-mysqld"] == {"node1", "node2", "node3"}
+    own = {"neutron-db-mysqld", "neutron-db-proxysql", "neutron-db-mysqld-exporter"}
+    assert {frozenset(places[name]) for name in own} == {frozenset({"node4", "node5", "node6"})}
+    mapping = {name: dict(each.mapping) for name, each in result.settings.projects.items()}
+    compute = {"database": "compute-db-mysqld"}
+    assert mapping == {"neutron": {"database": "neutron-db-mysqld"}, "nova": compute, "placement": compute}
+    assert not [text for text in result.warnings if "run as one service, mysqld" in text]
+
+
+def test_the_proof_expects_the_databases_where_the_topology_places_them(tmp_path: Path) -> None:
+    rows = {each.service: each for each in expected_state(parsed(stack(with_galeras(tmp_path), nodes=6))).rows}
+    assert rows["neutron-db-mysqld"].nodes == {"node4", "node5", "node6"}
+    assert (rows["neutron-db-mysqld"].instances, rows["compute-db-mysqld"].instances) == (3, 1)
+    assert rows["mysqld"].nodes == {"node1", "node2", "node3"}
+
+
+def test_the_backup_of_a_database_runs_where_its_member_may_run(tmp_path: Path) -> None:
+    result = plan(parsed(stack(with_galeras(tmp_path), nodes=6)))
+    pools = {each.name: set(each.pools) for each in (*result.services, *result.companions)}
+    jobs = {each.inputs["metadata"]["name"]: each.inputs for each in cloud(result) if each.kind == "CronJob"}
+    for name in ("mysqld", "neutron-db-mysqld"):
+        job = jobs[f"{name}-backup"]
+        affinity = job["spec"]["jobTemplate"]["spec"]["template"]["spec"]["affinity"]["nodeAffinity"]
+        (term,) = affinity["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
+        assert set(term["matchExpressions"][0]["values"]) == pools[name]
+
+
+def test_the_stack_file_has_precedence_over_the_topology(tmp_path: Path) -> None:
+    more = {
+        "services": {"neutron-db-mysqld": {"definition": "mysqld", "image": "registry/mariadb:1"}},
+        "projects": {"nova": {"mapping": {"database": "neutron-db-mysqld"}}},
+    }
+    result = plan(parsed(stack(with_galeras(tmp_path), nodes=6, **more)))
+    (cluster,) = [each for each in result.companions if each.name == "neutron-db-mysqld"]
+    assert (cluster.instances, cluster.override.image) == (3, "registry/mariadb:1")
+    assert result.settings.projects["nova"].mapping == {"database": "neutron-db-mysqld"}
+
+
+def test_services_of_a_project_with_several_databases_are_refused(tmp_path: Path) -> None:
+    found = problems_of(with_galeras(tmp_path, conductor="neutron-db"), servers=stack(BUILT, nodes=6)["servers"])
+    said = "all services of nova share one database, and they are mapped to several: nova-api to compute-db; "
+    key = "quorate:topology (services.nova-api.mapping.database)"
+    assert f"{key}: {said}nova-conductor to neutron-db; map them to the same one" in found
+
+
+def test_a_database_with_a_name_that_a_stack_cannot_have_is_refused(tmp_path: Path) -> None:
+    path = with_galeras(tmp_path, text=GALERAS.replace("neutron-db", "neutron_db"))
+    path.write_text(path.read_text().replace("data: [neutron-db]", "data: [neutron_db]"))
+    found = problems_of(path, servers=stack(BUILT, nodes=6)["servers"])
+    said = "neutron_db is not a name for a further Galera; write up to 25 lower-case letters, digits and '-'"
+    assert f"quorate:topology (services.neutron_db): {said}" in found
+
+
+def test_databases_that_no_project_is_mapped_to_run_as_one(tmp_path: Path) -> None:
+    text = GALERAS.replace("mapping: {database: compute-db}", "mapping: {}").replace("CONDUCTOR", "database")
+    result = plan(parsed(stack(with_galeras(tmp_path, text=text), nodes=6)))
+    assert "topology: compute-db, database run as one service, mysqld, on the nodes of all of them" in result.warnings

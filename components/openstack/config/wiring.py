@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from blueprint.plan.planner import Plan
-from blueprint.stackfile import brokers
+from blueprint.stackfile import further_clusters
 from blueprint.stackfile.cloud_content import Bootstrap
 from blueprint.stackfile.settings import Ingress, PhysicalNetwork, SecretVersion
 from components.openstack.config import domains
@@ -25,7 +25,7 @@ REGION = "RegionOne"
 NOTIFICATIONS = "notifications"
 """Name of the RabbitMQ vhost for the notifications of all projects. A program that reads notifications needs no access
 to the vhosts of the projects' calls."""
-RABBITMQ = brokers.DEFINITION
+RABBITMQ, GALERA = further_clusters.RABBITMQ, further_clusters.GALERA
 Use = Literal["rpc", "notifications"]
 
 DATABASES = {
@@ -38,7 +38,7 @@ DATABASES = {
     "heat": ("heat",),
 }
 """Names of each project's databases. The account that owns them has the project's name and is configured in
-ProxySQL."""
+the ProxySQL of the project's Galera."""
 
 
 @dataclass(frozen=True)
@@ -62,9 +62,11 @@ class Wiring:
     """Address of each Kubernetes master, by the node's name."""
     brokers: tuple[str, ...]
     """Names of all RabbitMQ clusters of the stack, the default cluster first."""
+    galeras: tuple[str, ...]
+    """Names of all Galera clusters of the stack, the default cluster first."""
     mapping: Mapping[tuple[str, str], str]
-    """Name of the RabbitMQ cluster that a project uses, by project and use (`rpc` or `notifications`), if it is not the
-    default cluster."""
+    """Name of the cluster that a project uses, by project and use (`rpc`, `notifications` or `database`), if it is not
+    the default cluster."""
     secrets: Mapping[str, SecretVersion]
     """Current version of each secret that was replaced at least once, by name."""
     monitors: tuple[str, ...]
@@ -96,11 +98,23 @@ class Wiring:
     def database(self, user: str, name: str) -> Secret:
         """Returns the SQLAlchemy URL for the database `name` of the project `user`, which connects through ProxySQL."""
         account = self.account(user, "database")
-        return Secret(f"{user}/database", f"mysql+pymysql://{account}:{{}}@{self.host('proxysql')}:{MYSQL}/{name}")
+        return Secret(f"{user}/database", f"mysql+pymysql://{account}:{{}}@{self.proxy(user)}:{MYSQL}/{name}")
+
+    def galera(self, project: str) -> str:
+        """Returns the name of the Galera cluster that has a project's databases."""
+        return self.mapping.get((project, "database"), GALERA.definition)
+
+    def users(self, galera: str) -> tuple[str, ...]:
+        """Returns the projects whose databases a Galera cluster has."""
+        return tuple(project for project in DATABASES if self.galera(project) == galera)
+
+    def proxy(self, project: str) -> str:
+        """Returns the DNS name of the ProxySQL in front of a project's databases."""
+        return self.host(beside_galera("proxysql", self.galera(project)))
 
     def broker(self, project: str, use: Use) -> str:
         """Returns the name of the RabbitMQ cluster that carries a project's calls (`rpc`) or notifications."""
-        return self.mapping.get((project, use), RABBITMQ)
+        return self.mapping.get((project, use), RABBITMQ.definition)
 
     def messaging(self, user: str) -> Secret:
         """Returns the transport URL of the project's own vhost, with all members of the project's RabbitMQ cluster."""
@@ -162,12 +176,22 @@ def wiring(plan: Plan, environment: str) -> Wiring:
         plan.settings.ingress,
         plan.settings.bootstrap,
         {master.name: master.address for master in plan.masters},
-        tuple(process.name for process in plan.processes if process.process == RABBITMQ),
-        brokers.mapping(plan.settings),
+        _clusters(plan, RABBITMQ),
+        _clusters(plan, GALERA),
+        further_clusters.mapping(plan.settings),
         plan.settings.secrets,
         tuple(_monitors(plan)),
         plan.settings.networks.physical,
     )
+
+
+def beside_galera(process: str, galera: str) -> str:
+    """Returns the name of a process beside a Galera cluster: proxysql or mysqld-exporter, with the cluster's prefix."""
+    return further_clusters.companion(process, galera, GALERA)
+
+
+def _clusters(plan: Plan, kind: further_clusters.Kind) -> tuple[str, ...]:
+    return tuple(process.name for process in plan.processes if process.process == kind.definition)
 
 
 def _monitors(plan: Plan) -> Iterator[str]:

@@ -73,14 +73,14 @@ def _galera(quorum: Quorum) -> Iterator[Rule]:
     # 4 is Synced. ProxySQL sends no traffic to a member that stays in another state (source 004, 5.1.2).
     yield _alert(
         "GaleraMemberNotSynced",
-        'mysql_global_status_wsrep_local_state{job="galera"} != 4',
+        f'mysql_global_status_wsrep_local_state{{job="{quorum.name}"}} != 4',
         _Urgency("10m", "warning"),
         quorum,
         "{{ $labels.member }} has been in state {{ $value }} for 10 minutes, not in 4 (Synced): it gets no traffic",
     )
     yield _alert(
         "GaleraSizeDiffers",
-        f'mysql_global_status_wsrep_cluster_size{{job="galera"}} != {quorum.size}',
+        f'mysql_global_status_wsrep_cluster_size{{job="{quorum.name}"}} != {quorum.size}',
         _WARNING,
         quorum,
         f"{{{{ $labels.member }}}} sees a cluster of {{{{ $value }}}}, the stack declares {quorum.size}",

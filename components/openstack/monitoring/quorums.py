@@ -13,7 +13,7 @@ from typing import Literal
 import contract
 from blueprint.plan.quorum_limits import majority
 from components.openstack.config.ports import MYSQL, RABBITMQ_METRICS
-from components.openstack.config.wiring import Wiring
+from components.openstack.config.wiring import GALERA, Wiring, beside_galera
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,8 @@ class Quorum:
     """Host and port of each member's metrics, by the member's name."""
     counts: str
     """PromQL query with a series for each member that answers: 1 if the member is in the part with the majority."""
+    exporter: str | None = None
+    """The process that serves the members' metrics; None if the members serve them."""
 
     @property
     def size(self) -> int:
@@ -44,10 +46,11 @@ def quorums(wiring: Wiring) -> tuple[Quorum, ...]:
 
 
 def _quorums(wiring: Wiring) -> Iterator[Quorum]:
-    if wiring.has("mysqld"):
+    for galera in filter(wiring.has, wiring.galeras):
         # 1 if the member is in the primary component. A member that receives a state transfer votes and counts.
-        targets = _members(wiring, "mysqld", MYSQL)
-        yield Quorum("galera", "galera", targets, 'mysql_global_status_wsrep_cluster_status{job="galera"}')
+        job = galera_job(galera)
+        status = f'mysql_global_status_wsrep_cluster_status{{job="{job}"}}'
+        yield Quorum("galera", job, _members(wiring, galera, MYSQL), status, beside_galera("mysqld-exporter", galera))
     for broker in filter(wiring.has, wiring.brokers):
         targets = _members(wiring, broker, RABBITMQ_METRICS)
         # A paused member does not answer. A member that answers but reaches too few others is not in the majority.
@@ -57,6 +60,11 @@ def _quorums(wiring: Wiring) -> Iterator[Quorum]:
     if wiring.masters:
         targets = {name: f"{address}:{contract.ETCD_METRICS_PORT}" for name, address in wiring.masters.items()}
         yield Quorum("etcd", "etcd", targets, 'etcd_server_has_leader{job="etcd"}')
+
+
+def galera_job(galera: str) -> str:
+    """Returns the name of the scrape job for a Galera cluster: galera, or a further cluster's name."""
+    return "galera" if galera == GALERA.definition else galera
 
 
 def _members(wiring: Wiring, process: str, port: int) -> dict[str, str]:

@@ -48,7 +48,7 @@ def _jobs(wiring: Wiring, process: str) -> Iterator[Job]:
     often = {"scrape_interval": "2m", "scrape_timeout": "1m"}
     yield {"job_name": "openstack", **often, "static_configs": [{"targets": [exporter]}]}
     for quorum in quorums(wiring):
-        yield _probed(quorum, wiring) if quorum.kind == "galera" else _direct(quorum)
+        yield _probed(quorum, wiring.host(quorum.exporter)) if quorum.exporter else _direct(quorum)
 
 
 def _by_dns(job: str, name: str, port: int) -> Job:
@@ -64,12 +64,11 @@ def _direct(quorum: Quorum) -> Job:
     return {"job_name": quorum.name, "static_configs": _static(quorum.targets)}
 
 
-def _probed(quorum: Quorum, wiring: Wiring) -> Job:
-    """Returns the scrape job for Galera, whose members serve no metrics.
+def _probed(quorum: Quorum, exporter: str) -> Job:
+    """Returns the scrape job for a Galera, whose members serve no metrics.
 
-    Any instance of mysqld-exporter queries the member that a request names.
+    Any instance of the mysqld-exporter at `exporter` queries the member that a request names.
     """
-    exporter = f"{wiring.host('mysqld-exporter')}:{MYSQLD_EXPORTER}"
     return {
         "job_name": quorum.name,
         "metrics_path": "/probe",
@@ -79,7 +78,7 @@ def _probed(quorum: Quorum, wiring: Wiring) -> Job:
         "relabel_configs": [
             {"source_labels": ["__address__"], "target_label": "__param_target"},
             {"source_labels": ["__param_target"], "target_label": "instance"},
-            {"target_label": "__address__", "replacement": exporter},
+            {"target_label": "__address__", "replacement": f"{exporter}:{MYSQLD_EXPORTER}"},
         ],
     }
 

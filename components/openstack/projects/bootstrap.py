@@ -17,6 +17,8 @@ from components.openstack.definition import File, JobDefinition, ProjectDefiniti
 
 _SCRIPT = File("cloud_content.py", "/usr/local/bin/cloud_content.py")
 _CONTENT = File("content.json", "/etc/quorate/content.json")
+_NEEDS = ("keystone", "glance", "neutron", "nova")
+"""The projects whose APIs the job calls."""
 
 
 def _jobs(wiring: Wiring) -> tuple[JobDefinition, ...]:
@@ -28,6 +30,7 @@ def _jobs(wiring: Wiring) -> tuple[JobDefinition, ...]:
         name="bootstrap-cloud",
         image="keystone",
         user="keystone",
+        quorums=tuple(dict.fromkeys(map(wiring.galera, _NEEDS))),
         command=f"python3 {_SCRIPT.path} {_CONTENT.path}",
         written=(
             TextFile(_SCRIPT.name, (scripts.text(_SCRIPT.name),)),
@@ -43,6 +46,6 @@ def _jobs(wiring: Wiring) -> tuple[JobDefinition, ...]:
 PROJECT = ProjectDefinition(
     name="bootstrap",
     processes=(),
-    needs=("keystone", "glance", "neutron", "nova"),
+    needs=_NEEDS,
     jobs=_jobs,
 )

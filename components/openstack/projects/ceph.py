@@ -74,9 +74,15 @@ def _layer(page: str, **options: bool | int) -> Layer:
     return Layer(Level.PROJECT, f"https://docs.ceph.com/en/squid/{page}/", {"mon": options})
 
 
-_IN_QUORUM = r"""ceph daemon "mon.$POD_NAME" mon_status | grep -qE '"state": "(leader|peon)"'"""
-_ACTIVE = """\
-for socket in /run/ceph/ceph-osd.*.asok; do ceph daemon "$socket" status | grep -q '"state": "active"'; done"""
+def _answers(command: str, sockets: str, *states: str) -> Exec:
+    """Returns a probe of the daemons with admin sockets in /run/ceph that match `sockets`.
+
+    It succeeds if each answers the command with one of the states. Python starts without the site's modules: a probe
+    is run again and again on every node.
+    """
+    text = scripts.text("ceph_state.py")
+    return Exec(("python3", "-ISc", text, command, f"/run/ceph/{sockets}.asok", *states))
+
 
 MON = ProcessDefinition(
     name="ceph-mon",
@@ -97,7 +103,7 @@ MON = ProcessDefinition(
                 Port("msgr2", 3300, clients=("project", "needs", "nodes")),
                 Port("msgr1", 6789, clients=("project", "needs", "nodes")),
             ),
-            ready=Exec(("bash", "-ec", _IN_QUORUM)),
+            ready=_answers("mon_status", "ceph-mon.$POD_NAME", "leader", "peon"),
             alive=Tcp("msgr2"),
             files=(
                 CONFIGURATION,
@@ -115,7 +121,7 @@ MON = ProcessDefinition(
             user="ceph",
             command=scripts.text("ceph_mgr.sh"),
             # A manager in standby listens on no port, so its socket is queried.
-            ready=Exec(("bash", "-ec", 'ceph daemon "mgr.$POD_NAME" version')),
+            ready=_answers("version", "ceph-mgr.$POD_NAME"),
             alive=Exec(("pgrep", "-f", "ceph-mgr")),
             files=(CONFIGURATION, *map(secret_file, ("mgr.key", "client.admin.keyring"))),
             kolla=False,
@@ -136,7 +142,7 @@ OSD = ProcessDefinition(
             image="ceph",
             user="ceph",
             command=scripts.text("ceph_osd.sh"),
-            ready=Exec(("bash", "-ec", _ACTIVE)),
+            ready=_answers("status", "ceph-osd.*", "active"),
             # The pattern also matches the start script, which waits for prepared disks, and which ends when one of its
             # daemons ends.
             alive=Exec(("pgrep", "-f", "ceph-osd")),

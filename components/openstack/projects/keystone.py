@@ -81,6 +81,7 @@ def _jobs(wiring: Wiring) -> tuple[JobDefinition, ...]:
         name="keystone-bootstrap",
         image="keystone",
         user="keystone",
+        quorums=(wiring.galera("keystone"),),
         command=f"keystone-manage bootstrap --bootstrap-username admin --bootstrap-project-name admin "
         f"--bootstrap-role-name admin --bootstrap-service-name keystone --bootstrap-region-id {REGION} "
         f"--bootstrap-internal-url {url} --bootstrap-public-url {wiring.public_url('keystone', '/v3')}",

@@ -3,18 +3,21 @@
 Clients connect to the Service `proxysql`; Galera's members connect to each other by their own names. ProxySQL is a
 separate workload, so that a change of its configuration does not restart members of the database. The program
 scripts/galera/ decides which member bootstraps the cluster.
+
+A stack file may define further Galera clusters (docs/adr/0017-further-brokers.md). Each has its own name, secrets,
+backups, ProxySQL and exporter.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
 from components.openstack import scripts
 from components.openstack.config.layers import ConfigFile, Layer, Level, Secret, TextFile, WrittenFile
 from components.openstack.config.ports import MYSQL, MYSQLD_EXPORTER
-from components.openstack.config.wiring import Wiring
+from components.openstack.config.wiring import GALERA, Wiring, beside_galera
 from components.openstack.definition import (
     ActionDefinition,
     Claim,
@@ -37,18 +40,24 @@ Service."""
 
 _MODULES = scripts.modules("galera")
 _BACKUP_MODULES = scripts.modules("galera_backup")
-_BACKUP_ACCOUNT = "mysqld/backup"
 KEPT = 7
 """Number of complete database backups that are kept, one a day, so that an error noticed within a week can be undone.
 Project figure; mariadb-operator keeps 30 days."""
-SCHEDULE = "17 2 * * *"
-"""Schedule of database backups: once a day at night, and not on the hour, when other schedules begin. Project
-figure."""
+
+
+def schedule(number: int) -> str:
+    """Returns the schedule of a cluster's backups: once a day, at 02:17 UTC for the first cluster.
+
+    At night, and not on the hour, when other schedules begin. Each further cluster has the next hour, because members
+    of several clusters may share a node and its disk. Project figure. `number`: the cluster's place in the list.
+    """
+    return f"17 {(2 + number) % 24} * * *"
+
+
 _BACKUP_DEADLINE = 6 * 3600
 """Seconds that a backup or a restoration may take: 200 GiB, the size of a production volume, at 10 MB/s."""
 _INITIAL = File("initial.sql", "/etc/mysql/initial.sql")
 _EXPORTER = File("mysqld-exporter.cnf", "/etc/prometheus/my.cnf")
-_METRICS_ACCOUNT = "mysqld-exporter/database"
 _RUN = "env PYTHONPATH=/etc/mysql python3 -m galera"
 _MANUAL = "https://mariadb.com/docs/galera-cluster/galera-management/configuration/configuring-mariadb-galera-cluster"
 _PARAMETERS = "https://galeracluster.com/library/documentation/galera-parameters.html"
@@ -59,31 +68,46 @@ _SST = (
 
 
 def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
-    if name == PROXYSQL.name:
-        return proxysql.files(wiring)
-    if name == EXPORTER.name:
-        account = Secret(_METRICS_ACCOUNT, "[client]\nuser = metrics\npassword = {}\n")
-        return (TextFile(_EXPORTER.name, (account,)),)
-    if name != MYSQLD.name:
-        return ()
+    for galera in wiring.galeras:
+        if name == galera:
+            return _member(wiring, galera)
+        if name == beside_galera(PROXYSQL.name, galera):
+            return proxysql.files(wiring, name, galera)
+        if name == beside_galera(EXPORTER.name, galera):
+            account = Secret(_metrics_account(galera), "[client]\nuser = metrics\npassword = {}\n")
+            return (TextFile(_EXPORTER.name, (account,)),)
+    return ()
+
+
+def _member(wiring: Wiring, galera: str) -> tuple[WrittenFile, ...]:
+    """Returns the configuration files of the members of a Galera cluster."""
     # Executed once, by the member that bootstraps: creates the account of the jobs that create all other accounts, and
     # the accounts with which ProxySQL and mysqld-exporter monitor members. These two need no privilege.
-    root = Secret("mysqld/root", "CREATE USER root@'%' IDENTIFIED BY '{}';\n")
+    root = Secret(f"{galera}/root", "CREATE USER root@'%' IDENTIFIED BY '{}';\n")
     rights = "GRANT ALL PRIVILEGES ON *.* TO root@'%' WITH GRANT OPTION;\n"
-    monitor = Secret(proxysql.MONITOR.name, "CREATE USER monitor@'%' IDENTIFIED BY '{}';\n")
-    metrics = Secret(_METRICS_ACCOUNT, "CREATE USER metrics@'%' IDENTIFIED BY '{}';\n")
+    monitor = Secret(proxysql.monitor_account(galera), "CREATE USER monitor@'%' IDENTIFIED BY '{}';\n")
+    metrics = Secret(_metrics_account(galera), "CREATE USER metrics@'%' IDENTIFIED BY '{}';\n")
     # The account and privileges that mariadb-backup needs (MariaDB's manual, mariadb-backup overview, authentication
     # and privileges).
-    backup = Secret(_BACKUP_ACCOUNT, "CREATE USER backup@'%' IDENTIFIED BY '{}';\n")
+    backup = Secret(_backup_account(galera), "CREATE USER backup@'%' IDENTIFIED BY '{}';\n")
     reads = "GRANT RELOAD, PROCESS, LOCK TABLES, BINLOG MONITOR ON *.* TO backup@'%';\n"
     return (
-        ConfigFile("my.cnf", "ini", tuple(_layers(wiring.members(name)[:FIRST_MEMBERS], wiring.memory[name]))),
+        ConfigFile("my.cnf", "ini", tuple(_layers(wiring, galera))),
         *(TextFile(f"galera-{module}", (text,)) for module, text in _MODULES.items()),
         TextFile(_INITIAL.name, (root, rights, monitor, metrics, backup, reads)),
     )
 
 
-def _layers(first: Sequence[str], memory: int) -> Iterator[Layer]:
+def _metrics_account(galera: str) -> str:
+    return f"{beside_galera(EXPORTER.name, galera)}/database"
+
+
+def _backup_account(galera: str) -> str:
+    return f"{galera}/backup"
+
+
+def _layers(wiring: Wiring, galera: str) -> Iterator[Layer]:
+    first = wiring.members(galera)[:FIRST_MEMBERS]
     # Mandatory for Galera. By default wsrep_on is OFF, and each member would be a separate database.
     yield _layer(
         _MANUAL,
@@ -91,7 +115,8 @@ def _layers(first: Sequence[str], memory: int) -> Iterator[Layer]:
         default_storage_engine="InnoDB",
         innodb_autoinc_lock_mode=2,
         wsrep_on="ON",
-        wsrep_cluster_name="openstack",
+        # A member refuses to join a cluster of another name.
+        wsrep_cluster_name="openstack" if galera == GALERA.definition else galera,
         # The address must not be gcomm:// alone: a member that starts with it bootstraps a new cluster.
         wsrep_cluster_address=f"gcomm://{','.join(first)}",
     )
@@ -116,7 +141,7 @@ def _layers(first: Sequence[str], memory: int) -> Iterator[Layer]:
     # figure, not measured; the manual recommends up to 80 % on a dedicated server).
     yield _layer(
         "https://mariadb.com/docs/server/server-usage/storage-engines/innodb/innodb-buffer-pool",
-        innodb_buffer_pool_size=f"{memory // 2}M",
+        innodb_buffer_pool_size=f"{wiring.memory[galera] // 2}M",
     )
     # A member must not wait for DNS when a client connects.
     yield _layer(
@@ -132,28 +157,37 @@ def _layer(source: str, **options: str | int) -> Layer:
 
 
 def _actions(wiring: Wiring) -> tuple[ActionDefinition, ...]:
-    members = wiring.members(MYSQLD.name)
+    return tuple(action for number in range(len(wiring.galeras)) for action in _backups(wiring, number))
+
+
+def _backups(wiring: Wiring, number: int) -> tuple[ActionDefinition, ActionDefinition]:
+    galera = wiring.galeras[number]
+    members = wiring.members(galera)
     # The scheduler places the backup's pod on the node of this member's volume. A member with a high ordinal is chosen,
     # because ProxySQL sends writes to the member with the lowest ordinal.
     member = members[:FIRST_MEMBERS][-1]
     name, _, domain = member.partition(".")
     document = {"member": member, "domain": domain, "members": len(members), "keep": KEPT}
     data = ClaimMount(name="data", claim=f"data-{name}", path="/var/lib/mysql")
-    backups = ClaimMount(name="backups", claim=MYSQLD.backup_claim_name, path="/var/lib/mysql-backup")
-    account = ("[client]\nuser = backup\npassword = ", Secret(_BACKUP_ACCOUNT), "\n")
+    backups = ClaimMount(
+        name="backups", claim=replace(MYSQLD, name=galera).backup_claim_name, path="/var/lib/mysql-backup"
+    )
+    account = ("[client]\nuser = backup\npassword = ", Secret(_backup_account(galera)), "\n")
     settings = TextFile("backup.json", (json.dumps(document) + "\n",))
     return (
         ActionDefinition(
-            job=_backup_job("backup", (settings, TextFile("backup.cnf", account))),
+            job=_backup_job(galera, "backup", (settings, TextFile("backup.cnf", account))),
+            beside=galera,
             purpose=f"Back up the database from {name}, prepare the backup and check that it can be opened",
             requires="whole",
-            schedule=SCHEDULE,
+            schedule=schedule(number),
             mounts=(replace(data, read_only=True), backups),
             attempts=3,
             deadline=_BACKUP_DEADLINE,
         ),
         ActionDefinition(
-            job=_backup_job("restore", (settings,)),
+            job=_backup_job(galera, "restore", (settings,)),
+            beside=galera,
             purpose=f"Replace the data of {name} by a backup; the other members take it from there",
             requires="stopped",
             mounts=(data, backups),
@@ -162,12 +196,13 @@ def _actions(wiring: Wiring) -> tuple[ActionDefinition, ...]:
     )
 
 
-def _backup_job(name: str, files: tuple[TextFile, ...]) -> JobDefinition:
+def _backup_job(galera: str, name: str, files: tuple[TextFile, ...]) -> JobDefinition:
     modules = {f"galera-backup-{module}": module for module in _BACKUP_MODULES}
     return JobDefinition(
-        name=f"{MYSQLD.name}-{name}",
+        name=f"{galera}-{name}",
         image="mariadb-server",
         user="mysql",
+        quorums=(galera,),
         command=f"env PYTHONPATH=/etc/mysql python3 -m galera_backup {name}",
         written=(*(TextFile(file, (_BACKUP_MODULES[module],)) for file, module in modules.items()), *files),
         files=(

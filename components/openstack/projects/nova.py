@@ -295,10 +295,11 @@ def _jobs(wiring: Wiring) -> tuple[JobDefinition, ...]:
     )
 
 
-def _actions(_wiring: Wiring) -> tuple[ActionDefinition, ...]:
+def _actions(wiring: Wiring) -> tuple[ActionDefinition, ...]:
     command = "nova-manage db online_data_migrations"
     migrations = accounts.manage("nova", "nova-conductor", "online-data-migrations", command, (CONFIGURATION,))
     purpose = "Migrate Nova's data to its new schema, after all of Nova is updated"
+    migrations = replace(migrations, quorums=(wiring.galera("nova"),))
     return (ActionDefinition(job=migrations, purpose=purpose, requires="whole", deadline=6 * 3600),)
 
 

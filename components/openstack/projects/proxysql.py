@@ -1,4 +1,4 @@
-"""ProxySQL's configuration: all members of Galera, one of which gets all writes and reads.
+"""ProxySQL's configuration: all members of one Galera, one of which gets all writes and reads.
 
 Members and hostgroups are in a ConfigMap, where the policy pack reads them; accounts are in a Secret object. ProxySQL
 reads one file, so scripts/proxysql_start.sh joins the two texts. The syntax is libconfig's; the names are those of
@@ -13,13 +13,12 @@ from dataclasses import replace
 from components.openstack import scripts
 from components.openstack.config.layers import Secret, TextFile
 from components.openstack.config.ports import MYSQL
-from components.openstack.config.wiring import DATABASES, Wiring
+from components.openstack.config.wiring import Wiring, beside_galera
 from components.openstack.definition import File
 
 MEMBERS = File("proxysql-members.cnf", "/etc/proxysql/proxysql-members.cnf")
 ACCOUNTS = File("proxysql-accounts.cnf", "/etc/proxysql/proxysql-accounts.cnf")
 START = File("proxysql-start.sh", "/etc/proxysql/proxysql-start.sh")
-MONITOR = Secret("proxysql/monitor")
 PORT = 6033
 
 _WRITERS, _BACKUP_WRITERS, _READERS, _OFFLINE = 10, 20, 30, 9999
@@ -33,27 +32,35 @@ _BEHIND = 100
 disables the check."""
 
 
-def files(wiring: Wiring) -> tuple[TextFile, ...]:
-    """Returns the configuration files and the start script of a ProxySQL instance."""
+def monitor_account(galera: str) -> str:
+    """Returns the secret of the account with which ProxySQL monitors the members of a Galera cluster."""
+    return f"{beside_galera('proxysql', galera)}/monitor"
+
+
+def files(wiring: Wiring, name: str, galera: str) -> tuple[TextFile, ...]:
+    """Returns the configuration files and the start script of a ProxySQL instance.
+
+    `name`: the process in the plan. `galera`: the cluster that it leads to.
+    """
     return (
-        TextFile(MEMBERS.name, ("".join(_members(wiring)),)),
-        TextFile(ACCOUNTS.name, tuple(_accounts(wiring))),
+        TextFile(MEMBERS.name, ("".join(_members(wiring, name, galera)),)),
+        TextFile(ACCOUNTS.name, tuple(_accounts(wiring, name, galera))),
         TextFile(START.name, (scripts.text("proxysql_start.sh"),)),
     )
 
 
-def _members(wiring: Wiring) -> Iterator[str]:
+def _members(wiring: Wiring, name: str, galera: str) -> Iterator[str]:
     """Yields the configuration of Galera's members and hostgroups.
 
     One member is the writer, because Galera rejects conflicting writes. Members that are not Synced get no traffic
     (source 004, 5.1.2).
     """
-    shared = _CONNECTIONS // max(1, wiring.instances["proxysql"])
+    shared = _CONNECTIONS // max(1, wiring.instances[name])
     servers = [
         # Weights differ, so that all instances choose the same writer.
         f'  {{ address="{member}", port={MYSQL}, hostgroup={_WRITERS}, weight={100 - ordinal}, '
         f"max_connections={shared} }}"
-        for ordinal, member in enumerate(wiring.members("mysqld"))
+        for ordinal, member in enumerate(wiring.members(galera))
     ]
     yield "mysql_servers =\n(\n" + ",\n".join(servers) + "\n)\n"
     yield (
@@ -63,21 +70,21 @@ def _members(wiring: Wiring) -> Iterator[str]:
     )
 
 
-def _accounts(wiring: Wiring) -> Iterator[str | Secret]:
+def _accounts(wiring: Wiring, name: str, galera: str) -> Iterator[str | Secret]:
     yield 'datadir="/var/lib/proxysql"\n'
     # The admin interface listens only on a socket in the container.
     yield Secret(
-        "proxysql/admin",
+        f"{name}/admin",
         'admin_variables =\n{\n  admin_credentials="admin:{}"\n  mysql_ifaces="/var/lib/proxysql/admin.sock"\n}\n',
     )
-    yield f'mysql_variables =\n{{\n  interfaces="0.0.0.0:{PORT}"\n  threads={wiring.workers("proxysql")}\n'
+    yield f'mysql_variables =\n{{\n  interfaces="0.0.0.0:{PORT}"\n  threads={wiring.workers(name)}\n'
     yield f"  max_connections={_CONNECTIONS}\n"
     # A restarted member has a new address. By default, ProxySQL would use the old address for up to 5 minutes.
     yield "  monitor_local_dns_cache_refresh_interval=2000\n  monitor_local_dns_cache_ttl=5000\n"
-    yield Secret(MONITOR.name, '  monitor_username="monitor"\n  monitor_password="{}"\n}\n')
+    yield Secret(monitor_account(galera), '  monitor_username="monitor"\n  monitor_password="{}"\n}\n')
     yield "mysql_users =\n(\n"
-    yield _user("root", Secret("mysqld/root"))
-    for user in DATABASES:
+    yield _user("root", Secret(f"{galera}/root"))
+    for user in wiring.users(galera):
         yield ",\n"
         yield _user(wiring.account(user, "database"), Secret(f"{user}/database"))
         if previous := wiring.previous(user, "database"):

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from policy.rules.backups import backup_ends, database_is_backed_up
 from tests.policy.cases import case
-from tests.policy.world import UNKNOWN, cloud, config_map, quorum, scheduled
+from tests.policy.world import UNKNOWN, cloud, companion, config_map, quorum, reading, scheduled, service
 
 DATABASE = quorum("mysqld", "mysqld-server")
 
 
 BY_FILE = scheduled("python3 /run/save.py").but(
     spec__jobTemplate__spec__template__spec__volumes=[{"name": "files", "configMap": {"name": "save"}}]
+)
+
+OWN = companion("own-db", "mysqld-server", kind="StatefulSet", image="registry/mariadb-server:1")
+GALERAS = (DATABASE, OWN)
+CLAIM = {"name": "data", "persistentVolumeClaim": {"claimName": "data-own-db-2"}}
+PROXY = (
+    reading(companion("own-proxysql", "mysqld-server"), "proxies"),
+    service("own-proxysql"),
+    config_map("proxies", {"proxysql.cnf": 'mysql_servers = ( { address="own-db-0.own-db-members" } )'}),
 )
 
 CASES = (
@@ -36,6 +47,62 @@ CASES = (
     case(database_is_backed_up, "a suspended one", cloud(), DATABASE, scheduled(suspend=True), fails="mysqld"),
     case(database_is_backed_up, "one elsewhere", cloud(), DATABASE, scheduled(namespace="other"), fails="mysqld"),
     case(database_is_backed_up, "one of something else", cloud(), DATABASE, scheduled("tar c /etc"), fails="mysqld"),
+    case(
+        database_is_backed_up,
+        "two Galeras, and a backup of one by a member's name",
+        cloud(),
+        *GALERAS,
+        scheduled("mariadb-backup --host mysqld-2.mysqld-members.openstack.svc"),
+        passes="mysqld",
+        fails="own-db",
+        message="no CronJob that is not suspended backs up the database",
+    ),
+    case(
+        database_is_backed_up,
+        "two Galeras, and a backup of one by its claim",
+        cloud(),
+        *GALERAS,
+        scheduled().but(spec__jobTemplate__spec__template__spec__volumes=[CLAIM]),
+        passes="own-db",
+        fails="mysqld",
+    ),
+    case(
+        database_is_backed_up,
+        "two Galeras, and a dump of one through its proxy",
+        cloud(),
+        *GALERAS,
+        *PROXY,
+        scheduled("mariadb-dump --all-databases --host own-proxysql"),
+        passes="own-db",
+        fails="mysqld",
+    ),
+    case(
+        database_is_backed_up,
+        "two Galeras, and a backup of each",
+        cloud(),
+        *GALERAS,
+        scheduled("mariadb-backup --host mysqld-2"),
+        replace(scheduled("mariadb-backup --host own-db-2").but(metadata__name="own"), name="own"),
+        passes="mysqld own-db",
+    ),
+    case(
+        database_is_backed_up,
+        "two Galeras, and a backup that does not show of which",
+        cloud(),
+        *GALERAS,
+        scheduled(),
+        passes="mysqld own-db",
+    ),
+    case(
+        database_is_backed_up,
+        "a Galera in another namespace",
+        cloud(),
+        DATABASE,
+        OWN.but(metadata__namespace="other"),
+        scheduled("mariadb-backup --host own-db-2"),
+        passes="mysqld",
+        fails="own-db",
+    ),
     case(database_is_backed_up, "a lab", cloud(profile="lab"), DATABASE),
     case(database_is_backed_up, "somebody else's database", DATABASE),
     case(database_is_backed_up, "no database", cloud(), quorum()),

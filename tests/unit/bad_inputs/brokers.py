@@ -35,12 +35,16 @@ CASES = {
     ),
     "a project that there is not": mapping("quorate:projects.neutrn: is not a project", "rabbitmq", "neutrn"),
     "another use": Bad(
-        stack(projects={"neutron": {"mapping": {"database": "rabbitmq"}}}),
-        f"{NEUTRON}.database: 'database' is not known; write one of: rpc, notifications",
+        stack(projects={"neutron": {"mapping": {"queue": "rabbitmq"}}}),
+        f"{NEUTRON}.queue: 'queue' is not known; write one of: rpc, notifications, database",
     ),
     "another definition": Bad(
         stack(services={"own-galera": {"definition": "galera"}}),
-        "quorate:services.own-galera.definition: 'galera' is not known; write one of: rabbitmq",
+        "quorate:services.own-galera.definition: 'galera' is not known; write one of: rabbitmq, mysqld",
+    ),
+    "options of one": broker(
+        f"{OWN}.options.neutron.conf: has no list of options; write the whole file under services.<name>.config",
+        options={"neutron.conf": {"DEFAULT": {"debug": True}}},
     ),
     "one that no project uses": Bad(
         stack(services={"neutron-rabbitmq": {"definition": "rabbitmq"}}),

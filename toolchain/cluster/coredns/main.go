@@ -1,11 +1,12 @@
-// Command coredns is CoreDNS with the plugins of kubeadm's Corefile. The upstream main also links the SDKs of several
-// clouds.
+// Command coredns is CoreDNS with the plugins of kubeadm's Corefile and of the nodes' own one. The upstream main also
+// links the SDKs of several clouds.
 package main
 
 import (
 	"github.com/coredns/coredns/core/dnsserver"
 	"github.com/coredns/coredns/coremain"
 
+	_ "github.com/coredns/coredns/plugin/bind"
 	_ "github.com/coredns/coredns/plugin/cache"
 	_ "github.com/coredns/coredns/plugin/errors"
 	_ "github.com/coredns/coredns/plugin/forward"
@@ -20,7 +21,7 @@ import (
 
 func main() {
 	dnsserver.Directives = []string{
-		"reload", "errors", "health", "ready", "prometheus", "loadbalance", "cache", "loop", "kubernetes", "forward",
+		"reload", "bind", "errors", "health", "ready", "prometheus", "loadbalance", "cache", "loop", "kubernetes", "forward",
 	}
 	coremain.Run()
 }
