@@ -93,11 +93,12 @@ destroy: setup ## Destroy STACK (anything but a rendered lab also needs CONFIRM=
 	@$(QUORATE) destroy --stack="$$STACK" --confirm="$$CONFIRM"
 
 test: lint cluster browser ## Check style and types, then run all tests, including the proof of architecture 100
-	@$(ACTIVE) python -m pytest -m alone
+	@$(ACTIVE) python -m pytest -m "alone and not heavy"
 	@$(ACTIVE) python -m pytest -n 2 --dist worksteal
 
 e2e: setup ## Run the heavy tests (kills, damaged files), fuzz the readers of files, prove all four architectures
-	@.venv/bin/python -m pytest -n 2 --dist worksteal -m heavy
+	@.venv/bin/python -m pytest -m "alone and heavy"
+	@.venv/bin/python -m pytest -n 2 --dist worksteal -m "heavy and not alone"
 	@QUORATE_FUZZ_EXAMPLES=1000 .venv/bin/python -m pytest -n 2 tests/fuzz
 	@$(QUORATE) prove --arch=all
 

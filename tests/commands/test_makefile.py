@@ -69,7 +69,8 @@ def test_a_target_runs_its_command(clone: Path, words: list[str], arguments: lis
 
 def test_e2e_runs_the_heavy_tests_and_every_proof(clone: Path) -> None:
     recipe = "\n".join(make(clone, "-n", "e2e"))
-    assert "-m heavy" in recipe
+    assert '-m "alone and heavy"' in recipe
+    assert '-m "heavy and not alone"' in recipe
     assert "prove --arch=all" in recipe
 
 
