@@ -3,7 +3,9 @@
 1. `ConfigureStack` receives the stack's configuration, which the SDK ignores. The profile in the configuration decides
    whether policies are mandatory, before Pulumi asks for the policies (docs/adr/0003-policy-enforcement.md).
 2. `AnalyzeStack` reads the resources once for all rules. The SDK would decode every resource again for each policy.
-3. `Analyze`, called for every resource, returns nothing in a preview: all policies evaluate the whole stack.
+3. `Analyze`, called for every resource, returns nothing in a preview: all policies evaluate the whole stack. It keeps
+   the resource's inputs: Pulumi gives no properties to `AnalyzeStack` while the provider's configuration is not known,
+   as in the first preview of a cluster that the same stack makes.
 
 The method `Remediate` is not served, because no policy changes a resource; Pulumi then spends half the time on calls.
 
@@ -19,6 +21,7 @@ from typing import Any
 
 import grpc
 from google.protobuf.message_factory import GetMessageClass
+from google.protobuf.struct_pb2 import Struct
 from pulumi.runtime.proto import analyzer_pb2 as messages
 from pulumi.runtime.proto import analyzer_pb2_grpc, engine_pb2, engine_pb2_grpc
 from pulumi_policy import EnforcementLevel, Policy, ReportViolation
@@ -58,6 +61,7 @@ class Analyzer(sdk._PolicyAnalyzerServicer):  # pyright: ignore[reportPrivateUsa
         self._engine: str | None = None
         self._is_preview = False
         self._single = SingleResources(PRODUCTION, None, stack_waivers.read(None, WAIVABLE))
+        self._inputs: dict[str, Struct] = {}
 
     def Handshake(
         self, request: messages.AnalyzerHandshakeRequest, context: grpc.ServicerContext
@@ -84,10 +88,11 @@ class Analyzer(sdk._PolicyAnalyzerServicer):  # pyright: ignore[reportPrivateUsa
     def Analyze(self, request: messages.AnalyzeRequest, context: grpc.ServicerContext) -> messages.AnalyzeResponse:
         """In an update, evaluates the rules that need only this resource, before Pulumi creates it.
 
-        In a preview: none.
+        In a preview, keeps the resource's inputs.
         """
         response = messages.AnalyzeResponse()
         if self._is_preview:
+            self._inputs[request.urn] = request.properties
             return response
         resource = from_message(
             request.type, request.urn, request.name, request.properties, protected=request.options.protect
@@ -107,7 +112,7 @@ class Analyzer(sdk._PolicyAnalyzerServicer):  # pyright: ignore[reportPrivateUsa
                 each.type,
                 each.urn,
                 each.name,
-                each.properties,
+                self._properties(each),
                 protected=each.options.protect,
                 after=tuple(each.dependencies),
                 parent=each.parent,
@@ -136,6 +141,12 @@ class Analyzer(sdk._PolicyAnalyzerServicer):  # pyright: ignore[reportPrivateUsa
         placement = record.written_placement(placement_map.read(facts))
         self._write([record.written_rules(verdicts), placement, record.written_end(end)])
         return response
+
+    def _properties(self, resource: messages.AnalyzerResource) -> Struct:
+        """Returns a resource's properties, or its inputs if the configuration of its provider is not known yet."""
+        if resource.provider.urn and not resource.properties.fields:
+            return self._inputs.get(resource.urn, resource.properties)
+        return resource.properties
 
     def _applied(self, policy: RulePolicy) -> Enforcement:
         """Returns the rule's enforcement level in this evaluation.

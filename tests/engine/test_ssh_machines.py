@@ -13,7 +13,7 @@ from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
 from commands import lab_stack, stack
 from tests.engine.conftest import Done, Project, Projects, open_project
-from tests.stacks import STACKS
+from tests.stacks import ROOT, STACKS
 
 HOST_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f"
 CHECKSUMS = "checksums"
@@ -74,3 +74,17 @@ def test_a_file_that_left_a_machine_leaves_its_directory(live: Project) -> None:
     stray.touch()
     assert live.run("preview").code == 0
     assert not stray.parent.exists()
+
+
+def violations(done: Done) -> set[tuple[str, str]]:
+    """The rules that a run reports, with the names of the resources."""
+    events = (event["policyEvent"] for event in done.events if "policyEvent" in event)
+    return {(each["policyName"], each.get("resourceUrn", "").rpartition("::")[2]) for each in events}
+
+
+def test_a_first_preview_is_judged_as_the_rendered_stack_is(live: Project, tmp_path: Path) -> None:
+    """Although Pulumi knows no outputs of the objects before the masters run."""
+    rendered = open_project(tmp_path / "rendered", "dev", live.environment, STACKS["dev"])
+    expected, done = (each.run("preview", "--policy-pack", str(ROOT / "policy")) for each in (rendered, live))
+    assert done.code == 0, done.output
+    assert violations(done) == violations(expected)
