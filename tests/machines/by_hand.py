@@ -7,10 +7,14 @@ import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
+
 from cloud import bring_up, nspawn
 from cloud.lab_machines import Lab, Machine
 from toolchain.progress import UserError
 
+OF_A_TEST = " (test)"
+"""End of the names of tests' labs, by which a lab that an interrupted test left is recognized."""
 RENDERED = "/root/rendered"
 AT_ONCE = 4
 """Workers that join at the same time. Project figure: a join is CPU work on the one host."""
@@ -18,6 +22,13 @@ READY = 300.0
 """Seconds until all nodes must be Ready."""
 LIMIT = 900.0
 """Timeout of one run of `apply` in seconds."""
+
+
+def skip_beside_another_lab() -> None:
+    """Skips the test if a lab that is not of a test is on this host. Tests remove what interrupted ones left."""
+    stack = bring_up.recorded_stack()
+    if stack is not None and not stack.endswith(OF_A_TEST):
+        pytest.skip(f"a lab of stack {stack} is on this host; `make cloud-down` removes it")
 
 
 def set_up(lab: Lab) -> None:

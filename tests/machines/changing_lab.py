@@ -30,8 +30,7 @@ from tests.machines import by_hand
 from tests.stacks import STACKS
 from toolchain.progress import Reporter, UserError
 
-LAB = "members (test)"
-"""Name by which the lab of an interrupted test run is recognized."""
+LAB = f"members{by_hand.OF_A_TEST}"
 WORKERS = ("messaging1", "messaging2")
 MASTERS = ("master1", "master2", "master3", "extra1", "extra2")
 """Masters in the order in which the stack gets them."""
@@ -173,8 +172,7 @@ def changing_lab(work: Path) -> Generator[Changing]:
 
     Skips the test if another lab is on this host, or if the host lacks something.
     """
-    if (stack := bring_up.recorded_stack()) not in (None, LAB):
-        pytest.skip(f"a lab of stack {stack} is on this host; `make cloud-down` removes it")
+    by_hand.skip_beside_another_lab()
     with host.alone():
         tree = work / "tree"
         whole = lab_of(LAB, _plan(work, MASTERS), tree)

@@ -28,8 +28,7 @@ from toolchain import openstack_programs
 from toolchain.progress import Reporter, UserError
 
 STACK = "dev"
-LAB = "dev (test)"
-"""Name by which the lab of an interrupted test run is recognized."""
+LAB = f"dev{by_hand.OF_A_TEST}"
 ROLES = ("master", "database", "messaging")
 """Beginnings of the names of the machines that take part: three of each, one on each server."""
 PROJECTS = ("keystone", "mariadb", "memcached", "rabbitmq")
@@ -98,8 +97,7 @@ def small_lab(directory: Path) -> Generator[SmallLab]:
     """
     reporter = Reporter()
     planned = plan(load_file(STACKS[STACK]))
-    if (stack := bring_up.recorded_stack()) not in (None, LAB):
-        pytest.skip(f"a lab of stack {stack} is on this host; `make cloud-down` removes it")
+    by_hand.skip_beside_another_lab()
     with host.alone(), rendered(ROOT, STACK) as tree:
         whole = lab_of(STACK, planned, tree)
         lab = replace(whole, stack=LAB, machines=tuple(each for each in whole.machines if each.name.startswith(ROLES)))
