@@ -53,7 +53,9 @@ def registrations(machine: Machine) -> Iterator[Registration]:
 def joins_as_master(machine: Machine) -> bool:
     """Whether kubeadm initializes or joins the machine as a control-plane node."""
     joining = list(machine.of_kind("JoinConfiguration"))
-    return any(machine.of_kind("InitConfiguration")) or any(each.get("controlPlane") is not None for each in joining)
+    if joining:  # a master may have both: the first one to run initialises the cluster, all others join it
+        return all(each.get("controlPlane") is not None for each in joining)
+    return any(machine.of_kind("InitConfiguration"))
 
 
 def _joining(kind: str, document: Mapping[str, Any]) -> Registration:

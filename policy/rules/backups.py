@@ -67,7 +67,18 @@ def _is_of(facts: Facts, job: Workload, group: Group) -> bool:
     beside = (each for each in groups(facts) if each.workloads and each is not group)
     others = [each for each in beside if each.workloads[0].namespace == job.namespace and each.kind is Quorum.GALERA]
     named = (each for each in (group, *others) if others and not words.isdisjoint(_names_of(facts, each)))
-    return next(named, group) is group
+    found = next(named, None)
+    if found is None and others:
+        _require_known(facts, job)
+    return found in (None, group)
+
+
+def _require_known(facts: Facts, job: Workload) -> None:
+    """Raises NotKnown if a text that could name the Galera of a backup is not known: the job's or a proxy's."""
+    proxies = (each for each in facts.workloads if each.kind == "Deployment" and each.namespace == job.namespace)
+    for workload in (job, *proxies):
+        for text in written(workload, facts.config_maps):
+            text.read()
 
 
 def _is_ours(facts: Facts, group: Group) -> bool:

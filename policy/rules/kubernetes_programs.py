@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -77,17 +77,30 @@ class Dns:
 def _dns(facts: Facts) -> Iterator[Dns]:
     """Yields the DNS Deployments of the stack. If there are none, yields the CoreDNS that kubeadm installs.
 
-    Its replicas are those in a master's file, or else kubeadm's default of two.
+    Its replicas are those in a master's file, or else kubeadm's default of two. One file suffices, whichever master
+    applies it: all masters belong to one cluster.
     """
     found = False
     for workload in facts.workloads:
         if workload.kind == "Deployment" and any(_is_dns(image) for image in workload.images):
             found = True
             yield Dns(workload.resource, workload.title, workload.replicas or 0)
-    for machine in configured(facts) if not found else ():
-        written = [each for each in machine.of_kind("Deployment") if each["metadata"]["name"] == "coredns"]
-        own = written[0].get("spec", {}).get("replicas", DEPLOYMENT_REPLICAS.value) if written else DNS_REPLICAS.value
-        yield Dns(machine.resource, f"CoreDNS of {machine.title}", int(own))
+    if not found:
+        yield from _of_kubeadm(list(configured(facts)))
+
+
+def _of_kubeadm(masters: Sequence[Machine]) -> Iterator[Dns]:
+    files = [
+        (machine, document)
+        for machine in masters
+        for document in machine.of_kind("Deployment")
+        if document["metadata"]["name"] == "coredns"
+    ]
+    for machine, document in files:
+        replicas = document.get("spec", {}).get("replicas", DEPLOYMENT_REPLICAS.value)
+        yield Dns(machine.resource, f"CoreDNS of {machine.title}", int(replicas))
+    for machine in masters[:1] if not files else ():
+        yield Dns(machine.resource, f"CoreDNS of {machine.title}", int(DNS_REPLICAS.value))
 
 
 def _is_dns(image: str) -> bool:

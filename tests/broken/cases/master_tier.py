@@ -36,7 +36,7 @@ CASES = [
     ),
     Broken(
         "a member of etcd with a list of its own",
-        (("Machine", "cloud-masters-master3", in_file("/etc/etcd/etcd.env", "master1=https", "master9=https")),),
+        (("Machine", "cloud-masters-master3", in_file("/etc/etcd/member.env", "master1=https", "master9=https")),),
         {"etcd-members-agree": {"cloud-masters-etcd"}},
     ),
     Broken(
@@ -45,7 +45,7 @@ CASES = [
             (
                 "Machine",
                 "cloud-masters-master1",
-                in_file("/etc/etcd/etcd.env", "ETCD_NAME=", "ETCD_FORCE_NEW_CLUSTER=true\nETCD_NAME="),
+                in_file("/etc/etcd/etcd.env", "ETCD_DATA_DIR=", "ETCD_FORCE_NEW_CLUSTER=true\nETCD_DATA_DIR="),
             ),
         ),
         {"etcd-settings-keep-quorum": {"cloud-masters-etcd"}},
@@ -167,8 +167,8 @@ CASES = [
         {"machine-has-its-files": {"cloud-masters-master3"}},
     ),
     Broken(
-        "masters without etcd's settings",
-        tuple(("Machine", f"cloud-masters-master{each}", without_file("/etc/etcd/etcd.env")) for each in (1, 2, 3)),
+        "masters without the list of etcd's members",
+        tuple(("Machine", f"cloud-masters-master{each}", without_file("/etc/etcd/member.env")) for each in (1, 2, 3)),
         {"etcd-members-agree": {"cloud-masters-etcd"}},
     ),
     Broken(
@@ -177,7 +177,7 @@ CASES = [
             (
                 "Machine",
                 "cloud-masters-master3",
-                in_file("/etc/etcd/etcd.env", "master1=https://10", "master1=https://11"),
+                in_file("/etc/etcd/member.env", "master1=https://10", "master1=https://11"),
             ),
         ),
         {"etcd-members-agree": {"cloud-masters-etcd"}},
