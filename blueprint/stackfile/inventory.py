@@ -347,7 +347,7 @@ def _sum_problems(server: Server, key: str) -> Iterator[Problem]:
             f"remove {total - most} GiB or write a larger server",
         )
     extra = sum(memory_of(vm.ram) - vm.ram * 1024 for vm in server.vms) / 1024
-    if server.hypervisor in MADE and extra > HOST_RESERVE - 1:
+    if total <= most and server.hypervisor in MADE and extra > HOST_RESERVE - 1:
         yield Problem(
             f"{key}.vms",
             f"their kernels take {extra:.1f} GiB more, of the {HOST_RESERVE} that the server keeps for itself; write "

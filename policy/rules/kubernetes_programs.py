@@ -99,8 +99,9 @@ def _of_kubeadm(masters: Sequence[Machine]) -> Iterator[Dns]:
     for machine, document in files:
         replicas = document.get("spec", {}).get("replicas", DEPLOYMENT_REPLICAS.value)
         yield Dns(machine.resource, f"CoreDNS of {machine.title}", int(replicas))
-    for machine in masters[:1] if not files else ():
-        yield Dns(machine.resource, f"CoreDNS of {machine.title}", int(DNS_REPLICAS.value))
+    if masters and not files:
+        first = min(masters, key=lambda machine: machine.resource.urn)
+        yield Dns(first.resource, f"CoreDNS of {first.title}", int(DNS_REPLICAS.value))
 
 
 def _is_dns(image: str) -> bool:

@@ -369,7 +369,7 @@ def test_masters_say_which_quorum_their_restarts_disrupt(large: list[Recorded]) 
         assert restarts == {**own, "node-dns-address.service": ""}, name
         checks = each.inputs["quorumChecks"]
         assert checks.keys() == ({"etcd"} if "master" in name else set()), name
-        assert all("endpoint health" in check for check in checks.values())
+        assert all(check.endswith(" may-stop") for check in checks.values())
 
 
 def test_machines_of_one_quorum_are_made_one_after_the_other(dev: list[Recorded], large: list[Recorded]) -> None:

@@ -21,7 +21,7 @@ def test_members_with_their_nodes_and_physical_hosts() -> None:
         "server": "virt1",
         "address": "10.20.0.21",
         "pool": "master",
-        "data": ["vda file=/var/lib/libvirt/images/master1.qcow2"],
+        "data": ["vda pool=quorate volume=master1.qcow2"],
     }
     assert servers(found["quorums"]["etcd"]["nodes"]) == {f"master{n}": f"virt{n}" for n in (1, 2, 3)}
     assert servers(found["quorums"]["rabbitmq"]["nodes"]) == {f"messaging{n}": f"virt{n}" for n in (1, 2, 3)}
