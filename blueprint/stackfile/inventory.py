@@ -27,6 +27,8 @@ from files.quoting import first_of
 
 HOST_RESERVE = 4
 """GiB of memory of a virt host that are reserved for its operating system and libvirt; an estimate."""
+LEFT = 1
+"""GiB of this reserve that the kernels of virtual machines may not take; an estimate."""
 
 MOST_MACHINES = 20_000
 """Maximum number of servers and virtual machines of a stack: twice the compute nodes that `make bench` measures."""
@@ -347,11 +349,11 @@ def _sum_problems(server: Server, key: str) -> Iterator[Problem]:
             f"remove {total - most} GiB or write a larger server",
         )
     extra = sum(memory_of(vm.ram) - vm.ram * 1024 for vm in server.vms) / 1024
-    if total <= most and server.hypervisor in MADE and extra > HOST_RESERVE - 1:
+    if server.hypervisor in MADE and total <= most and total + extra > server.memory - LEFT:
         yield Problem(
             f"{key}.vms",
-            f"their kernels take {extra:.1f} GiB more, of the {HOST_RESERVE} that the server keeps for itself; write "
-            "fewer or smaller virtual machines",
+            f"take {total} GiB and their kernels {extra:.1f} more, of the server's {server.memory}; leave {LEFT} for "
+            "the server: write fewer or smaller virtual machines",
         )
     ids = [number for number, count in Counter(vm.id for vm in server.vms).items() if count > 1]
     if ids:

@@ -79,7 +79,7 @@ CASES = {
         "quorate:servers[4] (v1).hypervisor: qemu emulates every instruction", host={"hypervisor": "qemu"}
     ),
     "no room for the kernels": made(
-        "quorate:servers[4] (v1).vms: their kernels take 3.9 GiB more, of the 4 that the server keeps for itself",
-        vm={"ram": 240},
+        "quorate:servers[4] (v1).vms: take 252 GiB and their kernels 4.1 more, of the server's 256",
+        vm={"ram": 252},
     ),
 }
