@@ -60,7 +60,7 @@ CASES = [
     ),
     Broken(
         "a domain with half of its memory",
-        (("Machine", "cloud-virt2-database2", in_domain(">192<", ">96<")),),
+        (("Machine", "cloud-virt2-database2", in_domain(">199808<", ">99904<")),),
         {"domain-gives-what-is-said": {"cloud-virt2-database2"}},
         stack="virt",
     ),
