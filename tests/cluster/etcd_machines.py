@@ -200,9 +200,14 @@ def interrupt(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
+def address(number: int) -> str:
+    """The address of a master's machine, in a network of this process: several processes run tests of this kind."""
+    return f"127.{100 + os.getpid() // 256 % 100}.{os.getpid() % 256}.{number}"
+
+
 def _node(number: int) -> Node:
     node = plan(load_file(STACKS["dev"])).masters[0]
-    return replace(node, machine=replace(node.machine, name=f"master{number}", address=f"127.77.0.{number}"))
+    return replace(node, machine=replace(node.machine, name=f"master{number}", address=address(number)))
 
 
 def _local(text: str, master: Master) -> str:

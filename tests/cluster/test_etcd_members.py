@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.etcd_machines import Master, Masters, interrupt, masters, until
+from tests.cluster.etcd_machines import Master, Masters, address, interrupt, masters, until
 from toolchain import cluster_programs
 from toolchain.progress import Reporter
 
@@ -88,7 +88,7 @@ def test_an_interrupted_join_goes_on(made: Masters, moment: str) -> None:
     first, *_ = started(made, 1, 2, 3)
     *_, new = made.render(1, 2, 3, 4)
     running = new.begin("join")
-    until(lambda: "127.77.0.4" in first.etcdctl("member", "list"))
+    until(lambda: address(4) in first.etcdctl("member", "list"))
     if moment == "while it starts":
         until((new.root / "started").exists)
     interrupt(running)
@@ -124,7 +124,9 @@ def test_a_majority_is_kept(made: Masters) -> None:
     first.run("may-leave", code=3, text="etcd would have no majority without this machine's member: 1 of 2 others")
     *_, new = made.render(1, 2, 3, 4)
     new.run(
-        "join", code=1, text="2 of them are healthy (not: master3 at https://127.77.0.3:2380). With one more, 3 must be"
+        "join",
+        code=1,
+        text=f"2 of them are healthy (not: master3 at https://{address(3)}:2380). With one more, 3 must be",
     )
     assert members(first).keys() == {"master1", "master2", "master3"}
 
@@ -136,7 +138,7 @@ def test_an_empty_master_starts_no_second_cluster(made: Masters) -> None:
     second.lose_disk()
     third.lose_disk()
     for empty in (second, third):
-        empty.run("start", code=1, text="127.77.0.1 has the data of a cluster whose majority does not answer")
+        empty.run("start", code=1, text=f"{address(1)} has the data of a cluster whose majority does not answer")
     first.run("may-stop", code=1, text="etcd has no majority")
     first.run("leave", code=3, text="etcd has no majority")
 
