@@ -9,16 +9,14 @@ import hashlib
 import json
 import os
 import shutil
-import sys
 from pathlib import Path
 
 from toolchain import checksums
-from toolchain.engine import Engine, Unfinished, cache_directory, finish, installed
+from toolchain.engine import Engine, Unfinished, cache_directory, finish
 from toolchain.environment import locked_version
 from toolchain.go_build import Build, Go, ensure_go, install_provider, version_of
 from toolchain.install import LOCK, ROOT, VENV, alone
 from toolchain.progress import ProgramError, Reporter, UserError
-from toolchain.system_errors import explain
 
 NAME = "libvirt"
 MODULE = ROOT / "toolchain" / "engine" / NAME
@@ -83,24 +81,3 @@ def digest(go: Go, version: str) -> str:
 def _needed_go() -> tuple[int, ...]:
     lines = (MODULE / "go.mod").read_text(encoding="utf-8").splitlines()
     return next(version_of(line.split()[1]) for line in lines if line.startswith("go "))
-
-
-def main() -> int:
-    """`python -m toolchain.libvirt_provider`: installs the provider for this clone's engine."""
-    reporter = Reporter()
-    try:
-        ensure(installed(ROOT), reporter)
-    except KeyboardInterrupt:
-        reporter.say("\nInterrupted. Run the same command again to continue; completed steps are kept.")
-        return 130
-    except (UserError, ProgramError) as trouble:
-        reporter.say(str(trouble))
-        return 1
-    except OSError as error:
-        reporter.say(explain(error))
-        return 1
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
