@@ -167,7 +167,7 @@ def parse(text: str, loader: Any = LOADER) -> Iterator[Document]:
     if len(re.findall("^%", text, re.MULTILINE)) > _DIRECTIVES:
         raise YamlError(f"has more than {_DIRECTIVES} lines that begin with %; leave YAML directives out")
     try:
-        reader = loader(text)
+        reader = loader(str(text))  # PyYAML accepts no subclass of str, such as the policy's secret texts
         while reader.check_node():
             yield Document(reader, reader.get_node())
     except yaml.YAMLError as error:

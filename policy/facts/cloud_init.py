@@ -41,7 +41,7 @@ def cloud_init(user_data: str) -> CloudInit:
     if not user_data.startswith("#cloud-config"):
         return CloudInit()
     try:
-        read = yaml_reader.load(str(user_data))  # PyYAML accepts no subclass of str, which secret texts are
+        read = yaml_reader.load(user_data)
     except yaml_reader.YamlError:
         return CloudInit()
     config = cast("dict[str, Any]", read) if isinstance(read, dict) else {}
