@@ -12,9 +12,10 @@ from typing import Any
 from blueprint.plan.nodes import Node
 from blueprint.plan.planner import Plan
 from components.documents import template
+from components.k8s_master import cluster_objects
 from components.k8s_master.versions import large
 from components.kubelet import KUBERNETES
-from components.machine import File, Parts, Step
+from components.machine import File, Parts
 from contract import SERVER
 
 FILE = f"{KUBERNETES}/dns/coredns.yaml"
@@ -28,21 +29,8 @@ LIMITS = {"cpu": "100m", "memory": "512Mi"}
 source 004, 5.5.8."""
 
 
-_KUBECTL = f'kubectl --kubeconfig "$ROOT{KUBERNETES}/admin.conf"'
-
-_CONFIGURE = Step(
-    name="configure-dns",
-    does="Spreads CoreDNS over servers, and gives it the replicas and resources of a large cluster.",
-    # While a rollout changes the object's status, kubectl may see that as a difference.
-    check=f"""\
-tries=0
-until {_KUBECTL} diff --server-side --force-conflicts -f "$ROOT{FILE}"; do
-  tries=$((tries + 1))
-  [ "$tries" -lt 5 ] || exit 1
-  sleep 2
-done""",
-    apply=f'{_KUBECTL} apply --server-side --force-conflicts -f "$ROOT{FILE}"',
-    after=("initialise",),
+_CONFIGURE = cluster_objects.apply(
+    "configure-dns", "Spreads CoreDNS over servers, and gives it the replicas and resources of a large cluster.", FILE
 )
 
 
@@ -54,15 +42,19 @@ def parts(plan: Plan, master: Node) -> Parts:
     spread, size = _spread(plan), _size() if large(plan) else {}
     if master != plan.masters[0] or not (spread or size):
         return Parts()
-    return Parts((File(FILE, template(_deployment(spread, size))),), (_CONFIGURE,))
+    return Parts((File(FILE, template(_deployment(_replicas(plan), spread | size))),), (_CONFIGURE,))
 
 
-def _deployment(spread: dict[str, Any], size: dict[str, Any]) -> dict[str, Any]:
+def _replicas(plan: Plan) -> int:
+    return REPLICAS if large(plan) else KUBEADM_REPLICAS
+
+
+def _deployment(replicas: int, pod: dict[str, Any]) -> dict[str, Any]:
     return {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
         "metadata": {"name": "coredns", "namespace": "kube-system"},
-        "spec": {"replicas": REPLICAS if size else KUBEADM_REPLICAS, "template": {"spec": spread | size}},
+        "spec": {"replicas": replicas, "template": {"spec": pod}},
     }
 
 
@@ -79,7 +71,7 @@ def _spread(plan: Plan) -> dict[str, Any]:
         "topologyKey": SERVER,
         "whenUnsatisfiable": "DoNotSchedule",
         "maxSkew": 1,
-        "minDomains": min(servers, REPLICAS if large(plan) else KUBEADM_REPLICAS),
+        "minDomains": min(servers, _replicas(plan)),
         "nodeTaintsPolicy": "Honor",
         "matchLabelKeys": ["pod-template-hash"],
         "labelSelector": {"matchLabels": {"k8s-app": "kube-dns"}},

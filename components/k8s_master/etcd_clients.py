@@ -11,8 +11,8 @@ from typing import Any
 from blueprint.plan.nodes import Node
 from blueprint.plan.planner import Plan
 from components.documents import template
-from components.k8s_master import etcd
-from components.k8s_master.kubeadm import INITIALISE
+from components.k8s_master import cluster_objects, etcd
+from components.k8s_master.cluster_objects import INITIALISE
 from components.kubelet import CONFIGURATION, KUBERNETES
 from components.machine import File, Parts, Step
 from contract import API_PORT
@@ -79,12 +79,10 @@ stored=$({_KUBECTL} --namespace=kube-system get configmap kubeadm-config --outpu
     )
 
 
-_ALLOW = Step(
-    name="allow-leaving",
-    does="Lets every node delete its own Node object, for `leave`; the plugin NodeRestriction protects other nodes.",
-    check=f'{_KUBECTL} diff --server-side --force-conflicts -f "$ROOT{LEAVING}"',
-    apply=f'{_KUBECTL} apply --server-side --force-conflicts -f "$ROOT{LEAVING}"',
-    after=(INITIALISE,),
+_ALLOW = cluster_objects.apply(
+    "allow-leaving",
+    "Lets every node delete its own Node object, for `leave`; the plugin NodeRestriction protects other nodes.",
+    LEAVING,
 )
 
 

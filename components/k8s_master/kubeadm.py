@@ -17,6 +17,7 @@ from blueprint.plan.planner import Plan
 from components import documents, joining, kubelet
 from components.documents import template
 from components.k8s_master import etcd, node_dns, node_loss, pki
+from components.k8s_master.cluster_objects import INITIALISE
 from components.k8s_master.pki import Pki
 from components.k8s_master.versions import KUBERNETES, large
 from components.kubelet import CONFIGURATION, KUBEADM, PATCHES
@@ -26,8 +27,6 @@ from contract import API_PORT
 ENDPOINT = f"127.0.0.1:{API_PORT}"
 """Address at which every machine reaches the API: its own API server on a master, the local proxy on a worker (source
 004, 5.5.5)."""
-
-INITIALISE = "initialise"
 
 MAX_REQUESTS_INFLIGHT = 2000
 """Requests in flight per API server (source 004, 5.5.8). With the default of 400, an API server rejects requests with

@@ -17,7 +17,7 @@ import contract
 from blueprint.plan.nodes import Node
 from blueprint.plan.planner import Plan
 from components.documents import literal, template
-from components.k8s_master import node_loss
+from components.k8s_master import cluster_objects, node_loss
 from components.k8s_master.versions import COREDNS_IMAGE
 from components.kubelet import KUBERNETES
 from components.machine import File, Parts, Step, Unit
@@ -83,15 +83,7 @@ ip -oneline -4 address show dev lo | grep -q ' {ADDRESS}/32 '""",
     apply=f"systemctl enable --quiet {UNIT}\nsystemctl restart {UNIT}",
 )
 
-_KUBECTL = f'kubectl --kubeconfig "$ROOT{KUBERNETES}/admin.conf"'
-
-_START = Step(
-    name="start-node-dns",
-    does="Runs a DNS server on every node.",
-    check=f'{_KUBECTL} diff --server-side --force-conflicts -f "$ROOT{FILE}"',
-    apply=f'{_KUBECTL} apply --server-side --force-conflicts -f "$ROOT{FILE}"',
-    after=("initialise",),
-)
+_START = cluster_objects.apply("start-node-dns", "Runs a DNS server on every node.", FILE)
 
 
 def parts() -> Parts:

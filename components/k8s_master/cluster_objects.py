@@ -1,0 +1,31 @@
+"""Steps of the first master that apply files with Kubernetes objects to the cluster that kubeadm has made."""
+
+from __future__ import annotations
+
+from components.kubelet import KUBERNETES
+from components.machine import Step
+
+INITIALISE = "initialise"
+"""The step of the first master that makes the cluster."""
+TRIES = 5
+"""Comparisons, 2 s apart, before an object counts as different. Project figure: a rollout ends its first changes of the
+status within seconds."""
+_KUBECTL = f'kubectl --kubeconfig="$ROOT{KUBERNETES}/admin.conf" --request-timeout=30s'
+
+
+def apply(name: str, does: str, file: str) -> Step:
+    """Returns the step that applies a file with objects. `file`: its path on the machine."""
+    return Step(
+        name=name,
+        does=does,
+        # While a rollout changes the object's status, kubectl may see that as a difference.
+        check=f"""\
+tries=0
+until {_KUBECTL} diff --server-side --force-conflicts -f "$ROOT{file}"; do
+  tries=$((tries + 1))
+  [ "$tries" -lt {TRIES} ] || exit 1
+  sleep 2
+done""",
+        apply=f'{_KUBECTL} apply --server-side --force-conflicts -f "$ROOT{file}"',
+        after=(INITIALISE,),
+    )
