@@ -85,5 +85,11 @@ MONITORING_POOL, CONTROLLER_POOL = "monitoring", "controller"
 ETCD_METRICS_PORT = 2381
 """Port on which etcd serves only metrics and health, without TLS, as kubeadm's etcd does."""
 
+NODE_DNS = "169.254.20.10"
+"""Link-local address of every node's own DNS server, the one that Kubernetes' documentation of its node-local cache
+uses: https://kubernetes.io/docs/tasks/administer-cluster/nodelocaldns/."""
+DNS_SERVICE = 10
+"""Place of the DNS Service's address in the network of Services (kubeadm)."""
+
 QUORUM_STATE_OUTPUT = "standing"
 """The stack output with the members of each quorum, which the policy rules compare the next deployment with."""

@@ -9,13 +9,14 @@ import base64
 import json
 import os
 import subprocess
-from ipaddress import IPv4Address, IPv4Network
+from ipaddress import IPv4Network
 from pathlib import Path
 
 import yaml
 
 from cloud import ingress_controller, masters, network
 from cloud.lab_machines import Lab, Machine
+from contract import DNS_SERVICE, NODE_DNS
 from files import atomic
 from proof.objects import texts
 from toolchain import debian_root
@@ -29,10 +30,6 @@ CLOUD = "quorate"
 """Name of the cloud in the clients' settings."""
 PROGRAM = Path(__file__).parents[1] / "proof" / "services" / "openstack_client.py"
 """What clients do, with openstacksdk."""
-_NODE_DNS = IPv4Address("169.254.20.10")
-"""Every machine's own DNS server, the first name server of its pods."""
-_DNS = 10
-"""Place of the DNS Service's address in the network of Services (kubeadm)."""
 _SECRET, _PASSWORD = "keystone-bootstrap-secrets", "OS_BOOTSTRAP_PASSWORD"
 
 
@@ -41,9 +38,9 @@ def connect(lab: Lab, through: Machine) -> None:
 
     Clients resolve names as pods of this machine do.
     """
-    for target in (lab.services, IPv4Network(_NODE_DNS)):
+    for target in (lab.services, IPv4Network(NODE_DNS)):
         network.route_through(target, through)
-    servers = (f"nameserver {address}" for address in (_NODE_DNS, lab.services[_DNS]))
+    servers = (f"nameserver {address}" for address in (NODE_DNS, lab.services[DNS_SERVICE]))
     network.set_resolver(*servers, "search cluster.local", "options ndots:5")
 
 

@@ -21,18 +21,13 @@ from components.k8s_master import cluster_objects, node_loss
 from components.k8s_master.versions import COREDNS_IMAGE
 from components.kubelet import KUBERNETES
 from components.machine import File, Parts, Step, Unit
-from contract import API_PORT
+from contract import API_PORT, DNS_SERVICE, NODE_DNS
 
 NAME = "node-dns"
-ADDRESS = "169.254.20.10"
-"""Link-local address of every node's own DNS server, the one that Kubernetes' documentation of its node-local cache
-uses: https://kubernetes.io/docs/tasks/administer-cluster/nodelocaldns/."""
-SERVICE = 10
-"""Place of the DNS Service's address in the network of Services (kubeadm)."""
 FILE = f"{KUBERNETES}/dns/{NAME}.yaml"
 UNIT = f"{NAME}-address.service"
 HEALTH, READY = 8080, 8181
-"""Ports of CoreDNS's plugins `health` and `ready`, their defaults, on `ADDRESS` only."""
+"""Ports of CoreDNS's plugins `health` and `ready`, their defaults, on `NODE_DNS` only."""
 
 COREFILE = """\
 .:53 {{
@@ -66,7 +61,7 @@ Before=kubelet.service
 [Service]
 Type=oneshot
 RemainAfterExit=yes
-ExecStart=ip address replace {ADDRESS}/32 dev lo
+ExecStart=ip address replace {NODE_DNS}/32 dev lo
 
 [Install]
 WantedBy=multi-user.target
@@ -78,7 +73,7 @@ _ADD_ADDRESS = Step(
     does="Gives this machine the address of its own DNS server.",
     check=f"""\
 systemctl is-enabled --quiet {UNIT}
-ip -oneline -4 address show dev lo | grep -q ' {ADDRESS}/32 '""",
+ip -oneline -4 address show dev lo | grep -q ' {NODE_DNS}/32 '""",
     # `restart`, because the unit may be active although somebody removed the address.
     apply=f"systemctl enable --quiet {UNIT}\nsystemctl restart {UNIT}",
 )
@@ -101,12 +96,12 @@ def addon(plan: Plan, master: Node) -> Parts:
 
 def kubelet_configuration(plan: Plan) -> dict[str, Any]:
     """Returns the part of KubeletConfiguration for all nodes: the name servers of pods, in their order."""
-    return {"clusterDNS": [ADDRESS, str(plan.settings.networks.services[SERVICE])]}
+    return {"clusterDNS": [NODE_DNS, str(plan.settings.networks.services[DNS_SERVICE])]}
 
 
 def corefile() -> str:
     """Returns CoreDNS's configuration."""
-    return COREFILE.format(address=ADDRESS, health=HEALTH, ready=READY)
+    return COREFILE.format(address=NODE_DNS, health=HEALTH, ready=READY)
 
 
 def documents(plan: Plan) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -167,11 +162,11 @@ def _container(plan: Plan, image: str) -> dict[str, Any]:
         # Project figures; the limit is kubeadm's.
         "resources": {"requests": {"cpu": "25m", "memory": "48Mi"}, "limits": {"memory": "170Mi"}},
         "livenessProbe": {
-            "httpGet": {"host": ADDRESS, "path": "/health", "port": HEALTH},
+            "httpGet": {"host": NODE_DNS, "path": "/health", "port": HEALTH},
             "timeoutSeconds": 5,
             "failureThreshold": 3,
         },
-        "readinessProbe": {"httpGet": {"host": ADDRESS, "path": "/ready", "port": READY}, "timeoutSeconds": 5},
+        "readinessProbe": {"httpGet": {"host": NODE_DNS, "path": "/ready", "port": READY}, "timeoutSeconds": 5},
         "securityContext": {
             "allowPrivilegeEscalation": False,
             "capabilities": {"drop": ["ALL"], "add": ["NET_BIND_SERVICE"]},

@@ -20,6 +20,7 @@ import pytest
 from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
 from components.k8s_master import node_dns
+from contract import NODE_DNS
 from proof.api import Api
 from proof.control_plane import control_plane
 from proof.processes import Processes
@@ -68,7 +69,7 @@ def test_names_follow_the_cluster_and_outlive_its_api(binaries: Path, coredns: P
     with control_plane(binaries) as plane:
         _create(plane.api, "database", ["10.244.1.5"])
         port = _free_port()
-        text = node_dns.corefile().replace(".:53", f".:{port}").replace(node_dns.ADDRESS, "127.0.0.1")
+        text = node_dns.corefile().replace(".:53", f".:{port}").replace(NODE_DNS, "127.0.0.1")
         for plugin, default in (("health", node_dns.HEALTH), ("ready", node_dns.READY)):
             text = text.replace(f"{plugin} 127.0.0.1:{default}", f"{plugin} 127.0.0.1:{_free_port()}")
         text = text.replace("pods insecure", f"pods insecure\n        kubeconfig {plane.kubeconfig}")
@@ -97,7 +98,7 @@ def test_names_follow_the_cluster_and_outlive_its_api(binaries: Path, coredns: P
 
 def test_a_pod_asks_the_service_at_once_when_its_nodes_server_does_not_run(tmp_path: Path, coredns: Path) -> None:
     """The address stays on the machine, so that the kernel refuses; glibc waits 5 s where nothing answers."""
-    (tmp_path / "Corefile").write_text(f". {{\n bind {node_dns.ADDRESS}\n forward . {SERVICE}\n}}\n", encoding="utf-8")
+    (tmp_path / "Corefile").write_text(f". {{\n bind {NODE_DNS}\n forward . {SERVICE}\n}}\n", encoding="utf-8")
     if shutil.which("ip") is None or subprocess.run(["ip", "netns", "add", NODE], check=False).returncode:
         pytest.skip("this host cannot make network namespaces")
     with _node_and_pod(), _running(tmp_path) as processes:
@@ -109,7 +110,7 @@ def test_a_pod_asks_the_service_at_once_when_its_nodes_server_does_not_run(tmp_p
         os.killpg(own.child.pid, signal.SIGKILL)
         own.child.wait()
         assert _seconds() < 1
-        _run(["ip", "-n", NODE, "address", "del", f"{node_dns.ADDRESS}/32", "dev", "lo"])
+        _run(["ip", "-n", NODE, "address", "del", f"{NODE_DNS}/32", "dev", "lo"])
         assert _seconds() > 4
 
 
@@ -179,7 +180,7 @@ def _node_and_pod() -> Generator[None]:
         _run(["ip", "-n", NODE, "route", "add", "blackhole", "169.254.0.0/16"])
         resolver = Path("/etc/netns") / POD / "resolv.conf"
         resolver.parent.mkdir(parents=True)
-        resolver.write_text(f"nameserver {node_dns.ADDRESS}\nnameserver {SERVICE}\n", encoding="utf-8")
+        resolver.write_text(f"nameserver {NODE_DNS}\nnameserver {SERVICE}\n", encoding="utf-8")
         yield
     finally:
         subprocess.run(["rm", "-rf", f"/etc/netns/{POD}"], check=False)
@@ -199,7 +200,7 @@ def _running(directory: Path) -> Generator[Processes]:
 def _await_start() -> None:
     """Waits until the node's server answers."""
     query = (
-        f"import socket; s = socket.socket(2, 2); s.connect(({node_dns.ADDRESS!r}, 53)); s.settimeout(1)\n"
+        f"import socket; s = socket.socket(2, 2); s.connect(({NODE_DNS!r}, 53)); s.settimeout(1)\n"
         "s.send(bytes.fromhex('000101000001000000000000016100000100' + '01')); s.recv(4096)"
     )
     end = time.monotonic() + 20
