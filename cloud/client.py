@@ -5,8 +5,6 @@ Commands that `network.in_switch` returns have them, and a route to the Services
 
 from __future__ import annotations
 
-import base64
-import json
 import os
 import subprocess
 from ipaddress import IPv4Network
@@ -18,7 +16,6 @@ from cloud import ingress_controller, masters, network
 from cloud.lab_machines import Lab, Machine
 from contract import DNS_SERVICE, NODE_DNS
 from files import atomic
-from proof.objects import texts
 from toolchain import debian_root
 from toolchain.progress import Reporter, UserError
 
@@ -60,14 +57,13 @@ def set_up(lab: Lab, through: Machine, directory: Path, reporter: Reporter) -> d
 
 def _write_settings(lab: Lab, keystone: str, directory: Path) -> None:
     """Writes clouds.yaml with the administrator's account. Raises UserError if Keystone's Job has made none yet."""
-    done = masters.kubectl(lab, "get", "secret", _SECRET, f"--namespace={NAMESPACE}", "--output=json")
-    encoded = texts(json.loads(done.stdout), "data").get(_PASSWORD) if done.returncode == 0 else None
-    if encoded is None:
-        raise UserError(f"Secret {_SECRET} in namespace {NAMESPACE} cannot be read: {done.stderr.strip()[-300:]}")
+    password = masters.secret(lab, _SECRET, NAMESPACE).get(_PASSWORD)
+    if password is None:
+        raise UserError(f"Secret {_SECRET} in namespace {NAMESPACE} has no {_PASSWORD}.")
     account = {
         "auth_url": f"{keystone}v3",
         "username": "admin",
-        "password": base64.b64decode(encoded).decode(),
+        "password": password,
         "project_name": "admin",
         "user_domain_id": "default",
         "project_domain_id": "default",

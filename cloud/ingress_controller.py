@@ -23,7 +23,7 @@ from cryptography.x509.oid import NameOID
 from cloud import masters, network
 from cloud.lab_machines import DIRECTORY, Lab
 from files import atomic
-from proof.objects import Object, listed, name, number, text, texts, words
+from proof.objects import Object, listed, name, number, text, words
 from toolchain.progress import UserError
 
 DOMAIN = "cloud.test"
@@ -104,9 +104,9 @@ def serve(lab: Lab, namespace: str, root: Path) -> dict[str, str]:
 
     `root`: a Debian root with nginx. Returns the URL of each Service that has a host. Raises UserError if nginx fails.
     """
-    services = {name(each): each for each in _objects(lab, "services", namespace)}
+    services = {name(each): each for each in masters.objects(lab, "services", namespace)}
     routes: dict[str, Route] = {}
-    for each in _objects(lab, "ingresses", namespace):
+    for each in masters.objects(lab, "ingresses", namespace):
         if text(each, "spec", "ingressClassName") == CLASS:
             routes |= routes_of(each, services)
     if not routes:
@@ -156,22 +156,12 @@ def configuration(address: str, routes: Sequence[Route]) -> str:
     return f"{_GLOBAL}{servers}}}\n"
 
 
-def _objects(lab: Lab, kinds: str, namespace: str) -> list[Object]:
-    done = masters.kubectl(lab, "get", kinds, f"--namespace={namespace}", "--output=json")
-    if done.returncode:
-        raise UserError(f"The {kinds} cannot be listed: {done.stderr.strip()[-300:]}")
-    return listed(json.loads(done.stdout), "items")
-
-
 def _write(lab: Lab, namespace: str, routes: Sequence[Route]) -> None:
     _PLACE.mkdir(mode=0o700)
     atomic.write_private(_PLACE / "nginx.conf", configuration(str(lab.gateway), routes))
     for secret in {route.certificate for route in routes}:
-        done = masters.kubectl(lab, "get", "secret", secret, f"--namespace={namespace}", "--output=json")
-        if done.returncode:
-            raise UserError(f"Secret {secret} cannot be read: {done.stderr.strip()[-300:]}")
-        for kind, encoded in texts(json.loads(done.stdout), "data").items():
-            atomic.write_private(_PLACE / f"{secret}.{kind.removeprefix('tls.')}", base64.b64decode(encoded).decode())
+        for kind, content in masters.secret(lab, secret, namespace).items():
+            atomic.write_private(_PLACE / f"{secret}.{kind.removeprefix('tls.')}", content)
 
 
 def self_signed() -> tuple[str, str]:

@@ -1,7 +1,9 @@
-"""Asks the lab's masters: kubectl as the administrator, the kubeconfig, and the members of etcd."""
+"""Asks the lab's masters: kubectl as the administrator, objects, the kubeconfig, and the members of etcd."""
 
 from __future__ import annotations
 
+import base64
+import json
 import shlex
 import subprocess
 from collections.abc import Sequence
@@ -10,6 +12,7 @@ import yaml
 
 from cloud import nspawn
 from cloud.lab_machines import Lab, Machine
+from proof.objects import Object, listed, texts
 from toolchain.progress import UserError
 
 ETCD_PKI = "/etc/etcd/pki"
@@ -33,6 +36,22 @@ def kubectl(lab: Lab, *words: str, timeout: float = 120, stdin: str | None = Non
         if nspawn.is_running(master):
             return nspawn.run_in(master, ["kubectl", "--kubeconfig", ADMIN, *words], timeout=timeout, stdin=stdin)
     return subprocess.CompletedProcess(words, 1, "", "no master runs")
+
+
+def objects(lab: Lab, kinds: str, namespace: str) -> list[Object]:
+    """Returns the objects of these kinds in a namespace. Raises UserError if no API server lists them."""
+    done = kubectl(lab, "get", kinds, f"--namespace={namespace}", "--output=json")
+    if done.returncode:
+        raise UserError(f"The {kinds} cannot be listed: {done.stderr.strip()}")
+    return listed(json.loads(done.stdout), "items")
+
+
+def secret(lab: Lab, name: str, namespace: str) -> dict[str, str]:
+    """Returns the decoded texts of a Secret by key. Raises UserError if it cannot be read."""
+    done = kubectl(lab, "get", "secret", name, f"--namespace={namespace}", "--output=json")
+    if done.returncode:
+        raise UserError(f"Secret {name} in namespace {namespace} cannot be read: {done.stderr.strip()[-300:]}")
+    return {key: base64.b64decode(text).decode() for key, text in texts(json.loads(done.stdout), "data").items()}
 
 
 def healthy_members(lab: Lab) -> list[Machine]:

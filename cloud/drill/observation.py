@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -17,8 +16,7 @@ from cloud.drill.readiness import Readiness
 from cloud.drill.result import Drill, Event
 from cloud.lab_machines import Lab
 from files import atomic
-from proof.objects import listed, name
-from toolchain.progress import UserError
+from proof.objects import name
 
 ETCD = "etcd"
 KUBERNETES = "ConfigMaps in Kubernetes"
@@ -121,10 +119,7 @@ def _config_maps(events: Sequence[Event]) -> list[tuple[float, int, str | None]]
 
 
 def _found_config_maps(lab: Lab) -> set[int]:
-    done = masters.kubectl(lab, "get", "configmaps", f"--namespace={observer.NAMESPACE}", "--output=json")
-    if done.returncode:
-        raise UserError(f"The written ConfigMaps cannot be listed: {done.stderr.strip()}")
-    names = [name(each) for each in listed(json.loads(done.stdout), "items")]
+    names = [name(each) for each in masters.objects(lab, "configmaps", observer.NAMESPACE)]
     return {int(each.removeprefix(observer.PREFIX)) for each in names if each.startswith(observer.PREFIX)}
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 
 import contract
 from cloud import client, masters
 from cloud.lab_machines import Lab
 from proof.objects import Object, listed, name, number, text, texts
-from toolchain.progress import UserError
 
 HTTP_PORTS = ("api", "http", "vnc")
 """Names of the Services' ports that clients of OpenStack use."""
@@ -51,7 +49,4 @@ def apis(lab: Lab) -> dict[str, str]:
 
 def of_openstack(lab: Lab, kinds: str) -> list[Object]:
     """Returns the objects of OpenStack's namespace. Raises UserError if no API server lists them."""
-    done = masters.kubectl(lab, "get", kinds, f"--namespace={client.NAMESPACE}", "--output=json")
-    if done.returncode:
-        raise UserError(f"The {kinds} cannot be listed: {done.stderr.strip()}")
-    return listed(json.loads(done.stdout), "items")
+    return masters.objects(lab, kinds, client.NAMESPACE)
