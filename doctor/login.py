@@ -10,17 +10,15 @@ import re
 import shlex
 import subprocess
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from blueprint.stackfile.inventory import Machine
 from blueprint.stackfile.settings import Ssh
 from doctor.facts import Facts, IncompleteError, parse
+from ssh_options import options
 
 PROBE = Path(__file__).with_name("probe.sh")
-CONNECT = 10
-"""Seconds until a connection attempt fails."""
 LIMIT = 60
 """Seconds until a probe that does not end fails."""
 JUMP = "quorate-jump-host"
@@ -103,30 +101,13 @@ def read(machine: Machine, ssh: Ssh, known_hosts: Path) -> Reading:
 
 def command(machine: Machine, ssh: Ssh, known_hosts: Path) -> list[str]:
     """Returns the command line that runs a script of standard input on a machine."""
-    options = list(_options(known_hosts))
+    found = list(options(str(known_hosts)))
     if jump := ssh.jump_host:
-        words = ["ssh", *options, "-o", f"HostKeyAlias={JUMP}", "-p", str(jump.port), "-l", jump.user]
+        words = ["ssh", *found, "-o", f"HostKeyAlias={JUMP}", "-p", str(jump.port), "-l", jump.user]
         # %h and %p are the machine's address and port.
-        options += ["-o", f"ProxyCommand={shlex.join(words)} -W %h:%p {shlex.quote(jump.host)}"]
-    options += ["-o", f"HostKeyAlias={machine.name}", "-p", str(ssh.port), "-l", ssh.user]
-    return ["ssh", *options, machine.address, "sh -s"]
-
-
-def _options(known_hosts: Path) -> Iterator[str]:
-    yield from ("-F", "none", "-T")
-    for option in (
-        "BatchMode=yes",
-        "StrictHostKeyChecking=yes",
-        f'UserKnownHostsFile="{known_hosts}"',
-        "GlobalKnownHostsFile=none",
-        "CheckHostIP=no",
-        f"ConnectTimeout={CONNECT}",
-        "ServerAliveInterval=5",
-        "ServerAliveCountMax=3",
-        "ClearAllForwardings=yes",
-        "LogLevel=ERROR",
-    ):
-        yield from ("-o", option)
+        found += ["-o", f"ProxyCommand={shlex.join(words)} -W %h:%p {shlex.quote(jump.host)}"]
+    found += ["-o", f"HostKeyAlias={machine.name}", "-p", str(ssh.port), "-l", ssh.user]
+    return ["ssh", *found, machine.address, "sh -s"]
 
 
 def _error(messages: str, machine: Machine, ssh: Ssh) -> LoginError:

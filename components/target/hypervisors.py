@@ -10,6 +10,7 @@ Disks outlive everything here. No change of the stack file replaces a disk, and 
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from urllib.parse import quote
@@ -23,6 +24,7 @@ from blueprint.plan.nodes import Node
 from blueprint.stackfile.inventory import Machine
 from blueprint.stackfile.settings import Settings
 from components.target import VirtualMachine, directory, ssh_client
+from components.target.ssh_connection import as_root, connection
 from components.tree import write_whole
 from components.virt_host.cloud_init import Guest, meta_data, network_config, user_data
 from components.virt_host.host_keys import HostKeys
@@ -119,7 +121,7 @@ class Hypervisors:
             {
                 "name": node.name,
                 "definition": vm.definition,
-                "virsh": [*self._login(host.address), *self._as_root("virsh"), "-c", SYSTEM],
+                "virsh": [*self._login(host.address), *as_root(self._ssh, "virsh", "-c", SYSTEM)],
                 "asked": self._login(vm.restart.asks.address),
                 "may_stop": self._shell(vm.restart.may_stop),
                 "is_back": self._shell(vm.restart.is_back),
@@ -140,20 +142,11 @@ class Hypervisors:
         return self._reached[host.name]
 
     def _reach(self, host: Machine, opts: pulumi.ResourceOptions) -> tuple[libvirt.Provider, libvirt.Volume]:
-        jump = self._ssh.jump_host
         storage = remote.Command(
             f"{host.name}-storage",
             opts,
-            connection=remote.ConnectionArgs(
-                host=host.address,
-                port=self._ssh.port,
-                user=self._ssh.user,
-                host_key=host.host_key,
-                proxy=remote.ProxyConnectionArgs(host=jump.host, port=jump.port, user=jump.user, host_key=jump.host_key)
-                if jump
-                else None,
-            ),
-            create=" ".join([*self._as_root("sh"), "-s", host.name, host.hypervisor or "kvm", POOL]),
+            connection=connection(host.address, host.host_key, self._ssh),
+            create=" ".join(as_root(self._ssh, "sh", "-s", host.name, host.hypervisor or "kvm", POOL)),
             stdin=_SCRIPT.read_text(encoding="utf-8"),
             logging=remote.Logging.STDERR,
         )
@@ -194,11 +187,8 @@ class Hypervisors:
     def _login(self, address: str) -> list[str]:
         return ssh_client.words(address, self._ssh, KNOWN_HOSTS)
 
-    def _as_root(self, program: str) -> list[str]:
-        return [program] if self._ssh.user == "root" else ["sudo", "-n", program]
-
     def _shell(self, text: str) -> str:
-        return text if self._ssh.user == "root" or not text else f"sudo -n sh -c {_quoted(text)}"
+        return text if self._ssh.user == "root" or not text else shlex.join(as_root(self._ssh, "sh", "-c", text))
 
     def _keys_of(self, host: Machine, vm: VirtualMachine) -> pulumi.Output[str]:
         """Returns the file of known hosts of a restart: the virt host, and the machine that is asked."""
@@ -223,10 +213,6 @@ def stylesheet(definition: str) -> str:
     """
     text = _PROLOG.sub("", definition)
     return _STYLESHEET.format(_TAG.sub(lambda tag: tag[0].replace("{", "{{").replace("}", "}}"), text))
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "'\"'\"'") + "'"
 
 
 def _merged(opts: pulumi.ResourceOptions, **more: object) -> pulumi.ResourceOptions:

@@ -25,6 +25,7 @@ from pulumi_command import remote
 from blueprint.plan.nodes import Node
 from blueprint.stackfile import settings
 from components.target import Target, Tree, VirtualMachine, directory, live
+from components.target.ssh_connection import as_root, connection
 from components.templates import fill
 from components.tree import mode_of, write_whole
 from contract import APPLY_DIRECTORY
@@ -139,23 +140,11 @@ class Ssh(Target):
 
     def _script(self, node: str, name: str, *arguments: str) -> str:
         """Returns the command that runs a script of a machine's directory as root."""
-        words = ("sh", f"{APPLY_DIRECTORY}/{node}/{name}", *arguments)
-        return ("" if self._ssh.user == "root" else "sudo -n ") + " ".join(words)
+        return " ".join(as_root(self._ssh, "sh", f"{APPLY_DIRECTORY}/{node}/{name}", *arguments))
 
     def _connection(self, node: Node) -> remote.ConnectionArgs:
-        jump = self._ssh.jump_host
-        return remote.ConnectionArgs(
-            host=node.address,
-            port=self._ssh.port,
-            user=self._ssh.user,
-            host_key=self._hypervisors.host_key(node) if self._hypervisors else node.machine.host_key,
-            dial_error_limit=DIALS,
-            proxy=remote.ProxyConnectionArgs(
-                host=jump.host, port=jump.port, user=jump.user, host_key=jump.host_key, dial_error_limit=DIALS
-            )
-            if jump
-            else None,
-        )
+        host_key = self._hypervisors.host_key(node) if self._hypervisors else node.machine.host_key
+        return connection(node.address, host_key, self._ssh, DIALS)
 
 
 def _write(place: Path, texts: Mapping[str, str]) -> str:

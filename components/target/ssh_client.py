@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from blueprint.stackfile.settings import Ssh
-
-CONNECT = 10
-"""Seconds until a connection attempt fails. As for `make doctor`."""
+from ssh_options import options
 
 
 def words(address: str, ssh: Ssh, known_hosts: str) -> list[str]:
@@ -16,11 +14,11 @@ def words(address: str, ssh: Ssh, known_hosts: str) -> list[str]:
 
     `known_hosts`: the file with the public keys of hosts. The user's own configuration is not read.
     """
-    options = list(_options(known_hosts))
+    found = list(options(known_hosts))
     if jump := ssh.jump_host:
-        proxy = ["ssh", *options, "-p", str(jump.port), "-l", jump.user, "-W", "[%h]:%p", jump.host]
-        options += ["-o", f"ProxyCommand={shlex.join(proxy)}"]
-    return ["ssh", *options, "-p", str(ssh.port), "-l", ssh.user, address]
+        proxy = ["ssh", *found, "-p", str(jump.port), "-l", jump.user, "-W", "[%h]:%p", jump.host]
+        found += ["-o", f"ProxyCommand={shlex.join(proxy)}"]
+    return ["ssh", *found, "-p", str(ssh.port), "-l", ssh.user, address]
 
 
 def known_hosts(keys: Mapping[str, str], ssh: Ssh) -> str:
@@ -33,20 +31,3 @@ def known_hosts(keys: Mapping[str, str], ssh: Ssh) -> str:
 
 def _name(host: str, port: int) -> str:
     return host if port == 22 else f"[{host}]:{port}"
-
-
-def _options(known_hosts: str) -> Iterator[str]:
-    yield from ("-F", "none", "-T")
-    for option in (
-        "BatchMode=yes",
-        "StrictHostKeyChecking=yes",
-        f"UserKnownHostsFile={known_hosts}",
-        "GlobalKnownHostsFile=none",
-        "CheckHostIP=no",
-        f"ConnectTimeout={CONNECT}",
-        "ServerAliveInterval=5",
-        "ServerAliveCountMax=3",
-        "ClearAllForwardings=yes",
-        "LogLevel=ERROR",
-    ):
-        yield from ("-o", option)
