@@ -43,7 +43,7 @@ class HostKeys:
         return self._of(node).apply(lambda found: found["private"])
 
     def public(self, node: str) -> pulumi.Output[str]:
-        """Returns the public host key of a node. It is no secret."""
+        """Returns the public host key of a node, which is not secret."""
         return pulumi.Output.unsecret(self._of(node).apply(lambda found: found["public"]))
 
     def _of(self, node: str) -> pulumi.Output[dict[str, str]]:

@@ -3,8 +3,8 @@
 The state of a dynamic resource refers to this class by module and class name. Both names are part of every stack's
 state and must not change.
 
-libvirt's provider replaces a domain whose XML changes: it switches the machine off as a power cut does, and asks
-nobody. So the domain keeps the XML that it was created with, and this resource applies later changes. It asks the
+libvirt's provider replaces a domain whose XML changes: it switches the machine off as a power cut does, and asks no
+quorum. So the domain keeps the XML that it was created with, and this resource applies later changes. It asks the
 living quorum, defines the new XML, shuts the machine down, starts it and waits until its member is back. If the quorum
 cannot spare the member, nothing is changed. After an interrupted run, the next one asks again.
 """
@@ -54,7 +54,7 @@ class Change:
     asked: Sequence[str]
     """The words that log in to the machine that `may_stop` and `is_back` run on."""
     may_stop: str
-    """Shell text that succeeds if the machine may stop; empty if nobody is asked."""
+    """Shell text that succeeds if the machine may stop; empty if no question is needed."""
     is_back: str
     known_hosts: str
 

@@ -30,13 +30,13 @@ def of(node: Node, quorums: Sequence[str], masters: Sequence[Node]) -> Restart:
     """Returns what is asked before `node` restarts. `quorums`: names of the quorums that it has a member of."""
     if quorums:
         scripts = [f"{APPLY_DIRECTORY}/{node.name}/quorums/{quorum}" for quorum in quorums]
-        # Before the first `apply`, the machine is no member.
+        # Before the first `apply`, the machine is not a member.
         asks = " && ".join(f"{{ [ ! -e {each} ] || sh {each} may-stop; }}" for each in scripts)
         back = " && ".join(f"{{ [ ! -e {each} ] || sh {each} is-back; }}" for each in scripts)
         return Restart(node, asks, back)
     others = [each for each in masters if each.server != node.server] or list(masters)
     joined = f"found=$({_KUBECTL} get node {node.name} --ignore-not-found -o name) || exit 1"
-    # Before the first master is finished there is no cluster, and the node is in none.
+    # Before the first master is finished there is no cluster, so the node is not in one.
     lead = f'[ -e /etc/kubernetes/admin.conf ] || exit 0; {joined}; [ -n "$found" ] || exit 0'
     drain = f"{_KUBECTL} drain {node.name} --ignore-daemonsets --delete-emptydir-data --timeout={DRAIN}s"
     ready = f"{_KUBECTL} wait node/{node.name} --for=condition=Ready --timeout=30s && {_KUBECTL} uncordon {node.name}"
