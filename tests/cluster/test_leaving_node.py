@@ -43,6 +43,9 @@ def plane(binaries: Path) -> Generator[ControlPlane]:
             BUDGETS,
             {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "guarded"}, "spec": spec},
         )
+        # The second replica follows the first: by then the scheduler knows both nodes, and spreads them.
+        _until(lambda: len(_placed(found)) == 1)
+        found.api.ask("PATCH", f"{DEPLOYMENTS}/guarded", {"spec": {"replicas": 2}}, content=MERGE)
         _until(lambda: sorted(_placed(found)) == [LEAVING, STAYING])
         yield found
 
@@ -177,7 +180,7 @@ def _deployment() -> dict[str, Any]:
         "kind": "Deployment",
         "metadata": {"name": "guarded"},
         "spec": {
-            "replicas": 2,
+            "replicas": 1,
             "selector": {"matchLabels": LABELS},
             "template": {"metadata": {"labels": LABELS}, "spec": pod},
         },
