@@ -15,7 +15,7 @@ from pathlib import Path
 
 from blueprint.architecture.loader import ArchitectureError, for_computes, load_architecture
 from blueprint.architecture.model import Architecture, Row
-from blueprint.plan import any_order, assignment, beside, quorum_limits, single_nodes
+from blueprint.plan import any_order, assignment, beside, needed_services, quorum_limits, single_nodes
 from blueprint.plan.assignment import Assignment
 from blueprint.plan.companions import AGENTS, COMPANIONS, companions
 from blueprint.plan.layout import Layout, ServicePlan, by_architecture
@@ -121,6 +121,8 @@ def plan(settings: Settings) -> Plan:
         problems += single_nodes.problems(settings, running, laid.nodes)
     problems += cloud_content.missing(settings.bootstrap, {each.name for each in running if each.instances})
     problems += _without_row(settings, running)
+    if not laid.problems and not unknown:
+        problems += needed_services.problems(_services_key(settings, architecture), {each.process for each in running})
     sizes |= {process.name: sizes[process.process] for process in running if process.definition}
     sizes = sizes_on(sizes, {process.name: process.pools for process in running}, laid.nodes)
     # A quorum of an invalid size makes its pool too large or small, so `beside` is checked only if sizes are valid.
@@ -136,6 +138,11 @@ def plan(settings: Settings) -> Plan:
     hosts = tuple(machine for machine in inventory if "virt" in machine.roles)
     warnings = (*laid.warnings, *map(str, apart), *_warnings(settings, architecture, laid.nodes))
     return Plan(settings, architecture, hosts, laid.nodes, laid.services, beside_rows, sizes, assignments, warnings)
+
+
+def _services_key(settings: Settings, architecture: Architecture) -> str:
+    """Returns the key of the stack file that names the services of the stack."""
+    return "quorate:topology" if settings.topology else f"quorate:architecture ({architecture.name})"
 
 
 def _apart_from_neighbours(settings: Settings, architecture: Architecture, laid: Layout) -> list[Problem]:

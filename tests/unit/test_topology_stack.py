@@ -22,6 +22,7 @@ from tests.unit.test_components_cloud import cloud
 TOPOLOGIES = Path("topologies")
 BUILT = TOPOLOGIES / "stack" / "three-nodes.yaml"
 """Fuel-CCP's example without the services that a stack refuses."""
+ROWS = ROOT / "blueprint" / "architecture" / "100.yaml"
 
 
 @pytest.fixture(autouse=True)
@@ -81,12 +82,12 @@ def test_companions_run_where_the_topology_places_them() -> None:
 
 
 def test_a_companion_that_the_topology_does_not_place_is_left_out(tmp_path: Path) -> None:
-    result = plan(parsed(stack(written(tmp_path, "keystone, nova-api"))))
+    result = plan(parsed(stack(written(tmp_path, "keystone, nova-api, nova-conductor, nova-scheduler"))))
     assert {each.name for each in result.companions} == {"proxysql", "mysqld-exporter"}
 
 
 def test_a_companion_needs_the_row_that_it_accompanies(tmp_path: Path) -> None:
-    document = yaml.safe_load((ROOT / "blueprint" / "architecture" / "100.yaml").read_text(encoding="utf-8"))
+    document = yaml.safe_load(ROWS.read_text(encoding="utf-8"))
     document["rows"] = [row for row in document["rows"] if row["service"] != "cinder-volume"]
     (tmp_path / "mine.yaml").write_text(yaml.safe_dump(document), encoding="utf-8")
     found = problems_of(written(tmp_path, "cinder-backup"), architecture="mine.yaml")
@@ -147,12 +148,25 @@ def written(folder: Path, services: str, rest: str = "") -> Path:
     return path
 
 
+NEEDED = {
+    "cinder": ["cinder-api"],
+    "heat": ["heat-api", "heat-api-cfn", "heat-engine"],
+    "neutron": ["neutron-server"],
+    "nova": ["nova-api", "nova-conductor", "nova-scheduler"],
+    "openvswitch": ["neutron-server"],
+}
+"""Services without which the others of their project are refused, by the beginning of the others' names."""
+
+
 @pytest.mark.parametrize("name", catalogue().services)
 def test_no_service_vanishes(name: str, tmp_path: Path) -> None:
     """A placed service is in the plan, in the pods of a service of the plan, retired with a warning, or refused."""
     definition = catalogue().services[name]
     whole = [other for other, each in catalogue().services.items() if each.architecture == definition.part_of]
-    path = written(tmp_path, ", ".join([name, *(whole[:1] if definition.part_of else [])]))
+    needed = [
+        other for prefix, others in NEEDED.items() if name.startswith(prefix) for other in others if other != name
+    ]
+    path = written(tmp_path, ", ".join([name, *(whole[:1] if definition.part_of else []), *needed]))
     if refusal := definition.not_built or definition.use_instead:
         about = [text for text in problems_of(path) if text.startswith(f"quorate:topology (roles.all): {name} is ")]
         assert len(about) == 1
@@ -162,6 +176,17 @@ def test_no_service_vanishes(name: str, tmp_path: Path) -> None:
         runs = {service.name for service in (*result.services, *result.companions)}
         told = any(f"{name} is replaced by {definition.replaced_by}" in warning for warning in result.warnings)
         assert told or definition.architecture in runs or definition.part_of in runs or name in runs
+
+
+@pytest.mark.parametrize("name", sorted({name for names in NEEDED.values() for name in names}))
+def test_a_service_that_others_need_is_missed(name: str, tmp_path: Path) -> None:
+    document = yaml.safe_load(BUILT.read_text(encoding="utf-8"))
+    document["roles"]["controller"].remove(name)
+    path = tmp_path / "topology.yaml"
+    path.write_text(yaml.safe_dump(document), encoding="utf-8")
+    (found,) = problems_of(path)
+    assert found.startswith("quorate:topology: ")
+    assert found.endswith(f" cannot be configured without {name}; add {name}, or remove them")
 
 
 @pytest.mark.parametrize("name", catalogue().services)
@@ -201,7 +226,7 @@ def test_a_part_is_refused_where_its_service_is_not(tmp_path: Path) -> None:
 
 
 def test_a_service_that_the_architecture_lacks_is_refused(tmp_path: Path) -> None:
-    document = yaml.safe_load((ROOT / "blueprint" / "architecture" / "100.yaml").read_text(encoding="utf-8"))
+    document = yaml.safe_load(ROWS.read_text(encoding="utf-8"))
     document["rows"] = [row for row in document["rows"] if row["service"] != "cinder-volume"]
     (tmp_path / "mine.yaml").write_text(yaml.safe_dump(document), encoding="utf-8")
     found = problems_of(BUILT, architecture="mine.yaml")
