@@ -43,7 +43,7 @@ ACTIVE = . .venv/bin/activate &&
 
 .DEFAULT_GOAL := help
 .PHONY: help setup environment cluster browser up refresh preview audit diff review plan config pin doctor destroy test \
-	e2e prove services cloud cloud-status drill cloud-down action snapshot verify domains lint format bench clean
+	e2e prove services machines cloud cloud-status drill cloud-down action snapshot verify domains lint format bench clean
 
 help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -110,6 +110,9 @@ prove: setup ## Prove STACK, or ARCH=100|300|500|1000|all, on a real API server 
 
 services: setup ## Start Galera, RabbitMQ, Ceph and OpenStack as STACK renders them, break them, report what was lost
 	@$(QUORATE) services --stack="$$STACK"
+
+machines: setup ## Set up, change and break real machines and virtual machines, report what was lost (root, Debian)
+	@$(ACTIVE) python -m pytest -m "alone or heavy" -p tests.machines.report_plugin tests/machines
 
 cloud: setup ## Start the machines of STACK on this host with real kubelets (root, Linux)
 	@$(QUORATE) cloud --stack="$$STACK"

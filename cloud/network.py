@@ -65,6 +65,12 @@ def set_power(server: str, *, on: bool) -> None:
     _ip(_of_server(server), [f"link set {_UPLINK} {'up' if on else 'down'}"])
 
 
+def set_connected(lab: Lab, machine: Machine, *, on: bool) -> None:
+    """Connects one machine to its server's bridge, or cuts it off; the server's other machines stay connected."""
+    port = lab.servers[machine.server].index(machine) + 1
+    _ip(_of_server(machine.server), [f"link set {_port(port)} {'up' if on else 'down'}"])
+
+
 def route_through(network: IPv4Network, machine: Machine) -> None:
     """Routes a network through a machine, whose kube-proxy forwards what is for Services."""
     _ip(SWITCH, [f"route replace {network} via {machine.address}"])
@@ -120,6 +126,11 @@ def _of_server(server: str) -> str:
     return f"{PREFIX}server-{server}"
 
 
+def _port(number: int) -> str:
+    """Returns the name of a bridge's port for the machine with this number on its server, from 1."""
+    return f"port{number}"
+
+
 def _add(name: str, lines: Iterable[str]) -> None:
     """Adds a namespace with a bridge."""
     run(["ip", "netns", "add", name])
@@ -130,8 +141,8 @@ def _add(name: str, lines: Iterable[str]) -> None:
 def _add_machine(lab: Lab, machine: Machine, port: int) -> None:
     name, bridge = namespace(machine), _of_server(machine.server)
     run(["ip", "netns", "add", name])
-    _ip(bridge, [f"link add port{port} type veth peer name eth0 netns {name}"])
-    _ip(bridge, [f"link set port{port} master {_BRIDGE} up"])
+    _ip(bridge, [f"link add {_port(port)} type veth peer name eth0 netns {name}"])
+    _ip(bridge, [f"link set {_port(port)} master {_BRIDGE} up"])
     routes = [f"route add {each.pods} via {each.address}" for each in lab.machines if each != machine]
     _ip(
         name,

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from proof.services.containers import Container
 from proof.services.lab import Broken, Lab, Machine, require, until
-from proof.services.report import Proof, in_turn
+from proof.trial_report import Proof, in_turn
 
 DOMAIN = "openstack.svc"
 MONITORS = tuple(f"ceph-mon-{number}" for number in range(3))

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from proof.services.containers import Container
 from proof.services.lab import Broken, Lab, Machine, place, require, until
-from proof.services.report import Proof, in_turn
+from proof.trial_report import Proof, in_turn
 
 ACCOUNTS = 20
 SERVICE, DOMAIN, PORT = "mysqld-members", "openstack.svc", 9200

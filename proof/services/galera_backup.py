@@ -13,7 +13,7 @@ from proof.services import galera
 from proof.services.containers import Container
 from proof.services.galera import DOMAIN, SERVICE, START, Cluster, Load, begin, contradictions
 from proof.services.lab import Broken, Lab, Machine, place, require
-from proof.services.report import Proof
+from proof.trial_report import Proof
 
 BACKUP, RESTORE = "mysqld-backup/mysqld-backup", "mysqld-restore/mysqld-restore"
 MEMBER = "mysqld-2"

@@ -11,7 +11,7 @@ from proof.services import tempest
 from proof.services.containers import Container
 from proof.services.lab import Lab
 from proof.services.openstack_services import PROCESSES, Cloud
-from proof.services.report import Proof
+from proof.trial_report import Proof
 
 
 @dataclass(frozen=True)

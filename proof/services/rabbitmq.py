@@ -13,7 +13,7 @@ from pathlib import Path
 
 from proof.services.containers import Container
 from proof.services.lab import Broken, Lab, Machine, place, require, until
-from proof.services.report import Proof, in_turn
+from proof.trial_report import Proof, in_turn
 
 CONFIGURATION, SECRETS = "/etc/rabbitmq/rabbitmq.conf", "/etc/rabbitmq/conf.d/secrets.conf"
 DOMAIN, PORT = "openstack.svc", 5672

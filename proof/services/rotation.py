@@ -15,7 +15,7 @@ from pathlib import Path
 from proof.services import galera, rabbitmq
 from proof.services.containers import Container
 from proof.services.lab import Broken, Lab, Machine, place, require
-from proof.services.report import Proof
+from proof.trial_report import Proof
 
 _TABLES = """\
 CREATE TABLE keystone.account (id INT PRIMARY KEY, balance INT NOT NULL);

@@ -7,11 +7,12 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from proof.services import ceph, galera, galera_backup, openstack_trials, rabbitmq, report
+from proof import trial_report
+from proof.services import ceph, galera, galera_backup, openstack_trials, rabbitmq
 from proof.services.containers import Container
 from proof.services.lab import Broken, Unavailable
 from proof.services.openstack_trials import Programs
-from proof.services.report import Proof
+from proof.trial_report import Proof
 
 Trials = Mapping[str, Callable[[], Iterable[Proof]]]
 """Functions that run the trials of a service and return the results, by the service's name."""
@@ -52,7 +53,7 @@ def run(services: Trials, directory: Path, say: Callable[[str], None]) -> bool:
             seconds = round(time.monotonic() - started, 1)
             found.append(Proof(f"{service}: does not work", 0, 0, 0, seconds, failure=str(reason)))
             say(line(found[-1]))
-    report.write(directory, found, skipped)
+    trial_report.write(directory, "Real services", found, skipped)
     return bool(found) and not skipped and all(proof.holds for proof in found)
 
 

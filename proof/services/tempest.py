@@ -6,7 +6,7 @@ import re
 import time
 
 from proof.services.openstack_services import DOMAIN, Cloud
-from proof.services.report import Proof
+from proof.trial_report import Proof
 
 LEFT_OUT = (
     r"^tempest\.scenario",  # log in to a server by SSH, but servers of Nova's fake driver do not run

@@ -13,8 +13,8 @@ from pathlib import Path
 from proof.services.containers import Container
 from proof.services.galera import DOMAIN, Cluster, Load, begin, trial
 from proof.services.lab import Lab, require, until
-from proof.services.report import Proof
 from proof.services.rotation import run_job
+from proof.trial_report import Proof
 
 _SIZE = "SELECT variable_value FROM information_schema.global_status WHERE variable_name = 'wsrep_cluster_size'"
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import shutil
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Collection, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,13 +20,15 @@ import yaml
 
 from blueprint.plan.planner import Plan, plan
 from blueprint.stackfile.loader import load_file
-from cloud import bring_up, host, masters, nspawn, power
+from cloud import bring_up, host, masters, network, nspawn, power
+from cloud.drill import result
 from cloud.lab_machines import Lab, Machine, lab_of
 from components import machine_files
 from components.k8s_master.pki import Pki
 from components.machine import directory, variables
 from components.secrets import Keyring
 from components.templates import fill
+from proof.trial_report import Proof
 from tests.machines import by_hand
 from tests.stacks import STACKS
 from toolchain.progress import Reporter, UserError
@@ -40,25 +43,37 @@ WAIT = 120.0
 """Seconds until a condition must hold."""
 
 
+@dataclass(frozen=True)
+class Operation:
+    """What has been done with the lab, with the times of its start and end (time.monotonic)."""
+
+    name: str
+    started: float
+    ended: float
+    has_writes: bool
+    """Whether a client wrote meanwhile."""
+
+
 @dataclass
 class Changing:
     """The lab, and what has been done with it."""
 
     lab: Lab
     directory: Path
-    seconds: dict[str, float] = field(default_factory=dict[str, float])
+    operations: list[Operation] = field(default_factory=list[Operation])
 
     def machine(self, name: str) -> Machine:
         """Returns a machine by name."""
         return self.lab.machine(name)
 
     @contextmanager
-    def timed(self, what: str) -> Generator[None]:
-        """Remembers how long an operation takes."""
+    def timed(self, name: str, *, has_writes: bool = True) -> Generator[None]:
+        """Records an operation that succeeds."""
         started = time.monotonic()
         yield
-        self.seconds[what] = round(time.monotonic() - started, 1)
-        print(f"{self.seconds[what]:7.1f} s  {what}", flush=True)
+        ended = time.monotonic()
+        self.operations.append(Operation(name, started, ended, has_writes))
+        print(f"{ended - started:7.1f} s  {name}", flush=True)
 
     def render(self, names: Sequence[str]) -> None:
         """Writes the directories of a stack with these masters, and delivers them to its running machines."""
@@ -112,6 +127,15 @@ class Changing:
         """Ends a machine at once."""
         nspawn.cut_power(self.machine(name).directory)
 
+    @contextmanager
+    def cut_off(self, name: str) -> Generator[None]:
+        """Disconnects a running machine from the network while the context is open."""
+        network.set_connected(self.lab, self.machine(name), on=False)
+        try:
+            yield
+        finally:
+            network.set_connected(self.lab, self.machine(name), on=True)
+
     def power_on(self, name: str) -> None:
         """Starts a machine that has its disk."""
         power.switch_on([self.machine(name)], lambda _said: None)
@@ -128,10 +152,8 @@ class Writer:
     """Creates ConfigMaps through the first worker's proxy, one after the other, in a thread."""
 
     changing: Changing
-    acknowledged: list[int] = field(default_factory=list[int])
-    failed: int = 0
-    longest: float = 0.0
-    """Seconds of the longest time without an acknowledged write."""
+    tried: list[tuple[float, int, str | None]] = field(default_factory=list[tuple[float, int, str | None]])
+    """For each write when it ended (time.monotonic), its number, and why it was not acknowledged."""
     _end: threading.Event = field(default_factory=threading.Event)
 
     @contextmanager
@@ -146,24 +168,42 @@ class Writer:
             thread.join()
 
     def _write(self) -> None:
-        number, last = 0, time.monotonic()
-        while not self._end.is_set():
-            number += 1
+        for number in itertools.count():
+            if self._end.is_set():
+                return
+            reason = None
             try:
                 self.changing.kubectl("create", "configmap", f"written-{number}")
-            except (UserError, subprocess.TimeoutExpired):
-                self.failed += 1
-            else:
-                self.acknowledged.append(number)
-                self.longest = max(self.longest, time.monotonic() - last)
-                last = time.monotonic()
+            except (UserError, subprocess.TimeoutExpired) as error:
+                reason = str(error)
+            self.tried.append((time.monotonic(), number, reason))
             self._end.wait(0.5)
 
-    def lost(self) -> set[int]:
-        """Returns the acknowledged writes that the cluster does not have."""
+    def acknowledged(self) -> int:
+        """Returns the number of acknowledged writes so far."""
+        return sum(reason is None for _, _, reason in self.tried)
+
+    def found(self) -> set[int]:
+        """Returns the numbers of the writes that the cluster has."""
         names = self.changing.kubectl("get", "configmaps", "--output=name").split()
-        found = {int(name.rpartition("-")[2]) for name in names if "/written-" in name}
-        return set(self.acknowledged) - found
+        return {int(name.rpartition("-")[2]) for name in names if "/written-" in name}
+
+    def proofs(self, found: Collection[int]) -> list[Proof]:
+        """Returns a proof of each operation, with the writes that ended during it. `found`: writes that still exist."""
+        return [self._proof(operation, found) for operation in self.changing.operations]
+
+    def _proof(self, operation: Operation, found: Collection[int]) -> Proof:
+        during = [write for write in self.tried if operation.started <= write[0] <= operation.ended]
+        seen = result.writes(during, found, operation.ended)
+        return Proof(
+            f"Members: {operation.name}",
+            seen.tried,
+            seen.acknowledged,
+            len(seen.lost),
+            round(operation.ended - operation.started, 1),
+            notes=(f"longest time without an acknowledged write: {seen.longest:.0f} s",) if during else (),
+            has_writes=operation.has_writes,
+        )
 
 
 @contextmanager

@@ -13,7 +13,7 @@ import pytest
 from proof.services import run as services
 from proof.services.galera import Cluster, contradictions
 from proof.services.lab import Broken, Unavailable
-from proof.services.report import Proof, document, in_turn
+from proof.trial_report import Proof, document, in_turn
 
 GOOD = Proof("Galera: kill -9 of one member", 40, 38, 0, 12.5)
 
@@ -25,6 +25,7 @@ GOOD = Proof("Galera: kill -9 of one member", 40, 38, 0, 12.5)
         (Proof("lost", 40, 38, 1, 12.5), False),
         (Proof("nothing acknowledged", 40, 0, 0, 12.5), False),
         (Proof("wrong", 40, 38, 0, 12.5, failure="the members have different transfers"), False),
+        (Proof("no clients", 0, 0, 0, 12.5, has_writes=False), True),
     ],
 )
 def test_a_proof_holds_if_writes_were_acknowledged_and_none_is_lost(proof: Proof, holds: bool) -> None:

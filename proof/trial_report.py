@@ -1,4 +1,4 @@
-"""The report of the trials with real services: acknowledged and lost writes (build/services/report.json and .md)."""
+"""The report of trials with real services or machines: acknowledged and lost writes (report.json and report.md)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ F = TypeVar("F", bound=Callable[..., object])
 
 @dataclass(frozen=True)
 class Proof:
-    """The result of a trial with a real service, such as the failure of a member under load."""
+    """The result of a trial with real services or machines, such as the failure of a member under load."""
 
     name: str
     tried: int
@@ -26,11 +26,13 @@ class Proof:
     """Further observations for the report, such as recovery times and rejected writes."""
     failure: str = ""
     """The error that made the trial fail; empty if there was none."""
+    has_writes: bool = True
+    """Whether clients write during the trial. If not, its figures are 0."""
 
     @property
     def holds(self) -> bool:
-        """Whether the trial passed: no error, no lost write, and at least one acknowledged write."""
-        return not self.failure and not self.lost and self.acknowledged > 0
+        """Whether the trial passed: no error, no lost write, and at least one acknowledged write if clients write."""
+        return not self.failure and not self.lost and (self.acknowledged > 0 or not self.has_writes)
 
 
 def in_turn(service: str, failures: Sequence[F], trial: Callable[[str, F], Proof], notes: Sequence[str]) -> list[Proof]:
@@ -51,16 +53,16 @@ def in_turn(service: str, failures: Sequence[F], trial: Callable[[str, F], Proof
 def document(proofs: Sequence[Proof], skipped: Sequence[str] = ()) -> dict[str, object]:
     """Returns the content of report.json. The verdict is `skipped` if no trial could run.
 
-    `skipped`: reasons why services were not tried.
+    `skipped`: reasons why trials did not run.
     """
     verdict = "skipped" if not proofs else "pass" if all(proof.holds for proof in proofs) else "fail"
     return {"verdict": verdict, "proofs": [asdict(proof) for proof in proofs], "skipped": list(skipped)}
 
 
-def markdown(proofs: Sequence[Proof], skipped: Sequence[str] = ()) -> str:
+def markdown(title: str, proofs: Sequence[Proof], skipped: Sequence[str] = ()) -> str:
     """Returns the content of report.md: a table of the results, with the notes of each trial."""
     lines = [
-        "# Real services",
+        f"# {title}",
         "",
         f"Verdict: {document(proofs, skipped)['verdict']}",
         "",
@@ -81,11 +83,11 @@ def markdown(proofs: Sequence[Proof], skipped: Sequence[str] = ()) -> str:
     return "\n".join(lines) + "\n"
 
 
-def write(directory: Path, proofs: Sequence[Proof], skipped: Sequence[str] = ()) -> Path:
+def write(directory: Path, title: str, proofs: Sequence[Proof], skipped: Sequence[str] = ()) -> Path:
     """Writes report.json and report.md into a directory. Returns the path of report.md."""
     directory.mkdir(parents=True, exist_ok=True)
     text = json.dumps(document(proofs, skipped), indent=2)
     (directory / "report.json").write_text(text + "\n", encoding="utf-8")
     path = directory / "report.md"
-    path.write_text(markdown(proofs, skipped), encoding="utf-8")
+    path.write_text(markdown(title, proofs, skipped), encoding="utf-8")
     return path
