@@ -86,6 +86,11 @@ class Machine:
         script = 'mkdir -p "$(dirname "$1")" && cat > "$1" && chown "$2" "$1" && chmod "$3" "$1"'
         self.run(["sh", "-c", script, "sh", path, owner, mode], text)
 
+    def add_account(self, name: str) -> None:
+        """Creates a user and a group of this name, if the machine has none."""
+        script = 'id "$1" >/dev/null 2>&1 || useradd --system --user-group --no-create-home "$1"'
+        self.run(["sh", "-c", script, "sh", name])
+
     def own(self, path: str, owner: str) -> None:
         """Creates a directory in the machine, which belongs to a user."""
         self.run(["sh", "-c", 'mkdir -p "$1" && chown -R "$2:" "$1"', "sh", path, owner])
@@ -249,6 +254,8 @@ class Lab:
         self._write_names(machine)
         if programs:
             machine.run(["cp", "--archive", f"{programs}/etc/.", "/etc"])
+            # The programs are in root's home directory, which the accounts of services cannot enter on the host.
+            machine.run(["chmod", "o+x", *map(str, programs.parents)])
         return machine
 
     def connect(self, machine: Machine) -> None:

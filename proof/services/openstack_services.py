@@ -188,7 +188,9 @@ class Cloud:
         """Returns a script that starts all containers of a pod on a machine, and that ends when one of them ends."""
         lines: list[str] = []
         for container in containers:
-            command = shlex.join(place(machine, container, owner="root"))
+            for account in {file.owner for file in container.files.values()}:
+                machine.add_account(account)
+            command = shlex.join(place(machine, container))
             own = {name: _known(value, machine) for name, value in container.variables.items()}
             search = f"{self.release}/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
             variables = _assigned({"PATH": search, **own, **OVERRIDES.get(container.name, {})})

@@ -11,12 +11,16 @@ _SOURCE = "https://docs.openstack.org/project-team-guide/wsgi.html"
 def uwsgi(wiring: Wiring, process: str, name: str, module: str, port: int) -> ConfigFile:
     """Returns uWSGI's settings for an API. `name`: of the file; `module`: the API's WSGI module.
 
-    `process`: the process whose requested cores determine the number of workers.
+    `process`: the process whose requested cores determine the number of workers. The API runs with the account of its
+    project, also in the images of Kolla that start as root.
     """
+    account = process.partition("-")[0]  # Kolla names accounts after projects
     options = {
         "module": f"{module}:application",
         # With http-socket the workers serve HTTP themselves; `http` would start an additional uWSGI proxy.
         "http-socket": f"0.0.0.0:{port}",
+        "uid": account,
+        "gid": account,
         "master": True,
         "die-on-term": True,
         "enable-threads": True,
