@@ -40,7 +40,7 @@ def with_databases(settings: Settings, names: list[str]) -> Settings:
 
 
 def of_topology(topology: Topology, placement: Placement) -> Databases:
-    """Returns the Galera clusters that a topology gives to single projects."""
+    """Returns the Galera clusters that a topology dedicates to single projects."""
     return databases(topology, placement, f"-{GALERA.definition}")
 
 

@@ -34,7 +34,10 @@ def create(store: Path, machine_root: Path, archives: Sequence[Path]) -> None:
             check=False,
         )
         if done.returncode:
-            raise UserError(f"containerd could not import the lab's images: {done.stderr.strip()[-2000:]}")
+            raise UserError(
+                f"containerd could not import the lab's images:\n{done.stderr.strip()[-2000:]}\n"
+                "Run the same command again to repeat the import."
+            )
         (scratch / "store").rename(store)
 
 

@@ -72,7 +72,7 @@ def set_connected(lab: Lab, machine: Machine, *, on: bool) -> None:
 
 
 def route_through(network: IPv4Network, machine: Machine) -> None:
-    """Routes a network through a machine, whose kube-proxy forwards what is for Services."""
+    """Routes a network through a machine. Its kube-proxy forwards packets for the addresses of Services."""
     _ip(SWITCH, [f"route replace {network} via {machine.address}"])
 
 

@@ -130,7 +130,7 @@ def quorums(planned: Plan) -> dict[str, int]:
 
 
 def _print_workloads(lab: Lab, members: Mapping[str, int]) -> bool:
-    """Prints the ready members of each quorum, and other workloads that lack pods. Returns whether all are complete.
+    """Prints how many members of each quorum are ready, and workloads that lack pods. Returns whether none is missing.
 
     `members`: number of members by workload.
     """

@@ -120,7 +120,7 @@ class Cloud(Component[CloudArgs]):
     def _machines(
         self, name: str, args: CloudArgs, hosts: Mapping[str, VirtHost], after: Sequence[pulumi.Resource]
     ) -> None:
-        """Creates the other machines, which join the masters' cluster. `after`: the resources that they wait for."""
+        """Creates all machines except masters; they join the masters' cluster. `after`: resources they wait for."""
         for node in args.plan.nodes:
             if node.virtual and node not in args.plan.masters:
                 guest = machine_files.arguments(args.plan, node, args.target, args.certificates)

@@ -1,4 +1,4 @@
-"""Checks of a single machine. A fact that the machine does not tell fails its check."""
+"""Checks of a single machine. A fact that cannot be read on the machine fails its check."""
 
 from __future__ import annotations
 

@@ -101,7 +101,10 @@ class Builder:
                 checksums.write(partial, [partial / _BLOB, partial / _RECORD])
                 finish(partial, home)
         except ProgramError as failure:
-            raise UserError(f"The layer {name} could not be built: {failure}\n{failure.tail(20)}") from None
+            raise UserError(
+                f"The layer {name} could not be built: {failure}. Complete layers are kept; run the same command again "
+                f"to continue. The end of the output:\n{failure.tail(20)}"
+            ) from None
         except archive.UnsupportedFileError as error:
             raise UserError(f"The layer {name} could not be packed: {error}") from None
 

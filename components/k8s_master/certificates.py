@@ -107,7 +107,7 @@ def _subject(name: str, group: str = "") -> x509.Name:
 def _builder(
     subject: x509.Name, issuer: x509.Name, public: ec.EllipticCurvePublicKey, *more: str
 ) -> x509.CertificateBuilder:
-    """Returns a certificate without extensions. Its serial number follows from its content and from `more`."""
+    """Returns a builder of a certificate without extensions. The serial number is a digest of names, key and `more`."""
     encoded = public.public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
     content = "\n".join((issuer.rfc4514_string(), subject.rfc4514_string(), encoded.hex(), *more))
     serial = int.from_bytes(hashlib.sha256(content.encode()).digest()[:_SERIAL], "big")

@@ -1,4 +1,4 @@
-"""Command lines of the OpenSSH client, and the public keys of hosts by which it recognizes them."""
+"""Builds command lines of the OpenSSH client, and the known_hosts text with the public keys that it accepts."""
 
 from __future__ import annotations
 

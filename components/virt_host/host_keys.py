@@ -33,7 +33,7 @@ class HostKey:
 
 
 class HostKeys:
-    """Derives host keys. `keyring`: derives their secrets."""
+    """Derives the SSH host keys of virtual machines. `keyring`: derives the secret of each key."""
 
     def __init__(self, keyring: Keyring) -> None:
         self._keyring = keyring

@@ -90,7 +90,7 @@ def is_member(facts: Facts, workload: Workload) -> bool:
 
 
 def _built_as_quorum(facts: Facts, workload: Workload) -> bool:
-    """Whether the workload has the structure of a quorum: replicas with own claims or stable names, or peers."""
+    """Whether the workload is built like a quorum: replicas with own claims or stable names, or peer workloads."""
     if workload.kind == "DaemonSet":
         return False
     if workload.replicas is not None and workload.replicas > 1:
