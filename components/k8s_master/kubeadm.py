@@ -61,24 +61,37 @@ _MAY_LEAVE = f'[ ! -f "$ROOT{etcd.MEMBERS}" ] || sh "$ROOT{etcd.MEMBERS}" may-le
 KUBEADM_CONFIG = "configmaps/kube-system/kubeadm-config"
 
 
+_BEGUN = f"$ROOT{CONFIGURATION}.initialising"
+"""A file that exists while `kubeadm init` runs, and after it was interrupted."""
+
+
 def _initialise(others: Sequence[Node]) -> Step:
-    """Returns the step for the first master. It joins a cluster that the other masters have already."""
+    """Returns the step for the first master. It joins a cluster that the other masters have already.
+
+    An interrupted `kubeadm init` is run again and keeps what it has made. It finds its own files and ports then, which
+    its preflight checks would refuse.
+    """
     # Without the token, which would be in the log: machines join with a certificate.
-    initialise = f'kubeadm init --skip-token-print --config "$ROOT{CONFIGURATION}"'
+    initialise = f"""\
+checks=
+[ ! -f "{_BEGUN}" ] || checks=--ignore-preflight-errors=all
+: >"{_BEGUN}"
+kubeadm init --skip-token-print ${{checks:+"$checks"}} --config "$ROOT{CONFIGURATION}"
+rm -f "{_BEGUN}"
+"""
     if others:
         initialise = f"""\
 stored=$(sh "$ROOT{etcd.MEMBERS}" stored {KUBEADM_CONFIG})
-if [ -z "$stored" ]; then
-{textwrap.indent(initialise, "  ")}
-else
+if [ -z "$stored" ] || [ -f "{_BEGUN}" ]; then
+{textwrap.indent(initialise, "  ")}else
 {textwrap.indent(joining.commands(others), "  ")}
 fi"""
     return Step(
         name=INITIALISE,
         does="Initialises the cluster on its first master, or joins the cluster of the others.",
-        check=joining.JOINED,
+        check=f'{joining.JOINED} && [ ! -f "{_BEGUN}" ]',
         apply=initialise,
-        leave=joining.LEAVE,
+        leave=f'{joining.LEAVE}rm -f "{_BEGUN}"',
         after=(etcd.TIDY,),
     )
 

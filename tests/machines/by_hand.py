@@ -31,11 +31,15 @@ def skip_beside_another_lab() -> None:
         pytest.skip(f"a lab of stack {stack} is on this host; `make cloud-down` removes it")
 
 
-def set_up(lab: Lab) -> None:
-    """Makes all masters at once, because etcd waits for a majority, then lets the other machines join."""
+def set_up(lab: Lab, first: Callable[[Machine], object] | None = None) -> None:
+    """Makes all masters at once, because etcd waits for a majority, then lets the other machines join.
+
+    `first`: what is done with the first master in place of `apply`.
+    """
     for machine in lab.machines:
         deliver(machine)
-    _each(lab.masters, apply, len(lab.masters))
+    work = {lab.masters[0].name: first or apply}
+    _each(lab.masters, lambda master: work.get(master.name, apply)(master), len(lab.masters))
     _each(lab.workers, apply, AT_ONCE)
 
 
@@ -61,6 +65,22 @@ def deliver(machine: Machine) -> None:
 def apply(machine: Machine) -> str:
     """Runs the machine's `apply` and returns its output. Raises UserError with the last lines if it fails."""
     return run(machine, "apply")
+
+
+def begin(machine: Machine) -> subprocess.Popen[bytes]:
+    """Starts the machine's `apply` and does not wait for it."""
+    return subprocess.Popen(
+        ["nsenter", "-t", str(nspawn.leader(machine)), "-m", "-u", "-i", "-n", "-p", "-C", "--root",
+         "--wd", "--", "env", "-i", f"PATH={nspawn.PATH}", f"{RENDERED}/machines/{machine.name}/apply"]
+    )  # fmt: skip
+
+
+def kill(machine: Machine, running: subprocess.Popen[bytes]) -> None:
+    """Kills `apply` and all its programs on a machine, as a lost connection may do."""
+    programs = f"[m]achines/{machine.name}|[l]ib/quorate|[k]ubeadm "
+    nspawn.run_in(machine, ["sh", "-c", f"kill -9 $(pgrep -f '{programs}')"])
+    if running.wait(20) == 0:
+        raise UserError(f"apply on {machine.name} had ended before it was killed.")
 
 
 def run(machine: Machine, script: str, code: int = 0) -> str:

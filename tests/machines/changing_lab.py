@@ -231,10 +231,10 @@ def changing_lab(work: Path) -> Generator[Changing]:
             bring_up.take_down()
 
 
-def start(changing: Changing) -> None:
-    """Makes the cluster of the first three masters and the workers."""
+def start(changing: Changing, first_master: Callable[[Machine], object]) -> None:
+    """Makes the cluster of the first three masters and the workers. `first_master`: how the first one is set up."""
     first = replace(changing.lab, machines=tuple(map(changing.machine, (*MASTERS[:3], *WORKERS))))
-    by_hand.set_up(first)
+    by_hand.set_up(first, first_master)
     by_hand.await_nodes(first)
     config = yaml.safe_load(masters.output(changing.machine("master1"), ["cat", masters.ADMIN]))
     config["clusters"][0]["cluster"]["server"] = "https://127.0.0.1:6443"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -145,6 +148,36 @@ def test_only_the_first_master_initialises_and_only_a_new_cluster() -> None:
         assert "kubeadm join" in step.apply
         assert ("kubeadm init" in step.apply) is (name == "master1")
         assert '"10.20.0.21' not in step.apply or name != "master1", "a master does not join through itself"
+
+
+def test_an_interrupted_initialisation_is_run_again(tmp_path: Path) -> None:
+    (step,) = (s for s in machine_files.parts(DEV, node(DEV, "master1"), CERTIFICATES).steps if s.name == "initialise")
+    directory, programs = tmp_path / "etc/kubernetes", tmp_path / "bin"
+    for made in (directory, programs):
+        made.mkdir(parents=True)
+    kubeadm = programs / "kubeadm"
+    kubeadm.write_text(
+        f'#!/bin/sh\necho "$*" >>{tmp_path}/log\n: >{directory}/kubelet.conf\n[ ! -f {tmp_path}/killed ]\n',
+        encoding="utf-8",
+    )
+    kubeadm.chmod(0o755)
+    stored = tmp_path / etcd.MEMBERS.removeprefix("/")
+    stored.parent.mkdir(parents=True, exist_ok=True)
+    stored.write_text(f"[ ! -f {directory}/kubelet.conf ] || echo stored\n", encoding="utf-8")
+    environment = {"ROOT": str(tmp_path), "PATH": f"{programs}:{os.environ['PATH']}"}
+
+    def run(script: str) -> int:
+        return subprocess.run(["sh", "-euc", script], env=environment, check=False).returncode
+
+    (tmp_path / "killed").touch()
+    assert run(step.check) != 0
+    assert run(step.apply) != 0
+    assert run(step.check) != 0, "kubelet.conf is there, but the cluster is not complete"
+    (tmp_path / "killed").unlink()
+    assert run(step.apply) == 0
+    assert run(step.check) == 0
+    first, second = (tmp_path / "log").read_text(encoding="utf-8").splitlines()
+    assert second == first.replace("--config", "--ignore-preflight-errors=all --config")
 
 
 def test_no_file_that_restarts_something_changes_with_the_masters() -> None:
