@@ -12,10 +12,11 @@ from pathlib import Path
 import pytest
 
 from cloud import network
-from cloud.drill import disturbances, observation
+from cloud.drill import disturbances, drill_report, observation
 from cloud.drill.result import Drill
 from cloud.lab_machines import DIRECTORY
 from proof.trial_report import Proof
+from tests.machines import report_plugin
 from tests.machines.report_plugin import PROOF
 from tests.machines.small_lab import SmallLab, release, small_lab
 
@@ -38,8 +39,11 @@ def running(directory: Path) -> Generator[SmallLab]:
 
 @pytest.fixture(scope="module")
 def drill(running: SmallLab) -> Drill:
+    """Also writes drill.html, beside the report of `make machines`."""
     cut = disturbances.power_cut(running.lab, "virt2")
-    return observation.drill(running.lab, cut, running.cloud(release()), print)
+    found = observation.drill(running.lab, cut, running.cloud(release()), print)
+    drill_report.write([found], report_plugin.DIRECTORY)
+    return found
 
 
 def test_the_drill_passes(drill: Drill) -> None:
