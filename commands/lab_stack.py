@@ -56,6 +56,7 @@ def write(root: Path, original: str, host_keys: Mapping[str, str]) -> None:
     config = {key: value for key, value in stack.config_of(document).items() if key not in _DROPPED}
     config |= {
         stack.TARGET: "live",
+        "quorate:cni": "none",  # cloud/network.py connects the pods
         _SERVERS: with_host_keys(config[_SERVERS], load_file(source), host_keys),
         # Whatever the stack's own domain is, names of the lab must not be those of a real cloud.
         "quorate:ingress": {"domain": ingress_controller.DOMAIN, "className": ingress_controller.CLASS},

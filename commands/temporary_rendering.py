@@ -19,14 +19,17 @@ from toolchain.progress import UserError
 
 
 @contextmanager
-def rendered(root: Path, name: str) -> Generator[Path]:
-    """Yields the rendered tree of a stack; the tree is deleted when the context ends."""
+def rendered(root: Path, name: str, **changes: object) -> Generator[Path]:
+    """Yields the rendered tree of a stack; the tree is deleted when the context ends.
+
+    `changes`: keys of the configuration with other values than the stack file's.
+    """
     original = stack.load(root, name)
     engine = installed(root)
     with stack.temporary_workspace(root, name) as temporary:
         # A random name, so that concurrent proofs of a stack use separate trees, and no stack of the user has the name.
         # The proof registers nodes from the files of machines, which a stack on existing machines does not have.
-        managed = stack.as_rendered(original, temporary.directory, machines=None, cluster=None)
+        managed = stack.as_rendered(original, temporary.directory, machines=None, cluster=None, **changes)
         renamed = replace(managed, name=f"proof-{secrets.token_hex(8)}")
         workspace = replace(temporary, stack=renamed.name)
         tree = build_directory.of_stack(root, renamed.name)

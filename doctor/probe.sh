@@ -36,7 +36,7 @@ facts() {
     read -r _
     read -r _ _ _ free _ && fact free "$free"
   }
-  for program in conntrack containerd etcd etcdctl kubeadm kubectl kubelet runc systemd-nspawn virsh; do
+  for program in conntrack containerd curl etcd etcdctl kubeadm kubectl kubelet runc systemd-nspawn virsh; do
     if has "$program"; then fact program "$program"; fi
   done
   for module in br_netfilter overlay; do

@@ -331,6 +331,10 @@ class Settings(Strict):
         Field(description="left out: the virtual machines exist, and Quorate only logs in to them"),
     ] = None
     networks: Networks = Networks()
+    cni: Annotated[
+        Literal["calico", "none"],
+        Field(description="the network plugin of pods that Quorate installs; none: you install another one"),
+    ] = "calico"
     ingress: Ingress | None = None
     ssh: Ssh = Ssh()
     projects: dict[str, ProjectOverride] = {}

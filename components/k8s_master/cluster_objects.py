@@ -1,4 +1,4 @@
-"""Steps of the first master that apply files with Kubernetes objects to the cluster that kubeadm has made."""
+"""Steps of a master that apply files with Kubernetes objects to the cluster that kubeadm has made."""
 
 from __future__ import annotations
 
@@ -10,22 +10,23 @@ INITIALISE = "initialise"
 TRIES = 5
 """Comparisons, 2 s apart, before an object counts as different. Project figure: a rollout ends its first changes of the
 status within seconds."""
-_KUBECTL = f'kubectl --kubeconfig="$ROOT{KUBERNETES}/admin.conf" --request-timeout=30s'
+KUBECTL = f'kubectl --kubeconfig="$ROOT{KUBERNETES}/admin.conf" --request-timeout=30s'
+"""kubectl with the administrator's kubeconfig, in a step."""
 
 
-def apply(name: str, does: str, file: str) -> Step:
-    """Returns the step that applies a file with objects. `file`: its path on the machine."""
+def apply(name: str, does: str, file: str, after: str = INITIALISE) -> Step:
+    """Returns the step that applies a file with objects. `file`: its path on the machine; `after`: the step before."""
     return Step(
         name=name,
         does=does,
         # While a rollout changes the object's status, kubectl may see that as a difference.
         check=f"""\
 tries=0
-until {_KUBECTL} diff --server-side --force-conflicts -f "$ROOT{file}"; do
+until {KUBECTL} diff --server-side --force-conflicts -f "$ROOT{file}"; do
   tries=$((tries + 1))
   [ "$tries" -lt {TRIES} ] || exit 1
   sleep 2
 done""",
-        apply=f'{_KUBECTL} apply --server-side --force-conflicts -f "$ROOT{file}"',
-        after=(INITIALISE,),
+        apply=f'{KUBECTL} apply --server-side --force-conflicts -f "$ROOT{file}"',
+        after=(after,),
     )

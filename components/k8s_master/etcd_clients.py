@@ -12,7 +12,7 @@ from blueprint.plan.nodes import Node
 from blueprint.plan.planner import Plan
 from components.documents import template
 from components.k8s_master import cluster_objects, etcd
-from components.k8s_master.cluster_objects import INITIALISE
+from components.k8s_master.cluster_objects import INITIALISE, KUBECTL
 from components.kubelet import CONFIGURATION, KUBERNETES
 from components.machine import File, Parts, Step
 from contract import API_PORT
@@ -24,7 +24,6 @@ _NAME = "quorate:leaving-node"
 _STATE = 'jsonpath={.spec.containers[0].command} {.status.conditions[?(@.type=="Ready")].status}'
 _ENDPOINTS = """awk '$1 ~ /:$/ { listed = $1 == "endpoints:" } listed && $1 == "-" { print $2 }'"""
 _STORED = "jsonpath={.data.ClusterConfiguration}"
-_KUBECTL = f'kubectl --kubeconfig="$ROOT{KUBERNETES}/admin.conf" --request-timeout=30s'
 
 
 def parts(plan: Plan, master: Node) -> Parts:
@@ -39,13 +38,13 @@ def _api_server(plan: Plan, master: Node, after: str) -> Step:
     servers = ",".join(etcd.endpoints(plan.masters))
     others = [each.address for each in plan.masters if each != master]
     spare = f"""\
-ready() {{ {_KUBECTL} --server="https://$1:{API_PORT}" get --raw=/readyz >/dev/null 2>&1; }}
+ready() {{ {KUBECTL} --server="https://$1:{API_PORT}" get --raw=/readyz >/dev/null 2>&1; }}
 if ! {{ {" || ".join(f"ready {address}" for address in others)}; }}; then
   echo "no other API server is ready; this one stays as it is" >&2
   exit 1
 fi
 """
-    pod = f"{_KUBECTL} --namespace=kube-system get pod kube-apiserver-{master.name}"
+    pod = f"{KUBECTL} --namespace=kube-system get pod kube-apiserver-{master.name}"
     return Step(
         name="configure-api-server",
         does="Lets the API server know all members of etcd. It restarts, after another one was asked.",
@@ -72,7 +71,7 @@ def _upload(plan: Plan) -> Step:
         name="upload-configuration",
         does="Stores the list of etcd's members in the cluster, for masters that join later.",
         check=f"""\
-stored=$({_KUBECTL} --namespace=kube-system get configmap kubeadm-config --output='{_STORED}')
+stored=$({KUBECTL} --namespace=kube-system get configmap kubeadm-config --output='{_STORED}')
 [ "$(echo "$stored" | {_ENDPOINTS} | paste -sd, -)" = "{servers}" ]""",
         apply=f'kubeadm init phase upload-config kubeadm --config "$ROOT{CONFIGURATION}"',
         after=(INITIALISE,),

@@ -61,7 +61,8 @@ class MasterTier(Component[Plan]):
 
     def build(self, name: str, args: Plan) -> None:
         self.etcd = Etcd(f"{name}-etcd", args.masters, self.child())
-        self.calico = Calico(f"{name}-calico", args, self.child())
+        if calico.is_installed(args):
+            self.calico = Calico(f"{name}-calico", args, self.child())
 
 
 def master_parts(plan: Plan, master: Node, certificates: Pki) -> Parts:
@@ -69,7 +70,7 @@ def master_parts(plan: Plan, master: Node, certificates: Pki) -> Parts:
     member = etcd.parts(master, plan.masters, certificates)
     kubernetes = kubeadm.parts(plan, master, certificates) + etcd_clients.parts(plan, master)
     names = dns.parts(plan, master) + node_dns.addon(plan, master)
-    return member + kubernetes + calico.parts(plan) + names
+    return member + kubernetes + calico.parts(plan, master) + names
 
 
 def proxy_parts(plan: Plan) -> Parts:

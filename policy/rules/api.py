@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from contract import REFLECTOR
 from policy.facts.kubernetes.workload import kubernetes_kind
 from policy.facts.machine import Machine
 from policy.facts.product_defaults import FULL_MESH, MAX_IN_FLIGHT
@@ -184,6 +185,14 @@ def _with_bgp(facts: Facts) -> Iterator[Machine]:
     return (machine for machine in facts.machines if machine.is_master and any(machine.of_kind("BGPConfiguration")))
 
 
+def _reflects(node: Mapping[str, Any]) -> bool:
+    """Whether a Node, of Kubernetes or of Calico, is a route reflector."""
+    return bool(
+        node["metadata"].get("annotations", {}).get(REFLECTOR)
+        or node.get("spec", {}).get("bgp", {}).get("routeReflectorClusterID")
+    )
+
+
 @rule(
     id="route-reflectors",
     title="Clusters of 1000 nodes or more use at least 3 Calico route reflectors",
@@ -210,9 +219,7 @@ def route_reflectors(facts: Facts, machine: Machine) -> Iterator[Problem]:
         yield Problem("the full node-to-node mesh is enabled", "nodeToNodeMeshEnabled: false")
     nodes = {node.name for node in facts.nodes}
     reflectors = {
-        each["metadata"]["name"]
-        for each in machine.of_kind("Node")
-        if each.get("spec", {}).get("bgp", {}).get("routeReflectorClusterID")
+        each["metadata"]["name"] for master in facts.machines for each in master.of_kind("Node") if _reflects(each)
     }
     if len(reflectors & nodes) < 3:
         yield Problem(pluralize(len(reflectors & nodes), "route reflector"), "at least 3, each a node of the stack")

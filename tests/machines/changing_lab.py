@@ -278,7 +278,7 @@ def _plan(work: Path, names: Sequence[str]) -> Plan:
         given = document["config"]["quorate:servers"][0]
         more = {"name": f"virt{number}", "address": f"10.20.0.{10 + number}", "rack": f"lab{number}", "vms": vms}
         servers.append(given | more | {"cpu": 64, "memory": 256})
-    document["config"]["quorate:servers"] = servers
+    document["config"] |= {"quorate:servers": servers, "quorate:cni": "none"}
     path = work / "Pulumi.members.yaml"
     path.write_text(yaml.safe_dump(document), encoding="utf-8")
     return plan(load_file(path))

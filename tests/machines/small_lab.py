@@ -98,7 +98,7 @@ def small_lab(directory: Path) -> Generator[SmallLab]:
     reporter = Reporter()
     planned = plan(load_file(STACKS[STACK]))
     by_hand.skip_beside_another_lab()
-    with host.alone(), rendered(ROOT, STACK) as tree:
+    with host.alone(), rendered(ROOT, STACK, cni="none") as tree:
         whole = lab_of(STACK, planned, tree)
         lab = replace(whole, stack=LAB, machines=tuple(each for each in whole.machines if each.name.startswith(ROLES)))
         try:
