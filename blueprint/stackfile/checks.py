@@ -51,7 +51,9 @@ def _target(settings: Settings) -> Iterator[Problem]:
     if settings.cluster and not existing:
         yield Problem("quorate:cluster", "names a running cluster; write machines: existing too, or remove it")
     if existing and "cni" in settings.model_fields_set:
-        yield Problem("quorate:cni", "installs a network plugin; the cluster has one: with machines: existing, remove it")
+        yield Problem(
+            "quorate:cni", "installs a network plugin; the cluster has one: with machines: existing, remove it"
+        )
     if settings.template and existing:
         yield Problem(
             "quorate:template", "defines virtual machines that Quorate makes; with machines: existing, remove it"

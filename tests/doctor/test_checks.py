@@ -33,7 +33,7 @@ SOUND: dict[str, list[str]] = {
     "cgroup": [checks.CGROUP],
     "machine-id": ["a"],
     "free": [str(100 * 1024**2)],
-    "program": ["conntrack", "containerd", "etcd", "etcdctl", "kubeadm", "kubectl", "kubelet", "runc"],
+    "program": ["conntrack", "containerd", "curl", "etcd", "etcdctl", "kubeadm", "kubectl", "kubelet", "runc"],
     "module": ["br_netfilter", "overlay"],
     "address": ["lo 127.0.0.1/8", "eth0 10.0.0.1/24"],
     "mtu": ["lo 65536", "eth0 1500"],
@@ -87,7 +87,7 @@ def test_a_sound_machine_passes_every_check() -> None:
         (
             {"program": []},
             "programs",
-            "missing programs: conntrack, containerd, kubeadm, kubectl, kubelet, runc, etcd, etcdctl",
+            "missing programs: conntrack, containerd, kubeadm, kubectl, kubelet, runc, curl, etcd, etcdctl",
         ),
         ({"module": ["overlay"]}, "programs", "missing kernel modules: br_netfilter"),
         ({"free": [str(1024**2)]}, "disks", "1.0 GiB are free in /var/lib, less than 20"),

@@ -349,6 +349,11 @@ CASES: dict[str, tuple[dict[str, Any], str, str]] = {
         "quorate:template",
         "defines virtual machines that Quorate makes; with machines: existing, remove it",
     ),
+    "a network plugin for a cluster that exists": (
+        full_size("100", machines="existing", cni="calico"),
+        "quorate:cni",
+        "installs a network plugin; the cluster has one: with machines: existing, remove it",
+    ),
     "a context without a name": (
         full_size("100", machines="existing", cluster={"context": ""}),
         "quorate:cluster.context",

@@ -58,7 +58,7 @@ def arguments(pairs: list[dict[str, str]]) -> dict[str, str]:
 @pytest.mark.parametrize("made", [DEV, LARGE], ids=["dev", "1000"])
 def test_every_node_has_its_files_by_what_it_is(made: Plan) -> None:
     common = {KUBELET, NODE, KUBEADM}
-    master = {"/etc/etcd/etcd.env", "/etc/systemd/system/etcd.service", "/etc/kubernetes/calico/bgp-configuration.yaml"}
+    master = {"/etc/etcd/etcd.env", "/etc/systemd/system/etcd.service"}
     worker = {NGINX, PROXY}
     for each in made.nodes:
         found = files(made, each).keys()
@@ -217,16 +217,12 @@ def test_requests_in_flight_are_raised_at_1000_nodes_only() -> None:
 
 def test_route_reflectors_replace_the_mesh_at_1000_nodes_only() -> None:
     """004, 5.5.8."""
-    path = "/etc/kubernetes/calico/bgp-configuration.yaml"
+    path = "/etc/kubernetes/calico/bgp.yaml"
     assert document(DEV, "master1", path)["spec"]["nodeToNodeMeshEnabled"] is True
-    assert document(LARGE, "master1", path)["spec"]["nodeToNodeMeshEnabled"] is False
-    peer = document(LARGE, "master1", "/etc/kubernetes/calico/bgp-peers.yaml")["spec"]
+    assert document(LARGE, "master1", path, "BGPConfiguration")["spec"]["nodeToNodeMeshEnabled"] is False
+    peer = document(LARGE, "master1", path, "BGPPeer")["spec"]
     assert peer["nodeSelector"] == "all()"
     assert peer["peerSelector"] == "kubernetes.io/hostname in { 'master1', 'master2', 'master3' }"
-    reflectors = files(LARGE, node(LARGE, "master2"))["/etc/kubernetes/calico/route-reflectors.yaml"]
-    names = [each["metadata"]["name"] for each in yaml.safe_load_all(reflectors)]
-    assert names == ["master1", "master2", "master3"]
-    assert "/etc/kubernetes/calico/bgp-peers.yaml" not in files(DEV, node(DEV, "master1"))
 
 
 def test_the_api_proxy_reaches_every_master_and_does_not_cut_watches() -> None:
