@@ -11,7 +11,7 @@ import yaml
 from blueprint.plan.planner import Plan, plan
 from blueprint.stackfile.loader import load_file
 from components.k8s_master import calico, cluster_objects
-from components.machine import Parts, Step
+from components.machine import Parts, Step, filled, variables
 from tests.stacks import STACKS, full_size, parsed
 from tests.unit.test_machine_apply import Machine
 
@@ -110,8 +110,7 @@ def test_each_master_of_a_large_cluster_reflects_routes_after_it_has_joined() ->
         made = calico.parts(LARGE, master)
         (step,) = (each for each in made.steps if each.name == "reflect-routes")
         assert step.after == (("configure-calico",) if number == 0 else ("join",))
-        (file,) = (each for each in made.files if each.path.endswith("route-reflector.yaml"))
-        document = yaml.safe_load(file.content)
+        document = yaml.safe_load(filled(made, variables(master))[f"{calico.DIRECTORY}/route-reflector.yaml"])
         assert document["metadata"]["name"] == master.name
         assert document["metadata"]["annotations"] == {"projectcalico.org/RouteReflectorClusterID": "244.0.0.1"}
     assert calico.parts(DEV, DEV.masters[1]) == Parts()
