@@ -87,8 +87,12 @@ class Machine:
         self.run(["sh", "-c", script, "sh", path, owner, mode], text)
 
     def add_account(self, name: str) -> None:
-        """Creates a user and a group of this name, if the machine has none."""
-        script = 'id "$1" >/dev/null 2>&1 || useradd --system --user-group --no-create-home "$1"'
+        """Creates a user with a group and a directory below /var/lib, as Kolla's images have, if there is none."""
+        script = """\
+id "$1" >/dev/null 2>&1 && exit
+useradd --system --user-group --no-create-home --home-dir "/var/lib/$1" "$1"
+install -d -o "$1" -g "$1" "/var/lib/$1"
+"""
         self.run(["sh", "-c", script, "sh", name])
 
     def own(self, path: str, owner: str) -> None:
