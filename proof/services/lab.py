@@ -120,8 +120,16 @@ install -d -o "$1" -g "$1" "/var/lib/$1"
             script = f'{mounts} && exec chroot {self._root} "$@"'
             enter = [*self._enter(chroot=False), "unshare", "--mount", "sh", "-ec", script, "sh"]
         words = [*enter, *self._as(user), *command]
+        # oslo.messaging reads /proc/<process group>, whose leader need not exist if the caller's group is used.
         result = subprocess.run(
-            words, input=text, capture_output=True, text=True, errors="replace", timeout=seconds, check=False
+            words,
+            input=text,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=seconds,
+            check=False,
+            process_group=0,
         )
         if check and result.returncode:
             raise subprocess.CalledProcessError(result.returncode, command, result.stdout, result.stderr)
