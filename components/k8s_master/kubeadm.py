@@ -61,20 +61,25 @@ _MAY_LEAVE = f'[ ! -f "$ROOT{etcd.MEMBERS}" ] || sh "$ROOT{etcd.MEMBERS}" may-le
 KUBEADM_CONFIG = "configmaps/kube-system/kubeadm-config"
 
 
+_STATIC_PODS = ("apiserver", "controller-manager", "scheduler")
 _BEGUN = f"$ROOT{CONFIGURATION}.initialising"
 """A file that exists while `kubeadm init` runs, and after it was interrupted."""
+_OWN = (
+    *(f"FileAvailable--etc-kubernetes-manifests-kube-{name}.yaml" for name in _STATIC_PODS),
+    *(f"Port-{port}" for port in (API_PORT, 10250, 10257, 10259)),
+)
+"""Preflight checks of `kubeadm init` that the files and ports of its own interrupted run fail."""
 
 
 def _initialise(others: Sequence[Node]) -> Step:
     """Returns the step for the first master. It joins a cluster that the other masters have already.
 
-    An interrupted `kubeadm init` is run again and keeps what it has made. It finds its own files and ports then, which
-    its preflight checks would refuse.
+    An interrupted `kubeadm init` is run again and keeps what it has made.
     """
     # Without the token, which would be in the log: machines join with a certificate.
     initialise = f"""\
 checks=
-[ ! -f "{_BEGUN}" ] || checks=--ignore-preflight-errors=all
+[ ! -f "{_BEGUN}" ] || checks=--ignore-preflight-errors={",".join(_OWN)}
 : >"{_BEGUN}"
 kubeadm init --skip-token-print ${{checks:+"$checks"}} --config "$ROOT{CONFIGURATION}"
 rm -f "{_BEGUN}"

@@ -59,9 +59,9 @@ def _name(nodeid: str) -> str:
 
 
 def _reason(report: pytest.TestReport) -> str:
-    """Returns why a test failed or was skipped, in one line."""
+    """Returns why a test failed or was skipped, as one line of at most 500 characters."""
     if isinstance(report.longrepr, tuple):
         return report.longrepr[2].removeprefix("Skipped: ")
     lines = report.longreprtext.strip().splitlines()
     errors = [line.removeprefix("E").strip() for line in lines if line.startswith("E ")]
-    return (errors or lines or ["no message"])[0]
+    return " ".join(errors or lines[-1:])[:500]

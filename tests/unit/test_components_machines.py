@@ -177,7 +177,8 @@ def test_an_interrupted_initialisation_is_run_again(tmp_path: Path) -> None:
     assert run(step.apply) == 0
     assert run(step.check) == 0
     first, second = (tmp_path / "log").read_text(encoding="utf-8").splitlines()
-    assert second == first.replace("--config", "--ignore-preflight-errors=all --config")
+    assert "--ignore-preflight-errors" not in first
+    assert "--ignore-preflight-errors=FileAvailable--etc-kubernetes-manifests-kube-apiserver.yaml," in second
 
 
 def test_no_file_that_restarts_something_changes_with_the_masters() -> None:
