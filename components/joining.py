@@ -21,8 +21,16 @@ DRAIN = 900
 take minutes each, and the budgets admit one at a time."""
 
 
+_NAME = f"""node=$(sed -n 's/^name: "\\(.*\\)"$/\\1/p' "$ROOT{NODE}")"""
+_READY = 'jsonpath={.status.conditions[?(@.type=="Ready")].status}'
+
+
 def commands(masters: Sequence[Node]) -> str:
-    """Returns shell commands that join a machine to the cluster. `masters`: those that may have an API server."""
+    """Returns shell commands that join a machine to the cluster. `masters`: those that may have an API server.
+
+    A machine that replaces a dead one waits until the cluster has noticed that: kubeadm refuses the name of a Ready
+    node.
+    """
     return f"""\
 end=$(($(date +%s) + {AWAITED}))
 masters="{" ".join(master.address for master in masters)}"
@@ -42,6 +50,16 @@ until [ -n "$server" ]; do
   [ -n "$server" ] || sleep 2
 done
 (umask 077 && sed "s|server: .*|server: $server|" "$ROOT{DISCOVERY}" >"$ROOT{JOINING}")
+{_NAME}
+ready() {{ [ "$(kubectl --kubeconfig="$ROOT{JOINING}" --request-timeout=5s get node "$node" --ignore-not-found \\
+  --output='{_READY}')" = True ]; }}
+while ready; do
+  if [ "$(date +%s)" -ge "$end" ]; then
+    echo "the cluster has a node $node that is Ready; a machine under this name still runs" >&2
+    exit 1
+  fi
+  sleep 2
+done
 kubeadm join --config "$ROOT{CONFIGURATION}"
 rm -f "$ROOT{JOINING}\""""
 
@@ -79,7 +97,7 @@ _PODS = (
 )
 
 LEAVE = f"""\
-node=$(sed -n 's/^name: "\\(.*\\)"$/\\1/p' "$ROOT{NODE}")
+{_NAME}
 kube() {{ kubectl --kubeconfig="$ROOT{KUBERNETES}/kubelet.conf" --request-timeout=30s "$@"; }}
 # Prints the pods to evict. Static pods and those of DaemonSets end with the machine.
 pods() {{
