@@ -97,9 +97,9 @@ test: lint cluster browser ## Check style and types, then run all tests, includi
 	@$(ACTIVE) python -m pytest -n 2 --dist worksteal
 
 e2e: setup ## Run the heavy tests (kills, damaged files), fuzz the readers of files, prove all four architectures
-	@.venv/bin/python -m pytest -m "alone and heavy"
-	@.venv/bin/python -m pytest -n 2 --dist worksteal -m "heavy and not alone"
-	@QUORATE_FUZZ_EXAMPLES=1000 .venv/bin/python -m pytest -n 2 tests/fuzz
+	@$(ACTIVE) python -m pytest -m "alone and heavy"
+	@$(ACTIVE) python -m pytest -n 2 --dist worksteal -m "heavy and not alone"
+	@$(ACTIVE) QUORATE_FUZZ_EXAMPLES=1000 python -m pytest -n 2 tests/fuzz
 	@$(QUORATE) prove --arch=all
 
 cluster: setup

@@ -22,6 +22,8 @@ def clone(tmp_path: Path) -> Path:
     shutil.copyfile(ROOT / "Makefile", tmp_path / "Makefile")
     script(tmp_path / ".venv" / "bin", "quorate", 'printf "%s\\n" "$@" "KUBECONFIG=$KUBECONFIG"')
     script(tmp_path / ".venv" / "bin", "python", "exit 0")
+    activate = tmp_path / ".venv" / "bin" / "activate"
+    activate.write_text('PATH="$PWD/.venv/bin:$PATH"\n', encoding="utf-8")
     return tmp_path
 
 
@@ -115,6 +117,7 @@ TARGETS = (
     "e2e",
     "prove",
     "services",
+    "machines",
     "cloud",
     "cloud-status",
     "cloud-down",
