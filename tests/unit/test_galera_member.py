@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from components.openstack.scripts.galera import data as stored
 from components.openstack.scripts.galera import server
-from components.openstack.scripts.galera.decision import FORCE, NO_UUID, Position, decide
+from components.openstack.scripts.galera.decision import FORCE, NO_UUID, Position, decide, waited_for
 from components.openstack.scripts.galera.member import PATIENCE, Member
 from components.openstack.scripts.galera.server import Progress, Status
 
@@ -103,6 +103,20 @@ def test_a_running_member_without_a_primary_component_is_waited_for() -> None:
     running = replace(at(1, 9), phase="running")
     assert decided(at(0, 9), running, at(2, 9)) == "wait"
     assert reason(at(0, 9), running, at(2, 9)) == "mysqld-1 runs and is in no primary component yet"
+
+
+@pytest.mark.parametrize(
+    ("others", "expected"),
+    [
+        ((at(0, 9, 0, 1, 2), at(1, 9, 0, 1, 2)), True),
+        ((at(0, 9, 0, 1, 2), replace(at(1, 9), phase="running")), True),
+        ((at(0, 9, 0, 1, 2),), False),  # the other one may be in a primary component
+        ((at(0, 9, 0, 1, 2), replace(at(1, 9), phase="running", primary=True)), False),
+        ((replace(at(0, 9), phase="running"), replace(at(1, 9), phase="running")), False),  # they find each other
+    ],
+)
+def test_a_member_gives_up_if_all_others_answer_and_wait(others: tuple[Position, ...], *, expected: bool) -> None:
+    assert waited_for(("mysqld-0", "mysqld-1", "mysqld-2"), "mysqld-2", others) is expected
 
 
 def test_incomplete_data_never_starts_a_cluster() -> None:

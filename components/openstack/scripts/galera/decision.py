@@ -84,6 +84,22 @@ def decide(own: Position, others: Iterable[Position], first: Sequence[str], forc
     return _bootstrap(own, list(answered.values()), known)
 
 
+def waited_for(view: Sequence[str], own: str, others: Iterable[Position]) -> bool:
+    """Returns whether a running member without a primary component keeps the cluster from starting.
+
+    This is so if all other members of its last primary component answer, at least one of them waits to start, and none
+    is in a primary component. Members that wait join a primary component only. `view`: the members of the last primary
+    component; `own`: the name of the running member.
+    """
+    others = tuple(others)
+    answered = {each.name for each in others}
+    return (
+        not any(each.primary for each in others)
+        and any(each.phase == "starting" for each in others)
+        and all(name in answered for name in view if name != own)
+    )
+
+
 def _void(position: Position) -> Position:
     """Returns a copy of a position with which the member can only join, not bootstrap."""
     return replace(position, uuid=NO_UUID, seqno=-1, view=())

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from . import data
-from .decision import Decision, Position, decide
+from .decision import Decision, Position, decide, waited_for
 from .server import Progress, Status, server_status, transfers_state, written
 
 INITIAL_SQL = Path("/etc/mysql/initial.sql")
@@ -26,6 +26,11 @@ PORT = 9200
 """HTTP port on which a member answers: the usual port of Galera's health checks (clustercheck)."""
 PATIENCE = float(os.environ.get("GALERA_PATIENCE", "300"))
 """Seconds without progress after which the liveness probe of a member that is not synced fails."""
+
+
+LOST = 30.0
+"""Seconds without a primary component after which a member looks whether all others wait for it. Project figure: a
+member that starts or joins is without one for seconds."""
 
 
 class Member:
@@ -39,16 +44,25 @@ class Member:
         self.server: subprocess.Popen[bytes] | None = None
         self._status: Status | None = None
         self._stuck = 0.0
+        self._gives_up = False
 
     def watch(self) -> None:
         """Reads the status of mariadbd every two seconds, so that requests need not query it."""
-        progress = Progress()
+        progress, last_primary = Progress(), time.monotonic()
         while True:
-            if self.server:
+            server = self.server
+            if server:
                 self._status = server_status()
                 self._stuck = progress.seconds_without(
-                    self._status, transfers=transfers_state(), wrote=written(self.server.pid)
+                    self._status, transfers=transfers_state(), wrote=written(server.pid)
                 )
+            if not server or self._status is None or self._status.primary:
+                last_primary = time.monotonic()
+            elif time.monotonic() - last_primary > LOST and waited_for(data.last_view(), self.own.name, self.others()):
+                say("ends mariadbd: it is in no primary component, and all other members wait")
+                last_primary = time.monotonic()
+                self._gives_up = True
+                server.terminate()
             time.sleep(2)
 
     def answer(self, path: str) -> tuple[int, str]:
@@ -133,11 +147,25 @@ class Member:
         return [*start, "--wsrep-new-cluster"]
 
     def run(self) -> int:
-        """Waits until this member may start, runs mariadbd until it ends, and returns its exit code."""
-        decision = self.wait_for_turn()
-        self.server = subprocess.Popen(["mariadbd", *self.arguments(decision)])
-        signal.signal(signal.SIGTERM, lambda _number, _frame: self.server and self.server.terminate())
-        return self.server.wait()
+        """Waits until this member may start, runs mariadbd until it ends, and returns its exit code.
+
+        A member that gives up its mariadbd waits for its turn again.
+        """
+        while True:
+            decision = self.wait_for_turn()
+            self.server = subprocess.Popen(["mariadbd", *self.arguments(decision)])
+            signal.signal(signal.SIGTERM, self._end)
+            code = self.server.wait()
+            if not self._gives_up:
+                return code
+            self._gives_up, self.server, self._status = False, None, None
+
+    def _end(self, _number: int, _frame: object) -> None:
+        """Ends mariadbd and this program, because kubelet stops the pod."""
+        if not self.server:
+            sys.exit(0)
+        self._gives_up = False
+        self.server.terminate()
 
 
 def ask(address: str) -> Position | None:
