@@ -16,6 +16,8 @@ from contract import API_PORT
 
 AWAITED = 300
 """Seconds until an API server must answer: kubeadm's own timeout for discovery."""
+STARTING = 30
+"""Seconds until an API server that does not answer counts as down. Project figure."""
 DRAIN = 900
 """Seconds until all pods must have left the machine. Project figure: members of a quorum that start again elsewhere
 take minutes each, and the budgets admit one at a time."""
@@ -109,7 +111,12 @@ evict() {{
     {{ kube create --raw="/api/v1/namespaces/$1/pods/$2/eviction" --filename=- >/dev/null; }} 2>&1 || :
 }}
 if {JOINED}; then
-  found=$(kube get node "$node" --ignore-not-found --output=name)
+  # An API server that has just started refuses everybody until it has read the roles.
+  end=$(($(date +%s) + {STARTING}))
+  until found=$(kube get node "$node" --ignore-not-found --output=name); do
+    [ "$(date +%s)" -lt "$end" ] || exit 1
+    sleep 2
+  done
   if [ -n "$found" ]; then
     kube patch node "$node" --patch='{{"spec":{{"unschedulable":true}}}}' >/dev/null
     end=$(($(date +%s) + {DRAIN}))
