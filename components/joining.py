@@ -7,6 +7,7 @@ own credentials: a node may evict its own pods, and Quorate lets it delete its o
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 
 from blueprint.plan.nodes import Node
@@ -25,6 +26,19 @@ take minutes each, and the budgets admit one at a time."""
 
 _NAME = f"""node=$(sed -n 's/^name: "\\(.*\\)"$/\\1/p' "$ROOT{NODE}")"""
 _READY = 'jsonpath={.status.conditions[?(@.type=="Ready")].status}'
+
+
+def read(variable: str, command: str) -> str:
+    """Returns shell commands that read a command's output into a variable, and exit with 1 if the API stays silent.
+
+    An API server that has just started refuses everybody until it has read the roles.
+    """
+    return f"""\
+end=$(($(date +%s) + {STARTING}))
+until {variable}=$({command}); do
+  [ "$(date +%s)" -lt "$end" ] || exit 1
+  sleep 2
+done"""
 
 
 def commands(masters: Sequence[Node]) -> str:
@@ -111,12 +125,7 @@ evict() {{
     {{ kube create --raw="/api/v1/namespaces/$1/pods/$2/eviction" --filename=- >/dev/null; }} 2>&1 || :
 }}
 if {JOINED}; then
-  # An API server that has just started refuses everybody until it has read the roles.
-  end=$(($(date +%s) + {STARTING}))
-  until found=$(kube get node "$node" --ignore-not-found --output=name); do
-    [ "$(date +%s)" -lt "$end" ] || exit 1
-    sleep 2
-  done
+{textwrap.indent(read("found", 'kube get node "$node" --ignore-not-found --output=name'), "  ")}
   if [ -n "$found" ]; then
     kube patch node "$node" --patch='{{"spec":{{"unschedulable":true}}}}' >/dev/null
     end=$(($(date +%s) + {DRAIN}))

@@ -10,6 +10,7 @@ from typing import Any
 
 from blueprint.plan.nodes import Node
 from blueprint.plan.planner import Plan
+from components import joining
 from components.documents import template
 from components.k8s_master import cluster_objects, etcd
 from components.k8s_master.cluster_objects import INITIALISE, KUBECTL
@@ -20,8 +21,6 @@ from contract import API_PORT
 LEAVING = f"{KUBERNETES}/leaving.yaml"
 RESTARTED = 180
 """Seconds until a restarted API server must be Ready. Project figure: a busy one-host lab takes up to 60."""
-TRIES = 15
-"""Requests, 2 s apart, until an API server must answer the administrator. Project figure."""
 _NAME = "quorate:leaving-node"
 _STATE = 'jsonpath={.spec.containers[0].command} {.status.conditions[?(@.type=="Ready")].status}'
 _ENDPOINTS = """awk '$1 ~ /:$/ { listed = $1 == "endpoints:" } listed && $1 == "-" { print $2 }'"""
@@ -72,14 +71,8 @@ def _upload(plan: Plan) -> Step:
     return Step(
         name="upload-configuration",
         does="Stores the list of etcd's members in the cluster, for masters that join later.",
-        # An API server that has just started refuses everybody until it has read the roles.
         check=f"""\
-tries=0
-until stored=$({KUBECTL} --namespace=kube-system get configmap kubeadm-config --output='{_STORED}'); do
-  tries=$((tries + 1))
-  [ "$tries" -lt {TRIES} ] || exit 1
-  sleep 2
-done
+{joining.read("stored", f"{KUBECTL} --namespace=kube-system get configmap kubeadm-config --output='{_STORED}'")}
 [ "$(echo "$stored" | {_ENDPOINTS} | paste -sd, -)" = "{servers}" ]""",
         apply=f'kubeadm init phase upload-config kubeadm --config "$ROOT{CONFIGURATION}"',
         after=(INITIALISE,),

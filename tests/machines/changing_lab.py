@@ -30,6 +30,7 @@ from components.secrets import Keyring
 from components.templates import fill
 from proof.trial_report import Proof
 from tests.machines import by_hand
+from tests.machines.report_plugin import proof_of
 from tests.stacks import STACKS
 from toolchain.progress import Reporter, UserError
 
@@ -179,9 +180,9 @@ class Writer:
             self.tried.append((time.monotonic(), number, reason))
             self._end.wait(0.5)
 
-    def acknowledged(self) -> int:
-        """Returns the number of acknowledged writes so far."""
-        return sum(reason is None for _, _, reason in self.tried)
+    def acknowledged(self) -> set[int]:
+        """Returns the numbers of the writes that are acknowledged so far."""
+        return {number for _, number, reason in self.tried if reason is None}
 
     def found(self) -> set[int]:
         """Returns the numbers of the writes that the cluster has."""
@@ -195,15 +196,8 @@ class Writer:
     def _proof(self, operation: Operation, found: Collection[int]) -> Proof:
         during = [write for write in self.tried if operation.started <= write[0] <= operation.ended]
         seen = result.writes(during, found, operation.ended)
-        return Proof(
-            f"Members: {operation.name}",
-            seen.tried,
-            seen.acknowledged,
-            len(seen.lost),
-            round(operation.ended - operation.started, 1),
-            notes=(f"longest time without an acknowledged write: {seen.longest:.0f} s",) if during else (),
-            has_writes=operation.has_writes,
-        )
+        seconds = operation.ended - operation.started
+        return proof_of(f"Members: {operation.name}", seen, seconds, has_writes=operation.has_writes)
 
 
 @contextmanager

@@ -9,6 +9,7 @@ import re
 
 import pytest
 
+from cloud.drill.result import Writes
 from proof import trial_report
 from proof.trial_report import Proof
 from tests.stacks import ROOT
@@ -16,6 +17,13 @@ from tests.stacks import ROOT
 PROOF = "proof"
 """The name of the property of a test that holds a proof."""
 DIRECTORY = ROOT / "build" / "machines"
+
+
+def proof_of(name: str, writes: Writes, seconds: float, *, has_writes: bool = True) -> Proof:
+    """Returns the proof of a trial in which a client wrote, or did not."""
+    notes = (f"longest time without an acknowledged write: {writes.longest:.0f} s",) if writes.tried else ()
+    lost = len(writes.lost)
+    return Proof(name, writes.tried, writes.acknowledged, lost, round(seconds, 1), notes, has_writes=has_writes)
 
 
 class MachineReport:

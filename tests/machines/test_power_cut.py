@@ -15,9 +15,8 @@ from cloud import network
 from cloud.drill import disturbances, drill_report, observation
 from cloud.drill.result import Drill
 from cloud.lab_machines import DIRECTORY
-from proof.trial_report import Proof
 from tests.machines import report_plugin
-from tests.machines.report_plugin import PROOF
+from tests.machines.report_plugin import PROOF, proof_of
 from tests.machines.small_lab import SmallLab, release, small_lab
 
 pytestmark = pytest.mark.alone
@@ -63,9 +62,6 @@ def test_every_quorum_lost_one_member_and_got_it_back(drill: Drill) -> None:
 def test_clients_wrote_all_the_time(drill: Drill, record_property: Callable[[str, object], None]) -> None:
     assert set(drill.writes) == {"ConfigMaps in Kubernetes", "projects in OpenStack"}
     for name, each in drill.writes.items():
-        seconds = round(drill.ended - drill.began, 1)
-        notes = (f"longest time without an acknowledged write: {each.longest:.0f} s",)
-        proof = Proof(f"{drill.title}: {name}", each.tried, each.acknowledged, len(each.lost), seconds, notes)
-        record_property(PROOF, proof)
+        record_property(PROOF, proof_of(f"{drill.title}: {name}", each, drill.ended - drill.began))
         assert each.acknowledged > 20
         assert each.lost == ()

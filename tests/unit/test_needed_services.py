@@ -12,7 +12,7 @@ from blueprint.problems import InvalidStackError
 from components.openstack import configuration
 from tests.stacks import ROOT, full_size, parsed
 
-ROWS = yaml.safe_load((ROOT / "blueprint" / "architecture" / "100.yaml").read_text(encoding="utf-8"))["rows"]
+ARCHITECTURE = yaml.safe_load((ROOT / "blueprint" / "architecture" / "100.yaml").read_text(encoding="utf-8"))
 
 
 @pytest.fixture(autouse=True)
@@ -22,13 +22,12 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def plan_without(name: str) -> Plan:
-    document = yaml.safe_load((ROOT / "blueprint" / "architecture" / "100.yaml").read_text(encoding="utf-8"))
-    document["rows"] = [row for row in document["rows"] if row["service"] != name]
-    Path("mine.yaml").write_text(yaml.safe_dump(document), encoding="utf-8")
+    rows = [row for row in ARCHITECTURE["rows"] if row["service"] != name]
+    Path("mine.yaml").write_text(yaml.safe_dump(ARCHITECTURE | {"rows": rows}), encoding="utf-8")
     return plan(parsed(full_size("100") | {"architecture": "mine.yaml"}))
 
 
-@pytest.mark.parametrize("name", sorted(row["service"] for row in ROWS))
+@pytest.mark.parametrize("name", sorted(row["service"] for row in ARCHITECTURE["rows"]))
 def test_a_stack_without_a_row_is_refused_or_can_be_configured(name: str) -> None:
     try:
         made = plan_without(name)
