@@ -11,7 +11,7 @@ from typing import Any
 from blueprint.plan.nodes import Capacity, Node
 from components import documents
 from components.documents import Place, template
-from components.machine import File, Parts
+from components.machine import File, Parts, Unit
 from contract import RACK, SERVER, ZONE
 
 CRI_SOCKET = "unix:///run/containerd/containerd.sock"
@@ -34,7 +34,8 @@ def parts(node: Node) -> Parts:
     return Parts(
         files=(
             File(f"{PATCHES}/kubeletconfiguration.yaml", template(kubelet_configuration(node))),
-            File(NODE, template(facts(node))),
+            # kubelet counts CPUs and memory when it starts; a virtual machine's can change while it runs.
+            File(NODE, template(facts(node)), restarts=Unit("kubelet.service")),
         )
     )
 

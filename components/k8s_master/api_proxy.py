@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 
-import contract
 from blueprint.plan.nodes import Node
 from components.documents import literal, template
 from components.k8s_master.versions import NGINX_IMAGE
 from components.kubelet import KUBERNETES
-from components.machine import File, Parts
+from components.machine import File, Parts, Step
 from contract import API_PORT
 
 TIMEOUT = "10m"
@@ -18,9 +16,14 @@ TIMEOUT = "10m"
 the CPU (source 004, 5.5.8)."""
 
 DIRECTORY = f"{KUBERNETES}/api-proxy"
+FILE = f"{DIRECTORY}/nginx.conf"
+COMMAND = ("nginx", "-c", "/etc/api-proxy/nginx.conf", "-g", "daemon off;")
+LOADED = "/var/lib/quorate-apply/api-proxy"
+"""Digest of the configuration that nginx was last told to load."""
 
 CONFIGURATION = """\
 worker_processes 1;
+worker_shutdown_timeout 1m;
 error_log stderr notice;
 
 events {{
@@ -44,31 +47,39 @@ stream {{
 
 
 def parts(masters: Sequence[Node], digests: Mapping[str, str]) -> Parts:
-    """Returns the API proxy's nginx.conf and static pod.
+    """Returns the API proxy's nginx.conf and static pod, and the step that reloads it.
 
     `digests`: image digests that the stack file pins, by image.
     """
     servers = "\n".join(f"    server {master.address}:{API_PORT} max_fails=2 fail_timeout=3s;" for master in masters)
     configuration = CONFIGURATION.format(servers=servers, port=API_PORT, timeout=TIMEOUT)
-    digest = hashlib.sha256(configuration.encode()).hexdigest()[:16]
     return Parts(
         files=(
-            File(f"{DIRECTORY}/nginx.conf", literal(configuration)),
-            File(f"{KUBERNETES}/manifests/api-proxy.yaml", template(_pod(digest, _image(digests)))),
-        )
+            File(FILE, literal(configuration)),
+            File(f"{KUBERNETES}/manifests/api-proxy.yaml", template(_pod(_image(digests)))),
+        ),
+        steps=(RELOAD,),
     )
+
+
+RELOAD = Step(
+    name="reload-api-proxy",
+    # A restart by kubelet would leave the machine without an API server for 12 s and more: half of the time after which
+    # its node is not Ready. nginx keeps its connections for a minute (worker_shutdown_timeout).
+    does="Lets the API proxy load a changed list of masters, without a restart.",
+    check=f'sha256sum <"$ROOT{FILE}" | cmp -s - "$ROOT{LOADED}"',
+    apply=f"""\
+pkill -HUP -f "^nginx: master process {" ".join(COMMAND[:3])}" || :  # none runs before the machine has joined
+sha256sum <"$ROOT{FILE}" >"$ROOT{LOADED}\"""",
+)
 
 
 def _image(digests: Mapping[str, str]) -> str:
     return f"{NGINX_IMAGE}@{digests['nginx']}" if "nginx" in digests else NGINX_IMAGE
 
 
-def _pod(digest: str, image: str) -> dict[str, object]:
-    """Returns the manifest of the API proxy's static pod.
-
-    An annotation with the configuration's digest changes the manifest when the masters change, so that kubelet restarts
-    the pod.
-    """
+def _pod(image: str) -> dict[str, object]:
+    """Returns the manifest of the API proxy's static pod, which does not change with the masters."""
     return {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -76,16 +87,17 @@ def _pod(digest: str, image: str) -> dict[str, object]:
             "name": "api-proxy",
             "namespace": "kube-system",
             "labels": {"app.kubernetes.io/name": "api-proxy", "app.kubernetes.io/managed-by": "quorate"},
-            "annotations": {contract.CONFIG: digest},
         },
         "spec": {
             "hostNetwork": True,
             "priorityClassName": "system-node-critical",
+            # nginx waits for open connections, which do not end, and accepts no new ones meanwhile.
+            "terminationGracePeriodSeconds": 2,
             "containers": [
                 {
                     "name": "nginx",
                     "image": image,
-                    "command": ["nginx", "-c", "/etc/api-proxy/nginx.conf", "-g", "daemon off;"],
+                    "command": list(COMMAND),
                     "resources": {"requests": {"cpu": "25m", "memory": "32Mi"}, "limits": {"memory": "128Mi"}},
                     "livenessProbe": {"tcpSocket": {"host": "127.0.0.1", "port": API_PORT}},
                     "volumeMounts": [{"name": "configuration", "mountPath": "/etc/api-proxy", "readOnly": True}],

@@ -74,5 +74,5 @@ def master_parts(plan: Plan, master: Node, certificates: Pki) -> Parts:
 
 
 def proxy_parts(plan: Plan) -> Parts:
-    """Returns the files of the proxy to the API servers, for machines other than masters."""
+    """Returns the files and the step of the proxy to the API servers, for machines other than masters."""
     return api_proxy.parts(plan.masters, plan.settings.images.digests)

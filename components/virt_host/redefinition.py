@@ -6,7 +6,8 @@ state and must not change.
 libvirt's provider replaces a domain whose XML changes: it switches the machine off as a power cut does, and asks no
 quorum. So the domain keeps the XML that it was created with, and this resource applies later changes. It asks the
 living quorum, defines the new XML, shuts the machine down, starts it and waits until its member is back. If the quorum
-cannot spare the member, nothing is changed. After an interrupted run, the next one asks again.
+cannot spare the member, nothing is changed. After an interrupted run, the next one asks again. What libvirt can change
+in a running machine is changed without a restart.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from typing import Any, cast
 from xml.etree import ElementTree
 
 from pulumi.dynamic import CreateResult, DiffResult, ResourceProvider, UpdateResult
+
+from components.virt_host import live_changes
 
 KNOWN_HOSTS = "{known_hosts}"
 """Stands in a command line for the file of known hosts."""
@@ -48,6 +51,8 @@ class Change:
     """A new definition of a virtual machine, with the command lines that reach its host and those who are asked."""
 
     name: str
+    before: str
+    """The definition that the machine runs with."""
     definition: str
     virsh: Sequence[str]
     """The words that log in to the virt host, and `virsh` with its connection."""
@@ -59,21 +64,29 @@ class Change:
     known_hosts: str
 
     @classmethod
-    def of(cls, props: Mapping[str, Any], known_hosts: Path) -> Change:
-        """Returns the change that properties of the resource describe. `known_hosts`: where its file is."""
+    def of(cls, before: str, props: Mapping[str, Any], known_hosts: Path) -> Change:
+        """Returns the change from the definition `before` to what properties of the resource describe.
+
+        `known_hosts`: where its file is.
+        """
 
         def words(key: str) -> list[str]:
             return [str(each).replace(KNOWN_HOSTS, str(known_hosts)) for each in cast("list[Any]", props[key])]
 
         texts = {key: str(props[key]) for key in ("name", "definition", "may_stop", "is_back", "known_hosts")}
-        return cls(**texts, virsh=words("virsh"), asked=words("asked"))
+        return cls(**texts, before=before, virsh=words("virsh"), asked=words("asked"))
 
     def apply(self) -> None:
         """Applies the definition. Raises RestartError if the machine may not stop, or does not come back."""
         running = self._state() == "running"
-        if running and self.may_stop:
+        live = live_changes.commands(self.name, self.before, self.definition) if running else None
+        if running and live is None and self.may_stop:
             self._ask()
         self._virsh("define", "/dev/stdin", given=self._with_uuid())
+        if live is not None:
+            for words in live:
+                self._virsh(*words)
+            return
         if running:
             self._virsh("shutdown", self.name)
             self._await("shut off", OFF)
@@ -143,7 +156,7 @@ class DefinitionProvider(ResourceProvider):
         with tempfile.TemporaryDirectory(prefix="quorate-") as directory:
             known_hosts = Path(directory) / "known_hosts"
             known_hosts.write_text(str(_news["known_hosts"]), encoding="utf-8")
-            Change.of(_news, known_hosts).apply()
+            Change.of(str(_olds["definition"]), _news, known_hosts).apply()
         return UpdateResult(_news)
 
 

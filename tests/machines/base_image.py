@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -20,11 +19,6 @@ LABEL debian
   INITRD /initrd.img
   APPEND root=/dev/vda2 rw console=ttyS0 net.ifnames=1 systemd.show_status=no
 """
-
-
-def missing() -> list[str]:
-    """Returns the programs that this host lacks to make an image; [] if it lacks none."""
-    return [name for name in PROGRAMS if not shutil.which(name)] + ([] if MBR.exists() else [str(MBR)])
 
 
 def make(root: Path, image: Path) -> str:

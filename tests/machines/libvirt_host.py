@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from proof.services.lab import until
+from tests.machines import base_image
 
 NAMESPACE, OUTSIDE = "quorate-virt", "quorate-virt0"
 BRIDGE = "br-mgmt"
@@ -22,6 +23,9 @@ ADDRESS, DEPLOYER = "10.77.0.1", "10.77.0.254"
 NETWORK = "10.77.0.0/24"
 POOL = "quorate"
 PACKAGES = (
+    "dosfstools",
+    "e2fsprogs",
+    "fdisk",
     "genisoimage",
     "libvirt-clients",
     "libvirt-daemon-system",
@@ -33,8 +37,8 @@ PACKAGES = (
     "syslinux-common",
     "xsltproc",
 )
-PROGRAMS = ("libvirtd", "virtlogd", "virsh", "qemu-system-x86_64", "sshd", "xsltproc", "mkisofs")
-"""What PACKAGES bring; the Debian package is looked for only if one of these is missing."""
+PROGRAMS = ("libvirtd", "virtlogd", "virsh", "qemu-system-x86_64", "sshd", "xsltproc", "mkisofs", *base_image.PROGRAMS)
+"""What PACKAGES bring; they are installed only if one of these is missing."""
 
 
 @dataclass(frozen=True)

@@ -119,8 +119,6 @@ def cloud(
 ) -> Generator[Cloud]:
     """The stack, with nothing made yet."""
     libvirt_host.require_programs()
-    if missing := base_image.missing():
-        pytest.skip(f"this host has no {', '.join(missing)}")
     try:
         root = debian_root.ensure(Reporter(), debian_root.GUEST)
         libvirt_provider.ensure(installed(ROOT), Reporter())
@@ -186,6 +184,23 @@ def test_machines_boot_and_change_one_at_a_time(cloud: Cloud) -> None:
     cloud.told("vm1", "test -e /root/kept")
     assert cloud.boot_id("vm2") == boots["vm2"]
 
+    assert cloud.up().changes() == {}
+
+
+def test_memory_and_description_change_without_a_restart(cloud: Cloud) -> None:
+    boots = {name: cloud.boot_id(name) for name in GUESTS}
+    cloud.told("vm1", "touch /root/needed")
+    memory = "  <memory unit='MiB'>{memory}</memory>"
+    more = f"{memory}\n  <currentMemory unit='MiB'>1024</currentMemory>\n  <description>{{note}}</description>"
+    text = (ROOT / "components/virt_host/domain.xml").read_text(encoding="utf-8")
+    (cloud.project.directory / TEMPLATE).write_text(text.replace(memory, more), encoding="utf-8")
+    cloud.write(ram=2, values={"note": "changed"}, template=TEMPLATE)
+    done = cloud.up()
+    assert done.code == 0, done.output
+    assert "<description>changed</description>" in cloud.host.virsh("dumpxml", "--inactive", "vm1")
+    size = "awk '/MemTotal/ {print $2}' /proc/meminfo"
+    until("vm1 gives memory back", lambda: int(cloud.told("vm1", size)) <= 1024**2, 60)
+    assert {name: cloud.boot_id(name) for name in GUESTS} == boots
     assert cloud.up().changes() == {}
 
 

@@ -366,7 +366,7 @@ def test_masters_say_which_quorum_their_restarts_disrupt(large: list[Recorded]) 
     for name, each in machines.items():
         restarts = each.inputs["restarts"]
         own = {"etcd.service": "etcd", "etcd-backup.timer": ""} if "master" in name else {}
-        assert restarts == {**own, "node-dns-address.service": ""}, name
+        assert restarts == {**own, "node-dns-address.service": "", "kubelet.service": ""}, name
         checks = each.inputs["quorumChecks"]
         assert checks.keys() == ({"etcd"} if "master" in name else set()), name
         assert all(check.endswith(" may-stop") for check in checks.values())

@@ -16,6 +16,7 @@ from blueprint.stackfile.loader import load_file
 from components import machine_files, virt_host, workers
 from components.k8s_master import etcd
 from components.machine import filled, variables
+from proof.services.lab import until
 from tests.stacks import STACKS, full_size, parsed, server
 from tests.unit.placeholders import CERTIFICATES
 
@@ -239,13 +240,35 @@ def test_the_api_proxy_reaches_every_master_and_does_not_cut_watches() -> None:
     assert found.count("{") == found.count("}")
 
 
-def test_a_change_of_masters_restarts_the_proxy() -> None:
-    """kubelet restarts a static pod when its manifest changes, and only then."""
-    annotations = {
-        stack: document(made, name, PROXY)["metadata"]["annotations"]["quorate.io/config"]
-        for stack, made, name in (("dev", DEV, "virt1"), ("large", LARGE, "cmp1"))
-    }
-    assert annotations["dev"] != annotations["large"]
+def test_a_change_of_masters_reloads_the_proxy(tmp_path: Path) -> None:
+    """kubelet restarts a static pod when its manifest changes; without the proxy, the node may become not Ready."""
+    assert document(DEV, "virt1", PROXY)["metadata"] == document(LARGE, "cmp1", PROXY)["metadata"]
+    (step,) = (s for s in machine_files.parts(DEV, node(DEV, "virt1"), CERTIFICATES).steps if "reload" in s.name)
+    configuration = tmp_path / NGINX.removeprefix("/")
+    for made in (configuration.parent, tmp_path / "var/lib/quorate-apply"):
+        made.mkdir(parents=True)
+    name = "nginx: master process nginx -c /etc/api-proxy/nginx.conf -g daemon off;"
+    log = tmp_path / "log"
+    waiting = f"trap 'echo reloaded >>{log}' HUP; echo ready; while :; do sleep 0.05; done"
+    environment = {"ROOT": str(tmp_path), "PATH": os.environ["PATH"]}
+
+    def run(script: str) -> int:
+        return subprocess.run(["sh", "-euc", script], env=environment, check=False).returncode
+
+    with subprocess.Popen(["bash", "-c", f'exec -a "{name}" bash -c "$0"', waiting], stdout=subprocess.PIPE) as nginx:
+        assert nginx.stdout is not None
+        nginx.stdout.readline()
+        try:
+            for number, content in enumerate(("two masters", "three masters"), start=1):
+                configuration.write_text(content, encoding="utf-8")
+                assert run(step.check) != 0
+                assert run(step.apply) == 0
+                assert run(step.check) == 0
+                until("reloads", lambda number=number: log.exists() and len(log.read_text().split()) == number, 20)
+        finally:
+            nginx.kill()
+    configuration.write_text("four masters", encoding="utf-8")
+    assert run(step.apply) == 0, "no proxy runs"
 
 
 def test_the_proxys_image_is_pinned_where_the_stack_pins_it() -> None:

@@ -19,7 +19,7 @@ from blueprint.stackfile.settings import Ssh
 from blueprint.stackfile.virt import Virt
 from components.target import ssh_client
 from components.target.hypervisors import stylesheet
-from components.virt_host import redefinition, restarts
+from components.virt_host import live_changes, redefinition, restarts
 from components.virt_host.cloud_init import Guest, meta_data, network_config, user_data
 from components.virt_host.domain import DOMAIN, files
 from components.virt_host.host_keys import host_key
@@ -36,6 +36,7 @@ VIRT = Virt.model_validate_json(
         }
     )
 )
+BEFORE = "<domain type='kvm'><name>m</name><memory unit='MiB'>1024</memory><vcpu>1</vcpu></domain>"
 DOMAIN_XML = "<domain type='kvm'>\n  <name>m</name>\n  <uuid>11111111-2222-3333-4444-555555555555</uuid>\n</domain>\n"
 
 
@@ -134,8 +135,10 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fake:
     state.write_text("running\n")
     monkeypatch.setenv("FAKE", str(tmp_path))
 
-    def make(stays_on: bool = False, text: str = DOMAIN_XML, **answers: int) -> tuple[Change, Path]:
-        codes = {"may": 0, "back": 0, **answers}
+    def make(
+        stays_on: bool = False, text: str = DOMAIN_XML, before: str = BEFORE, **answers: int
+    ) -> tuple[Change, Path]:
+        codes = {"may": 0, "back": 0, "set": 0, **answers}
         program = script(
             tmp_path,
             "fake",
@@ -149,9 +152,10 @@ case "$*" in
     define*) cat > {tmp_path}/defined ;;
     shutdown*) {"" if stays_on else f"echo 'shut off' > {state}"} ;;
     start*) echo running > {state} ;;
+    set*) exit {codes["set"]} ;;
 esac""",
         )
-        return Change("m", text, [str(program)], [str(program)], "may", "back", ""), log
+        return Change("m", before, text, [str(program)], [str(program)], "may", "back", ""), log
 
     return make
 
@@ -204,6 +208,58 @@ def test_a_template_without_a_uuid_keeps_the_domains(fake: Fake, tmp_path: Path)
     change, _ = fake(text="<domain type='kvm'>\n  <name>m</name>\n</domain>")
     change.apply()
     assert "<uuid>99999999-2222-3333-4444-555555555555</uuid>" in (tmp_path / "defined").read_text()
+
+
+LIVE = (
+    "<domain type='kvm'>\n <name>m</name>{more}\n <memory unit='GiB'>4</memory>{memory}<!-- x -->\n"
+    " <vcpu{cpus}>4</vcpu>\n</domain>"
+)
+
+
+def live(more: str = "", memory: str = "", cpus: str = " current='2'") -> str:
+    return LIVE.format(more=more, memory=memory, cpus=cpus)
+
+
+HALF = "<currentMemory unit='GiB'>2</currentMemory>"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        (live(), live("<title>t</title><description>d</description><metadata><a/></metadata>"), []),
+        (live(memory=HALF), live(memory="<currentMemory>3145728</currentMemory>"), ["setmem m 3145728KiB --live"]),
+        (live(memory=HALF), live(), ["setmem m 4GiB --live"]),
+        (live(), live(cpus=" current='3'"), ["setvcpus m 3 --live"]),
+        (live(), live(cpus=""), ["setvcpus m 4 --live"]),
+        (live(), live(cpus=" current='1'"), None),
+        (live(), live().replace(">4</memory>", ">8</memory>"), None),
+        (live(), live().replace(">4</vcpu>", ">8</vcpu>"), None),
+        (live(), live("<os/>"), None),
+        (live(), live("<description/>").replace("kvm", "qemu"), None),
+    ],
+)
+def test_what_can_change_while_a_machine_runs(before: str, after: str, expected: list[str] | None) -> None:
+    found = live_changes.commands("m", before, after)
+    assert (None if found is None else [" ".join(words) for words in found]) == expected
+
+
+def test_a_change_that_needs_no_restart_asks_nobody(fake: Fake) -> None:
+    change, log = fake(before=live(memory=HALF), text=live("<description>d</description>"), may=3)
+    change.apply()
+    assert asked(log) == ["domuuid m", "define /dev/stdin", "setmem m 4GiB --live"]
+
+
+def test_a_change_that_libvirt_refuses_is_an_error(fake: Fake) -> None:
+    change, _ = fake(before=live(), text=live(cpus=" current='3'"), set=1)
+    with pytest.raises(RestartError, match="virsh setvcpus failed for m"):
+        change.apply()
+
+
+def test_a_machine_that_is_off_starts_with_any_change(fake: Fake, tmp_path: Path) -> None:
+    change, log = fake(before=live(), text=live(cpus=" current='3'"))
+    (tmp_path / "state").write_text("shut off\n")
+    change.apply()
+    assert asked(log) == ["domuuid m", "define /dev/stdin", "start m", "back"]
 
 
 def test_members_ask_their_quorum_and_other_nodes_are_drained() -> None:
