@@ -36,8 +36,10 @@ from toolchain.progress import Reporter, UserError
 
 LAB = f"members{by_hand.OF_A_TEST}"
 WORKERS = ("messaging1", "messaging2")
-MASTERS = ("master1", "master2", "master3", "extra1", "extra2")
-"""Masters in the order in which the stack gets them."""
+PHYSICAL = "metal1"
+"""A physical server, to which a master moves."""
+MASTERS = ("master1", "master2", "master3", "extra1", "extra2", PHYSICAL)
+"""All masters that the stack ever has. All but the last are virtual machines."""
 ADMINISTRATOR = "/root/admin.conf"
 """Kubeconfig of the writing client, on the first worker: it reaches the API through the worker's own proxy."""
 WAIT = 120.0
@@ -272,6 +274,10 @@ def _plan(work: Path, names: Sequence[str]) -> Plan:
         given = document["config"]["quorate:servers"][0]
         more = {"name": f"virt{number}", "address": f"10.20.0.{10 + number}", "rack": f"lab{number}", "vms": vms}
         servers.append(given | more | {"cpu": 64, "memory": 256})
+    if PHYSICAL in names:
+        servers.append(
+            {"name": PHYSICAL, "address": "10.20.0.14", "rack": "lab1", "roles": ["master"], "cpu": 8, "memory": 16}
+        )
     document["config"] |= {"quorate:servers": servers, "quorate:cni": "none"}
     path = work / "Pulumi.members.yaml"
     path.write_text(yaml.safe_dump(document), encoding="utf-8")

@@ -18,13 +18,24 @@ from cloud import nspawn
 from cloud.lab_machines import DIRECTORY, Machine
 from contract import DEDICATED, POOL
 from tests.machines import by_hand
-from tests.machines.changing_lab import MASTERS, WORKERS, Changing, Writer, changing_lab, etcdctl, start, until
+from tests.machines.changing_lab import (
+    MASTERS,
+    PHYSICAL,
+    WORKERS,
+    Changing,
+    Writer,
+    changing_lab,
+    etcdctl,
+    start,
+    until,
+)
 from tests.machines.report_plugin import PROOF
 from toolchain.progress import UserError
 
 pytestmark = [pytest.mark.alone, pytest.mark.heavy]
 
 THREE, FOUR, FIVE = MASTERS[:3], MASTERS[:4], MASTERS[:5]
+MOVED = ("master1", "master3", PHYSICAL)
 PAUSE = "registry.k8s.io/pause"
 CUT_OFF = "written-while-cut-off"
 """A key of etcd that no member may acknowledge."""
@@ -45,6 +56,7 @@ def test_members_come_and_go(tmp_path: Path, record_property: Callable[[str, obj
             drain_and_remove_a_worker(lab)
             cut_a_master_off(lab, writer)
             two_masters_down(lab)
+            move_a_master_to_a_physical_server(lab)
             nothing_is_left_to_do(lab)
         found = writer.found()
         everything_leaves(lab)
@@ -193,15 +205,29 @@ def two_masters_down(lab: Changing) -> None:
         until("a majority", lambda: len(lab.members()) == 3 and len(lab.nodes()) >= 5, 300)
 
 
+def move_a_master_to_a_physical_server(lab: Changing) -> None:
+    """One update of the stack file: the server joins as a fourth member, then the virtual machine leaves."""
+    before = lab.processes(("master1", "master3"))
+    with lab.timed("a master moved from a virtual machine to a physical server"):
+        lab.render(MOVED)
+        lab.update(MOVED)
+        assert set(lab.members()) == {*THREE, PHYSICAL}
+        print(by_hand.run(lab.machine("master2"), "leave"))
+    assert set(lab.members()) == set(MOVED)
+    assert lab.processes(("master1", "master3")) == before, "a member of etcd was restarted"
+    assert "master2" not in lab.nodes()
+    until("the node", lambda: PHYSICAL in lab.nodes())
+
+
 def nothing_is_left_to_do(lab: Changing) -> None:
-    for name in (*THREE, *WORKERS):
+    for name in (*MOVED, *WORKERS):
         assert by_hand.apply(lab.machine(name)).endswith("nothing to change"), name
 
 
 def everything_leaves(lab: Changing) -> None:
     """Workers, then masters in reverse order: `quorate destroy`."""
     with lab.timed("all machines leave", has_writes=False):
-        said = [by_hand.run(lab.machine(name), "leave") for name in (*reversed(WORKERS), *reversed(THREE))]
+        said = [by_hand.run(lab.machine(name), "leave") for name in (*reversed(WORKERS), *reversed(MOVED))]
     assert "this is etcd's last member" in said[-1]
     copies = nspawn.run_in(lab.machine("master1"), ["ls", "/var/lib/etcd-backup"]).stdout.split()
     assert copies
