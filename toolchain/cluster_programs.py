@@ -16,10 +16,10 @@ from pathlib import Path
 
 from toolchain import checksums
 from toolchain.engine import Unfinished, cache_directory, finish
+from toolchain.entry_point import exit_code
 from toolchain.go_build import Go, build_error, ensure_go, go_environment, version_of
 from toolchain.install import ROOT, VENV, alone
 from toolchain.progress import ProgramError, Reporter, UserError, run
-from toolchain.system_errors import explain
 
 MODULES = ROOT / "toolchain" / "cluster"
 GO_LOCK = ROOT / "toolchain" / "engine" / "go.lock"
@@ -191,18 +191,7 @@ def _build(program: Program, go: Go, output: Path, place: str, reporter: Reporte
 def main() -> int:
     """`python -m toolchain.cluster_programs`: installs the programs and prints their directory."""
     reporter = Reporter()
-    try:
-        print(ensure(reporter))
-    except KeyboardInterrupt:
-        reporter.say("\nInterrupted. Run the same command again to continue; completed steps are kept.")
-        return 130
-    except (UserError, ProgramError) as trouble:
-        reporter.say(str(trouble))
-        return 1
-    except OSError as error:
-        reporter.say(explain(error))
-        return 1
-    return 0
+    return exit_code(lambda: print(ensure(reporter)), reporter)
 
 
 if __name__ == "__main__":

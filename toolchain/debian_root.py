@@ -20,9 +20,9 @@ from pathlib import Path
 
 from toolchain import checksums
 from toolchain.engine import Unfinished, cache_directory, finish
+from toolchain.entry_point import exit_code
 from toolchain.install import alone
 from toolchain.progress import ProgramError, Reporter, UserError, run
-from toolchain.system_errors import explain
 
 SUITE = "trixie"
 """The Debian release of a root: Debian 13, the base of Kolla's images for 2026.1."""
@@ -205,18 +205,7 @@ def mirror() -> str:
 def main() -> int:
     """`python -m toolchain.debian_root`: creates the root for database and message queue, and prints its directory."""
     reporter = Reporter()
-    try:
-        print(ensure(reporter))
-    except KeyboardInterrupt:
-        reporter.say("\nInterrupted. Run the same command again to continue; completed steps are kept.")
-        return 130
-    except UserError as trouble:
-        reporter.say(str(trouble))
-        return 1
-    except OSError as error:
-        reporter.say(explain(error))
-        return 1
-    return 0
+    return exit_code(lambda: print(ensure(reporter)), reporter)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,8 @@ from typing import cast, get_args
 
 from toolchain import checksums, engine, environment
 from toolchain.engine import Engine, Source, Wanted
-from toolchain.progress import ProgramError, Reporter, UserError, duration
+from toolchain.entry_point import exit_code
+from toolchain.progress import Reporter, UserError, duration
 from toolchain.system_errors import explain
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -34,27 +35,20 @@ def main(*, with_engine: bool = True) -> int:
     reporter = Reporter()
     for number in (signal.SIGTERM, signal.SIGHUP):  # a cancelled job, a closed terminal
         signal.signal(number, _interrupt)
-    try:
-        sources = chosen_sources(os.environ.get("QUORATE_ENGINE", ""))
-        ready = is_ready(sources) if with_engine else environment.is_ready(VENV, LOCK)
-        if not ready:
-            started = time.monotonic()
-            with alone(engine.cache_directory(os.environ), reporter):
-                if with_engine:
-                    ensure(sources, reporter)
-                else:
-                    environment.ensure(VENV, LOCK, reporter)
-            reporter.say(f"Set up in {duration(time.monotonic() - started)}.")
-    except KeyboardInterrupt:
-        reporter.say("\nInterrupted. Run the same command again to continue; completed steps are kept.")
-        return 130
-    except (UserError, ProgramError) as trouble:
-        reporter.say(str(trouble))
-        return 1
-    except OSError as error:
-        reporter.say(explain(error))
-        return 1
-    return 0
+    return exit_code(lambda: _install(with_engine, reporter), reporter)
+
+
+def _install(with_engine: bool, reporter: Reporter) -> None:
+    sources = chosen_sources(os.environ.get("QUORATE_ENGINE", ""))
+    if is_ready(sources) if with_engine else environment.is_ready(VENV, LOCK):
+        return
+    started = time.monotonic()
+    with alone(engine.cache_directory(os.environ), reporter):
+        if with_engine:
+            ensure(sources, reporter)
+        else:
+            environment.ensure(VENV, LOCK, reporter)
+    reporter.say(f"Set up in {duration(time.monotonic() - started)}.")
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> None:

@@ -14,10 +14,10 @@ import sys
 from pathlib import Path
 
 from toolchain.engine import cache_directory
+from toolchain.entry_point import exit_code
 from toolchain.environment import locked_version, pip_error, pip_install
 from toolchain.install import ROOT, alone
 from toolchain.progress import ProgramError, Reporter, UserError, run
-from toolchain.system_errors import explain
 
 LOCKS = ROOT / "toolchain" / "openstack"
 INSTALLER = LOCKS / "uv.lock"
@@ -73,18 +73,8 @@ def _install(home: Path, lock: Path, reporter: Reporter) -> None:
 def main() -> int:
     """`python -m toolchain.openstack_programs [release]`: installs the programs and prints their directory."""
     reporter = Reporter()
-    try:
-        print(ensure(sys.argv[1] if len(sys.argv) > 1 else NEWEST, reporter) / "bin")
-    except KeyboardInterrupt:
-        reporter.say("\nInterrupted. Run the same command again.")
-        return 130
-    except (UserError, ProgramError) as trouble:
-        reporter.say(str(trouble))
-        return 1
-    except OSError as error:
-        reporter.say(explain(error))
-        return 1
-    return 0
+    release = sys.argv[1] if len(sys.argv) > 1 else NEWEST
+    return exit_code(lambda: print(ensure(release, reporter) / "bin"), reporter)
 
 
 if __name__ == "__main__":

@@ -10,13 +10,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, TypedDict
 
+from toolchain.entry_point import exit_code
 from toolchain.install import ROOT
 from toolchain.openstack_programs import ensure, releases
-from toolchain.progress import ProgramError, Reporter, UserError
-from toolchain.system_errors import explain
+from toolchain.progress import Reporter, UserError
 
 LISTS = ROOT / "blueprint" / "openstack" / "options"
 PROGRAM = ROOT / "toolchain" / "openstack" / "list_options.py"
@@ -196,20 +197,16 @@ def make(release: str, reporter: Reporter) -> dict[str, str]:
 def main() -> int:
     """Writes the option lists of the releases in the arguments, by default of all releases."""
     reporter = Reporter()
-    try:
-        for release in sys.argv[1:] or releases():
-            texts = make(release, reporter)
-            directory = LISTS / release
-            directory.mkdir(parents=True, exist_ok=True)
-            for file, text in texts.items():
-                Path(directory / file).write_text(text, encoding="utf-8")
-    except (UserError, ProgramError) as trouble:
-        reporter.say(str(trouble))
-        return 1
-    except OSError as error:
-        reporter.say(explain(error))
-        return 1
-    return 0
+    return exit_code(lambda: _write(sys.argv[1:] or releases(), reporter), reporter)
+
+
+def _write(wanted: Iterable[str], reporter: Reporter) -> None:
+    for release in wanted:
+        texts = make(release, reporter)
+        directory = LISTS / release
+        directory.mkdir(parents=True, exist_ok=True)
+        for file, text in texts.items():
+            Path(directory / file).write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
