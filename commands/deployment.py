@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from commands import (
@@ -18,6 +19,7 @@ from commands import (
     stack,
     state_check,
     tree_check,
+    virt_host_check,
 )
 from commands.build_directory import MARKER
 from commands.event_pipe import RunSummary
@@ -209,11 +211,26 @@ def prepared(command: Command, root: Path, name: str) -> Generator[Operation]:
     if command != "destroy":
         operation.open(keep_secrets=True)
         _give_root_secret(root, operation, can_generate=command == "up")
+    if command != "destroy" and validated.makes_machines and validated.sets_up_machines:
+        operation = _without_unreachable(operation)
     if cluster and (workspace.has_state or workspace.state_file is None):
         if command == "destroy":
             operation.open(keep_secrets=True)
         live_cluster.require_same(cluster, operation.deployment(), missing_is_fine=command == "refresh")
     yield operation
+
+
+def _without_unreachable(operation: Operation) -> Operation:
+    """Returns the operation without the virtual machines of virt hosts that do not answer. Prints which these are."""
+    if operation.stack.has_jump_host:
+        return operation  # libvirt's provider reaches the hosts through it; this host may not
+    found = virt_host_check.left_out(operation.deployment())
+    for address, urns in found.items():
+        print(
+            f"The virt host {address} does not answer: libvirt's {len(urns)} resources on it are left as they are.",
+            flush=True,
+        )
+    return replace(operation, excluded=[urn for urns in found.values() for urn in urns])
 
 
 NOT_COMPARED = (

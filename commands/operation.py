@@ -13,7 +13,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,6 +66,8 @@ class Operation:
     """Directory of the policy pack for previews and updates; None for no policy pack."""
     cluster: LiveCluster | None = None
     """The running cluster of a live stack; None for a rendered stack."""
+    excluded: Sequence[str] = ()
+    """URNs of resources to leave as they are, except when the stack is destroyed."""
 
     def environment(self) -> dict[str, str]:
         """Returns the user's environment plus `variables`, with this clone's Python and engine first in PATH."""
@@ -127,6 +129,8 @@ class Operation:
             options += ["--yes"]
         if verb == "refresh" and self.stack.target == "render":
             options += ["--exclude", OBJECTS]
+        if verb != "destroy":
+            options += [word for urn in self.excluded for word in ("--exclude", urn)]
         if verb in ("up", "preview") and self.pack:
             options += ["--policy-pack", self.pack]
         environment = {**self.environment(), "PULUMI_DEBUG_COMMANDS": "true"}  # the event log is a debug option

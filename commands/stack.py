@@ -53,6 +53,8 @@ class Stack:
     """Whether the stack file contains encrypted secrets."""
     makes_machines: bool = False
     """Whether the target live makes virtual machines."""
+    has_jump_host: bool = False
+    """Whether machines are reached through a jump host."""
 
     @property
     def sets_up_machines(self) -> bool:
@@ -119,6 +121,7 @@ def load(root: Path, name: str) -> Stack:
         str(provider) if provider else None,
         any(is_encrypted(value) for value in config_of(document).values()),
         settings.virt is not None,
+        settings.ssh.jump_host is not None,
     )
 
 

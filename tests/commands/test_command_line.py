@@ -13,7 +13,7 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 from unittest.mock import Mock
@@ -23,14 +23,15 @@ import yaml
 
 from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
-from commands import command_line, lab_stack, live_cluster, stack
+from commands import command_line, deployment, lab_stack, live_cluster, stack, virt_host_check
 from commands.live_cluster import LiveCluster
 from commands.passphrase import FILE, VALUE
+from commands.stack import Stack
 from proof.api import Api, ApiError
 from tests.commands.test_event_pipe import diagnostic, line, summary, violation
 from tests.commands.test_live_nodes import item
 from tests.fakes import ROOT, script
-from toolchain import checksums
+from toolchain import checksums, libvirt_provider
 from toolchain.engine import MANIFEST, Engine
 
 ENGINE = """\
@@ -228,10 +229,8 @@ class NodesAsPlanned:
         raise ApiError(404, "NotFound", "")
 
 
-def test_an_up_that_sets_machines_up_asks_no_cluster_and_writes_its_kubeconfig(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its first run makes the cluster."""
+def self_made_file(world: World) -> None:
+    """Changes the stack file of prod to the target live with machines that `up` sets up."""
     file = world.root / "Pulumi.prod.yaml"
     document = stack.read_document(file)
     keys: defaultdict[str, str] = defaultdict(lambda: HOST_KEY)
@@ -242,6 +241,13 @@ def test_an_up_that_sets_machines_up_asks_no_cluster_and_writes_its_kubeconfig(
         "quorate:servers": servers,
     }
     file.write_text(yaml.safe_dump(document), encoding="utf-8")
+
+
+def test_an_up_that_sets_machines_up_asks_no_cluster_and_writes_its_kubeconfig(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its first run makes the cluster."""
+    self_made_file(world)
     monkeypatch.setenv(VALUE, "owner's")
     asked: list[str] = []
 
@@ -257,6 +263,38 @@ def test_an_up_that_sets_machines_up_asks_no_cluster_and_writes_its_kubeconfig(
     kubeconfig = live_cluster.own_kubeconfig(world.root, "prod")
     assert kubeconfig.read_text(encoding="utf-8") == "the-kubeconfig\n"
     assert kubeconfig.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("jump_host", [False, True])
+def test_resources_of_a_virt_host_that_is_down_are_left_out(
+    world: World, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], *, jump_host: bool
+) -> None:
+    self_made_file(world)
+    monkeypatch.setenv(VALUE, "owner's")
+
+    def validated(root: Path, name: str) -> Stack:
+        return replace(stack.load(root, name), makes_machines=True, has_jump_host=jump_host)
+
+    def ensure(_engine: object, _reporter: object) -> None: ...
+
+    def left_out(_deployment: object) -> dict[str, list[str]]:
+        return {"10.20.0.11": ["urn:a", "urn:b"]}
+
+    def accepts(_address: str) -> bool:
+        return True
+
+    monkeypatch.setattr(deployment, "validated_stack", validated)
+    monkeypatch.setattr(libvirt_provider, "ensure", ensure)
+    monkeypatch.setattr(virt_host_check, "left_out", left_out)
+    monkeypatch.setattr(live_cluster, "_accepts", accepts)
+    world.engine([line(0, **summary(preview=False, create=41, same=1))], stack="prod")
+    assert command_line.main(["up", "--refresh", "--stack", "prod"]) == 0
+    excluded = [verb for verb, call in zip(world.verbs, world.asked, strict=True) if "--exclude urn:a" in call[0]]
+    assert excluded == ([] if jump_host else ["refresh", "preview", "up"])
+    said = "The virt host 10.20.0.11 does not answer: libvirt's 2 resources on it are left as they are."
+    assert (said in capfd.readouterr().out) is not jump_host
+    command_line.main(["destroy", "--confirm", "prod", "--stack", "prod"])
+    assert "--exclude" not in world.asked[-1][0]
 
 
 def test_a_live_stack_is_never_applied_without_checkpoints(

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
+import contract
 from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
 from commands import lab_stack, stack
@@ -18,6 +22,7 @@ from toolchain import libvirt_provider
 from toolchain.engine import installed
 from toolchain.progress import Reporter, UserError
 
+COPY = "command:remote:CopyToRemote"
 IMAGE = b"QFI\xfb an image"
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f deployer"
 
@@ -62,3 +67,32 @@ def test_a_first_preview_needs_no_virt_host_and_shows_every_machine(live: Projec
             assert found[f"{own}-disk"]["size"] == (node.machine.vm.disk if node.machine.vm else 0) * 1024**3
             assert f"<name>{node.name}</name>" in found[f"{own}-definition"]["definition"]
     assert "PRIVATE KEY" not in done.output
+
+
+def test_machines_restart_one_after_the_other_before_anything_else_changes(live: Project) -> None:
+    done = live.run("preview", "--json")
+    assert done.code == 0, done.output
+    steps = json.loads(done.output[done.output.index("{") :])["steps"]
+    states = {step["urn"]: step["newState"] for step in steps}
+    definitions = {urn for urn, state in states.items() if state["type"] == contract.DOMAIN_DEFINITION}
+    assert len(definitions) == sum(node.virtual for node in live.plan.nodes)
+    before = {urn: definitions & needed(states, urn) for urn in states}
+    assert sorted(len(before[urn]) for urn in definitions) == list(range(len(definitions))), "two may restart at once"
+    changed = [urn for urn, state in states.items() if state["type"] in ("command:remote:Command", COPY)]
+    machines = [urn for urn in changed if not urn.endswith("-storage")]
+    assert machines
+    early = [urn.rpartition("::")[2] for urn in machines if len(before[urn]) < len(definitions)]
+    assert early == []
+
+
+def needed(states: Mapping[str, Any], urn: str) -> set[str]:
+    """Returns all resources that must exist before a resource: its parent's and its own dependencies, recursively."""
+    found: set[str] = set()
+    waiting = [urn]
+    while waiting:
+        state = states[waiting.pop()]
+        for each in (*state.get("dependencies", ()), state.get("parent", "")):
+            if each and each not in found:
+                found.add(each)
+                waiting.append(each)
+    return found

@@ -58,6 +58,17 @@ class VirtHost:
         return {line.split()[0] for line in self.virsh(*words).splitlines() if line.strip()}
 
 
+@contextmanager
+def without_network() -> Generator[None]:
+    """Disconnects the virt host while the context is open."""
+    words = ["ip", "-n", NAMESPACE, "link", "set", "up0"]
+    subprocess.run([*words, "down"], check=True)
+    try:
+        yield
+    finally:
+        subprocess.run([*words, "up"], check=True)
+
+
 def require_programs() -> None:
     """Installs what is missing. Skips the test if that is impossible here."""
     if os.geteuid() != 0:
@@ -123,7 +134,8 @@ def _network() -> Generator[None]:
     def ip(*words: str) -> None:
         subprocess.run(["ip", *words], check=True)
 
-    subprocess.run(["ip", "netns", "delete", NAMESPACE], capture_output=True, check=False)
+    for left in (["netns", "delete", NAMESPACE], ["link", "delete", OUTSIDE]):  # by a run that was killed
+        subprocess.run(["ip", *left], capture_output=True, check=False)
     ip("netns", "add", NAMESPACE)
     try:
         ip("link", "add", OUTSIDE, "type", "veth", "peer", "name", "up0", "netns", NAMESPACE)

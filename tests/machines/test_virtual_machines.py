@@ -5,6 +5,7 @@ QEMU emulates the processor, so that a boot takes minutes.
 
 from __future__ import annotations
 
+import json
 import subprocess
 import time
 from collections.abc import Generator
@@ -15,6 +16,7 @@ from typing import Any
 import pytest
 import yaml
 
+from commands import virt_host_check
 from proof.services.lab import until
 from tests import sshd
 from tests.engine.conftest import (
@@ -157,6 +159,23 @@ def test_machines_are_made_once_and_started_again(cloud: Cloud) -> None:
     assert cloud.host.names("list", "--name") == set(GUESTS)
     done = cloud.up("--refresh")
     assert done.changes().keys() <= {"refresh"}, "a refresh replaces nothing"
+
+
+def test_a_virt_host_that_is_down_blocks_nothing(cloud: Cloud) -> None:
+    deployment = json.loads(cloud.project.run("stack", "export").output)
+    assert virt_host_check.left_out(deployment) == {}
+    with libvirt_host.without_network():
+        ((address, urns),) = virt_host_check.left_out(deployment).items()
+        assert address == libvirt_host.ADDRESS
+        image = f"virt1-image-{cloud.image[1][:12]}"
+        made = {f"{name}-{part}" for name in GUESTS for part in ("disk", "cloud-init", "domain")}
+        assert {urn.rpartition("::")[2] for urn in urns} == {"virt1-libvirt", image, *made}
+        excluded = [word for urn in urns for word in ("--exclude", urn)]
+        for command in (["preview"], ["up", "--yes", "--skip-preview"], ["refresh", "--yes"]):
+            done = cloud.project.run(*command, *excluded)
+            assert done.code == 0, done.output
+            assert done.changes().keys() <= {"refresh"}
+    assert cloud.up().changes() == {}
 
 
 def test_machines_boot_and_change_one_at_a_time(cloud: Cloud) -> None:
