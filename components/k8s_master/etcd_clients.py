@@ -19,6 +19,8 @@ from components.machine import File, Parts, Step
 from contract import API_PORT
 
 LEAVING = f"{KUBERNETES}/leaving.yaml"
+SPARED = 60
+"""Seconds until another API server must be Ready. Project figure: a master that has just started needs less."""
 RESTARTED = 180
 """Seconds until a restarted API server must be Ready. Project figure: a busy one-host lab takes up to 60."""
 _NAME = "quorate:leaving-node"
@@ -39,11 +41,15 @@ def _api_server(plan: Plan, master: Node, after: str) -> Step:
     servers = ",".join(etcd.endpoints(plan.masters))
     others = [each.address for each in plan.masters if each != master]
     spare = f"""\
-ready() {{ {KUBECTL} --server="https://$1:{API_PORT}" get --raw=/readyz >/dev/null 2>&1; }}
-if ! {{ {" || ".join(f"ready {address}" for address in others)}; }}; then
-  echo "no other API server is ready; this one stays as it is" >&2
-  exit 1
-fi
+ready() {{ {KUBECTL} --server="https://$1:{API_PORT}" --request-timeout=5s get --raw=/readyz >/dev/null 2>&1; }}
+end=$(($(date +%s) + {SPARED}))
+until {" || ".join(f"ready {address}" for address in others)}; do
+  if [ "$(date +%s)" -ge "$end" ]; then
+    echo "no other API server is ready; this one stays as it is" >&2
+    exit 1
+  fi
+  sleep 1
+done
 """
     pod = f"{KUBECTL} --namespace=kube-system get pod kube-apiserver-{master.name}"
     return Step(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from components import machine_files, virt_host, workers
 from components.k8s_master import etcd
 from components.machine import filled, variables
 from proof.services.lab import until
+from tests.fakes import script
 from tests.stacks import STACKS, full_size, parsed, server
 from tests.unit.placeholders import CERTIFICATES
 
@@ -182,6 +184,25 @@ def test_an_interrupted_initialisation_is_run_again(tmp_path: Path) -> None:
     assert "--ignore-preflight-errors=FileAvailable--etc-kubernetes-manifests-kube-apiserver.yaml," in second
 
 
+def test_an_api_server_restarts_only_when_another_one_is_ready(tmp_path: Path) -> None:
+    parts = machine_files.parts(DEV, node(DEV, "master1"), CERTIFICATES)
+    (step,) = (each for each in parts.steps if each.name == "configure-api-server")
+    log = tmp_path / "log"
+    script(tmp_path, "kubeadm", f'echo restarted >>{log}; echo "$*" >{tmp_path}/restarted')
+    script(
+        tmp_path,
+        "kubectl",
+        f"""\
+case "$*" in
+*readyz*) echo asked >>{log}; [ "$(grep -c asked {log})" -gt 2 ] ;;
+*"get pod"*) echo '--etcd-servers=https://10.20.0.21:2379,https://10.20.0.22:2379,https://10.20.0.23:2379 True' ;;
+esac""",
+    )
+    environment = {"ROOT": str(tmp_path), "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    assert subprocess.run(["sh", "-euc", step.apply], env=environment, check=False).returncode == 0
+    assert log.read_text(encoding="utf-8").split() == ["asked"] * 3 + ["restarted"]
+
+
 def test_no_file_that_restarts_something_changes_with_the_masters() -> None:
     fewer = {each.name: each for each in DEV.masters[:2]}
     for master in fewer.values():
@@ -249,13 +270,16 @@ def test_a_change_of_masters_reloads_the_proxy(tmp_path: Path) -> None:
         made.mkdir(parents=True)
     name = "nginx: master process nginx -c /etc/api-proxy/nginx.conf -g daemon off;"
     log = tmp_path / "log"
-    waiting = f"trap 'echo reloaded >>{log}' HUP; echo ready; while :; do sleep 0.05; done"
+    waiting = (
+        f"import signal; signal.signal(signal.SIGHUP, lambda *_: print('reloaded', file=open({str(log)!r}, 'a')))\n"
+        "print('ready', flush=True)\nwhile True: signal.pause()"
+    )
     environment = {"ROOT": str(tmp_path), "PATH": os.environ["PATH"]}
 
     def run(script: str) -> int:
         return subprocess.run(["sh", "-euc", script], env=environment, check=False).returncode
 
-    with subprocess.Popen(["bash", "-c", f'exec -a "{name}" bash -c "$0"', waiting], stdout=subprocess.PIPE) as nginx:
+    with subprocess.Popen([name, "-c", waiting], executable=sys.executable, stdout=subprocess.PIPE) as nginx:
         assert nginx.stdout is not None
         nginx.stdout.readline()
         try:
