@@ -145,7 +145,8 @@ if {JOINED}; then
   fi
 fi
 systemctl stop kubelet.service
-kubeadm reset --force --cri-socket={CRI_SOCKET}
+# Without the phase, kubeadm deletes etcd's data, which is copied first and removed by a step of its own.
+kubeadm reset --force --cri-socket={CRI_SOCKET} --skip-phases=remove-etcd-member
 """
 """Shell commands that drain the machine, delete its node, and remove what kubeadm made. Evictions respect the
 disruption budgets. Until the last pod has left, the machine stays a node."""

@@ -75,7 +75,9 @@ def test_pods_are_evicted_and_the_node_deletes_itself(plane: ControlPlane, machi
     assert done.returncode == 0, done.stdout + done.stderr
     assert plane.api.call("GET", f"/api/v1/nodes/{LEAVING}").status == 404
     _until(lambda: _placed(plane) == [STAYING, STAYING])
-    assert (machine / "log").read_text().splitlines()[-1].startswith("kubeadm reset --force")
+    reset = (machine / "log").read_text().splitlines()[-1]
+    assert reset.startswith("kubeadm reset --force")
+    assert "--skip-phases=remove-etcd-member" in reset, "it deletes the data of a member that is still in the cluster"
     again = _leave(machine)
     assert again.returncode == 0, again.stderr
 
