@@ -28,6 +28,10 @@ ENDPOINT = f"127.0.0.1:{API_PORT}"
 """Address at which every machine reaches the API: its own API server on a master, the local proxy on a worker (source
 004, 5.5.5)."""
 
+WATCHES_END = "10s"
+"""Time in which an API server that stops lets watches end. Without it, the API server waits a minute for watches that
+do not end, serves nothing meanwhile, and is killed after kubelet's 30 s. With it, it ended after 1.2 s. Measured."""
+
 MAX_REQUESTS_INFLIGHT = 2000
 """Requests in flight per API server (source 004, 5.5.8). With the default of 400, an API server rejects requests with
 429 long before it reaches the load of 1000 nodes."""
@@ -114,7 +118,7 @@ be containers, which cannot change these settings."""
 def cluster_configuration(plan: Plan) -> dict[str, Any]:
     """Returns kubeadm's ClusterConfiguration, which all API servers, schedulers and controller managers share."""
     masters = plan.masters
-    arguments: dict[str, str] = {}
+    arguments = {"shutdown-watch-termination-grace-period": WATCHES_END}
     if large(plan):
         arguments["max-requests-inflight"] = str(MAX_REQUESTS_INFLIGHT)
     return {
@@ -137,8 +141,7 @@ def cluster_configuration(plan: Plan) -> dict[str, Any]:
             }
         },
         # kubeadm adds the master's own name and address. Those of the others would change with every master.
-        "apiServer": {"certSANs": ["127.0.0.1", "localhost"]}
-        | ({"extraArgs": _arguments(arguments)} if arguments else {}),
+        "apiServer": {"certSANs": ["127.0.0.1", "localhost"], "extraArgs": _arguments(arguments)},
         "controllerManager": _program(plan, {"leader-elect": "true"} | node_loss.controller_manager(plan)),
         "scheduler": _program(plan, {"leader-elect": "true"}),
     }

@@ -223,6 +223,7 @@ def test_the_cluster_configuration() -> None:
     assert found["apiVersion"] == "kubeadm.k8s.io/v1beta4"
     assert found["etcd"]["external"]["endpoints"] == [f"https://10.20.0.2{n}:2379" for n in (1, 2, 3)]
     assert found["apiServer"]["certSANs"] == ["127.0.0.1", "localhost"]
+    assert arguments(found["apiServer"]["extraArgs"]) == {"shutdown-watch-termination-grace-period": "10s"}
     assert arguments(found["scheduler"]["extraArgs"]) == {"leader-elect": "true"}
     assert arguments(found["controllerManager"]["extraArgs"]) == {
         "leader-elect": "true",
@@ -234,8 +235,9 @@ def test_the_cluster_configuration() -> None:
 def test_requests_in_flight_are_raised_at_1000_nodes_only() -> None:
     """004, 5.5.8."""
     large = document(LARGE, "master1", KUBEADM, "ClusterConfiguration")
-    assert arguments(large["apiServer"]["extraArgs"]) == {"max-requests-inflight": "2000"}
-    assert "extraArgs" not in document(DEV, "master1", KUBEADM, "ClusterConfiguration")["apiServer"]
+    assert arguments(large["apiServer"]["extraArgs"])["max-requests-inflight"] == "2000"
+    small = document(DEV, "master1", KUBEADM, "ClusterConfiguration")
+    assert "max-requests-inflight" not in arguments(small["apiServer"]["extraArgs"])
 
 
 def test_route_reflectors_replace_the_mesh_at_1000_nodes_only() -> None:
