@@ -63,5 +63,5 @@ def test_clients_wrote_all_the_time(drill: Drill, record_property: Callable[[str
     assert set(drill.writes) == {"ConfigMaps in Kubernetes", "projects in OpenStack"}
     for name, each in drill.writes.items():
         record_property(PROOF, proof_of(f"{drill.title}: {name}", each, drill.ended - drill.began))
-        assert each.acknowledged > 5  # a write that meets a dead pod of Keystone takes 10 s
+        assert each.acknowledged > 20
         assert each.lost == ()
