@@ -190,7 +190,8 @@ def prepared(command: Command, root: Path, name: str) -> Generator[Operation]:
     if not access.is_temporary:
         state_check.require_sound(validated, workspace)
     engine = installed(root)
-    if validated.makes_machines and validated.sets_up_machines and not access.is_temporary:
+    hypervisors = validated.makes_machines and validated.sets_up_machines
+    if hypervisors and not access.is_temporary:
         libvirt_provider.ensure(engine, Reporter())
     if access.is_temporary:
         with stack.temporary_workspace(root, name) as place:
@@ -211,8 +212,9 @@ def prepared(command: Command, root: Path, name: str) -> Generator[Operation]:
     if command != "destroy":
         operation.open(keep_secrets=True)
         _give_root_secret(root, operation, can_generate=command == "up")
-    if command != "destroy" and validated.makes_machines and validated.sets_up_machines:
-        operation = _without_unreachable(operation)
+        if hypervisors and not validated.has_jump_host:
+            # With a jump host, libvirt's provider may reach hosts that this one does not.
+            operation = _without_unreachable(operation)
     if cluster and (workspace.has_state or workspace.state_file is None):
         if command == "destroy":
             operation.open(keep_secrets=True)
@@ -222,8 +224,6 @@ def prepared(command: Command, root: Path, name: str) -> Generator[Operation]:
 
 def _without_unreachable(operation: Operation) -> Operation:
     """Returns the operation without the virtual machines of virt hosts that do not answer. Prints which these are."""
-    if operation.stack.has_jump_host:
-        return operation  # libvirt's provider reaches the hosts through it; this host may not
     found = virt_host_check.left_out(operation.deployment())
     for address, urns in found.items():
         print(

@@ -67,7 +67,7 @@ class Operation:
     cluster: LiveCluster | None = None
     """The running cluster of a live stack; None for a rendered stack."""
     excluded: Sequence[str] = ()
-    """URNs of resources to leave as they are, except when the stack is destroyed."""
+    """URNs of resources to leave as they are."""
 
     def environment(self) -> dict[str, str]:
         """Returns the user's environment plus `variables`, with this clone's Python and engine first in PATH."""
@@ -129,8 +129,7 @@ class Operation:
             options += ["--yes"]
         if verb == "refresh" and self.stack.target == "render":
             options += ["--exclude", OBJECTS]
-        if verb != "destroy":
-            options += [word for urn in self.excluded for word in ("--exclude", urn)]
+        options += [word for urn in self.excluded for word in ("--exclude", urn)]
         if verb in ("up", "preview") and self.pack:
             options += ["--policy-pack", self.pack]
         environment = {**self.environment(), "PULUMI_DEBUG_COMMANDS": "true"}  # the event log is a debug option

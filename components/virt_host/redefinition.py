@@ -80,13 +80,14 @@ class Change:
         """Applies the definition. Raises RestartError if the machine may not stop, or does not come back."""
         running = self._state() == "running"
         live = live_changes.commands(self.name, self.before, self.definition) if running else None
-        if running and live is None and self.may_stop:
-            self._ask()
-        self._virsh("define", "/dev/stdin", given=self._with_uuid())
         if live is not None:
+            self._define()
             for words in live:
                 self._virsh(*words)
             return
+        if running and self.may_stop:
+            self._ask()
+        self._define()
         if running:
             self._virsh("shutdown", self.name)
             self._await("shut off", OFF)
@@ -103,6 +104,9 @@ class Change:
             )
         if done.returncode:
             raise RestartError(f"{self.name} was not changed and not restarted: {_last(done.stdout + done.stderr)}")
+
+    def _define(self) -> None:
+        self._virsh("define", "/dev/stdin", given=self._with_uuid())
 
     def _with_uuid(self) -> str:
         """Returns the definition with the domain's UUID, by which libvirt recognizes that it is not a second domain."""

@@ -15,6 +15,7 @@ import contract
 from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
 from commands import lab_stack, stack
+from policy.facts.host_commands import COPY_TO_REMOTE, REMOTE
 from tests.engine.conftest import Project, open_project
 from tests.engine.test_ssh_machines import HOST_KEY, inputs
 from tests.stacks import ROOT, STACKS
@@ -22,7 +23,6 @@ from toolchain import libvirt_provider
 from toolchain.engine import installed
 from toolchain.progress import Reporter, UserError
 
-COPY = "command:remote:CopyToRemote"
 IMAGE = b"QFI\xfb an image"
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f deployer"
 
@@ -78,7 +78,7 @@ def test_machines_restart_one_after_the_other_before_anything_else_changes(live:
     assert len(definitions) == sum(node.virtual for node in live.plan.nodes)
     before = {urn: definitions & needed(states, urn) for urn in states}
     assert sorted(len(before[urn]) for urn in definitions) == list(range(len(definitions))), "two may restart at once"
-    changed = [urn for urn, state in states.items() if state["type"] in ("command:remote:Command", COPY)]
+    changed = [urn for urn, state in states.items() if state["type"] in (REMOTE, COPY_TO_REMOTE)]
     machines = [urn for urn in changed if not urn.endswith("-storage")]
     assert machines
     early = [urn.rpartition("::")[2] for urn in machines if len(before[urn]) < len(definitions)]

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,8 +13,6 @@ from blueprint.stackfile.loader import load_file
 from components import machine_files, virt_host, workers
 from components.k8s_master import etcd
 from components.machine import filled, variables
-from proof.services.lab import until
-from tests.fakes import script
 from tests.stacks import STACKS, full_size, parsed, server
 from tests.unit.placeholders import CERTIFICATES
 
@@ -153,56 +147,6 @@ def test_only_the_first_master_initialises_and_only_a_new_cluster() -> None:
         assert '"10.20.0.21' not in step.apply or name != "master1", "a master does not join through itself"
 
 
-def test_an_interrupted_initialisation_is_run_again(tmp_path: Path) -> None:
-    (step,) = (s for s in machine_files.parts(DEV, node(DEV, "master1"), CERTIFICATES).steps if s.name == "initialise")
-    directory, programs = tmp_path / "etc/kubernetes", tmp_path / "bin"
-    for made in (directory, programs):
-        made.mkdir(parents=True)
-    kubeadm = programs / "kubeadm"
-    kubeadm.write_text(
-        f'#!/bin/sh\necho "$*" >>{tmp_path}/log\n: >{directory}/kubelet.conf\n[ ! -f {tmp_path}/killed ]\n',
-        encoding="utf-8",
-    )
-    kubeadm.chmod(0o755)
-    stored = tmp_path / etcd.MEMBERS.removeprefix("/")
-    stored.parent.mkdir(parents=True, exist_ok=True)
-    stored.write_text(f"[ ! -f {directory}/kubelet.conf ] || echo stored\n", encoding="utf-8")
-    environment = {"ROOT": str(tmp_path), "PATH": f"{programs}:{os.environ['PATH']}"}
-
-    def run(script: str) -> int:
-        return subprocess.run(["sh", "-euc", script], env=environment, check=False).returncode
-
-    (tmp_path / "killed").touch()
-    assert run(step.check) != 0
-    assert run(step.apply) != 0
-    assert run(step.check) != 0, "kubelet.conf is there, but the cluster is not complete"
-    (tmp_path / "killed").unlink()
-    assert run(step.apply) == 0
-    assert run(step.check) == 0
-    first, second = (tmp_path / "log").read_text(encoding="utf-8").splitlines()
-    assert "--ignore-preflight-errors" not in first
-    assert "--ignore-preflight-errors=FileAvailable--etc-kubernetes-manifests-kube-apiserver.yaml," in second
-
-
-def test_an_api_server_restarts_only_when_another_one_is_ready(tmp_path: Path) -> None:
-    parts = machine_files.parts(DEV, node(DEV, "master1"), CERTIFICATES)
-    (step,) = (each for each in parts.steps if each.name == "configure-api-server")
-    log = tmp_path / "log"
-    script(tmp_path, "kubeadm", f'echo restarted >>{log}; echo "$*" >{tmp_path}/restarted')
-    script(
-        tmp_path,
-        "kubectl",
-        f"""\
-case "$*" in
-*readyz*) echo asked >>{log}; [ "$(grep -c asked {log})" -gt 2 ] ;;
-*"get pod"*) echo '--etcd-servers=https://10.20.0.21:2379,https://10.20.0.22:2379,https://10.20.0.23:2379 True' ;;
-esac""",
-    )
-    environment = {"ROOT": str(tmp_path), "PATH": f"{tmp_path}:{os.environ['PATH']}"}
-    assert subprocess.run(["sh", "-euc", step.apply], env=environment, check=False).returncode == 0
-    assert log.read_text(encoding="utf-8").split() == ["asked"] * 3 + ["restarted"]
-
-
 def test_no_file_that_restarts_something_changes_with_the_masters() -> None:
     fewer = {each.name: each for each in DEV.masters[:2]}
     for master in fewer.values():
@@ -235,9 +179,10 @@ def test_the_cluster_configuration() -> None:
 def test_requests_in_flight_are_raised_at_1000_nodes_only() -> None:
     """004, 5.5.8."""
     large = document(LARGE, "master1", KUBEADM, "ClusterConfiguration")
-    assert arguments(large["apiServer"]["extraArgs"])["max-requests-inflight"] == "2000"
     small = document(DEV, "master1", KUBEADM, "ClusterConfiguration")
-    assert "max-requests-inflight" not in arguments(small["apiServer"]["extraArgs"])
+    always = arguments(small["apiServer"]["extraArgs"])
+    assert always.keys() == {"shutdown-watch-termination-grace-period"}
+    assert arguments(large["apiServer"]["extraArgs"]) == {**always, "max-requests-inflight": "2000"}
 
 
 def test_route_reflectors_replace_the_mesh_at_1000_nodes_only() -> None:
@@ -261,40 +206,6 @@ def test_the_api_proxy_reaches_every_master_and_does_not_cut_watches() -> None:
     assert "proxy_timeout 10m;" in found
     assert "listen 127.0.0.1:6443;" in found
     assert found.count("{") == found.count("}")
-
-
-def test_a_change_of_masters_reloads_the_proxy(tmp_path: Path) -> None:
-    """kubelet restarts a static pod when its manifest changes; without the proxy, the node may become not Ready."""
-    assert document(DEV, "virt1", PROXY)["metadata"] == document(LARGE, "cmp1", PROXY)["metadata"]
-    (step,) = (s for s in machine_files.parts(DEV, node(DEV, "virt1"), CERTIFICATES).steps if "reload" in s.name)
-    configuration = tmp_path / NGINX.removeprefix("/")
-    for made in (configuration.parent, tmp_path / "var/lib/quorate-apply"):
-        made.mkdir(parents=True)
-    name = "nginx: master process nginx -c /etc/api-proxy/nginx.conf -g daemon off;"
-    log = tmp_path / "log"
-    waiting = (
-        f"import signal; signal.signal(signal.SIGHUP, lambda *_: print('reloaded', file=open({str(log)!r}, 'a')))\n"
-        "print('ready', flush=True)\nwhile True: signal.pause()"
-    )
-    environment = {"ROOT": str(tmp_path), "PATH": os.environ["PATH"]}
-
-    def run(script: str) -> int:
-        return subprocess.run(["sh", "-euc", script], env=environment, check=False).returncode
-
-    with subprocess.Popen([name, "-c", waiting], executable=sys.executable, stdout=subprocess.PIPE) as nginx:
-        assert nginx.stdout is not None
-        nginx.stdout.readline()
-        try:
-            for number, content in enumerate(("two masters", "three masters"), start=1):
-                configuration.write_text(content, encoding="utf-8")
-                assert run(step.check) != 0
-                assert run(step.apply) == 0
-                assert run(step.check) == 0
-                until("reloads", lambda number=number: log.exists() and len(log.read_text().split()) == number, 20)
-        finally:
-            nginx.kill()
-    configuration.write_text("four masters", encoding="utf-8")
-    assert run(step.apply) == 0, "no proxy runs"
 
 
 def test_the_proxys_image_is_pinned_where_the_stack_pins_it() -> None:
