@@ -172,7 +172,7 @@ class ProcessDefinition:
     backups: Claim | None = None
     """Size of the volume for backups of the process's data, on a node that runs a member; None for no backups."""
     grace: int = 30
-    """Termination grace period in seconds."""
+    """Seconds from SIGTERM until the pod is killed."""
 
     @property
     def backup_claim_name(self) -> str:

@@ -24,6 +24,10 @@ from components.openstack.scope import Scope
 
 PERIOD = 10
 """Seconds between two probes, Kubernetes' default."""
+DEREGISTRATION = 10
+"""Seconds that a terminating pod behind a Service continues to serve: until kube-proxy on every node has removed it and
+added the pod that has become Ready before. kube-proxy writes its rules once a second; large clusters and busy hosts
+need longer. Project figure."""
 _NODES = "node-values"
 
 
@@ -48,6 +52,10 @@ class Pod:
     def environment(self) -> str:
         return self.scope.environment
 
+    @property
+    def is_balanced(self) -> bool:
+        return has_cluster_ip(self.process, self.placement)
+
     def template(self) -> core.PodTemplateSpecArgs:
         """Returns the pod template for the process's Deployment, StatefulSet or DaemonSet."""
         digest = hashlib.sha256(json.dumps(self.data, sort_keys=True).encode()).hexdigest()[:16]
@@ -71,7 +79,7 @@ class Pod:
             host_pid=process.host_pid or None,
             host_ipc=process.host_ipc or None,
             dns_policy="ClusterFirstWithHostNet" if process.host_network else None,
-            termination_grace_period_seconds=process.grace,
+            termination_grace_period_seconds=process.grace + (DEREGISTRATION if self.is_balanced else 0),
             security_context=core.PodSecurityContextArgs(
                 fs_group=process.uid, fs_group_change_policy="OnRootMismatch" if process.claim else None
             ),
@@ -105,6 +113,7 @@ class Pod:
             readiness_probe=_probe(container.ready),
             liveness_probe=_probe(container.alive),
             startup_probe=_probe(container.alive, failures=container.patience * 60 // PERIOD),
+            lifecycle=_lifecycle() if self.is_balanced else None,
             resources=resources,
             security_context=_security(container),
             volume_mounts=self._mounts(container),
@@ -169,6 +178,15 @@ class Pod:
         return core.VolumeArgs(
             name=_files(container), config_map=core.ConfigMapVolumeSourceArgs(name=self.config_map, items=items)
         )
+
+
+def _lifecycle() -> core.LifecycleArgs:
+    return core.LifecycleArgs(pre_stop=core.LifecycleHandlerArgs(sleep=core.SleepActionArgs(seconds=DEREGISTRATION)))
+
+
+def has_cluster_ip(process: ProcessDefinition, placement: ServicePlan) -> bool:
+    """Whether the process has a Service with a cluster IP. Processes behind a proxy, such as Galera, have none."""
+    return placement.load_balancer and bool(process.exposed)
 
 
 def split(resources: Resources, shares: Sequence[int]) -> list[core.ResourceRequirementsArgs]:

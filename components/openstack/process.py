@@ -18,7 +18,7 @@ from components.kubernetes_api import apps, core, meta, networking, policy
 from components.openstack import bridges, kolla, labels, network_policies, node_values, storage
 from components.openstack.config.layers import WrittenFile
 from components.openstack.definition import ProcessDefinition
-from components.openstack.pod import Pod
+from components.openstack.pod import Pod, has_cluster_ip
 from components.openstack.scope import Scope
 from contract import COMPUTE_POOL
 
@@ -149,8 +149,7 @@ def _services(name: str, args: ProcessArgs, opts: pulumi.ResourceOptions) -> lis
     """
     found: list[core.Service] = []
     pods = {contract.NAME: args.definition.name}
-    # A process behind a proxy, such as Galera, exposes no ports: clients use the proxy's Service.
-    if args.placement.load_balancer and args.definition.exposed:
+    if has_cluster_ip(args.definition, args.placement):
         ports = [
             core.ServicePortArgs(name=target, port=port, target_port=target) for port, target in args.definition.exposed
         ]

@@ -184,6 +184,16 @@ def test_a_rollout_needs_no_node_more_than_there_are(plan: Plan, manifests: Mani
             assert spec["strategy"]["rollingUpdate"] == {"maxSurge": 0, "maxUnavailable": 1}, name
 
 
+def test_a_pod_behind_a_service_serves_until_no_client_is_sent_to_it(plan: Plan, manifests: Manifests) -> None:
+    for each in alive(plan):
+        found = pod(manifests, each.name)
+        served = ("Service", each.name) in manifests
+        hooks = [container.get("lifecycle") for container in found["containers"]]
+        assert hooks == [{"preStop": {"sleep": {"seconds": 10}}} if served else None for _ in hooks], each.name
+        grace = PROCESSES[each.name.removesuffix("-network")].grace
+        assert found["terminationGracePeriodSeconds"] == grace + (10 if served else 0)
+
+
 def test_clients_and_members_find_each_other(plan: Plan, manifests: Manifests) -> None:
     found = {name: each["spec"] for (kind, name), each in manifests.items() if kind == "Service"}
     balanced = {each.name for each in alive(plan) if each.load_balancer and PROCESSES[each.name].exposed}
