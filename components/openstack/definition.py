@@ -63,6 +63,11 @@ class Exec:
     timeout: int = 15
 
 
+@dataclass(frozen=True)
+class Connection(Exec):
+    """A probe that succeeds if a process is connected to a port: of RabbitMQ, or of the database."""
+
+
 Probe = Http | Tcp | Exec
 
 
@@ -120,7 +125,8 @@ class Container:
     kolla: bool = True
     """Whether the image uses Kolla's start script and config.json; False for Ceph's own image."""
     patience: int = 5
-    """Minutes that the container may take to start before kubelet restarts it."""
+    """Minutes that the container may take to start before kubelet restarts it. If `ready` is a Connection, they are
+    pod.CONNECT."""
     share: int = 1
     """The container's share of the pod's CPU and memory, relative to the shares of the other containers."""
 
@@ -255,17 +261,15 @@ class ProjectDefinition:
     actions: Callable[[Wiring], tuple[ActionDefinition, ...]] = lambda _wiring: ()
 
 
-def port_check(process: str, port: int) -> Exec:
-    """Returns Kolla's probe for a process without an API.
-
-    The probe succeeds if the process has a connection to `port`, which is that of RabbitMQ or of the database.
-    """
-    return Exec(("healthcheck_port", process, str(port)))
+def port_check(process: str, port: int) -> Connection:
+    """Returns Kolla's probe for a process without an API: whether it is connected to `port`."""
+    return Connection(("healthcheck_port", process, str(port)))
 
 
 def runs(process: str) -> Exec:
     """Returns a probe that succeeds if the process exists.
 
-    The probe ignores connections: a failure of RabbitMQ must not restart every agent of the cloud at once.
+    The probe ignores connections: a failure of RabbitMQ must not restart every agent of the cloud at once. Agents that
+    do not connect after their start are restarted (pod.CONNECT).
     """
     return Exec(("pgrep", "-f", process))

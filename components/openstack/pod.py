@@ -19,11 +19,15 @@ from blueprint.plan.sizing import Resources
 from blueprint.stackfile.settings import Settings
 from components.kubernetes_api import core, meta
 from components.openstack import affinity, data, images, kolla, labels, node_values, storage
-from components.openstack.definition import Container, Exec, HostPath, Http, Probe, ProcessDefinition
+from components.openstack.definition import Connection, Container, Exec, HostPath, Http, Probe, ProcessDefinition
 from components.openstack.scope import Scope
 
 PERIOD = 10
 """Seconds between two probes, Kubernetes' default."""
+CONNECT = 11
+"""Minutes that a process without an API may take to connect for the first time before kubelet restarts it. An agent of
+Neutron was seen to hang in its start for good. If RabbitMQ is away for long, kubelet's delay between two restarts stays
+at 10 s, because these are more than 10 minutes (twice its MaxContainerBackOff). Project figure."""
 DEREGISTRATION = 10
 """Seconds that a terminating pod behind a Service continues to serve: until kube-proxy on every node has removed it and
 added the pod that has become Ready before. kube-proxy writes its rules once a second; large clusters and busy hosts
@@ -112,7 +116,7 @@ class Pod:
             or None,
             readiness_probe=_probe(container.ready),
             liveness_probe=_probe(container.alive),
-            startup_probe=_probe(container.alive, failures=container.patience * 60 // PERIOD),
+            startup_probe=_startup_probe(container),
             lifecycle=_lifecycle() if self.is_balanced else None,
             resources=resources,
             security_context=_security(container),
@@ -248,6 +252,12 @@ def _security(container: Container) -> core.SecurityContextArgs:
         return core.SecurityContextArgs(privileged=True)
     profile = core.SeccompProfileArgs(type="RuntimeDefault")
     return core.SecurityContextArgs(seccomp_profile=profile, run_as_user=0 if container.user == "root" else None)
+
+
+def _startup_probe(container: Container) -> core.ProbeArgs:
+    if isinstance(container.ready, Connection):
+        return _probe(container.ready, failures=CONNECT * 60 // PERIOD)
+    return _probe(container.alive, failures=container.patience * 60 // PERIOD)
 
 
 def _probe(probe: Probe, failures: int | None = None) -> core.ProbeArgs:

@@ -269,6 +269,18 @@ def test_every_long_running_container_is_watched(plan: Plan, manifests: Manifest
                 assert len(handlers) == 1, (each.name, container["name"], probe)
 
 
+def test_a_process_that_never_connects_is_restarted_and_one_that_lost_its_connection_is_not(
+    plan: Plan, manifests: Manifests
+) -> None:
+    (agent,) = [each for each in pod(manifests, "neutron-l2-agent")["containers"] if "agent" in each["name"]]
+    connected = {"exec": {"command": ["healthcheck_port", "neutron-openvswitch-agent", "5672"]}, "timeoutSeconds": 15}
+    assert agent["startupProbe"] == {**connected, "periodSeconds": 10, "failureThreshold": 66}
+    assert agent["readinessProbe"] == {**connected, "periodSeconds": 30}
+    assert agent["livenessProbe"]["exec"] == {"command": ["pgrep", "-f", "neutron-openvswitch-agent"]}
+    (server,) = pod(manifests, "nova-api")["containers"]
+    assert server["startupProbe"].keys() == {"tcpSocket", "periodSeconds", "timeoutSeconds", "failureThreshold"}
+
+
 def test_kolla_containers_find_their_configuration(plan: Plan, manifests: Manifests) -> None:
     for each in alive(plan):
         found = pod(manifests, each.name)
