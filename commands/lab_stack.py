@@ -24,17 +24,6 @@ from files import atomic
 from toolchain.engine import installed
 
 SUFFIX = "-cloud"
-APIS = {
-    "cinder": ("cinder-api",),
-    "glance": ("glance-api",),
-    "heat": ("heat-api", "heat-api-cfn"),
-    "horizon": ("horizon",),
-    "keystone": ("keystone-api",),
-    "neutron": ("neutron-server",),
-    "nova": ("nova-api", "nova-metadata"),
-    "placement": ("placement-api",),
-}
-"""Projects with the names of their uWSGI files, without the suffix."""
 SALT = "encryptionsalt"
 _PROJECTS = "quorate:projects"
 _SECRET = stack.ROOT_SECRET
@@ -98,9 +87,8 @@ def with_host_keys(
 
 
 def _lab_options() -> dict[str, Any]:
-    """Returns options of OpenStack for a lab: one worker per process (APIs with threads), since all machines share the
-    host's memory; QEMU without KVM, since a machine has no /dev/kvm; Open vSwitch's userspace datapath on a kernel
-    without its module."""
+    """Returns options of OpenStack for a lab: one worker per process, since all machines share the host's memory; QEMU
+    without KVM, since a machine has no /dev/kvm; Open vSwitch's userspace datapath on a kernel without its module."""
     nova = {"libvirt": {"virt_type": "qemu"}, "scheduler": {"workers": 1}, "conductor": {"workers": 1}}
     neutron: dict[str, Any] = {
         "neutron.conf": {"DEFAULT": {"rpc_workers": 1}},
@@ -108,16 +96,11 @@ def _lab_options() -> dict[str, Any]:
     }
     if not Path("/sys/module/openvswitch").exists():
         neutron["openvswitch_agent.ini"] = {"ovs": {"datapath_type": "netdev"}}
-    services = {
+    return {
         "heat": {"options": {"heat.conf": {"DEFAULT": {"num_engine_workers": 1}}}},
         "neutron": {"options": neutron},
         "nova": {"options": {"nova.conf": nova}},
     }
-    return merged(services, {project: {"options": _one_worker(names)} for project, names in APIS.items()})
-
-
-def _one_worker(apis: Sequence[str]) -> dict[str, Any]:
-    return {f"{api}-uwsgi.ini": {"uwsgi": {"processes": 1, "threads": 8}} for api in apis}
 
 
 def merged(under: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:

@@ -70,8 +70,7 @@ class Cloud(Component[CloudArgs]):
 
     def _virt_hosts(self, name: str, args: CloudArgs) -> dict[str, VirtHost]:
         """Creates the virt hosts. Returns them by the server's name."""
-        # In production a host is protected, because deleting it deletes its virtual machines; labs are disposable.
-        opts = self.child(protect=args.plan.settings.profile == "production")
+        opts = self.child(protect=_is_protected(args))
         return {
             host.name: VirtHost(
                 f"{name}-{host.name}",
@@ -90,7 +89,7 @@ class Cloud(Component[CloudArgs]):
         for node in args.plan.nodes:
             if is_made(node.machine, args.plan.settings):
                 vm = machine_files.virtual_machine(args.plan, node, args.certificates)
-                opts = hosts[node.server].child()
+                opts = hosts[node.server].child(protect=_is_protected(args))
                 last = args.target.virtual_machine(f"{name}-{node.server}-{node.name}", vm, last, opts)
         return last
 
@@ -137,6 +136,11 @@ class Cloud(Component[CloudArgs]):
         providers = pulumi.ResourceOptions(providers=[args.target.kubernetes])
         opts = pulumi.ResourceOptions.merge(self.child(), providers)
         Environment(f"{name}-{ENVIRONMENT}", arguments, opts)
+
+
+def _is_protected(args: CloudArgs) -> bool:
+    """Whether virt hosts and their virtual machines are protected from deletion. Labs are disposable."""
+    return args.plan.settings.profile == "production"
 
 
 def _machine_name(cloud: str, node: Node) -> str:

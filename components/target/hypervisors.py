@@ -127,7 +127,7 @@ class Hypervisors:
                 "is_back": self._shell(vm.restart.is_back),
                 "known_hosts": self._keys_of(host, vm),
             },
-            _merged(opts, depends_on=[domain, *after]),
+            _merged(opts, depends_on=[domain, *after], protect=False),
         )
         return [definition]
 
@@ -144,7 +144,7 @@ class Hypervisors:
     def _reach(self, host: Machine, opts: pulumi.ResourceOptions) -> tuple[libvirt.Provider, libvirt.Volume]:
         storage = remote.Command(
             f"{host.name}-storage",
-            opts,
+            _merged(opts, protect=False),
             connection=connection(host.address, host.host_key, self._ssh),
             create=" ".join(as_root(self._ssh, "sh", "-s", host.name, host.hypervisor or "kvm", POOL)),
             stdin=_SCRIPT.read_text(encoding="utf-8"),
