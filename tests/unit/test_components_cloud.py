@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pulumi
@@ -13,9 +15,11 @@ import pytest
 import contract
 from blueprint.plan.planner import Plan, plan
 from blueprint.stackfile.loader import load_file
+from blueprint.stackfile.virt import Virt
 from components.cloud import Cloud, CloudArgs
 from components.openstack.environment import Environment, EnvironmentArgs
 from components.openstack.projects import PROCESSES, PROJECTS
+from components.target import VirtualMachine
 from components.target.render import Render
 from tests.recording import Recorded, record
 from tests.stacks import STACKS, full_size, parsed
@@ -92,6 +96,36 @@ def test_a_virt_host_and_its_machines(dev: list[Recorded]) -> None:
     }
     children = {each.name for each in dev if each.parent == "cloud-virt1"}
     assert children == {f"cloud-virt1-{name}" for name in ("master1", "messaging1", "database1", "storage1")}
+
+
+class Making(Render):
+    """Makes no virtual machine, and records which ones are to be protected."""
+
+    def __init__(self, protected: dict[str, bool | None]) -> None:
+        super().__init__("test")
+        self.protected = protected
+
+    def virtual_machine(
+        self, name: str, vm: VirtualMachine, after: Sequence[pulumi.Resource], opts: pulumi.ResourceOptions
+    ) -> Sequence[pulumi.Resource]:
+        del name, after
+        self.protected[vm.node.name] = opts.protect
+        return []
+
+
+@pytest.mark.parametrize("profile", ["production", "lab"])
+def test_virtual_machines_are_protected_in_production(profile: str) -> None:
+    image = {"source": "image.qcow2", "sha256": "0" * 64}
+    virt = Virt.model_validate({"image": image, "authorizedKeys": ("ssh-ed25519 AAAA",)})
+    made = replace(DEV, settings=DEV.settings.model_copy(update={"profile": profile, "virt": virt}))
+    protected: dict[str, bool | None] = {}
+
+    def build() -> None:
+        Cloud("cloud", CloudArgs(made, "test", Making(protected), pulumi.Output.secret(ROOT_SECRET)))
+
+    record(build)
+    virtual = [node.name for node in made.nodes if node.virtual]
+    assert protected == dict.fromkeys(virtual, profile == "production")
 
 
 def test_the_master_tier(dev: list[Recorded], large: list[Recorded]) -> None:
