@@ -18,7 +18,7 @@ Wait = Callable[[], Sequence[str]]
 """Waits until everything is ready; returns what is not if that takes too long."""
 
 DOWN = 90.0
-"""Seconds without power of one server: more than kubelet's silence until its node is NotReady (50 s), and time for
+"""Seconds without power of one server: more than kubelet's silence until its node is NotReady (25 s), and time for
 services to move on. Project figure."""
 ALL_DOWN = 30.0
 """Seconds without power of all servers. Project figure: nothing can happen in them."""
@@ -77,20 +77,25 @@ def blackout(lab: Lab) -> Disturbance:
 def rollout(lab: Lab, quorums: Collection[str]) -> Disturbance:
     """Replaces the pods of all workloads by their own update strategies: quorums one after the other, others together.
 
+    The next ones follow when everything is ready.
+
     `quorums`: names of the workloads whose instances form a quorum.
     """
 
     def act(wait: Wait, say: Say) -> Sequence[str]:
         found = workloads.expected(lab)
-        voting = [each for each in found if each.name in quorums]
-        for each in voting:
-            if failures := _rolled(lab, each, say):
-                return failures
-            if missing := wait():
-                return [f"not ready after the pods of {each.title} were replaced: {', '.join(missing)}"]
+        others = [each for each in found if each.name not in quorums]
+        turns = [[each] for each in found if each.name in quorums]
+        turns += [others[start : start + AT_ONCE] for start in range(0, len(others), AT_ONCE)]
         with ThreadPoolExecutor(AT_ONCE) as pool:
-            others = [pool.submit(_rolled, lab, each, say) for each in found if each.name not in quorums]
-            return [failure for each in others for failure in each.result()]
+            for turn in turns:
+                failures = [each for failed in pool.map(lambda each: _rolled(lab, each, say), turn) for each in failed]
+                if failures:
+                    return failures
+                if missing := wait():
+                    titles = " and ".join(each.title for each in turn)
+                    return [f"not ready after the pods of {titles} were replaced: {', '.join(missing)}"]
+        return ()
 
     return Disturbance("a rolling change of every workload", (), lab.machines, act)
 

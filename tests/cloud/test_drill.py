@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import subprocess
+from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from cloud.drill import drill_report, observer, readiness, result
+from cloud import masters
+from cloud.drill import disturbances, drill_report, observer, readiness, result, workloads
 from cloud.drill.result import Drill, Event, Members, Silence, Writes
+from cloud.drill.workloads import Workload
+from cloud.lab_machines import Lab
 
 
 def answer(moment: float, reason: str | None = None, api: str = "keystone") -> Event:
@@ -143,3 +148,31 @@ def test_pods_that_are_deleted_or_not_ready_do_not_count() -> None:
 
     pods = [pod("a"), pod("b", "False"), pod("c", deletionTimestamp="2026-11-23T00:00:00Z")]
     assert observer.ready(pods) == {"mysqld": ["a"]}
+
+
+@pytest.mark.parametrize(
+    ("fails", "expected"),
+    [(None, [{"mysqld"}, {"a", "b"}, {"c"}]), (2, [{"mysqld"}, {"a", "b"}])],
+    ids=["all is ready each time", "something is missing after the second turn"],
+)
+def test_pods_are_replaced_only_while_everything_is_ready(
+    fails: int | None, expected: list[set[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    turns: list[set[str]] = [set()]
+
+    def kubectl(_lab: Lab, *words: str, timeout: float = 0) -> subprocess.CompletedProcess[str]:
+        del timeout
+        turns[-1].add(words[2].partition("/")[2])
+        return subprocess.CompletedProcess(words, 0, "", "")
+
+    def wait() -> list[str]:
+        turns.append(set())
+        return ["mysqld: 2 of 3"] if len(turns) - 1 == fails else []
+
+    found = [Workload(f"deployment/{name}", name, 3) for name in ("a", "b", "mysqld", "c")]
+    monkeypatch.setattr(workloads, "expected", lambda _lab: found)
+    monkeypatch.setattr(masters, "kubectl", kubectl)
+    lab = Lab("dev", (), IPv4Network("10.20.0.0/24"), IPv4Address("10.20.0.1"), IPv4Network("172.24.0.0/16"))
+    problems = disturbances.rollout(lab, {"mysqld": 3}).act(wait, lambda _text: None)
+    assert turns == [*expected, set()]
+    assert bool(problems) == bool(fails)
