@@ -89,8 +89,8 @@ def rollout(lab: Lab, quorums: Collection[str]) -> Disturbance:
         turns += [others[start : start + AT_ONCE] for start in range(0, len(others), AT_ONCE)]
         with ThreadPoolExecutor(AT_ONCE) as pool:
             for turn in turns:
-                failures = [each for failed in pool.map(lambda each: _rolled(lab, each, say), turn) for each in failed]
-                if failures:
+                replaced = [pool.submit(_rolled, lab, each, say) for each in turn]
+                if failures := [failure for each in replaced for failure in each.result()]:
                     return failures
                 if missing := wait():
                     titles = " and ".join(each.title for each in turn)

@@ -169,10 +169,12 @@ def test_pods_are_replaced_only_while_everything_is_ready(
         turns.append(set())
         return ["mysqld: 2 of 3"] if len(turns) - 1 == fails else []
 
-    found = [Workload(f"deployment/{name}", name, 3) for name in ("a", "b", "mysqld", "c")]
-    monkeypatch.setattr(workloads, "expected", lambda _lab: found)
+    def expected_workloads(_lab: Lab) -> list[Workload]:
+        return [Workload(f"deployment/{name}", name, 3) for name in ("a", "b", "mysqld", "c")]
+
+    monkeypatch.setattr(workloads, "expected", expected_workloads)
     monkeypatch.setattr(masters, "kubectl", kubectl)
     lab = Lab("dev", (), IPv4Network("10.20.0.0/24"), IPv4Address("10.20.0.1"), IPv4Network("172.24.0.0/16"))
-    problems = disturbances.rollout(lab, {"mysqld": 3}).act(wait, lambda _text: None)
+    problems = disturbances.rollout(lab, {"mysqld": 3}).act(wait, print)
     assert turns == [*expected, set()]
     assert bool(problems) == bool(fails)
