@@ -119,6 +119,8 @@ class Container:
     environment: tuple[tuple[str, str], ...] = ()
     node_address: tuple[str, ...] = ()
     """Names of environment variables that are set to the node's address. oslo.config reads OS_<SECTION>__<OPTION>."""
+    node_name: tuple[str, ...] = ()
+    """Names of environment variables that are set to the node's name."""
     node_values: bool = False
     """Whether the stack file may set options for single nodes. The command then begins with node_values.start()."""
     privileged: bool = False
@@ -264,6 +266,11 @@ class ProjectDefinition:
 def port_check(process: str, port: int) -> Connection:
     """Returns Kolla's probe for a process without an API: whether it is connected to `port`."""
     return Connection(("healthcheck_port", process, str(port)))
+
+
+HOST = ("OS_DEFAULT__HOST",)
+"""`node_name` of a process that registers itself as a service of a host, as those of Nova and Cinder do. The default is
+the pod's name, so that each update would leave a service that is down."""
 
 
 def runs(process: str) -> Exec:

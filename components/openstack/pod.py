@@ -236,6 +236,7 @@ def _environment(container: Container) -> list[core.EnvVarArgs]:
         return [
             *(core.EnvVarArgs(name=name, value=value) for name, value in fixed),
             *(_field(name, "status.hostIP") for name in container.node_address),
+            *(_field(name, "spec.nodeName") for name in container.node_name),
             *([_field(node_values.VARIABLE, "spec.nodeName")] if container.node_values else []),
         ]
     fields = {"POD_NAME": "metadata.name", "POD_IP": "status.podIP", "NODE_NAME": "spec.nodeName"}

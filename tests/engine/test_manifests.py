@@ -281,6 +281,13 @@ def test_a_process_that_never_connects_is_restarted_and_one_that_lost_its_connec
     assert server["startupProbe"].keys() == {"tcpSocket", "periodSeconds", "timeoutSeconds", "failureThreshold"}
 
 
+@pytest.mark.parametrize("service", ["nova-conductor", "nova-scheduler", "cinder-scheduler", "cinder-backup"])
+def test_services_are_registered_under_their_nodes(manifests: Manifests, service: str) -> None:
+    (container,) = pod(manifests, service)["containers"]
+    field = {"fieldRef": {"fieldPath": "spec.nodeName"}}
+    assert {"name": "OS_DEFAULT__HOST", "valueFrom": field} in container["env"]
+
+
 def test_kolla_containers_find_their_configuration(plan: Plan, manifests: Manifests) -> None:
     for each in alive(plan):
         found = pod(manifests, each.name)

@@ -12,6 +12,7 @@ from components.openstack.config.ports import AMQP
 from components.openstack.config.uwsgi import uwsgi
 from components.openstack.config.wiring import REGION, Wiring
 from components.openstack.definition import (
+    HOST,
     Container,
     File,
     Http,
@@ -58,6 +59,7 @@ def _worker(service: str, extra: tuple[File, ...] = ()) -> ProcessDefinition:
         alive=runs(service),
         files=(CONFIGURATION, *extra),
         owns=("/var/lib/cinder",),
+        node_name=HOST,
     )
     return ProcessDefinition(name=service, project="cinder", kind="Deployment", uid=UID, containers=(process,))
 

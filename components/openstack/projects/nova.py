@@ -16,6 +16,7 @@ from components.openstack.config.ports import AMQP, APIS
 from components.openstack.config.uwsgi import uwsgi
 from components.openstack.config.wiring import REGION, Wiring
 from components.openstack.definition import (
+    HOST,
     ActionDefinition,
     Container,
     Exec,
@@ -80,6 +81,7 @@ def _worker(service: str) -> ProcessDefinition:
         ready=port_check(service, AMQP),
         alive=runs(service),
         files=(CONFIGURATION,),
+        node_name=HOST,
     )
     return ProcessDefinition(name=service, project="nova", kind="Deployment", uid=UID, containers=(process,))
 
