@@ -277,7 +277,7 @@ def test_a_process_that_never_connects_is_restarted_and_one_that_lost_its_connec
     assert agent["startupProbe"] == {**connected, "periodSeconds": 10, "failureThreshold": 66}
     assert agent["readinessProbe"] == {**connected, "periodSeconds": 30}
     assert agent["livenessProbe"]["exec"] == {"command": ["pgrep", "-f", "neutron-openvswitch-agent"]}
-    (server,) = pod(manifests, "nova-api")["containers"]
+    server = pod(manifests, "nova-api")["containers"][0]
     assert server["startupProbe"].keys() == {"tcpSocket", "periodSeconds", "timeoutSeconds", "failureThreshold"}
 
 
