@@ -24,12 +24,12 @@ def verify_cluster(root: Path, name: str, kubeconfigs: Sequence[Path]) -> int:
     """
     settings = load_file(stack.find(root, name))
     context = settings.cluster.context if settings.cluster else ""
-    own = live_cluster.own_kubeconfig(root, name)
-    files = kubeconfigs or (default_kubeconfigs({}) if context else (own,) if own.is_file() else ())
-    if not files:
+    files = kubeconfigs or (default_kubeconfigs({}) if context else ())
+    if not files and not live_cluster.own_kubeconfig(root, name).is_file():
         raise UserError("No cluster is given. Set --kubeconfig FILE, or KUBECONFIG.")
+    access = read_kubeconfig(*files, context=context) if files else live_cluster.own_access(root, name)
     try:
-        cluster = from_api(Api(read_kubeconfig(*files, context=context)))
+        cluster = from_api(Api(access))
     except (ApiError, Unreachable) as error:
         raise UserError(str(error)) from None
     state = expected_state(settings)

@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import os
 import socket
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from blueprint.plan.nodes import Node
 from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
 from blueprint.stackfile.settings import Settings
 from commands import stack
 from contract import ADMINISTRATOR, API_PORT, API_SERVER
 from proof.api import Api, ApiError, Unreachable
-from proof.kubeconfig import kubeconfigs, read_kubeconfig
+from proof.kubeconfig import Access, kubeconfigs, read_kubeconfig
 from proof.objects import Object, at, name
 from toolchain.progress import UserError
 
@@ -44,21 +45,37 @@ def own_kubeconfig(root: Path, name: str) -> Path:
     return root / "build" / name / "kubeconfig"
 
 
-def api_server(root: Path, name: str) -> dict[str, str]:
-    """Returns the environment variable by which the program uses the first master whose API server accepts connections.
+def own_access(root: Path, name: str) -> Access:
+    """Returns the access to the cluster of machines that Quorate sets up, by a master that accepts connections.
 
-    Empty if that is the first master, or if none does, as before the first `up`.
+    The kubeconfig names the first master. Raises UserError if the kubeconfig cannot be read.
+    """
+    access = read_kubeconfig(own_kubeconfig(root, name), context=ADMINISTRATOR)
+    other = _other_master(root, name)
+    return replace(access, host=other.address) if other else access
+
+
+def api_server(root: Path, name: str) -> dict[str, str]:
+    """Returns the environment variables by which the program uses another API server if the first master's is down."""
+    other = _other_master(root, name)
+    return {API_SERVER: other.name} if other else {}
+
+
+def _other_master(root: Path, name: str) -> Node | None:
+    """Returns the first master that accepts connections. Prints its name.
+
+    None if that is the first master of the stack, or if none does, as before the first `up`.
     """
     first, *others = plan(load_file(stack.find(root, name))).masters
     if _accepts(first.address):
-        return {}
+        return None
     for master in others:
         if _accepts(master.address):
             print(
                 f"{first.name} does not answer on port {API_PORT}; using the API server of {master.name}.", flush=True
             )
-            return {API_SERVER: master.name}
-    return {}
+            return master
+    return None
 
 
 def _accepts(address: str) -> bool:
@@ -80,7 +97,7 @@ def connect(root: Path, name: str) -> LiveCluster:
         if not file.is_file():
             raise UserError(f"{file.relative_to(root)} does not exist; `quorate up --stack {name}` writes it.")
         context = ADMINISTRATOR
-        api = Api(read_kubeconfig(file, context=context))
+        api = Api(own_access(root, name))
     try:
         nodes, _ = api.items("/api/v1/nodes")
     except (ApiError, Unreachable) as error:

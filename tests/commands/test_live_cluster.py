@@ -1,0 +1,51 @@
+"""The API server that commands use while the first master is down."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+import yaml
+
+from commands import live_cluster
+from contract import ADMINISTRATOR
+from tests.stacks import STACKS
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A project with the stack dev and the kubeconfig that `up` has written."""
+    shutil.copy(STACKS["dev"], tmp_path / "Pulumi.dev.yaml")
+    cluster = {"server": "https://10.20.0.21:6443", "insecure-skip-tls-verify": True}
+    document = {
+        "contexts": [{"name": ADMINISTRATOR, "context": {"cluster": "quorate", "user": "admin"}}],
+        "clusters": [{"name": "quorate", "cluster": cluster}],
+        "users": [{"name": "admin", "user": {"token": "a-token"}}],
+    }
+    file = live_cluster.own_kubeconfig(tmp_path, "dev")
+    file.parent.mkdir(parents=True)
+    file.write_text(yaml.safe_dump(document), encoding="utf-8")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("down", "used"),
+    [
+        ((), "10.20.0.21"),
+        (("10.20.0.21",), "10.20.0.22"),
+        (("10.20.0.21", "10.20.0.22"), "10.20.0.23"),
+        (("10.20.0.21", "10.20.0.22", "10.20.0.23"), "10.20.0.21"),
+    ],
+    ids=["none is down", "the first is down", "two are down", "all are down"],
+)
+def test_the_first_master_that_accepts_connections_is_used(
+    root: Path, down: tuple[str, ...], used: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def accepts(address: str) -> bool:
+        return address not in down
+
+    monkeypatch.setattr(live_cluster, "_accepts", accepts)
+    access = live_cluster.own_access(root, "dev")
+    assert (access.host, access.port) == (used, 6443)
+    assert access.headers == {"Authorization": "Bearer a-token"}
