@@ -27,7 +27,7 @@ def verify_cluster(root: Path, name: str, kubeconfigs: Sequence[Path]) -> int:
     files = kubeconfigs or (default_kubeconfigs({}) if context else ())
     if not files and not live_cluster.own_kubeconfig(root, name).is_file():
         raise UserError("No cluster is given. Set --kubeconfig FILE, or KUBECONFIG.")
-    access = read_kubeconfig(*files, context=context) if files else live_cluster.own_access(root, name)
+    access = read_kubeconfig(*files, context=context) if files else live_cluster.own_access(root, name, settings)
     try:
         cluster = from_api(Api(access))
     except (ApiError, Unreachable) as error:

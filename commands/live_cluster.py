@@ -13,12 +13,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from blueprint.plan.nodes import Node
-from blueprint.plan.planner import plan
+from blueprint.stackfile.inventory import Machine, machines
 from blueprint.stackfile.loader import load_file
 from blueprint.stackfile.settings import Settings
 from commands import stack
-from contract import ADMINISTRATOR, API_PORT, API_SERVER
+from contract import ADMINISTRATOR, API_PORT, API_SERVER, MASTER_POOL
 from proof.api import Api, ApiError, Unreachable
 from proof.kubeconfig import Access, kubeconfigs, read_kubeconfig
 from proof.objects import Object, at, name
@@ -45,28 +44,28 @@ def own_kubeconfig(root: Path, name: str) -> Path:
     return root / "build" / name / "kubeconfig"
 
 
-def own_access(root: Path, name: str) -> Access:
+def own_access(root: Path, name: str, settings: Settings) -> Access:
     """Returns the access to the cluster of machines that Quorate sets up, by a master that accepts connections.
 
     The kubeconfig names the first master. Raises UserError if the kubeconfig cannot be read.
     """
     access = read_kubeconfig(own_kubeconfig(root, name), context=ADMINISTRATOR)
-    other = _other_master(root, name)
+    other = _other_master(settings)
     return replace(access, host=other.address) if other else access
 
 
 def api_server(root: Path, name: str) -> dict[str, str]:
     """Returns the environment variables by which the program uses another API server if the first master's is down."""
-    other = _other_master(root, name)
+    other = _other_master(load_file(stack.find(root, name)))
     return {API_SERVER: other.name} if other else {}
 
 
-def _other_master(root: Path, name: str) -> Node | None:
+def _other_master(settings: Settings) -> Machine | None:
     """Returns the first master that accepts connections. Prints its name.
 
     None if that is the first master of the stack, or if none does, as before the first `up`.
     """
-    first, *others = plan(load_file(stack.find(root, name))).masters
+    first, *others = (machine for machine in machines(settings) if MASTER_POOL in machine.roles)
     if _accepts(first.address):
         return None
     for master in others:
@@ -97,7 +96,7 @@ def connect(root: Path, name: str) -> LiveCluster:
         if not file.is_file():
             raise UserError(f"{file.relative_to(root)} does not exist; `quorate up --stack {name}` writes it.")
         context = ADMINISTRATOR
-        api = Api(own_access(root, name))
+        api = Api(own_access(root, name, settings))
     try:
         nodes, _ = api.items("/api/v1/nodes")
     except (ApiError, Unreachable) as error:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
 import yaml
 
+from blueprint.stackfile.loader import load_file
 from commands import live_cluster
 from contract import ADMINISTRATOR
 from tests.stacks import STACKS
@@ -15,8 +15,7 @@ from tests.stacks import STACKS
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """A project with the stack dev and the kubeconfig that `up` has written."""
-    shutil.copy(STACKS["dev"], tmp_path / "Pulumi.dev.yaml")
+    """A project with the kubeconfig that `up` has written for the stack dev."""
     cluster = {"server": "https://10.20.0.21:6443", "insecure-skip-tls-verify": True}
     document = {
         "contexts": [{"name": ADMINISTRATOR, "context": {"cluster": "quorate", "user": "admin"}}],
@@ -46,6 +45,6 @@ def test_the_first_master_that_accepts_connections_is_used(
         return address not in down
 
     monkeypatch.setattr(live_cluster, "_accepts", accepts)
-    access = live_cluster.own_access(root, "dev")
+    access = live_cluster.own_access(root, "dev", load_file(STACKS["dev"]))
     assert (access.host, access.port) == (used, 6443)
     assert access.headers == {"Authorization": "Bearer a-token"}
