@@ -28,6 +28,10 @@ CONNECT = 11
 """Minutes that a process without an API may take to connect for the first time before kubelet restarts it. An agent of
 Neutron was seen to hang in its start for good. If RabbitMQ is away for long, kubelet's delay between two restarts stays
 at 10 s, because these are more than 10 minutes (twice its MaxContainerBackOff). Project figure."""
+STALL = 2
+"""Minutes that a member of a quorum may not respond before kubelet restarts it. On a host that stalls, a restarted
+member would be missing for longer: it has to recover, and a database to receive what it missed. The default of 30 s
+restarted two members of Galera on a host that was short of memory. Project figure."""
 DEREGISTRATION = 10
 """Seconds that a terminating pod behind a Service continues to serve: until kube-proxy on every node has removed it and
 added the pod that has become Ready before. kube-proxy writes its rules once a second; large clusters and busy hosts
@@ -115,7 +119,7 @@ class Pod:
             ]
             or None,
             readiness_probe=_probe(container.ready),
-            liveness_probe=_probe(container.alive),
+            liveness_probe=_probe(container.alive, failures=STALL * 60 // PERIOD if self.placement.quorum else None),
             startup_probe=_startup_probe(container),
             lifecycle=_lifecycle() if self.is_balanced else None,
             resources=resources,

@@ -194,6 +194,13 @@ def test_a_pod_behind_a_service_serves_until_no_client_is_sent_to_it(plan: Plan,
         assert found["terminationGracePeriodSeconds"] == grace + (10 if served else 0)
 
 
+def test_only_members_of_a_quorum_may_stall_for_two_minutes(plan: Plan, manifests: Manifests) -> None:
+    for each in alive(plan):
+        for container in pod(manifests, each.name)["containers"]:
+            probe = container.get("livenessProbe", {})
+            assert probe.get("failureThreshold") == (12 if probe and each.quorum else None), each.name
+
+
 def test_clients_and_members_find_each_other(plan: Plan, manifests: Manifests) -> None:
     found = {name: each["spec"] for (kind, name), each in manifests.items() if kind == "Service"}
     balanced = {each.name for each in alive(plan) if each.load_balancer and PROCESSES[each.name].exposed}
