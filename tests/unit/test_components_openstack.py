@@ -42,6 +42,14 @@ def test_every_living_row_runs_as_something_and_no_retired_one_does(name: str) -
     assert {row.service for row in rows if not row.replaced_by} == PROCESSES.keys() - COMPANIONS.keys()
 
 
+@pytest.mark.parametrize(("profile", "least"), [("production", 2), ("lab", 1)])
+def test_a_process_has_a_worker_per_requested_core_and_a_second_one_in_production(profile: str, least: int) -> None:
+    found = wiring(plan(parsed(full_size("100") | {"profile": profile})), "openstack")
+    assert found.workers("cinder-api") == least
+    assert found.workers("nova-scheduler", least=3) == 3
+    assert replace(found, cores={"cinder-api": 4.4}).workers("cinder-api") == 4
+
+
 def test_a_project_comes_after_the_projects_that_it_needs() -> None:
     """The environment builds them in this order and finds what it depends on already built; a circle cannot pass."""
     names = [project.name for project in PROJECTS]

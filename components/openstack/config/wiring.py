@@ -73,6 +73,9 @@ class Wiring:
     """Addresses of the nodes that may run Ceph's monitors; empty in a stack without Ceph."""
     physical_networks: Mapping[str, PhysicalNetwork]
     """Physical networks of Neutron by name."""
+    least_workers: int
+    """Least number of worker processes of an instance: two in production, so that a long request does not delay all
+    others; one in a lab, where a second one would take 120 MB in each of some 40 containers. Project figures."""
 
     def host(self, process: str) -> str:
         """Returns the DNS name of a process's Service."""
@@ -160,9 +163,12 @@ class Wiring:
         """
         return tuple(f"{member}:{MEMCACHED}" for member in self.members("memcached")) if self.has("memcached") else ()
 
-    def workers(self, process: str, least: int = 2) -> int:
-        """Returns the number of worker processes of a process's instance: one per requested core, at least `least`."""
-        return max(least, round(self.cores[process]))
+    def workers(self, process: str, least: int = 1) -> int:
+        """Returns the number of worker processes of a process's instance: one per requested core.
+
+        There are at least `least` and at least `least_workers`.
+        """
+        return max(least, self.least_workers, round(self.cores[process]))
 
 
 def wiring(plan: Plan, environment: str) -> Wiring:
@@ -182,6 +188,7 @@ def wiring(plan: Plan, environment: str) -> Wiring:
         plan.settings.secrets,
         tuple(_monitors(plan)),
         plan.settings.networks.physical,
+        1 if plan.settings.profile == "lab" else 2,
     )
 
 
