@@ -16,7 +16,7 @@ from blueprint.plan.nodes import Node
 from blueprint.plan.planner import Plan
 from components import documents, joining, kubelet
 from components.documents import template
-from components.k8s_master import etcd, node_dns, node_loss, pki
+from components.k8s_master import audit, etcd, node_dns, node_loss, pki
 from components.k8s_master.cluster_objects import INITIALISE
 from components.k8s_master.pki import Pki
 from components.k8s_master.versions import KUBERNETES, large
@@ -36,6 +36,15 @@ MAX_REQUESTS_INFLIGHT = 2000
 """Requests in flight per API server (source 004, 5.5.8). With the default of 400, an API server rejects requests with
 429 long before it reaches the load of 1000 nodes."""
 
+_ELECTION = {
+    "leader-elect": "true",
+    "leader-elect-lease-duration": "15s",
+    "leader-elect-renew-deadline": "10s",
+    "leader-elect-retry-period": "2s",
+}
+"""Election of the scheduler's and the controller manager's leader. Source 004, 5.5.4 names these parameters without
+values; these are Kubernetes' defaults. A dead leader is replaced after 15 to 17 s."""
+
 
 def parts(plan: Plan, master: Node, certificates: Pki) -> Parts:
     """Returns a master's kubeadm.yaml, its certificates, and the step that initialises or joins the cluster.
@@ -54,6 +63,8 @@ def parts(plan: Plan, master: Node, certificates: Pki) -> Parts:
     files = (
         File(CONFIGURATION, template(*documents)),
         *certificates.kubernetes_files(),
+        *certificates.encryption_file(),
+        audit.POLICY,
         *certificates.discovery_file(plan.masters[0]),
     )
     enter = _initialise(others) if master == plan.masters[0] else joining.step(others, (etcd.TIDY,))
@@ -118,7 +129,11 @@ be containers, which cannot change these settings."""
 def cluster_configuration(plan: Plan) -> dict[str, Any]:
     """Returns kubeadm's ClusterConfiguration, which all API servers, schedulers and controller managers share."""
     masters = plan.masters
-    arguments = {"shutdown-watch-termination-grace-period": WATCHES_END}
+    arguments = {
+        "shutdown-watch-termination-grace-period": WATCHES_END,
+        "encryption-provider-config": pki.ENCRYPTION,
+        **audit.ARGUMENTS,
+    }
     if large(plan):
         arguments["max-requests-inflight"] = str(MAX_REQUESTS_INFLIGHT)
     return {
@@ -141,9 +156,13 @@ def cluster_configuration(plan: Plan) -> dict[str, Any]:
             }
         },
         # kubeadm adds the master's own name and address. Those of the others would change with every master.
-        "apiServer": {"certSANs": ["127.0.0.1", "localhost"], "extraArgs": _arguments(arguments)},
-        "controllerManager": _program(plan, {"leader-elect": "true"} | node_loss.controller_manager(plan)),
-        "scheduler": _program(plan, {"leader-elect": "true"}),
+        "apiServer": {
+            "certSANs": ["127.0.0.1", "localhost"],
+            "extraArgs": _arguments(arguments),
+            "extraVolumes": list(audit.VOLUMES),
+        },
+        "controllerManager": _program(plan, _ELECTION | node_loss.controller_manager(plan)),
+        "scheduler": _program(plan, _ELECTION),
     }
 
 

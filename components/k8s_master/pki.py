@@ -8,6 +8,7 @@ root secret is.
 from __future__ import annotations
 
 import base64
+import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from ipaddress import IPv4Address
 from typing import Any
@@ -24,6 +25,9 @@ from contract import ADMINISTRATOR, API_PORT
 
 ETCD = "/etc/etcd/pki"
 KUBERNETES = "/etc/kubernetes/pki"
+ENCRYPTION = f"{KUBERNETES}/encryption.yaml"
+"""Configuration with which API servers encrypt Secrets in etcd. It is in kubeadm's directory for keys, which kubeadm
+mounts into the API server's pod."""
 ETCD_CLIENT = f"{KUBERNETES}/apiserver-etcd-client"
 JOINING = "system:bootstrappers:kubeadm:default-node-token"
 """Group in Kubernetes whose members may request a kubelet's certificate (kubeadm, bootstrap tokens' default group)."""
@@ -55,6 +59,10 @@ class Pki:
         """Returns the files that all masters share: two authorities, and the keys that sign service accounts."""
         names = ("ca.crt", "ca.key", "front-proxy-ca.crt", "front-proxy-ca.key", "sa.pub", "sa.key")
         return self._files([f"{KUBERNETES}/{name}" for name in names], lambda reveal: dict(_shared(reveal)))
+
+    def encryption_file(self) -> tuple[File, ...]:
+        """Returns the file with the key that encrypts Secrets in etcd."""
+        return self._files([ENCRYPTION], lambda reveal: {ENCRYPTION: _encryption(reveal)})
 
     def discovery_file(self, first: Node) -> tuple[File, ...]:
         """Returns the kubeconfig with which a machine joins. `first`: the master that initialises the cluster."""
@@ -104,6 +112,18 @@ def _shared(reveal: Reveal) -> Iterator[tuple[str, str]]:
     yield from _pair(f"{KUBERNETES}/ca", _kubernetes_authority(reveal).pair)
     yield from _pair(f"{KUBERNETES}/front-proxy-ca", Authority("front-proxy-ca", reveal("front-proxy-ca")).pair)
     yield from _pair(f"{KUBERNETES}/sa", key_pair(reveal("service-accounts")), public="pub")
+
+
+def _encryption(reveal: Reveal) -> str:
+    """Returns the EncryptionConfiguration. Secrets that were stored without encryption stay readable (`identity`)."""
+    key = hashlib.sha256(reveal("secrets-in-etcd").encode()).digest()
+    secretbox = {"keys": [{"name": "key1", "secret": base64.b64encode(key).decode()}]}
+    document: dict[str, Any] = {
+        "apiVersion": "apiserver.config.k8s.io/v1",
+        "kind": "EncryptionConfiguration",
+        "resources": [{"resources": ["secrets"], "providers": [{"secretbox": secretbox}, {"identity": {}}]}],
+    }
+    return yaml.safe_dump(document, sort_keys=False)
 
 
 def _pair(path: str, pair: Pair, public: str = "crt") -> Iterator[tuple[str, str]]:

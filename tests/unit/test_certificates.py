@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 from ipaddress import IPv4Address
+from typing import Any
 
 import pulumi
 import pytest
@@ -108,6 +109,21 @@ def test_each_master_has_the_authorities_and_its_own_certificates() -> None:
     keys = [texts[f"{pki.ETCD}/{name}"] for texts in (one, other) for name in names]
     assert len(set(keys)) == len(keys) == 4
     assert all("PRIVATE KEY" in text for text in keys)
+
+
+def test_all_api_servers_encrypt_secrets_with_a_key_of_the_stack() -> None:
+    def configuration(root: str) -> dict[str, Any]:
+        made = Pki(Keyring("kubernetes", pulumi.Output.from_input(root)))
+        return yaml.safe_load(written(made.encryption_file())[pki.ENCRYPTION])
+
+    one, again, other = (configuration(root) for root in ("root", "root", "other"))
+    assert one == again
+    assert one != other
+    (rule,) = one["resources"]
+    assert rule["resources"] == ["secrets"]
+    secretbox, identity = rule["providers"]
+    assert len(base64.b64decode(secretbox["secretbox"]["keys"][0]["secret"])) == 32
+    assert identity == {"identity": {}}, "Secrets that were stored without encryption stay readable"
 
 
 def test_a_machine_joins_with_a_certificate_that_kubernetes_authority_has_signed() -> None:

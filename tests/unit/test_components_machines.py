@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from blueprint.plan.nodes import Node
 from blueprint.plan.planner import Plan, plan
 from blueprint.stackfile.loader import load_file
 from components import machine_files, virt_host, workers
-from components.k8s_master import etcd
+from components.k8s_master import etcd, pki
 from components.machine import filled, variables
 from tests.stacks import STACKS, full_size, parsed, server
 from tests.unit.placeholders import CERTIFICATES
@@ -167,13 +168,37 @@ def test_the_cluster_configuration() -> None:
     assert found["apiVersion"] == "kubeadm.k8s.io/v1beta4"
     assert found["etcd"]["external"]["endpoints"] == [f"https://10.20.0.2{n}:2379" for n in (1, 2, 3)]
     assert found["apiServer"]["certSANs"] == ["127.0.0.1", "localhost"]
-    assert arguments(found["apiServer"]["extraArgs"]) == {"shutdown-watch-termination-grace-period": "10s"}
-    assert arguments(found["scheduler"]["extraArgs"]) == {"leader-elect": "true"}
-    assert arguments(found["controllerManager"]["extraArgs"]) == {
+    server = arguments(found["apiServer"]["extraArgs"])
+    assert server["shutdown-watch-termination-grace-period"] == "10s"
+    assert server["encryption-provider-config"] == pki.ENCRYPTION
+    election = {
         "leader-elect": "true",
-        "node-monitor-grace-period": "25s",
+        "leader-elect-lease-duration": "15s",
+        "leader-elect-renew-deadline": "10s",
+        "leader-elect-retry-period": "2s",
     }
+    assert arguments(found["scheduler"]["extraArgs"]) == election
+    assert arguments(found["controllerManager"]["extraArgs"]) == election | {"node-monitor-grace-period": "25s"}
     assert found["networking"]["podSubnet"] == "172.16.0.0/13"
+
+
+def test_the_audit_log_has_changes_and_all_requests_for_secrets() -> None:
+    found = document(DEV, "master1", KUBEADM, "ClusterConfiguration")["apiServer"]
+    mounted = {each["hostPath"]: each for each in found["extraVolumes"]}
+    given = arguments(found["extraArgs"])
+    assert mounted[given["audit-policy-file"]]["readOnly"]
+    assert str(Path(given["audit-log-path"]).parent) in mounted
+    rules = document(DEV, "master2", given["audit-policy-file"])["rules"]
+
+    def level(verb: str, group: str, resource: str) -> str:
+        for rule in rules:
+            resources = [(each["group"], name) for each in rule.get("resources", []) for name in each["resources"]]
+            if verb in rule.get("verbs", [verb]) and (not resources or (group, resource) in resources):
+                return rule["level"]
+        raise AssertionError
+
+    assert level("get", "", "secrets") == level("patch", "apps", "deployments") == "Metadata"
+    assert level("get", "apps", "deployments") == level("update", "coordination.k8s.io", "leases") == "None"
 
 
 def test_requests_in_flight_are_raised_at_1000_nodes_only() -> None:
@@ -181,7 +206,7 @@ def test_requests_in_flight_are_raised_at_1000_nodes_only() -> None:
     large = document(LARGE, "master1", KUBEADM, "ClusterConfiguration")
     small = document(DEV, "master1", KUBEADM, "ClusterConfiguration")
     always = arguments(small["apiServer"]["extraArgs"])
-    assert always.keys() == {"shutdown-watch-termination-grace-period"}
+    assert "max-requests-inflight" not in always
     assert arguments(large["apiServer"]["extraArgs"]) == {**always, "max-requests-inflight": "2000"}
 
 
@@ -220,10 +245,14 @@ def test_every_member_of_etcd_is_copied_by_a_timer() -> None:
     """004, 5.5.10: a backup before any update."""
     for name in ("master1", "master2", "master3"):
         found = files(DEV, node(DEV, name))
-        assert (
-            "/usr/bin/etcdctl snapshot save /var/lib/etcd-backup/$(date"
-            in found["/etc/systemd/system/etcd-backup.service"]
+        saved, restored, named = (
+            line.removeprefix("ExecStart=")
+            for line in found["/etc/systemd/system/etcd-backup.service"].splitlines()
+            if line.startswith("ExecStart=")
         )
+        assert saved == "/usr/bin/etcdctl snapshot save /var/lib/etcd-backup/new"
+        assert restored.startswith("/usr/bin/etcdutl snapshot restore /var/lib/etcd-backup/new --data-dir=")
+        assert "mv /var/lib/etcd-backup/new /var/lib/etcd-backup/$(date" in named
         assert "ETCDCTL_ENDPOINTS=https://127.0.0.1:2379" in found["/etc/systemd/system/etcd-backup.service"]
         assert "OnCalendar=hourly" in found["/etc/systemd/system/etcd-backup.timer"]
     assert "/etc/systemd/system/etcd-backup.timer" not in files(DEV, node(DEV, "database1"))
@@ -265,7 +294,7 @@ def test_a_pools_parts_make_what_each_node_would_have_alone() -> None:
 def test_masters_have_certificates_and_others_only_what_they_join_with() -> None:
     etcd = {f"/etc/etcd/pki/{name}" for name in ("ca.crt", "server.crt", "server.key", "peer.crt", "peer.key")}
     shared = {"ca.crt", "ca.key", "front-proxy-ca.crt", "front-proxy-ca.key", "sa.pub", "sa.key"}
-    shared |= {"apiserver-etcd-client.crt", "apiserver-etcd-client.key"}
+    shared |= {"apiserver-etcd-client.crt", "apiserver-etcd-client.key", "encryption.yaml"}
     first = etcd | {f"/etc/kubernetes/pki/{name}" for name in shared}
     joining = {"/etc/kubernetes/discovery.conf"}
     for name, expected in (("master1", first | joining), ("master2", first | joining), ("virt1", joining)):
