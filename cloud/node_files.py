@@ -15,7 +15,7 @@ PROGRAMS = "/opt/quorate"
 UNITS = "etc/systemd/system"
 EVICTION = 100
 """MiB that kubelet keeps from pods; a machine shows as much more, so that the plan's memory is allocatable."""
-LINKED = ("etcd", "etcdctl", "kubectl", "kubelet")
+LINKED = ("etcd", "etcdctl", "etcdutl", "kubectl", "kubelet")
 """Programs that units and `apply` find in /usr/bin."""
 
 _CONTAINERD = """\

@@ -38,7 +38,7 @@ _WORKER = {6443: "nginx"}
 """Ports with the programs that may use them (https://kubernetes.io/docs/reference/networking/ports-and-protocols/);
 nginx is the proxy to the API servers."""
 _PROGRAMS = ("conntrack", "containerd", "kubeadm", "kubectl", "kubelet", "runc")
-_MASTER_PROGRAMS = ("curl", "etcd", "etcdctl")
+_MASTER_PROGRAMS = ("curl", "etcd", "etcdctl", "etcdutl")
 _MODULES = ("br_netfilter", "overlay")
 
 

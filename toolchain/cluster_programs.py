@@ -79,7 +79,12 @@ NODE = Bundle(
     "the programs of Kubernetes nodes, once for all clones: 3 to 8 minutes on two cores",
     (
         *(_kubernetes(name, "node") for name in ("kubelet", "kube-proxy", "kubectl")),
-        Program("etcdctl", "etcd", "go.etcd.io/etcd/etcdctl/v3", "go.etcd.io/etcd/etcdctl/v3"),
+        *(
+            Program(
+                name, "etcd", f"go.etcd.io/etcd/{name}/v3", f"go.etcd.io/etcd/{name}/v3", version_argument="version"
+            )
+            for name in ("etcdctl", "etcdutl")
+        ),
         _own("coredns"),
         _own("pause"),
     ),

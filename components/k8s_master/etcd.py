@@ -1,4 +1,4 @@
-"""etcd on the masters: each member's user, settings, systemd unit, membership and backups (source 004, 5.5.7).
+"""etcd on the masters: each member's user, settings, systemd unit, membership, backups, defragmentation (004, 5.5.7).
 
 Three members on three masters keep the quorum if one fails (source 004, 5.5.4). Source 004 runs etcd's proxy mode on
 every node. etcd no longer has this mode, so the API servers are configured with the addresses of all members.
@@ -62,12 +62,17 @@ MEMBERS = "/usr/local/lib/quorate/members"
 BACKUP = "/var/lib/etcd-backup"
 JOIN = "join-etcd"
 TIDY = "remove-lost-member"
+QUOTA = 8 * 1024**3
+"""Bytes of a member's database at which etcd refuses writes and raises an alarm: the most that etcd suggests
+(https://etcd.io/docs/v3.6/dev-guide/limit/). etcd's default is 2 GiB."""
 KEPT = 7
 """Days that a backup is kept. Project figure: long enough to notice a loss, short enough for a master's disk."""
 
+_NEW, _RESTORED = f"{BACKUP}/new", f"{BACKUP}/restored"
+
 BACKUP_UNIT = f"""\
 [Unit]
-Description=Copy of etcd's data, the first action before any update
+Description=Copy of etcd's data that was restored once, the first action before any update
 After=etcd.service
 
 [Service]
@@ -78,9 +83,14 @@ StateDirectory=etcd-backup
 StateDirectoryMode=0700
 Environment=ETCDCTL_ENDPOINTS=https://127.0.0.1:{CLIENT_PORT}
 Environment=ETCDCTL_CACERT={RUNTIME}/ca.crt ETCDCTL_CERT={RUNTIME}/server.crt ETCDCTL_KEY={RUNTIME}/server.key
-ExecStart=/bin/sh -c 'exec /usr/bin/etcdctl snapshot save {BACKUP}/$(date -u +%%Y%%m%%dT%%H%%M%%SZ).db'
-ExecStartPost=/usr/bin/find {BACKUP} -name *.db -mtime +{KEPT} -delete
+ExecStartPre=/bin/rm -rf {_NEW} {_RESTORED}
+ExecStart=/usr/bin/etcdctl snapshot save {_NEW}
+ExecStart=/usr/bin/etcdutl snapshot restore {_NEW} --data-dir={_RESTORED}
+ExecStart=/bin/sh -c 'exec mv {_NEW} {BACKUP}/$(date -u +%%Y%%m%%dT%%H%%M%%SZ).db'
+ExecStopPost=/bin/rm -rf {_NEW} {_RESTORED}
+ExecStopPost=/usr/bin/find {BACKUP} -name *.db -mtime +{KEPT} -delete
 """
+"""A copy gets its name only after it was restored, to a directory that is deleted again. Otherwise the unit fails."""
 
 BACKUP_TIMER = """\
 [Unit]
@@ -96,6 +106,30 @@ WantedBy=timers.target
 """
 """Timer for etcd's backups: source 004, 5.5.10, requires a backup before an update. A random delay keeps the members
 from writing their backups at the same time."""
+
+DEFRAGMENTATION_UNIT = f"""\
+[Unit]
+Description=Defragmentation of etcd's database
+After=etcd.service
+
+[Service]
+Type=oneshot
+ExecStart={MEMBERS} defragment
+"""
+
+DEFRAGMENTATION_TIMER = """\
+[Unit]
+Description=Defragmentation of etcd's database, every day
+
+[Timer]
+OnCalendar=daily
+RandomizedDelaySec=6h
+
+[Install]
+WantedBy=timers.target
+"""
+"""A member does not answer while its database is defragmented. A random delay keeps two from starting together, and
+`defragment` asks the others first."""
 
 
 def endpoints(masters: Sequence[Node]) -> list[str]:
@@ -117,6 +151,12 @@ def parts(master: Node, masters: Sequence[Node], certificates: Pki) -> Parts:
             File(MEMBERS, literal(_members()), mode=0o755),
             File(f"{UNITS}/etcd-backup.service", literal(BACKUP_UNIT)),
             File(f"{UNITS}/etcd-backup.timer", literal(BACKUP_TIMER), restarts=Unit("etcd-backup.timer")),
+            File(f"{UNITS}/etcd-defragmentation.service", literal(DEFRAGMENTATION_UNIT)),
+            File(
+                f"{UNITS}/etcd-defragmentation.timer",
+                literal(DEFRAGMENTATION_TIMER),
+                restarts=Unit("etcd-defragmentation.timer"),
+            ),
         ),
         steps=_STEPS,
     )
@@ -159,13 +199,19 @@ _STEPS = (
         apply=_run("tidy"),
         after=(JOIN,),
     ),
-    Step(
-        name="start-etcd-backup",
-        does="Starts the hourly copy of etcd's data.",
-        check="systemctl is-active --quiet etcd-backup.timer",
-        apply="systemctl enable --now --quiet etcd-backup.timer",
-        leave="systemctl disable --now --quiet etcd-backup.timer || :",
-        after=("start-etcd",),
+    *(
+        Step(
+            name=f"start-{unit}",
+            does=does,
+            check=f"systemctl is-active --quiet {unit}.timer",
+            apply=f"systemctl enable --now --quiet {unit}.timer",
+            leave=f"systemctl disable --now --quiet {unit}.timer || :",
+            after=("start-etcd",),
+        )
+        for unit, does in (
+            ("etcd-backup", "Starts the hourly copy of etcd's data."),
+            ("etcd-defragmentation", "Starts the daily defragmentation of etcd's database."),
+        )
     ),
 )
 
@@ -181,6 +227,7 @@ def _settings(master: Node) -> dict[str, str]:
         "LISTEN_CLIENT_URLS": f"https://{master.address}:{CLIENT_PORT},https://127.0.0.1:{CLIENT_PORT}",
         "ADVERTISE_CLIENT_URLS": f"https://{master.address}:{CLIENT_PORT}",
         "LISTEN_PEER_URLS": f"https://{master.address}:{PEER_PORT}",
+        "QUOTA_BACKEND_BYTES": str(QUOTA),
         "LISTEN_METRICS_URLS": f"http://{master.address}:{contract.ETCD_METRICS_PORT}",
         "CERT_FILE": f"{RUNTIME}/server.crt",
         "KEY_FILE": f"{RUNTIME}/server.key",

@@ -12,6 +12,7 @@
 #   tidy         removes one member that left the stack and does not answer
 #   may-leave    succeeds if the others keep a majority when this machine's member is removed
 #   leave        removes this machine's member from the cluster, and its data from the machine
+#   defragment   returns the database's unused space to the file system, if it is much and the others are a majority
 #   stored PATH  prints the key of an object that Kubernetes has stored; nothing if there is none
 #
 # The stack's masters are in /etc/etcd/member.env. It is read when a member has no data yet, and never decides who is a
@@ -27,6 +28,7 @@ ASK=3       # seconds for one question: a member of a cluster with a majority an
 ANSWER=120  # seconds until a majority must answer, and until a refused change of the members is given up
 SYNC=900    # seconds until a new member must have the data: 8 GiB at 10 MiB/s. Project figure
 SILENT=60   # seconds that a member which left the stack must be silent: more than a restart takes. Project figure
+UNUSED=104857600 # bytes that are not worth a defragmentation: 100 MiB. Project figure
 BACKUP=/var/lib/etcd-backup
 REMOVED=
 
@@ -344,6 +346,33 @@ leave() {
   rm -rf -- "$DATA/member" "$START"
 }
 
+# Prints a number of this machine's member: DBSize, DBSizeInUse, Leader or MemberID.
+status() { printf '%s\n' "$STATUS" | awk -v name="\"$1\"" '$1 == name { print $3; exit }'; }
+
+# Another member leads before this one stops to answer: an election would stop all writes.
+pass_leadership() {
+  [ "$(status Leader)" = "$(status MemberID)" ] || return 0
+  members | while read -r id _ peers clients learner; do
+    if [ "$peers" != "$OWN" ] && [ "$learner" = false ] && answers "$clients"; then
+      etcd "$(client_of "$OWN")" 10 move-leader "$id"
+      break
+    fi
+  done
+}
+
+defragment() {
+  may_stop
+  own=$(client_of "$OWN")
+  STATUS=$(etcd "$own" "$ASK" endpoint status --write-out=fields)
+  unused=$(($(status DBSize) - $(status DBSizeInUse)))
+  if [ "$unused" -lt "$UNUSED" ] || [ $((unused * 2)) -lt "$(status DBSize)" ]; then
+    say "$unused of $(status DBSize) bytes are unused: no defragmentation"
+    return 0
+  fi
+  pass_leadership
+  etcd "$own" "$SYNC" defrag
+}
+
 stored() { etcd "$(client_of "$OWN")" "$ASK" get --keys-only "/registry/$1"; } # object
 
 case ${1-} in
@@ -356,6 +385,7 @@ is-tidy) is_tidy ;;
 tidy) find_cluster && tidy ;;
 may-leave) may_leave ;;
 leave) leave ;;
+defragment) defragment ;;
 stored) stored "$2" ;;
-*) die 2 "usage: $0 may-stop|is-started|start|votes|join|is-tidy|tidy|may-leave|leave|stored PATH" ;;
+*) die 2 "usage: $0 may-stop|is-started|start|votes|join|is-tidy|tidy|may-leave|leave|defragment|stored PATH" ;;
 esac

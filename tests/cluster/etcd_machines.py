@@ -106,6 +106,10 @@ class Master:
         done = subprocess.run(command, env=self._environment(), capture_output=True, text=True, check=True)
         return done.stdout
 
+    def etcdutl(self, *words: str) -> None:
+        """Runs etcdutl on this master's files."""
+        subprocess.run(["etcdutl", *words], env=self._environment(), capture_output=True, check=True)
+
     def kill(self) -> None:
         """Cuts the master's power: etcd ends, and is not started again."""
         self.systemctl("stop")
@@ -177,7 +181,7 @@ class Masters:
 
 @contextmanager
 def masters(directory: Path, programs: Sequence[Path]) -> Generator[Masters]:
-    """Yields masters whose members end afterwards. `programs`: etcd and etcdctl."""
+    """Yields masters whose members end afterwards. `programs`: etcd, etcdctl and etcdutl."""
     made = Masters(directory, programs)
     try:
         yield made

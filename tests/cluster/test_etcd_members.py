@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Generator
 from pathlib import Path
 
@@ -14,8 +15,9 @@ from toolchain.progress import Reporter
 
 @pytest.fixture(scope="module")
 def programs(binaries: Path) -> list[Path]:
-    """etcd and etcdctl."""
-    return [binaries / "etcd", cluster_programs.ensure(Reporter(), cluster_programs.NODE) / "etcdctl"]
+    """etcd, etcdctl and etcdutl."""
+    node = cluster_programs.ensure(Reporter(), cluster_programs.NODE)
+    return [binaries / "etcd", node / "etcdctl", node / "etcdutl"]
 
 
 @pytest.fixture
@@ -162,3 +164,78 @@ def test_the_directory_of_another_machine_removes_no_member(made: Masters) -> No
     (third.root / "started").unlink()
     third.run("join", code=1, text="Is this the directory of another machine?")
     assert len(members(third)) == 3
+
+
+def test_one_member_of_three_becomes_the_cluster_again(made: Masters) -> None:
+    """docs/on-call.md: two of three members are lost for good, and the third one has its data."""
+    first, second, third = started(made, 1, 2, 3)
+    first.etcdctl("put", "written", "before")
+    second.lose_disk()
+    third.lose_disk()
+    start = first.root / "etc/etcd/start.env"
+    start.write_text("ETCD_FORCE_NEW_CLUSTER=true\n")
+    restart(first)
+    until(lambda: first.run("votes", code=None) == "")
+    start.unlink()
+    assert members(first).keys() == {"master1"}
+    for empty in (second, third):
+        joined(empty)
+    assert members(first).keys() == {"master1", "master2", "master3"}
+    restart(first)
+    until(lambda: third.etcdctl("get", "written").split() == ["written", "before"])
+    until(lambda: len(members(first)) == 3)
+
+
+def test_a_copy_becomes_the_cluster_again(made: Masters) -> None:
+    """docs/on-call.md: all members are lost for good, and there is a copy of etcd's data."""
+    first, second, third = started(made, 1, 2, 3)
+    first.etcdctl("put", "written", "before")
+    copy = first.root / "copy.db"
+    first.etcdctl("snapshot", "save", str(copy))
+    first.etcdctl("put", "written", "after")
+    for each in (first, second, third):
+        each.lose_disk()
+    peer = f"https://{address(1)}:2380"
+    first.etcdutl(
+        "snapshot", "restore", str(copy), f"--data-dir={first.root}/restored", "--name=master1",
+        f"--initial-cluster=master1={peer}", f"--initial-advertise-peer-urls={peer}",
+        "--initial-cluster-token=quorate", "--bump-revision=1000000000", "--mark-compacted",
+    )  # fmt: skip
+    (first.root / "restored/member").rename(first.root / "var/lib/etcd/member")
+    first.systemctl("start")
+    until(lambda: first.run("votes", code=None) == "")
+    for empty in (second, third):
+        joined(empty)
+    assert members(first).keys() == {"master1", "master2", "master3"}
+    assert third.etcdctl("get", "written").split() == ["written", "before"]
+
+
+@pytest.mark.heavy
+def test_a_fragmented_leader_passes_its_leadership_on_and_is_defragmented(made: Masters) -> None:
+    masters = started(made, 1, 2, 3)
+    for _ in range(30):
+        masters[0].etcdctl("put", "large", "x" * 100_000)
+    (leader,) = (each for each in masters if leads(each))
+    assert "no defragmentation" in leader.run("defragment")
+    revision = json.loads(masters[0].etcdctl("get", "large", "--write-out=json"))["header"]["revision"]
+    masters[0].etcdctl("compact", "--physical", str(revision))
+    script = leader.root / "usr/local/lib/quorate/members"
+    script.write_text(script.read_text().replace("UNUSED=104857600", "UNUSED=1000000"))
+    assert "Finished defragmenting etcd member" in leader.run("defragment")
+    assert not leads(leader)
+    assert "no defragmentation" in leader.run("defragment")
+    others = [each for each in masters if each is not leader]
+    others[0].kill()
+    leader.run("defragment", code=1, text="etcd needs 2 of 3 members")
+
+
+def restart(master: Master) -> None:
+    """Restarts a member."""
+    master.systemctl("stop")
+    master.systemctl("start")
+
+
+def leads(master: Master) -> bool:
+    """Whether a member is the leader."""
+    (found,) = json.loads(master.etcdctl("endpoint", "status", "--write-out=json"))
+    return found["Status"]["leader"] == found["Status"]["header"]["member_id"]

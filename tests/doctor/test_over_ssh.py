@@ -78,7 +78,7 @@ def test_each_problem_is_named_with_its_remedy(tmp_path: Path, machines: dict[st
     assert "FAILED  size          2 of 3 machines" in lines
     assert f"master1: it has {os.cpu_count()} cores, not 1000; correct cpu in servers" in found
     assert "master1, cmp1, cmp4: systemd does not run" in found
-    assert "master1: missing programs: kubeadm, kubectl, kubelet, etcd, etcdctl; install them" in found
+    assert "master1: missing programs: kubeadm, kubectl, kubelet, etcd, etcdctl, etcdutl; install them" in found
     assert "ok      network       3 of 3 machines" in lines
     assert lines[-1] == "6 of 6 machines are not ready for `up`."
 
