@@ -1,4 +1,4 @@
-"""Lists the OpenStack releases that Quorate can deploy, for which Kolla publishes images."""
+"""Lists the releases of OpenStack, for which Kolla publishes images, and of Kubernetes that Quorate can deploy."""
 
 from __future__ import annotations
 
@@ -8,6 +8,11 @@ DISTRO_VERSIONS: dict[str, dict[str, str]] = {
     "2026.1": {"rocky": "10", "ubuntu": "noble", "debian": "trixie", "centos": "stream10"},
 }
 """The version of each Linux distribution in Kolla's images, by OpenStack release and distribution (Kolla-Ansible)."""
+
+
+KUBERNETES_MINORS = (34, 35, 36)
+"""Minor versions of Kubernetes 1 whose kubeadm accepts the rendered configuration: those that its maintainers support.
+Tests run the newest one."""
 
 
 def image_tag(release: str, distro: str) -> str:

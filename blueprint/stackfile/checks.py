@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from blueprint import domain_template
 from blueprint.openstack import options
 from blueprint.problems import Problem
-from blueprint.releases import DISTRO_VERSIONS
+from blueprint.releases import DISTRO_VERSIONS, KUBERNETES_MINORS
 from blueprint.stackfile import cloud_content, further_clusters, physical_networks, secret_versions, ssh, virt
-from blueprint.stackfile.settings import EXISTING, Options, Override, Settings
+from blueprint.stackfile.settings import EXISTING, KUBERNETES, Options, Override, Settings
 from suggestion import did_you_mean
 from waiver_limits import refusals, today
 
@@ -31,6 +31,7 @@ def problems(settings: Settings) -> list[Problem]:
     return [
         *_target(settings),
         *_release(settings),
+        *_kubernetes(settings),
         *domain_template.problems(settings.template),
         *ssh.problems(settings),
         *(problem for name, override in settings.services.items() for problem in _service(name, override)),
@@ -54,6 +55,8 @@ def _target(settings: Settings) -> Iterator[Problem]:
         yield Problem(
             "quorate:cni", "installs a network plugin; the cluster has one: with machines: existing, remove it"
         )
+    if existing and "kubernetes" in settings.model_fields_set:
+        yield Problem("quorate:kubernetes", "is for a new cluster; with machines: existing, remove it")
     if settings.template and existing:
         yield Problem(
             "quorate:template", "defines virtual machines that Quorate makes; with machines: existing, remove it"
@@ -75,6 +78,16 @@ def _release(settings: Settings) -> Iterator[Problem]:
     if settings.release not in DISTRO_VERSIONS:
         known = ", ".join(DISTRO_VERSIONS)
         yield Problem("quorate:release", f"{settings.release} has no Kolla images; write one of: {known}")
+
+
+def _kubernetes(settings: Settings) -> Iterator[Problem]:
+    minor = int(settings.kubernetes.split(".")[1])
+    if minor not in KUBERNETES_MINORS:
+        known = ", ".join(f"1.{each}" for each in KUBERNETES_MINORS)
+        yield Problem(
+            "quorate:kubernetes",
+            f"{settings.kubernetes} is not supported; write a version of {known}, such as {KUBERNETES}",
+        )
 
 
 def _service(name: str, override: Override) -> Iterator[Problem]:

@@ -39,6 +39,8 @@ from blueprint.stackfile.values import (
 from blueprint.stackfile.virt import Virt
 from waiver import Waiver
 
+KUBERNETES = "1.36.3"
+"""The version of Kubernetes that Quorate's tests run."""
 EXISTING = "existing"
 """The value of `quorate:machines` for the nodes of a running cluster."""
 
@@ -316,6 +318,11 @@ class Settings(Strict):
         ExistingCluster | None, Field(description="the running cluster that the target live is applied to")
     ] = None
     release: Annotated[Text, StringConstraints(pattern=r"^20[0-9][0-9]\.[12]$")] = "2026.1"
+    kubernetes: Annotated[
+        Text,
+        StringConstraints(pattern=r"^1\.(0|[1-9][0-9]?)\.(0|[1-9][0-9]?)$"),
+        Field(description="version of Kubernetes in a new cluster; a running cluster keeps its own"),
+    ] = KUBERNETES
     features: tuple[Literal["reduced-footprint"], ...] = ()
     acknowledged: Annotated[
         tuple[Literal["performance", "security", "isolation"], ...],

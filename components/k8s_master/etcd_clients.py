@@ -14,6 +14,7 @@ from components import joining
 from components.documents import template
 from components.k8s_master import cluster_objects, etcd
 from components.k8s_master.cluster_objects import INITIALISE, KUBECTL
+from components.k8s_master.versions import kubernetes
 from components.kubelet import CONFIGURATION, KUBERNETES
 from components.machine import File, Parts, Step
 from contract import API_PORT
@@ -51,14 +52,22 @@ until {" || ".join(f"ready {address}" for address in others)}; do
   sleep 1
 done
 """
+    manifest = f"$ROOT{KUBERNETES}/manifests/kube-apiserver.yaml"
+    same = f"""\
+running=$(sed -n 's/^ *image: .*kube-apiserver://p' "{manifest}")
+if [ "$running" != {kubernetes(plan)} ]; then
+  echo "Kubernetes $running runs here: apply does not update it. Write quorate:kubernetes: \"${{running#v}}\"" >&2
+  exit 1
+fi
+"""
     pod = f"{KUBECTL} --namespace=kube-system get pod kube-apiserver-{master.name}"
     return Step(
         name="configure-api-server",
         does="Lets the API server know all members of etcd. It restarts, after another one was asked.",
         check=f"""\
-grep -qx -- " *- --etcd-servers={servers}" "$ROOT{KUBERNETES}/manifests/kube-apiserver.yaml\"""",
+grep -qx -- " *- --etcd-servers={servers}" "{manifest}\"""",
         apply=f"""\
-{spare if others else ""}kubeadm init phase control-plane apiserver --config "$ROOT{CONFIGURATION}"
+{same}{spare if others else ""}kubeadm init phase control-plane apiserver --config "$ROOT{CONFIGURATION}"
 end=$(($(date +%s) + {RESTARTED}))
 until found=$({pod} --output='{_STATE}') &&
   case $found in *"{servers}"*" True") ;; *) false ;; esac; do

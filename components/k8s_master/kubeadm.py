@@ -19,7 +19,7 @@ from components.documents import template
 from components.k8s_master import audit, etcd, node_dns, node_loss, pki
 from components.k8s_master.cluster_objects import INITIALISE
 from components.k8s_master.pki import Pki
-from components.k8s_master.versions import KUBERNETES, large
+from components.k8s_master.versions import kubernetes, large
 from components.kubelet import CONFIGURATION, KUBEADM, PATCHES
 from components.machine import File, Parts, Step
 from contract import API_PORT
@@ -140,7 +140,7 @@ def cluster_configuration(plan: Plan) -> dict[str, Any]:
         "apiVersion": KUBEADM,
         "kind": "ClusterConfiguration",
         "clusterName": "quorate",
-        "kubernetesVersion": KUBERNETES,
+        "kubernetesVersion": kubernetes(plan),
         "controlPlaneEndpoint": ENDPOINT,
         "networking": {
             "podSubnet": str(plan.settings.networks.pods),

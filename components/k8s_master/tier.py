@@ -15,7 +15,7 @@ from blueprint.plan.planner import Plan
 from components.component import Component, Facts, plain
 from components.k8s_master import api_proxy, calico, dns, etcd, etcd_clients, kubeadm, node_dns
 from components.k8s_master.pki import Pki
-from components.k8s_master.versions import KUBERNETES
+from components.k8s_master.versions import kubernetes
 from components.machine import Parts
 
 
@@ -57,7 +57,7 @@ class MasterTier(Component[Plan]):
             {"node": node.name, "server": node.server, "rack": node.rack or "", "address": node.address}
             for node in args.masters
         ]
-        return plain(masters=masters, version=KUBERNETES)
+        return plain(masters=masters, version=kubernetes(args))
 
     def build(self, name: str, args: Plan) -> None:
         self.etcd = Etcd(f"{name}-etcd", args.masters, self.child())

@@ -354,6 +354,11 @@ CASES: dict[str, tuple[dict[str, Any], str, str]] = {
         "quorate:cni",
         "installs a network plugin; the cluster has one: with machines: existing, remove it",
     ),
+    "a version of Kubernetes for a cluster that exists": (
+        full_size("100", machines="existing", kubernetes="1.36.3"),
+        "quorate:kubernetes",
+        "is for a new cluster; with machines: existing, remove it",
+    ),
     "a context without a name": (
         full_size("100", machines="existing", cluster={"context": ""}),
         "quorate:cluster.context",
@@ -363,6 +368,16 @@ CASES: dict[str, tuple[dict[str, Any], str, str]] = {
         full_size("100", release="2031.2"),
         "quorate:release",
         "2031.2 has no Kolla images; write one of: 2025.1, 2025.2, 2026.1",
+    ),
+    "a version of Kubernetes that is too old": (
+        full_size("100", kubernetes="1.20.0"),
+        "quorate:kubernetes",
+        "1.20.0 is not supported; write a version of 1.34, 1.35, 1.36, such as 1.36.3",
+    ),
+    "a version of Kubernetes with a letter": (
+        full_size("100", kubernetes="v1.36.3"),
+        "quorate:kubernetes",
+        'write a version of Kubernetes such as "1.36.3"',
     ),
     "a template that is not there": (
         full_size("100", template="nowhere.xml"),

@@ -180,6 +180,9 @@ def test_the_cluster_configuration() -> None:
     assert arguments(found["scheduler"]["extraArgs"]) == election
     assert arguments(found["controllerManager"]["extraArgs"]) == election | {"node-monitor-grace-period": "25s"}
     assert found["networking"]["podSubnet"] == "172.16.0.0/13"
+    assert found["kubernetesVersion"] == "v1.36.3"
+    older = plan(parsed(full_size("100", kubernetes="1.35.1")))
+    assert document(older, "master1", KUBEADM, "ClusterConfiguration")["kubernetesVersion"] == "v1.35.1"
 
 
 def test_the_audit_log_has_changes_and_all_requests_for_secrets() -> None:

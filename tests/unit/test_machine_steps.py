@@ -53,6 +53,9 @@ def test_an_interrupted_initialisation_is_run_again(tmp_path: Path) -> None:
 def test_an_api_server_restarts_only_when_another_one_is_ready(tmp_path: Path) -> None:
     step = step_of("master1", "configure-api-server")
     log = tmp_path / "log"
+    manifest = tmp_path / "etc/kubernetes/manifests/kube-apiserver.yaml"
+    manifest.parent.mkdir(parents=True)
+    manifest.write_text("    image: registry.k8s.io/kube-apiserver:v1.36.3\n", encoding="utf-8")
     script(tmp_path, "kubeadm", f'echo restarted >>{log}; echo "$*" >{tmp_path}/restarted')
     script(
         tmp_path,
@@ -65,6 +68,9 @@ esac""",
     )
     assert run(tmp_path, step.apply, tmp_path) == 0
     assert log.read_text(encoding="utf-8").split() == ["asked"] * 3 + ["restarted"]
+    manifest.write_text("    image: registry.k8s.io/kube-apiserver:v1.35.1\n", encoding="utf-8")
+    assert run(tmp_path, step.apply, tmp_path) == 1, "Kubernetes is not updated on the way"
+    assert len(log.read_text(encoding="utf-8").split()) == 4
 
 
 def test_a_change_of_masters_reloads_the_proxy(tmp_path: Path) -> None:
