@@ -155,6 +155,12 @@ def disks(node: Node, reading: Reading) -> Problems:
             yield f"it has {len(fitting)} {described}, not {wanted.count}", "correct disks in the stack file"
 
 
+def units(reading: Reading) -> Problems:
+    """Checks that no unit of etcd and Kubernetes has failed, such as the hourly copy of etcd's data."""
+    for unit in reading.facts.all("failed"):
+        yield f"{unit} has failed", f"look at `journalctl --unit={unit}` there"
+
+
 def certificates(reading: Reading) -> Problems:
     """Checks that the certificates of etcd and Kubernetes do not expire soon."""
     for path, end in reading.facts.certificates.items():
@@ -170,6 +176,7 @@ _ALIKE: Mapping[str, Callable[[Reading], Problems]] = {
     "swap": swap,
     "cgroups": cgroups,
     "certificates": certificates,
+    "units": units,
 }
 _BY_NODE: Mapping[str, Callable[[Node, Reading], Problems]] = {
     "name": hostname,

@@ -36,7 +36,10 @@ facts() {
     read -r _
     read -r _ _ _ free _ && fact free "$free"
   }
-  for program in conntrack containerd curl etcd etcdctl kubeadm kubectl kubelet runc systemd-nspawn virsh; do
+  for unit in containerd etcd etcd-backup etcd-defragmentation kubelet; do
+    if has systemctl && systemctl is-failed --quiet "$unit.service"; then fact failed "$unit.service"; fi
+  done
+  for program in conntrack containerd curl etcd etcdctl etcdutl kubeadm kubectl kubelet runc systemd-nspawn virsh; do
     if has "$program"; then fact program "$program"; fi
   done
   for module in br_netfilter overlay; do

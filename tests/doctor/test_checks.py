@@ -108,6 +108,7 @@ def test_a_sound_machine_passes_every_check() -> None:
             "certificates",
             f"/x.crt expires on {SOON:%Y-%m-%d}",
         ),
+        ({"failed": ["etcd-backup.service"]}, "units", "etcd-backup.service has failed"),
         ({"certificate": ["/x.crt "]}, "certificates", "the end of /x.crt cannot be read"),
         (
             {"listens": ['LISTEN 0 9 *:10250 *:* users:(("cupsd",pid=9,fd=5))']},
