@@ -43,12 +43,13 @@ start)
   ;;
 run)
   while [ -e "$ROOT/started" ]; do
-    set -a
-    . "$ROOT/etc/etcd/etcd.env"
-    . "$ROOT/etc/etcd/member.env"
-    [ ! -e "$ROOT/etc/etcd/start.env" ] || . "$ROOT/etc/etcd/start.env"
-    set +a
-    etcd & echo $! >"$ROOT/pid"
+    (
+      set -a
+      . "$ROOT/etc/etcd/etcd.env"
+      . "$ROOT/etc/etcd/member.env"
+      [ ! -e "$ROOT/etc/etcd/start.env" ] || . "$ROOT/etc/etcd/start.env"
+      exec etcd
+    ) & echo $! >"$ROOT/pid"
     wait $! || :
     sleep 1
   done
@@ -93,6 +94,11 @@ class Master:
         assert code is None or done.returncode == code, f"{words} on {self.name}: {done.returncode}\n{output}"
         assert text in output, output
         return output
+
+    def succeeds(self, *words: str) -> bool:
+        """Runs the script. Returns whether it succeeds."""
+        command = self._command(*words)
+        return subprocess.run(command, env=self._environment(), capture_output=True, check=False).returncode == 0
 
     def begin(self, *words: str) -> subprocess.Popen[bytes]:
         """Starts the script in a process group of its own."""
