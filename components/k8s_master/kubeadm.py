@@ -36,7 +36,7 @@ MAX_REQUESTS_INFLIGHT = 2000
 """Requests in flight per API server (source 004, 5.5.8). With the default of 400, an API server rejects requests with
 429 long before it reaches the load of 1000 nodes."""
 
-_ELECTION = {
+ELECTION = {
     "leader-elect": "true",
     "leader-elect-lease-duration": "15s",
     "leader-elect-renew-deadline": "10s",
@@ -161,8 +161,8 @@ def cluster_configuration(plan: Plan) -> dict[str, Any]:
             "extraArgs": _arguments(arguments),
             "extraVolumes": list(audit.VOLUMES),
         },
-        "controllerManager": _program(plan, _ELECTION | node_loss.controller_manager(plan)),
-        "scheduler": _program(plan, _ELECTION),
+        "controllerManager": _program(plan, ELECTION | node_loss.controller_manager(plan)),
+        "scheduler": _program(plan, ELECTION),
     }
 
 

@@ -27,7 +27,7 @@ IDLE = 5
 PING = 5
 """Seconds until a connection without an answer to the ping is closed. Kubernetes' default: 15. Project figure."""
 
-_VARIABLES = {"HTTP2_READ_IDLE_TIMEOUT_SECONDS": str(IDLE), "HTTP2_PING_TIMEOUT_SECONDS": str(PING)}
+VARIABLES = {"HTTP2_READ_IDLE_TIMEOUT_SECONDS": str(IDLE), "HTTP2_PING_TIMEOUT_SECONDS": str(PING)}
 """Environment variables that Kubernetes' programs read."""
 _DROP_IN = "/etc/systemd/system/kubelet.service.d/20-quorate.conf"
 
@@ -36,7 +36,7 @@ def parts(plan: Plan) -> Parts:
     """Returns the file with kubelet's environment variables."""
     if large(plan):
         return Parts()
-    lines = [f"Environment={name}={value}" for name, value in _VARIABLES.items()]
+    lines = [f"Environment={name}={value}" for name, value in VARIABLES.items()]
     text = "\n".join(("[Service]", *lines, ""))
     return Parts((File(_DROP_IN, literal(text), restarts=Unit("kubelet.service")),))
 
@@ -48,7 +48,7 @@ def kubelet_configuration(plan: Plan) -> dict[str, Any]:
 
 def environment(plan: Plan) -> list[dict[str, str]]:
     """Returns the environment variables of scheduler and controller manager, as kubeadm's extraEnvs."""
-    return [] if large(plan) else [{"name": name, "value": value} for name, value in _VARIABLES.items()]
+    return [] if large(plan) else [{"name": name, "value": value} for name, value in VARIABLES.items()]
 
 
 def controller_manager(plan: Plan) -> dict[str, str]:
