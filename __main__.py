@@ -23,6 +23,7 @@ from components.secrets import Keyring
 from components.target import Target
 from components.target.live import Live
 from components.target.render import Render
+from components.virt_host import validation
 from components.virt_host.host_keys import HostKeys
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def main() -> None:
     stack = pulumi.get_stack()
     plan = planner.plan(loader.from_pulumi(runtime.get_config_env(), runtime.get_config_secret_keys_env()))
     plan.write(Path(target.directory(stack)) / "plan.json")
-    for warning in plan.warnings:
+    for warning in (*plan.warnings, *validation.warnings(plan.nodes, plan.settings.template)):
         pulumi.warn(warning)
 
     root_secret = pulumi.Config("quorate").get_secret("rootSecret")

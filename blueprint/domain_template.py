@@ -1,4 +1,6 @@
-"""Checks a user's own libvirt domain template (`quorate:template`), a file with placeholders such as {ram}.
+"""Checks a user's own libvirt domain template (`quorate:template`, or `template` of a virtual machine).
+
+A template is a file with placeholders such as {ram}.
 
 As in Fuel (source 000, Data model impact), a value that the template does not use is ignored, and a placeholder without
 a value is replaced by an empty text. An unknown placeholder is therefore not an error.
@@ -36,23 +38,26 @@ def memory_of(ram: int) -> int:
     return asked + asked // KERNEL_SHARE + KERNEL_MIB
 
 
-def problems(path: str | None) -> list[Problem]:
-    """Returns the reasons why the file at `path` cannot be a domain template; [] if it can, or if `path` is None."""
+def problems(path: str | None, key: str = KEY) -> list[Problem]:
+    """Returns the reasons why the file at `path` cannot be a domain template; [] if it can, or if `path` is None.
+
+    `key`: the key in the stack file that names the file.
+    """
     if path is None:
         return []
     try:
         text = text_file.read(Path(path), LARGEST)
     except text_file.UnreadableError as error:
         advice = "write the path of a libvirt domain template, or leave the key out"
-        return [Problem(KEY, f"{path} cannot be read: {error}; {advice}")]
+        return [Problem(key, f"{path} cannot be read: {error}; {advice}")]
     if "<!DOCTYPE" in text:
         # A document type can define entities that stand for gigabytes or for other files.
-        return [Problem(KEY, f"{path} has a document type; remove <!DOCTYPE …>, a domain needs none")]
+        return [Problem(key, f"{path} has a document type; remove <!DOCTYPE …>, a domain needs none")]
     try:
         # Values are XML-escaped when the template is filled in, so the result is valid if it is valid with the text x.
         root = ElementTree.fromstring(PLACE.sub("x", text))  # noqa: S314 - no document type, so no entities
     except ElementTree.ParseError as error:
-        return [Problem(KEY, f"{path} is not valid XML: {error}; write a libvirt domain, <domain type='{{type}}'>…")]
+        return [Problem(key, f"{path} is not valid XML: {error}; write a libvirt domain, <domain type='{{type}}'>…")]
     if root.tag != "domain":
-        return [Problem(KEY, f"{path} holds {quoted(root.tag)}; write a libvirt domain, <domain type='{{type}}'>…")]
+        return [Problem(key, f"{path} holds {quoted(root.tag)}; write a libvirt domain, <domain type='{{type}}'>…")]
     return []

@@ -31,6 +31,7 @@ EXPECTED = {
     "json_invalid": "Unicode text and finite numbers, at most 100 levels deep",
     "string_unicode": "Unicode text",
     "too_short": "at least {min_length} of them",
+    "too_long": "at most {max_length} of them",
     "string_too_short": "at least {min_length} character",
     "string_pattern_mismatch": "text like {pattern}",
     "literal_error": "{expected}",

@@ -13,7 +13,8 @@ from blueprint.model_errors import expected, location
 from blueprint.problems import Problem, shown
 from blueprint.stackfile import cloud_content, values
 from blueprint.stackfile.reader import NAMESPACE
-from blueprint.stackfile.settings import Settings
+from blueprint.stackfile.settings import INTERFACE, Settings
+from blueprint.stackfile.virt import CPUS
 from suggestion import closest, did_you_mean, look_alike
 
 _PATTERNS = {
@@ -24,6 +25,8 @@ _PATTERNS = {
     r"^[A-Za-z0-9]([-A-Za-z0-9.]{0,251}[A-Za-z0-9])?$": "a host name or an IPv4 address",
     r"^[a-z][a-z0-9]*(-[a-z0-9]+)+$": "a rule's id as docs/rules.md has it, such as galera-size",
     r"^sha256:[0-9a-f]{64}$": "sha256: and 64 hexadecimal digits",
+    INTERFACE: "a name of up to 15 letters, digits, '-', '_' and '.', the first a letter or a digit",
+    CPUS: "numbers and ranges of CPUs such as 0-15 or 0-7,32-39",
     cloud_content.SHA256: "64 hexadecimal digits in lower case",
     cloud_content.URL: "an address that begins with http:// or https:// and holds no password",
     cloud_content.NAME: "a name of up to 255 letters, digits, '-', '.', '_' and inner spaces",

@@ -19,7 +19,7 @@ from socket import inet_aton
 from blueprint.domain_template import memory_of
 from blueprint.patterns import check_name, expand, expand_numbered
 from blueprint.problems import Problem
-from blueprint.stackfile import addresses
+from blueprint.stackfile import addresses, domain_options
 from blueprint.stackfile.settings import EXISTING, Disk, Hypervisor, Server, Settings, VirtualMachine
 from blueprint.stackfile.ssh import HOST_KEY_ADVICE, host_keys
 from blueprint.stackfile.virt import MADE
@@ -330,6 +330,7 @@ def _vm_problems(vm: VirtualMachine, server: Server, key: str, settings: Setting
         yield Problem(
             f"{key}.cpu", f"{vm.cpu} virtual CPUs on a server of {server.cpu} cores; write {server.cpu} or less"
         )
+    yield from domain_options.problems(vm, server, key, settings)
     most = server.memory - HOST_RESERVE
     if vm.ram > most:
         yield Problem(

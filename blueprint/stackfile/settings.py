@@ -36,7 +36,7 @@ from blueprint.stackfile.values import (
     Racks,
     Registry,
 )
-from blueprint.stackfile.virt import Virt
+from blueprint.stackfile.virt import Numa, Virt
 from waiver import Waiver
 
 KUBERNETES = "1.36.3"
@@ -83,7 +83,8 @@ HostKeys = Annotated[
     Field(description="public SSH host key, or for a pattern a mapping of name to public SSH host key"),
 ]
 """Maps names of machines to their public SSH host keys. The name "" means the only machine of the entry."""
-Interface = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][-A-Za-z0-9_.]{0,14}$")]
+INTERFACE = r"^[A-Za-z0-9][-A-Za-z0-9_.]{0,14}$"
+Interface = Annotated[str, StringConstraints(pattern=INTERFACE)]
 """Name of a network interface or bridge: up to 15 characters (Linux, IFNAMSIZ)."""
 PhysicalNetworkName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][-A-Za-z0-9_.]{0,63}$")]
 """Up to 64 characters, as in Neutron's database, without ':' and ',', which separate names in its options."""
@@ -118,6 +119,17 @@ class VirtualMachine(Strict):
     roles: Annotated[tuple[Role, ...], Field(min_length=1)]
     pool: Pools = {}
     host_key: HostKeys = {}
+    huge_pages: Annotated[
+        bool, Field(description="whether its memory is in huge pages of 2 MiB, which the virt host must have reserved")
+    ] = False
+    numa: Numa | None = None
+    bridges: Annotated[
+        tuple[Interface, ...],
+        Field(max_length=16, description="further bridges of the virt host: it gets an interface in each"),
+    ] = ()
+    template: Annotated[
+        ProjectPath | None, Field(description="a libvirt domain template of its own; left out: quorate:template")
+    ] = None
     values: Annotated[
         dict[str, PlainValue],
         Field(description="further values for the domain template, which ignores values that it does not use"),

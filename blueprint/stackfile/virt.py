@@ -1,5 +1,7 @@
 """Defines `quorate:virt`: how the target live makes virtual machines with libvirt. Checks its values.
 
+Also defines `numa` of a virtual machine.
+
 The image is a file, not a URL, because libvirt's provider uploads what a URL gives without comparing it with a digest.
 """
 
@@ -20,6 +22,23 @@ MADE = ("kvm", "qemu")
 KEY = "quorate:virt"
 _QCOW2 = b"QFI\xfb"
 """First bytes of a disk image in the format qcow2 (QEMU, docs/interop/qcow2)."""
+
+
+CPUS = r"^[0-9]{1,4}(-[0-9]{1,4})?(,[0-9]{1,4}(-[0-9]{1,4})?){0,99}$"
+"""Matches numbers and ranges of CPUs, as libvirt's attribute `cpuset` has them."""
+
+
+class Numa(BaseModel):
+    """The NUMA node and the CPUs of a virt host that a virtual machine is pinned to."""
+
+    model_config = STRICT
+
+    node: Annotated[int, Field(ge=0, le=1023, description="NUMA node of the virt host that has all of its memory")]
+    cpus: Annotated[
+        str,
+        StringConstraints(pattern=CPUS),
+        Field(description="CPUs of the virt host that run it, best all of this NUMA node, such as 0-15 or 0-7,32-39"),
+    ]
 
 
 class BaseImage(BaseModel):

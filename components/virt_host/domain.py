@@ -8,15 +8,17 @@ init. With qemu, the host's processor is emulated.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from functools import cache
-from ipaddress import IPv4Address
 from pathlib import Path
 from uuid import UUID, uuid5
 from xml.sax.saxutils import escape
 
 from blueprint.domain_template import PLACE, memory_of
 from blueprint.plan.nodes import Node
+from components.virt_host import domain_elements
+from components.virt_host.domain_elements import Xml
 from files import text_file
 
 FOLDER = Path(__file__).parent
@@ -28,6 +30,8 @@ CONTAINER = ("container.nspawn", "limits.conf")
 
 CPU_MODES = {"kvm": "host-passthrough", "qemu": "maximum"}
 """The CPU model by hypervisor: the host's own, and for emulation all that QEMU emulates."""
+_NO_VALUES = {"values", "roles", "name", "huge_pages", "numa", "bridges", "template"}
+"""Fields of a virtual machine that are no values of its template. Elements of the domain stand for options."""
 _UUIDS = UUID("4f0a6f4e-54a1-4a43-9f0c-6f5d1f9f6a70")
 """Namespace of the domains' UUIDs. A constant of Quorate: another value would be another domain."""
 
@@ -37,25 +41,28 @@ Values = Mapping[str, str | int | float | bool]
 def files(node: Node, template: str | None) -> dict[str, str]:
     """Returns the files that define a virtual machine, by name; {} for a physical server.
 
-    `template`: path of the operator's template for the libvirt domain; None for Quorate's.
+    `template`: path of the operator's template for the libvirt domains of the stack; None for Quorate's. A virtual
+    machine may have another one of its own.
     """
     if node.machine.vm is None:
         return {}
     given = values(node)
     if node.machine.hypervisor == "container":
         return {name: fill(_own(name), given, str) for name in CONTAINER}
-    text = text_file.read(Path(template)) if template else _own(DOMAINS[node.machine.hypervisor or "kvm"])
+    chosen = node.machine.vm.template or template
+    text = text_file.read(Path(chosen)) if chosen else _own(DOMAINS[node.machine.hypervisor or "kvm"])
     return {DOMAIN: fill(text, given, xml)}
 
 
 def values(node: Node) -> Values:
     """Returns the values for a virtual machine's template.
 
-    These are its settings in the stack file, its name, host and address, and what is derived from them.
+    These are its settings in the stack file, its name, host and address, and what is derived from them. Options have
+    elements of the domain as values.
     """
     if node.machine.vm is None:
         raise ValueError(f"{node.name} is not a virtual machine")
-    said = node.machine.vm.model_dump(mode="json", exclude={"values", "roles", "name"})
+    said = node.machine.vm.model_dump(mode="json", exclude=_NO_VALUES)
     hypervisor = node.machine.hypervisor or "kvm"
     known = {
         "name": node.name,
@@ -66,8 +73,8 @@ def values(node: Node) -> Values:
         "cpuMode": CPU_MODES.get(hypervisor, ""),
         # The same in every run, so that an interrupted `up` finds the domain and its lease again.
         "uuid": str(uuid5(_UUIDS, f"{node.server}/{node.name}/{node.address}")),
-        # 52:54 marks a locally administered address. The IP address makes it unique in the management network.
-        "mac": ":".join(f"{byte:02x}" for byte in (0x52, 0x54, *IPv4Address(node.address).packed)),
+        "mac": domain_elements.mac(node),
+        **domain_elements.elements(node),
     }
     return {**node.machine.vm.values, **said, **known}
 
@@ -75,9 +82,14 @@ def values(node: Node) -> Values:
 def fill(template: str, given: Values, quote: Callable[[str], str]) -> str:
     """Returns a template with each `{placeholder}` replaced by its value, or by an empty text if it has no value.
 
-    `quote`: escapes a value for the template's format.
+    `quote`: escapes a value for the template's format. XML is not escaped.
     """
-    return PLACE.sub(lambda place: quote(_text(given.get(place[1], ""))), template)
+
+    def filled(place: re.Match[str]) -> str:
+        value = given.get(place[1], "")
+        return value if isinstance(value, Xml) else quote(_text(value))
+
+    return PLACE.sub(filled, template)
 
 
 def xml(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -13,15 +14,16 @@ from hypothesis import strategies as st
 from blueprint.domain_template import memory_of
 from blueprint.plan.nodes import Node
 from blueprint.plan.planner import plan
+from components.virt_host import validation
 from components.virt_host.domain import files, fill, xml
-from tests.stacks import parsed, server
+from tests.fakes import script
+from tests.stacks import ROOT, parsed, server
 
 
-def machine(hypervisor: str = "kvm", **values: Any) -> Node:
-    """A virtual machine of a virt host, with further values for its template."""
-    guests = [
-        {"id": 0, "name": "m", "cpu": 4, "ram": 8, "address": "10.20.0.50", "roles": ["master"], "values": values},
-    ]
+def machine(hypervisor: str = "kvm", options: dict[str, Any] | None = None, **values: Any) -> Node:
+    """A virtual machine of a virt host, with further keys, and values for its template."""
+    known = {"id": 0, "name": "m", "cpu": 4, "ram": 8, "address": "10.20.0.50", "roles": ["master"]}
+    guests = [{**known, "values": values, **(options or {})}]
     config = {
         "profile": "lab",
         "architecture": "100",
@@ -110,6 +112,92 @@ def test_a_physical_server_has_no_such_file() -> None:
         ],
     }
     assert [files(node, None) for node in plan(parsed(config)).nodes] == [{}] * 9
+
+
+OPTIONS: dict[str, Any] = {
+    "hugePages": True,
+    "numa": {"node": 1, "cpus": "0-7,32-39"},
+    "bridges": ["br-storage", "br-ex"],
+}
+
+
+def test_without_options_the_domain_stays_as_it_is() -> None:
+    """To the byte: another definition restarts a machine."""
+    golden = (ROOT / "tests" / "data" / "domain.xml").read_text(encoding="utf-8")
+    assert files(machine(), None)["domain.xml"] == golden
+    unset: dict[str, Any] = {"hugePages": False, "bridges": []}
+    assert files(machine(options=unset), None)["domain.xml"] == golden
+
+
+def test_options_are_elements_of_the_domain() -> None:
+    domain = ElementTree.fromstring(files(machine(options=OPTIONS), None)["domain.xml"])  # noqa: S314 - our own
+    page = domain.find("memoryBacking/hugepages/page")
+    assert page is not None
+    assert page.attrib == {"size": "2048", "unit": "KiB"}
+    pins = {each.get("vcpu"): each.get("cpuset") for each in domain.findall("cputune/vcpupin")}
+    assert pins == dict.fromkeys("0123", "0-7,32-39")
+    assert [each.get("cpuset") for each in domain.findall("cputune/emulatorpin")] == ["0-7,32-39"]
+    assert [each.attrib for each in domain.findall("numatune/memory")] == [{"mode": "strict", "nodeset": "1"}]
+    bridges = [each.get("bridge") for each in domain.findall("devices/interface/source")]
+    assert bridges == ["br-mgmt", "br-storage", "br-ex"]
+    addresses = [each.get("address") for each in domain.findall("devices/interface/mac")]
+    assert addresses == ["52:54:0a:14:00:32", "52:55:0a:14:00:32", "52:56:0a:14:00:32"]
+
+
+def test_an_own_template_has_the_elements_where_it_names_them(tmp_path: Path) -> None:
+    template = written(tmp_path, "<domain>{hugePages}<devices>{bridges}</devices></domain>")
+    text = files(machine(options=OPTIONS), template)["domain.xml"]
+    domain = ElementTree.fromstring(text)  # noqa: S314 - our own
+    assert [each.tag for each in domain] == ["memoryBacking", "devices"]
+    assert len(domain.findall("devices/interface")) == 2
+    assert files(machine(), template)["domain.xml"] == "<domain><devices></devices></domain>"
+
+
+def test_values_of_an_earlier_template_with_such_names_stay(tmp_path: Path) -> None:
+    """A template that had them before Quorate did is filled as before."""
+    template = written(tmp_path, "<a nodeset='{numa}'>{hugePages} {bridges} {template}</a>")
+    node = machine(numa=0, hugePages="<2M>", bridges=True, template="x")
+    assert files(node, template)["domain.xml"] == "<a nodeset='0'>&lt;2M&gt; true x</a>"
+
+
+def test_a_machine_may_have_a_template_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own.xml").write_text("<domain><name>{name}</name></domain>")
+    node = machine(options={"template": "own.xml"})
+    others = written(tmp_path, "<domain/>")
+    assert files(node, None)["domain.xml"] == "<domain><name>m</name></domain>"
+    assert files(node, others)["domain.xml"] == "<domain><name>m</name></domain>"
+    assert files(machine(), others)["domain.xml"] == "<domain/>"
+
+
+@pytest.mark.skipif(not shutil.which(validation.PROGRAM), reason="this host has no virt-xml-validate")
+@pytest.mark.parametrize("options", [{}, *({key: value} for key, value in OPTIONS.items()), OPTIONS])
+@pytest.mark.parametrize("hypervisor", ["kvm", "qemu"])
+def test_the_default_domain_fits_the_schema_of_libvirt(
+    hypervisor: str, options: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own.xml").write_text((ROOT / "components/virt_host/domain.xml").read_text())
+    assert [*validation.warnings([machine(hypervisor, options)], "own.xml")] == []
+    (tmp_path / "own.xml").write_text("<domain type='kvm'><nam>{name}</nam></domain>")
+    (warning,) = validation.warnings([machine(hypervisor, options)], "own.xml")
+    assert warning.startswith("m: its libvirt domain, of own.xml, does not fit libvirt's schema: 1: element ")
+
+
+def test_only_domains_of_own_templates_are_validated_where_the_program_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    template = written(tmp_path, "<domain/>")
+    nodes = [machine()]
+    assert [*validation.warnings(nodes, template)] == [], "without the program"
+    says = "-:1: element domain: validity error : of no use"
+    script(tmp_path, validation.PROGRAM, f"while read -r line; do :; done; echo '{says}' >&2; exit 3")
+    assert [*validation.warnings(nodes, None)] == [], "of the default template"
+    said = f"m: its libvirt domain, of {template}, does not fit libvirt's schema: 1: element domain: validity error :"
+    assert [*validation.warnings(nodes, template)] == [f"{said} of no use"]
+    script(tmp_path, validation.PROGRAM, "echo 'schema does not exist' >&2; exit 4")
+    assert [*validation.warnings(nodes, template)] == [], "a program that cannot validate is not there"
 
 
 TEXT = st.text(st.characters(min_codepoint=32, exclude_categories=["Cs", "Cc"], exclude_characters="\ufffe\uffff"))

@@ -235,6 +235,10 @@ HALF = "<currentMemory unit='GiB'>2</currentMemory>"
         (live(), live().replace(">4</memory>", ">8</memory>"), None),
         (live(), live().replace(">4</vcpu>", ">8</vcpu>"), None),
         (live(), live("<os/>"), None),
+        (live(), live("<memoryBacking><hugepages/></memoryBacking>"), None),
+        (live(), live("<cputune><vcpupin vcpu='0' cpuset='0-3'/></cputune>"), None),
+        (live(), live("<numatune><memory mode='strict' nodeset='0'/></numatune>"), None),
+        (live(), live("<devices><interface type='bridge'/></devices>"), None),
         (live(), live("<description/>").replace("kvm", "qemu"), None),
     ],
 )

@@ -6,7 +6,7 @@ import hashlib
 from typing import Any
 
 from tests.stacks import full_size, server
-from tests.unit.bad_inputs.case import Bad, stack
+from tests.unit.bad_inputs.case import Bad, stack, with_vm
 
 IMAGE = b"QFI\xfb and more"
 DIGEST = hashlib.sha256(IMAGE).hexdigest()
@@ -46,6 +46,27 @@ def keys(pattern: str) -> Any:
     return {f"{name}{number:0{len(first)}}": HOST_KEY for number in range(int(first), int(last) + 1)}
 
 
+def one(key: str, said: str, **facts: Any) -> Bad:
+    """A stack whose virtual machine has a wrong value."""
+    return Bad(with_vm(**facts), f"quorate:servers[4].vms[0].{key} (v1): {said}")
+
+
+def with_host(hypervisor: str, **facts: Any) -> dict[str, Any]:
+    """A virt host with a virtual machine that has these keys."""
+    guest = {"id": 0, "cpu": 4, "ram": 8, "address": "10.20.3.20", "roles": ["compute"], **facts}
+    return server("v1", ["virt"], "10.20.3.9", vms=[guest], hypervisor=hypervisor)
+
+
+def on_lxc(key: str, value: object) -> Bad:
+    """A virtual machine under lxc with a key that only kvm and qemu know."""
+    host = with_host("lxc", **{key: value})
+    return Bad(
+        stack(features=["reduced-footprint"], servers=[*full_size("100")["servers"], host]),
+        f"quorate:servers[4] (v1).vms[0].{key}: has no effect with hypervisor lxc; remove it, or write hypervisor: kvm "
+        "or qemu",
+    )
+
+
 CASES = {
     "another image": made(
         f"quorate:virt.image.sha256: image.qcow2 has the digest {hashlib.sha256(b'QFI' + bytes([0xFB])).hexdigest()}; "
@@ -81,5 +102,50 @@ CASES = {
     "no room for the kernels": made(
         "quorate:servers[4] (v1).vms: take 252 GiB and their kernels 4.1 more, of the server's 256",
         vm={"ram": 252},
+    ),
+    "a range of CPUs that ends before it begins": made(
+        "quorate:servers[4] (v1).vms[0].numa.cpus: 15-8 ends before it begins; write the smaller number first, such as "
+        "8-15",
+        vm={"numa": {"node": 0, "cpus": "0,15-8"}},
+    ),
+    "no numbers of CPUs": one(
+        "numa.cpus",
+        "'all' does not fit; write numbers and ranges of CPUs such as 0-15",
+        numa={"node": 0, "cpus": "all"},
+    ),
+    "a NUMA node without CPUs": one("numa.cpus", "is missing; write it (CPUs of the virt host", numa={"node": 0}),
+    "a size of huge pages": one("hugePages", "'1G' does not fit; write true or false", hugePages="1G"),
+    "too many bridges": one(
+        "bridges", "a list does not fit; write at most 16 of them", bridges=[f"br-{number}" for number in range(17)]
+    ),
+    "a bridge that Linux cannot name": one(
+        "bridges[0]", "'-br' does not fit; write a name of up to 15 letters", bridges=["-br"]
+    ),
+    "a bridge twice": made(
+        "quorate:servers[4] (v1).vms[0].bridges: 'br-ex' is listed twice; write it once",
+        vm={"bridges": ["br-ex", "br-ex"]},
+    ),
+    "huge pages under lxc": on_lxc("hugePages", True),
+    "pinning under lxc": on_lxc("numa", {"node": 0, "cpus": "0"}),
+    "further bridges under lxc": on_lxc("bridges", ["br-ex"]),
+    "a domain template for a container": Bad(
+        stack(
+            features=["reduced-footprint"],
+            servers=[*full_size("100")["servers"], with_host("container", template="none.xml")],
+        ),
+        "quorate:servers[4] (v1).vms[0].template: has no effect with hypervisor container; remove it",
+    ),
+    "a template of one machine that is missing": made(
+        "quorate:servers[4] (v1).vms[0].template: none.xml cannot be read: no such file or directory; write the path",
+        vm={"template": "none.xml"},
+    ),
+    "a definition of a machine that exists": Bad(
+        stack(
+            features=["reduced-footprint"],
+            machines="existing",
+            servers=[*full_size("100")["servers"], with_host("kvm", hugePages=True)],
+        ),
+        "quorate:servers[4] (v1).vms[0].hugePages: defines a machine that Quorate makes; with machines: existing, "
+        "remove it",
     ),
 }

@@ -1,0 +1,47 @@
+"""Checks the keys of a virtual machine that change its libvirt domain: hugePages, numa, bridges and template."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from blueprint import domain_template
+from blueprint.problems import Problem
+from blueprint.stackfile.settings import EXISTING, Server, Settings, VirtualMachine
+from blueprint.stackfile.virt import MADE, Numa
+
+_KEYS = {"hugePages": "huge_pages", "numa": "numa", "bridges": "bridges", "template": "template"}
+"""The keys, and the names of their fields."""
+
+
+def problems(vm: VirtualMachine, server: Server, key: str, settings: Settings) -> Iterator[Problem]:
+    """Yields the problems of these keys. `key`: the virtual machine's key in the stack file."""
+    if refused := [*_refused(vm, server, key, settings)]:
+        yield from refused
+        return
+    if vm.numa:
+        yield from _cpus(vm.numa, f"{key}.numa.cpus")
+    for bridge, count in Counter(vm.bridges).items():
+        if count > 1:
+            yield Problem(f"{key}.bridges", f"'{bridge}' is listed twice; write it once")
+    yield from domain_template.problems(vm.template, f"{key}.template")
+
+
+def _refused(vm: VirtualMachine, server: Server, key: str, settings: Settings) -> Iterator[Problem]:
+    """Yields a problem for each key that has no effect on this machine."""
+    for name, field in _KEYS.items():
+        if not getattr(vm, field):
+            continue
+        if settings.machines == EXISTING:
+            advice = "with machines: existing, remove it"
+            yield Problem(f"{key}.{name}", f"defines a machine that Quorate makes; {advice}")
+        elif server.hypervisor not in ((*MADE, "lxc") if name == "template" else MADE):
+            advice = f"remove it, or write hypervisor: {' or '.join(MADE)}"
+            yield Problem(f"{key}.{name}", f"has no effect with hypervisor {server.hypervisor}; {advice}")
+
+
+def _cpus(numa: Numa, key: str) -> Iterator[Problem]:
+    for part in numa.cpus.split(","):
+        first, _, last = part.partition("-")
+        if last and int(first) > int(last):
+            yield Problem(key, f"{part} ends before it begins; write the smaller number first, such as {last}-{first}")
