@@ -41,6 +41,23 @@ class BlockDevice:
 
 
 @dataclass(frozen=True)
+class HugePages:
+    """How many huge pages of 2 MiB are reserved for programs that ask for them."""
+
+    total: int
+    free: int
+
+
+@dataclass(frozen=True)
+class NumaNode:
+    """A NUMA node of the machine."""
+
+    pages: HugePages
+    cpus: str
+    """Its CPUs, such as 0-7,32-39."""
+
+
+@dataclass(frozen=True)
 class Facts:
     """The facts of a machine, by the keys of probe.sh."""
 
@@ -86,6 +103,21 @@ class Facts:
         return tuple(found)
 
     @cached_property
+    def huge_pages(self) -> HugePages:
+        """The huge pages of all NUMA nodes; none if the machine did not tell them."""
+        return _huge_pages(self.one("hugepages").split())
+
+    @cached_property
+    def numa(self) -> dict[int, NumaNode]:
+        """The NUMA nodes by number."""
+        found: dict[int, NumaNode] = {}
+        for line in self.all("numa"):
+            number, *pages, cpus = [*line.split(), "", ""][:4]
+            if (node := _number(number)) is not None:
+                found[node] = NumaNode(_huge_pages(pages), cpus)
+        return found
+
+    @cached_property
     def certificates(self) -> dict[str, datetime | None]:
         """The times at which certificates of etcd and Kubernetes expire, by path; None if openssl did not tell it."""
         return {path: _date(end) for path, _, end in (line.partition(" ") for line in self.all("certificate"))}
@@ -102,6 +134,11 @@ class Facts:
 
 def _number(text: str) -> int | None:
     return int(text) if _NUMBER.fullmatch(text) else None
+
+
+def _huge_pages(written: Sequence[str]) -> HugePages:
+    total, free = ([_number(each) or 0 for each in written] + [0, 0])[:2]
+    return HugePages(total, free)
 
 
 def _date(text: str) -> datetime | None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from blueprint.plan.nodes import Node
 from blueprint.stackfile.settings import Hypervisor
+from doctor import virtual_machine_checks
 from doctor.checks import Finding, Problems
 from doctor.login import Reading
 
@@ -63,12 +64,18 @@ def virt_hosts(nodes: Sequence[Node], readings: Mapping[str, Reading]) -> Iterat
             if machine.hypervisor == "kvm" and not facts.one("kvm"):
                 remedy = "enable virtualization in its firmware, or write hypervisor: container"
                 yield Finding(VIRT_HOST, name, "it has no /dev/kvm", remedy)
-            missing = [vm for vm in machine.vms if vm not in facts.all("domain") and vm not in readings]
-            need = sum(machines[vm].memory for vm in missing)
+            missing = [machines[vm] for vm in machine.vms if vm not in facts.all("domain") and vm not in readings]
+            # Huge pages do not count as available memory.
+            ordinary = [each for each in missing if not virtual_machine_checks.uses_huge_pages(each)]
+            need = sum(each.memory for each in ordinary)
             available = facts.gibibytes("available") or 0.0
             if available < need:
-                problem = f"{available:.1f} GiB of memory are free; {', '.join(missing)} need {need}"
+                names = ", ".join(each.name for each in ordinary)
+                problem = f"{available:.1f} GiB of memory are free; {names} need {need}"
                 yield Finding(VIRT_HOST, name, problem, "free memory there, or write smaller virtual machines")
+            guests = [machines[vm] for vm in machine.vms]
+            for problem, remedy in virtual_machine_checks.problems(facts, guests, missing):
+                yield Finding(VIRT_HOST, name, problem, remedy)
 
 
 def _hypervisor(hypervisor: Hypervisor, connections: Sequence[str], found: Sequence[str]) -> Problems:

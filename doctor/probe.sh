@@ -6,6 +6,7 @@ export LC_ALL PATH
 
 fact() { printf '%s\t%s\n' "$1" "$2"; }
 has() { command -v "$1" >/dev/null 2>&1; }
+number_in() { if [ -r "$1" ]; then cat "$1"; else echo 0; fi; }
 privileged() {
   if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo -n -- "$@"; fi
 }
@@ -52,6 +53,23 @@ facts() {
       fact mtu "${interface%@*} $mtu"
     done
   fi
+  for bridge in /sys/class/net/*/bridge; do
+    if [ -d "$bridge" ]; then
+      bridge=${bridge%/bridge}
+      fact bridge "${bridge##*/}"
+    fi
+  done
+  pages=hugepages-2048kB
+  fact hugepages "$(number_in /sys/kernel/mm/hugepages/$pages/nr_hugepages) $(
+    number_in /sys/kernel/mm/hugepages/$pages/free_hugepages
+  )"
+  for node in /sys/devices/system/node/node[0-9]*; do
+    if [ -r "$node/cpulist" ]; then
+      fact numa "${node##*/node} $(number_in "$node/hugepages/$pages/nr_hugepages") $(
+        number_in "$node/hugepages/$pages/free_hugepages"
+      ) $(cat "$node/cpulist")"
+    fi
+  done
   if has ss && listening=$(privileged ss -Hltnp 2>/dev/null); then
     fact ports yes
     printf '%s\n' "$listening" | while read -r line; do fact listens "$line"; done

@@ -8,6 +8,7 @@ The image is a file, not a URL, because libvirt's provider uploads what a URL gi
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
@@ -28,6 +29,14 @@ CPUS = r"^[0-9]{1,4}(-[0-9]{1,4})?(,[0-9]{1,4}(-[0-9]{1,4})?){0,99}$"
 """Matches numbers and ranges of CPUs, as libvirt's attribute `cpuset` has them."""
 
 
+def cpu_numbers(text: str) -> frozenset[int]:
+    """Returns the CPUs in a text such as 0-7,32-39; none for another text."""
+    if not re.fullmatch(CPUS, text):
+        return frozenset()
+    ranges = (part.partition("-") for part in text.split(","))
+    return frozenset(number for first, _, last in ranges for number in range(int(first), int(last or first) + 1))
+
+
 class Numa(BaseModel):
     """The NUMA node and the CPUs of a virt host that a virtual machine is pinned to."""
 
@@ -37,7 +46,7 @@ class Numa(BaseModel):
     cpus: Annotated[
         str,
         StringConstraints(pattern=CPUS),
-        Field(description="CPUs of the virt host that run it, best all of this NUMA node, such as 0-15 or 0-7,32-39"),
+        Field(description="CPUs of this NUMA node that run it, such as 0-15 or 0-7,32-39"),
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -11,10 +12,11 @@ import pytest
 
 from blueprint.plan.nodes import Node, node
 from blueprint.stackfile.inventory import Machine
-from blueprint.stackfile.settings import Disk
+from blueprint.stackfile.settings import Disk, VirtualMachine
+from blueprint.stackfile.virt import cpu_numbers
 from commands import machine_check
 from doctor import checks, examination, fleet_checks
-from doctor.facts import IncompleteError, parse
+from doctor.facts import HugePages, IncompleteError, parse
 from doctor.login import PROBE, Reading
 from tests.stacks import full_size, write
 
@@ -174,12 +176,87 @@ def test_a_virt_host_needs_its_hypervisor_and_memory(facts: dict[str, list[str]]
     assert [each.problem for each in found] == expected
 
 
+READY: dict[str, list[str]] = {
+    "libvirt": ["qemu:///system"],
+    "kvm": ["yes"],
+    "hugepages": ["8000 5000"],
+    "numa": ["0 4000 3300 0-7,16-23", "1 4000 1700 8-15,24-31"],
+    "bridge": ["br-mgmt", "br-ex"],
+}
+"""Facts of a virt host that has all that the virtual machines below ask for."""
+
+
+def guest(name: str, **options: Any) -> Machine:
+    """A virtual machine of 6 GiB, which needs 3184 huge pages: 6 GiB, 96 MiB and 128 MiB."""
+    written = {"id": 0, "cpu": 4, "ram": 6, "address": "10.0.0.9", "roles": ["master"], **options}
+    return machine(name, memory=6, vm=VirtualMachine.model_validate_json(json.dumps(written)))
+
+
+NONE: dict[str, Any] = {}
+HUGE: dict[str, Any] = {"hugePages": True}
+PINNED: dict[str, Any] = {"numa": {"node": 0, "cpus": "0-3,16"}, "hugePages": True}
+
+
+@pytest.mark.parametrize(
+    ("options", "facts", "expected"),
+    [
+        ((NONE, NONE), {"hugepages": ["0 0"], "numa": [], "bridge": []}, []),
+        ((HUGE, NONE), NONE, []),
+        ((HUGE, HUGE), NONE, ["it has 5000 free huge pages of 2 MiB; v1, v2 need 6368"]),
+        # A machine that runs has its pages, or needs them at its next start.
+        ((HUGE, HUGE), {"domain": ["v1"]}, []),
+        (
+            (HUGE, HUGE),
+            {"domain": ["v1", "v2"], "hugepages": ["6367 6367"]},
+            ["it has 6367 huge pages of 2 MiB; v1, v2 need 6368"],
+        ),
+        ((HUGE, NONE), {"hugepages": []}, ["it has 0 huge pages of 2 MiB; v1 need 3184"]),
+        ((HUGE, NONE), {"available": [str(6 * 1024**2)]}, []),
+        ((HUGE, NONE), {"available": [str(5 * 1024**2)]}, ["5.0 GiB of memory are free; v2 need 6"]),
+        ((PINNED, NONE), NONE, []),
+        (
+            (PINNED, NONE),
+            {"numa": ["0 4000 3183 0-31"]},
+            ["NUMA node 0 has 3183 free huge pages of 2 MiB; v1 need 3184"],
+        ),
+        ((PINNED, NONE), {"numa": ["0 9 9 0-31", "1 9 9"]}, ["NUMA node 0 has 9 huge pages of 2 MiB; v1 need 3184"]),
+        ((PINNED, NONE), {"numa": ["x"]}, ["it has no NUMA node 0, which v1 is pinned to"]),
+        (
+            ({"numa": {"node": 1, "cpus": "7-9"}}, NONE),
+            NONE,
+            ["NUMA node 1 has the CPUs 8-15,24-31, and v1 is pinned to 7-9"],
+        ),
+        (
+            ({"numa": {"node": 0, "cpus": "0"}}, NONE),
+            {"numa": ["0 0 0"]},
+            ["NUMA node 0 has the CPUs none, and v1 is pinned to 0"],
+        ),
+        (({"bridges": ["br-ex"]}, {"bridges": ["br-ex", "br-mgmt"]}), NONE, []),
+        (({"bridges": ["br-ex"]}, {"bridges": ["br-ex"]}), {"bridge": []}, ["it has no bridge br-ex for v1, v2"]),
+    ],
+)
+def test_a_virt_host_needs_what_its_machines_ask_for(
+    options: tuple[dict[str, Any], dict[str, Any]], facts: dict[str, list[str]], expected: list[str]
+) -> None:
+    host = machine("m1", memory=32, hypervisor="kvm", vms=("v1", "v2"))
+    guests = [guest(name, **each) for name, each in zip(("v1", "v2"), options, strict=True)]
+    found = fleet_checks.virt_hosts(
+        [node(each, "master") for each in (host, *guests)], {"m1": reading(**READY | facts)}
+    )
+    assert [each.problem for each in found] == expected
+
+
 def test_the_probe_reads_this_machine() -> None:
     done = subprocess.run(["sh", "-s"], input=PROBE.read_text(), capture_output=True, text=True, check=True, timeout=60)
     facts = parse(done.stdout)
     assert facts.number("cores")
     assert facts.number("memory")
     assert facts.number("clock")
+    assert facts.one("hugepages")
+    assert set(facts.numa) == {int(path.name[4:]) for path in Path("/sys/devices/system/node").glob("node[0-9]*")}
+    assert all(cpu_numbers(each.cpus) for each in facts.numa.values())
+    bridges = {path.parent.name for path in Path("/sys/class/net").glob("*/bridge")}
+    assert set(facts.all("bridge")) == bridges
 
 
 @pytest.mark.parametrize(
@@ -192,6 +269,8 @@ def test_the_probe_reads_this_machine() -> None:
         "disk\tdisk",
         "disk\tdisk 0 -",
         "certificate\tx",
+        "hugepages\tmany",
+        "numa\tnode0",
     ],
 )
 def test_a_malformed_line_counts_as_a_missing_fact(line: str) -> None:
@@ -199,6 +278,8 @@ def test_a_malformed_line_counts_as_a_missing_fact(line: str) -> None:
     assert facts.mtu("10.0.0.1") is None
     assert facts.block_devices == ()
     assert [end for end in facts.certificates.values() if end] == []
+    assert facts.huge_pages == HugePages(0, 0)
+    assert facts.numa == {}
 
 
 def test_the_terminal_gets_no_control_characters_of_a_machine(

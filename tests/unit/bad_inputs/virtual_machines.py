@@ -113,7 +113,7 @@ CASES = {
         "'all' does not fit; write numbers and ranges of CPUs such as 0-15",
         numa={"node": 0, "cpus": "all"},
     ),
-    "a NUMA node without CPUs": one("numa.cpus", "is missing; write it (CPUs of the virt host", numa={"node": 0}),
+    "a NUMA node without CPUs": one("numa.cpus", "is missing; write it (CPUs of this NUMA node", numa={"node": 0}),
     "a size of huge pages": one("hugePages", "'1G' does not fit; write true or false", hugePages="1G"),
     "too many bridges": one(
         "bridges", "a list does not fit; write at most 16 of them", bridges=[f"br-{number}" for number in range(17)]

@@ -1,0 +1,58 @@
+"""Checks what a virt host needs for options of its virtual machines: huge pages, NUMA nodes and bridges."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from blueprint.domain_template import memory_of
+from blueprint.stackfile.inventory import Machine
+from blueprint.stackfile.virt import cpu_numbers
+from doctor.checks import Problems
+from doctor.facts import Facts, HugePages
+
+_PAGE = 2
+"""MiB of a huge page, as in the elements of the domain."""
+
+
+def uses_huge_pages(machine: Machine) -> bool:
+    """Whether the machine is a virtual machine whose memory is in huge pages."""
+    return machine.vm is not None and machine.vm.huge_pages
+
+
+def problems(facts: Facts, guests: Sequence[Machine], missing: Sequence[Machine]) -> Problems:
+    """Yields what the host lacks. `guests`: its virtual machines. `missing`: those that do not run yet."""
+    yield from _huge_pages("it", facts.huge_pages, guests, missing)
+    for guest in guests:
+        numa = guest.vm.numa if guest.vm else None
+        if numa and numa.node not in facts.numa:
+            yield f"it has no NUMA node {numa.node}, which {guest.name} is pinned to", "correct numa in the stack file"
+        elif numa and not cpu_numbers(numa.cpus) <= cpu_numbers(cpus := facts.numa[numa.node].cpus):
+            problem = f"NUMA node {numa.node} has the CPUs {cpus or 'none'}, and {guest.name} is pinned to {numa.cpus}"
+            yield problem, "correct numa in the stack file"
+    for number, node in facts.numa.items():
+        pinned, waiting = (
+            [each for each in machines if each.vm and each.vm.numa and each.vm.numa.node == number]
+            for machines in (guests, missing)
+        )
+        yield from _huge_pages(f"NUMA node {number}", node.pages, pinned, waiting)
+    for bridge in sorted({name for guest in guests if guest.vm for name in guest.vm.bridges}):
+        if bridge not in facts.all("bridge"):
+            users = ", ".join(guest.name for guest in guests if guest.vm and bridge in guest.vm.bridges)
+            yield f"it has no bridge {bridge} for {users}", "make it there, with its network's interface in it"
+
+
+def _huge_pages(place: str, pages: HugePages, guests: Sequence[Machine], missing: Sequence[Machine]) -> Problems:
+    """Compares the huge pages with all virtual machines, and the free ones with those that do not run yet.
+
+    A machine that runs may do so without huge pages, and needs them at its next start.
+    """
+    remedy = (
+        "reserve more, for example with vm.nr_hugepages in /etc/sysctl.d, or per NUMA node on the kernel's command line"
+    )
+    for count, kind, machines in ((pages.total, "", guests), (pages.free, "free ", missing)):
+        users = [each for each in machines if uses_huge_pages(each)]
+        need = sum(-(-memory_of(each.memory) // _PAGE) for each in users)
+        if need > count:
+            names = ", ".join(each.name for each in users)
+            yield f"{place} has {count} {kind}huge pages of 2 MiB; {names} need {need}", remedy
+            return
