@@ -18,6 +18,9 @@ from files import text_file
 PLACE = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]{0,99})\}")
 """A placeholder for a value, such as {ram}."""
 
+DERIVED = ("name", "server", "address", "type", "memory", "cpuMode", "uuid", "mac")
+"""Values that Quorate derives; no value of the stack file replaces them."""
+
 KEY = "quorate:template"
 KERNEL_SHARE, KERNEL_MIB = 64, 128
 """Memory that a guest's kernel takes for itself: one byte of 64, and 128 MiB.

@@ -64,7 +64,7 @@ def problem(error: ErrorDetails, raw: Mapping[str, Any]) -> Problem:
     if kind == "extra_forbidden":
         return Problem(key, _unknown(str(loc[-1]), _fields_at(loc[:-1])))
     if kind == "missing":
-        return Problem(key, "is missing; write it" + _described(loc))
+        return Problem(key, f"is missing{_misspelt(error)}; write it{_described(loc)}")
     if kind == values.ERROR:
         return Problem(key, error["msg"])
     if kind == "literal_error":
@@ -97,6 +97,14 @@ def _name_of(loc: Sequence[int | str], raw: Mapping[str, Any]) -> str | None:
 
 def _unknown(key: str, fields: Sequence[str]) -> str:
     return f"unknown key{look_alike(key)}{did_you_mean(key, fields)}; write one of: {', '.join(fields)}"
+
+
+def _misspelt(error: ErrorDetails) -> str:
+    """Returns the key that was probably meant to be the missing one. Some mappings have free keys."""
+    loc = location(error)
+    given = cast("dict[str, Any]", error["input"]) if isinstance(error["input"], dict) else {}
+    near = closest(str(loc[-1]), [key for key in given if key not in _fields_at(loc[:-1])])
+    return f", and '{near}' is not a known key" if near else ""
 
 
 def _not_among(error: ErrorDetails) -> str:

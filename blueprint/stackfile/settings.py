@@ -11,7 +11,7 @@ from __future__ import annotations
 from ipaddress import IPv4Network
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, Field, StringConstraints, WithJsonSchema
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, WithJsonSchema
 
 from blueprint.stackfile.cloud_content import Bootstrap
 from blueprint.stackfile.values import (
@@ -108,7 +108,13 @@ class Disk(Strict):
 
 
 class VirtualMachine(Strict):
-    """A virtual machine of a virt host, as Fuel had it: `{id, cpu, ram, …}` (source 000, Data model impact)."""
+    """A virtual machine of a virt host, as Fuel had it: `{id, cpu, ram, …}` (source 000, Data model impact).
+
+    Further keys are values for the domain template, as those of `values`.
+    """
+
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, PlainValue]  # pyright: ignore[reportIncompatibleVariableOverride] - as pydantic has it
 
     id: Annotated[Number, Field(description="number, unique on its server")]
     name: Annotated[Names | None, Field(description="name of its node; <server>-vm<id> where it is left out")] = None

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from blueprint.domain_template import memory_of
+from blueprint.domain_template import DERIVED, memory_of
 from blueprint.plan.nodes import Node
 from blueprint.plan.planner import plan
 from components.virt_host import validation
-from components.virt_host.domain import files, fill, xml
+from components.virt_host.domain import files, fill, values, xml
 from tests.fakes import script
 from tests.stacks import ROOT, parsed, server
 
@@ -59,6 +59,18 @@ def test_a_missing_value_is_left_empty(tmp_path: Path) -> None:
     template = written(tmp_path, "<something new='{new_value}'>{new_value}</something>")
     assert files(machine(), template)["domain.xml"] == "<something new=''></something>"
     assert files(machine(new_value="ex"), template)["domain.xml"] == "<something new='ex'>ex</something>"
+
+
+def test_a_free_key_is_a_value_as_in_fuel(tmp_path: Path) -> None:
+    template = written(tmp_path, "<something new='{new_value}'>{other}</something>")
+    node = machine(options={"new_value": "example & more"}, other=2)
+    assert files(node, template)["domain.xml"] == "<something new='example &amp; more'>2</something>"
+    assert files(node, None) == files(machine(), None), "the default template does not use it"
+
+
+def test_no_value_of_the_stack_file_replaces_a_derived_one() -> None:
+    hidden = values(machine(**dict.fromkeys(DERIVED, "own")))
+    assert [name for name in DERIVED if hidden[name] == "own"] == []
 
 
 def test_values_are_escaped_for_xml(tmp_path: Path) -> None:

@@ -38,6 +38,9 @@ CASES = {
     "an address in a value": Bad(
         with_vm(values={"proxy": "http://u:hunter2@proxy"}), f"quorate:servers[4].vms[0].values.proxy: {SAID}"
     ),
+    "in a free key of a virtual machine": Bad(
+        with_vm(vnc_password=123456), f"quorate:servers[4].vms[0].vnc_password: {SAID}"
+    ),
     "a number in a value": Bad(
         with_vm(values={"vnc_password": 123456}), f"quorate:servers[4].vms[0].values.vnc_password: {SAID}"
     ),

@@ -51,6 +51,11 @@ def one(key: str, said: str, **facts: Any) -> Bad:
     return Bad(with_vm(**facts), f"quorate:servers[4].vms[0].{key} (v1): {said}")
 
 
+def free(key: str, said: str, value: object = 1) -> Bad:
+    """A stack whose virtual machine has a key of its own."""
+    return Bad(with_vm(**{key: value}), f"quorate:servers[4] (v1).vms[0].{key}: {said}")
+
+
 def with_host(hypervisor: str, **facts: Any) -> dict[str, Any]:
     """A virt host with a virtual machine that has these keys."""
     guest = {"id": 0, "cpu": 4, "ram": 8, "address": "10.20.3.20", "roles": ["compute"], **facts}
@@ -147,5 +152,18 @@ CASES = {
         ),
         "quorate:servers[4] (v1).vms[0].hugePages: defines a machine that Quorate makes; with machines: existing, "
         "remove it",
+    ),
+    "a misspelt key": free("rolse", "unknown key (did you mean 'roles'?); write roles; a value of your template"),
+    "a key in another case": free("hugepages", "unknown key (did you mean 'hugePages'?)", True),
+    "a key that is derived": free("memory", "Quorate derives this value; remove it"),
+    "a key that no placeholder has": free("new-value", "is no name of a placeholder; write letters, digits and '_'"),
+    "a value twice": Bad(
+        with_vm(note="a", values={"note": "b"}),
+        "quorate:servers[4] (v1).vms[0].note: is under values too; write it once",
+    ),
+    "a list as a value": one("disks", "is not a plain value; write text, a finite number, true or false", disks=[1]),
+    "a misspelt key that is required": Bad(
+        with_vm(adress="10.20.9.20").replace("      address: 10.20.9.20\n", ""),
+        "quorate:servers[4].vms[0].address (v1): is missing, and 'adress' is not a known key; write it",
     ),
 }
