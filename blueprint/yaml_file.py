@@ -1,4 +1,4 @@
-"""Reads a hand-written YAML file that contains one mapping. Rejects duplicate keys and ambiguous values."""
+"""Reads a hand-written YAML file that contains one mapping or list. Rejects duplicate keys and ambiguous values."""
 
 from __future__ import annotations
 
@@ -18,6 +18,21 @@ def read(path: Path, form: str, dates: Collection[str] = ()) -> dict[str, Any]:
 
     `form`: a description of the expected file, for the message "write …". `dates`: keys whose value may be a date.
     """
+    value = _value(path, form, dates)
+    if not isinstance(value, dict):
+        raise InvalidStackError([Problem(str(path), f"is not a mapping; write {form}")])
+    return cast("dict[str, Any]", value)
+
+
+def read_list(path: Path, form: str) -> list[Any]:
+    """Returns the list in a YAML file. Raises InvalidStackError, with every reason, if the file cannot be used."""
+    value = _value(path, form, ())
+    if not isinstance(value, list):
+        raise InvalidStackError([Problem(str(path), f"is not a list; write {form}")])
+    return cast("list[Any]", value)
+
+
+def _value(path: Path, form: str, dates: Collection[str]) -> object:
     try:
         text = text_file.read(path)
         document = yaml_reader.read(text)
@@ -29,9 +44,7 @@ def read(path: Path, form: str, dates: Collection[str] = ()) -> dict[str, Any]:
         raise InvalidStackError([Problem(str(path), f"is not valid YAML: {error}")]) from None
     if wrong:
         raise InvalidStackError([Problem(str(path), message) for message in wrong])
-    if not isinstance(value, dict):
-        raise InvalidStackError([Problem(str(path), f"is not a mapping; write {form}")])
-    return cast("dict[str, Any]", value)
+    return value
 
 
 def _misleading(text: str, document: yaml_reader.Document, dates: Collection[str]) -> list[str]:

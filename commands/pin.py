@@ -80,14 +80,19 @@ def _edits(result: Plan, text: str) -> tuple[list[tuple[int, int, str]], list[Pi
     pins: list[Pin] = []
     for server, entry in zip(result.settings.servers, entries, strict=True):
         numbered = expand_numbered(server.name)
-        vms = _items(_value(entry, "vms"))
-        places = [(entry, server.name, list(numbered))] + [
+        listed = _value(entry, "vms")
+        # A path: the list is in another file.
+        vms = [None] * len(server.vms) if isinstance(listed, yaml.ScalarNode) else _items(listed)
+        places: list[tuple[yaml.MappingNode | None, str, list[str]]] = [(entry, server.name, list(numbered))]
+        places += [
             (place, vm.name or f"{server.name}-vm{vm.id}", list(guest_names(vm, numbered).values()))
             for vm, place in zip(server.vms, vms, strict=True)
         ]
         for place, pattern, names in places:
             found = _pin(pattern, names, chosen)
             if found.pools and any(chosen.get(name) != written.get(name) for name in names):
+                if place is None:
+                    raise UserError(f"The virtual machines {pattern} are in another file; write {_flow(found)} there.")
                 edits.append(_edit(text, place, found))
                 pins.append(found)
     return edits, pins

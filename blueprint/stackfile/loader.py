@@ -17,7 +17,7 @@ from pydantic_core import ErrorDetails
 
 from blueprint.model_errors import without_broken
 from blueprint.problems import InvalidStackError, Problem
-from blueprint.stackfile import checks, explain, inventory, reader
+from blueprint.stackfile import checks, explain, inventory, reader, vm_lists
 from blueprint.stackfile.settings import EXISTING, Settings
 from files import yaml_reader
 
@@ -57,6 +57,7 @@ def from_pulumi(config: Mapping[str, str], secret_keys: Collection[str]) -> Sett
 
 
 def _validate(configuration: reader.Configuration) -> Settings:
+    configuration = replace(configuration, raw=vm_lists.inlined(configuration.raw))
     problems = reader.secret_problems(configuration)
     secret = tuple(problem.key for problem in problems)
     plain = {key: value for key, value in configuration.raw.items() if key not in reader.SECRETS}

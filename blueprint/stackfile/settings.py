@@ -9,7 +9,7 @@ secrets.
 from __future__ import annotations
 
 from ipaddress import IPv4Network
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, WithJsonSchema
 
@@ -61,6 +61,11 @@ def _as_mapping(value: object) -> object:
 def _by_name(value: object) -> object:
     """Converts `hostKey: ssh-ed25519 …` to a mapping of "", which means the only name of the entry, to the key."""
     return {"": value} if isinstance(value, str) else value
+
+
+def _or_path(schema: dict[str, Any]) -> None:
+    """Adds text to a schema for a list. blueprint/stackfile/vm_lists.py reads the file before the models do."""
+    schema["type"] = ["array", "string"]
 
 
 Text = Annotated[str, BeforeValidator(_as_written)]
@@ -163,7 +168,13 @@ class Server(Strict):
         Racks | None, Field(description="a pattern such as r[1-3] assigns its racks in turn, by number")
     ] = None
     hypervisor: Annotated[Hypervisor, Field(description="the hypervisor of the virtual machines (source 002)")] = "kvm"
-    vms: tuple[VirtualMachine, ...] = ()
+    vms: Annotated[
+        tuple[VirtualMachine, ...],
+        Field(
+            description="the virtual machines of a virt host, or the path of a JSON or YAML file with this list",
+            json_schema_extra=_or_path,
+        ),
+    ] = ()
 
 
 Options = Annotated[

@@ -104,7 +104,8 @@ def _image_names(value: Mapping[str, str]) -> Mapping[str, str]:
     return value
 
 
-def _project_path(value: str) -> str:
+def project_path(value: str) -> str:
+    """Returns a path inside the project. Raises a pydantic error for another one."""
     advice = "write a path inside the project, relative to its directory, such as own/file.yaml"
     path = PurePosixPath(value)
     if not value.strip() or len(value) > _LONGEST_PATH or not value.isprintable():
@@ -182,7 +183,7 @@ Registry = Annotated[str, AfterValidator(_registry)]
 Namespace = Annotated[str, AfterValidator(_namespace)]
 Digest = Annotated[str, StringConstraints(pattern=r"^sha256:[0-9a-f]{64}$")]
 Digests = Annotated[dict[str, Digest], AfterValidator(_image_names)]
-ProjectPath = Annotated[str, AfterValidator(_project_path)]
+ProjectPath = Annotated[str, AfterValidator(project_path)]
 """A path inside the directory of the project, also after its symbolic links are followed."""
 Address = Annotated[IPv4Address, WrapValidator(_address)]
 Network = Annotated[IPv4Network, WrapValidator(_network)]

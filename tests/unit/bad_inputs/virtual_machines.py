@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from typing import Any
 
 from tests.stacks import full_size, server
@@ -11,6 +12,7 @@ from tests.unit.bad_inputs.case import Bad, stack, with_vm
 IMAGE = b"QFI\xfb and more"
 DIGEST = hashlib.sha256(IMAGE).hexdigest()
 HOST_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f"
+GUEST = {"id": 0, "cpu": 4, "ram": 8, "address": "10.20.3.20", "roles": ["compute"]}
 VIRT = {"image": {"source": "image.qcow2", "sha256": DIGEST}, "authorizedKeys": [HOST_KEY]}
 
 
@@ -23,7 +25,7 @@ def made(
     **more: Any,
 ) -> Bad:
     """A live stack with a virtual machine on a fifth server, changed by these values."""
-    guest = {"id": 0, "cpu": 4, "ram": 8, "address": "10.20.3.20", "roles": ["compute"], **(vm or {})}
+    guest = {**GUEST, **(vm or {})}
     extra = {**server("v1", ["virt"], "10.20.3.9", vms=[guest], hostKey=HOST_KEY), **(host or {})}
     servers: list[dict[str, Any]] = [{**each, "hostKey": keys(each["name"])} for each in full_size("100")["servers"]]
     changes = {
@@ -58,7 +60,7 @@ def free(key: str, said: str, value: object = 1) -> Bad:
 
 def with_host(hypervisor: str, **facts: Any) -> dict[str, Any]:
     """A virt host with a virtual machine that has these keys."""
-    guest = {"id": 0, "cpu": 4, "ram": 8, "address": "10.20.3.20", "roles": ["compute"], **facts}
+    guest = {**GUEST, **facts}
     return server("v1", ["virt"], "10.20.3.9", vms=[guest], hypervisor=hypervisor)
 
 
@@ -70,6 +72,18 @@ def on_lxc(key: str, value: object) -> Bad:
         f"quorate:servers[4] (v1).vms[0].{key}: has no effect with hypervisor lxc; remove it, or write hypervisor: kvm "
         "or qemu",
     )
+
+
+def with_list(path: str) -> str:
+    """A stack file with a virt host whose virtual machines are in a file."""
+    host = server("v1", ["virt"], "10.20.3.9", vms=path)
+    return stack(servers=[*full_size("100")["servers"], host], features=["reduced-footprint"])
+
+
+def listed(path: str, said: str, content: str | None = None) -> Bad:
+    """A file with a list of virtual machines that cannot be used."""
+    files = {} if content is None else {path: content}
+    return Bad(with_list(path), f"quorate:servers[4].vms: {said}", files=files)
 
 
 CASES = {
@@ -165,5 +179,27 @@ CASES = {
     "a misspelt key that is required": Bad(
         with_vm(adress="10.20.9.20").replace("      address: 10.20.9.20\n", ""),
         "quorate:servers[4].vms[0].address (v1): is missing, and 'adress' is not a known key; write it",
+    ),
+    "a list of machines elsewhere": listed(
+        "../vms.json", "'../vms.json' leads out of the project; write a path inside"
+    ),
+    "a list of machines that is missing": listed(
+        "vms.json",
+        "vms.json cannot be read: no such file or directory; write a list of virtual machines such as [{id: 0",
+    ),
+    "a list of machines that is none": listed("vms.json", "vms.json is not a list; write a list of", "{}"),
+    "a list of machines with a key twice": listed(
+        "vms.json", "vms.json line 1: the key '[0].id' is there twice; keep one", '[{"id": 0, "id": 1}]'
+    ),
+    "a list of machines that is not JSON": listed("vms.json", "vms.json is not valid YAML: ", "[{"),
+    "a wrong machine in a file": Bad(
+        with_list("vms.json"),
+        "quorate:servers[4].vms[0].cpu (v1): 'two' does not fit; write a whole number without quotes",
+        files={"vms.json": json.dumps([{**GUEST, "cpu": "two"}])},
+    ),
+    "a secret in a file": Bad(
+        with_list("vms.json"),
+        "quorate:servers[4].vms[0].vncPassword: holds a secret in clear text; remove it",
+        files={"vms.json": json.dumps([{**GUEST, "vncPassword": "hunter2"}])},
     ),
 }
