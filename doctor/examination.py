@@ -78,7 +78,8 @@ def _lines(plan: Plan, readings: Mapping[str, Reading]) -> list[Line]:
     found.append(Line(fleet_checks.NETWORK, len(readings), tuple(fleet_checks.network(plan.nodes, readings))))
     found.append(Line(fleet_checks.IDENTITY, len(readings), tuple(fleet_checks.identities(readings))))
     if hosts := [node for node in reached if node.machine.vms]:
-        found.append(Line(fleet_checks.VIRT_HOST, len(hosts), tuple(fleet_checks.virt_hosts(plan.nodes, readings))))
+        problems = fleet_checks.virt_hosts(plan.nodes, readings, plan.settings.template)
+        found.append(Line(fleet_checks.VIRT_HOST, len(hosts), tuple(problems)))
     return found
 
 

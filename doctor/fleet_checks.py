@@ -53,8 +53,13 @@ def identities(readings: Mapping[str, Reading]) -> Iterator[Finding]:
             yield Finding(IDENTITY, name, f"it has the machine ID of {names[0]}", remedy)
 
 
-def virt_hosts(nodes: Sequence[Node], readings: Mapping[str, Reading]) -> Iterator[Finding]:
-    """Yields virt hosts without their hypervisor, or without memory for the virtual machines that do not run yet."""
+def virt_hosts(
+    nodes: Sequence[Node], readings: Mapping[str, Reading], template: str | None = None
+) -> Iterator[Finding]:
+    """Yields virt hosts without their hypervisor, or without what their virtual machines need.
+
+    `template`: the stack's own template of virtual machines.
+    """
     machines = {node.name: node.machine for node in nodes}
     for name, machine in machines.items():
         if name in readings and machine.vms:
@@ -74,7 +79,7 @@ def virt_hosts(nodes: Sequence[Node], readings: Mapping[str, Reading]) -> Iterat
                 problem = f"{available:.1f} GiB of memory are free; {names} need {need}"
                 yield Finding(VIRT_HOST, name, problem, "free memory there, or write smaller virtual machines")
             guests = [machines[vm] for vm in machine.vms]
-            for problem, remedy in virtual_machine_checks.problems(facts, guests, missing):
+            for problem, remedy in virtual_machine_checks.problems(facts, guests, missing, template):
                 yield Finding(VIRT_HOST, name, problem, remedy)
 
 

@@ -1,7 +1,8 @@
-"""Checks what a virt host needs for options of its virtual machines: huge pages, NUMA nodes and bridges."""
+"""Checks what virtual machines need of their virt host beside memory: bridges, huge pages and NUMA nodes."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 
 from blueprint.domain_template import memory_of
@@ -14,14 +15,43 @@ _PAGE = 2
 """MiB of a huge page, as in the elements of the domain."""
 
 
+_MANAGEMENT = "br-mgmt"
+"""The bridge of the first interface in the default templates."""
+
+
 def uses_huge_pages(machine: Machine) -> bool:
     """Whether the machine is a virtual machine whose memory is in huge pages."""
     return machine.vm is not None and machine.vm.huge_pages
 
 
-def problems(facts: Facts, guests: Sequence[Machine], missing: Sequence[Machine]) -> Problems:
-    """Yields what the host lacks. `guests`: its virtual machines. `missing`: those that do not run yet."""
+def problems(
+    facts: Facts, guests: Sequence[Machine], missing: Sequence[Machine], template: str | None = None
+) -> Problems:
+    """Yields what the host lacks. `guests`: its virtual machines. `missing`: those that do not run yet.
+
+    `template`: the stack's own template, whose bridges are not known.
+    """
+    yield from _bridges(facts, guests, template)
     yield from _huge_pages("it", facts.huge_pages, guests, missing)
+    yield from _pinning(facts, guests, missing)
+
+
+def _bridges(facts: Facts, guests: Sequence[Machine], template: str | None) -> Problems:
+    users: dict[str, list[str]] = defaultdict(list)
+    for guest in guests:
+        if guest.vm:
+            own = guest.vm.template or template
+            for bridge in {*([] if own else [_MANAGEMENT]), *guest.vm.bridges}:
+                users[bridge].append(guest.name)
+    for bridge, names in sorted(users.items()):
+        if bridge not in facts.all("bridge"):
+            yield (
+                f"it has no bridge {bridge} for {', '.join(names)}",
+                "make it there, with its network's interface in it",
+            )
+
+
+def _pinning(facts: Facts, guests: Sequence[Machine], missing: Sequence[Machine]) -> Problems:
     for guest in guests:
         numa = guest.vm.numa if guest.vm else None
         if numa and numa.node not in facts.numa:
@@ -35,10 +65,6 @@ def problems(facts: Facts, guests: Sequence[Machine], missing: Sequence[Machine]
             for machines in (guests, missing)
         )
         yield from _huge_pages(f"NUMA node {number}", node.pages, pinned, waiting)
-    for bridge in sorted({name for guest in guests if guest.vm for name in guest.vm.bridges}):
-        if bridge not in facts.all("bridge"):
-            users = ", ".join(guest.name for guest in guests if guest.vm and bridge in guest.vm.bridges)
-            yield f"it has no bridge {bridge} for {users}", "make it there, with its network's interface in it"
 
 
 def _huge_pages(place: str, pages: HugePages, guests: Sequence[Machine], missing: Sequence[Machine]) -> Problems:

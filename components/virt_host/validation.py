@@ -1,6 +1,7 @@
-"""Compares libvirt domains of the user's own templates with libvirt's schema, if this host has `virt-xml-validate`.
+"""Finds what is probably wrong in a template of the user's own: options that it does not use, and invalid domains.
 
-The result is a warning and no error: libvirt on the virt host may know other elements than this host's schema.
+Results are warnings and no errors. A value that a template does not use is ignored (source 000, Data model impact), and
+libvirt on the virt host may know other elements than this host's schema, which `virt-xml-validate` compares with.
 """
 
 from __future__ import annotations
@@ -8,9 +9,12 @@ from __future__ import annotations
 import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from blueprint.plan.nodes import Node
+from components.virt_host import domain_elements
 from components.virt_host.domain import DOMAIN, files
+from files import text_file
 from files.quoting import single_line
 
 PROGRAM = "virt-xml-validate"
@@ -21,22 +25,28 @@ _LONGEST = 300
 
 
 def warnings(nodes: Sequence[Node], template: str | None) -> Iterator[str]:
-    """Yields a warning for each domain of an own template that does not fit the schema.
+    """Yields a warning for each virtual machine with an own template that leaves out an option, or is no valid domain.
 
     `template`: path of the template of all virtual machines that have none of their own. Machines of one entry differ
-    only in names and addresses, so that one of them is validated.
+    only in names and addresses, so that one of them stands for all.
     """
-    if shutil.which(PROGRAM) is None:
-        return
     by_entry = {id(node.machine.vm): (node, node.machine.vm.template or template) for node in nodes if node.machine.vm}
     for node, chosen in by_entry.values():
         definition = files(node, template).get(DOMAIN)
-        if chosen and definition and (error := _error(definition)):
+        if chosen is None or definition is None:
+            continue
+        text = text_file.read(Path(chosen))
+        for name in domain_elements.elements(node):
+            if f"{{{name}}}" not in text:
+                yield f"{node.name}: {name} has no effect, because {chosen} has no placeholder {{{name}}}"
+        if error := _error(definition):
             yield f"{node.name}: its libvirt domain, of {chosen}, does not fit libvirt's schema: {error}"
 
 
 def _error(definition: str) -> str:
-    """Returns what is wrong with a domain; "" if nothing is."""
+    """Returns what is wrong with a domain; "" if nothing is, or if this host has no program that knows."""
+    if shutil.which(PROGRAM) is None:
+        return ""
     words, given = [PROGRAM, "-", "domain"], definition.encode()
     try:
         done = subprocess.run(words, input=given, capture_output=True, timeout=_LIMIT, check=False)

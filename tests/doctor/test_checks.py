@@ -200,7 +200,9 @@ PINNED: dict[str, Any] = {"numa": {"node": 0, "cpus": "0-3,16"}, "hugePages": Tr
 @pytest.mark.parametrize(
     ("options", "facts", "expected"),
     [
-        ((NONE, NONE), {"hugepages": ["0 0"], "numa": [], "bridge": []}, []),
+        ((NONE, NONE), {"hugepages": ["0 0"], "numa": [], "bridge": ["br-mgmt"]}, []),
+        ((NONE, NONE), {"bridge": []}, ["it has no bridge br-mgmt for v1, v2"]),
+        ((NONE, {"template": "own.xml"}), {"bridge": []}, ["it has no bridge br-mgmt for v1"]),
         ((HUGE, NONE), NONE, []),
         ((HUGE, HUGE), NONE, ["it has 5000 free huge pages of 2 MiB; v1, v2 need 6368"]),
         # A machine that runs has its pages, or needs them at its next start.
@@ -232,7 +234,11 @@ PINNED: dict[str, Any] = {"numa": {"node": 0, "cpus": "0-3,16"}, "hugePages": Tr
             ["NUMA node 0 has the CPUs none, and v1 is pinned to 0"],
         ),
         (({"bridges": ["br-ex"]}, {"bridges": ["br-ex", "br-mgmt"]}), NONE, []),
-        (({"bridges": ["br-ex"]}, {"bridges": ["br-ex"]}), {"bridge": []}, ["it has no bridge br-ex for v1, v2"]),
+        (
+            ({"bridges": ["br-ex"]}, {"bridges": ["br-ex"]}),
+            {"bridge": ["br-mgmt"]},
+            ["it has no bridge br-ex for v1, v2"],
+        ),
     ],
 )
 def test_a_virt_host_needs_what_its_machines_ask_for(

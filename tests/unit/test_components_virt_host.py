@@ -192,8 +192,19 @@ def test_the_default_domain_fits_the_schema_of_libvirt(
     (tmp_path / "own.xml").write_text((ROOT / "components/virt_host/domain.xml").read_text())
     assert [*validation.warnings([machine(hypervisor, options)], "own.xml")] == []
     (tmp_path / "own.xml").write_text("<domain type='kvm'><nam>{name}</nam></domain>")
-    (warning,) = validation.warnings([machine(hypervisor, options)], "own.xml")
+    *_, warning = validation.warnings([machine(hypervisor, options)], "own.xml")
     assert warning.startswith("m: its libvirt domain, of own.xml, does not fit libvirt's schema: 1: element ")
+
+
+def test_an_option_that_an_own_template_leaves_out_is_a_warning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "")
+    template = written(tmp_path, "<domain>{hugePages}{numa}</domain>")
+    nodes = [machine(options=OPTIONS)]
+    said = f"m: bridges has no effect, because {template} has no placeholder {{bridges}}"
+    assert [*validation.warnings(nodes, template)] == [said]
+    assert [*validation.warnings(nodes, None)] == []
 
 
 def test_only_domains_of_own_templates_are_validated_where_the_program_is(
