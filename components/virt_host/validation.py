@@ -6,7 +6,6 @@ libvirt on the virt host may know other elements than this host's schema, which 
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -45,8 +44,6 @@ def warnings(nodes: Sequence[Node], template: str | None) -> Iterator[str]:
 
 def _error(definition: str) -> str:
     """Returns what is wrong with a domain; "" if nothing is, or if this host has no program that knows."""
-    if shutil.which(PROGRAM) is None:
-        return ""
     words, given = [PROGRAM, "-", "domain"], definition.encode()
     try:
         done = subprocess.run(words, input=given, capture_output=True, timeout=_LIMIT, check=False)

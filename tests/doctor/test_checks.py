@@ -265,6 +265,17 @@ def test_the_probe_reads_this_machine() -> None:
     assert set(facts.all("bridge")) == bridges
 
 
+def test_the_probe_lists_bridges_by_name() -> None:
+    """In a network namespace with a bridge, and an interface that is none."""
+    made = "mount -t sysfs sysfs /sys && ip link add br-x type bridge && ip link add veth-x type veth"
+    inside = ["unshare", "--net", "--mount", "sh", "-c"]
+    if subprocess.run([*inside, made], capture_output=True, check=False).returncode:
+        pytest.skip("needs root, and network namespaces")
+    words = [*inside, f"{made} && exec sh -s"]
+    done = subprocess.run(words, input=PROBE.read_text(), capture_output=True, text=True, check=True, timeout=60)
+    assert parse(done.stdout).all("bridge") == ["br-x"]
+
+
 @pytest.mark.parametrize(
     "line",
     [

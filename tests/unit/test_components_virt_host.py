@@ -219,6 +219,8 @@ def test_only_domains_of_own_templates_are_validated_where_the_program_is(
     assert [*validation.warnings(nodes, None)] == [], "of the default template"
     said = f"m: its libvirt domain, of {template}, does not fit libvirt's schema: 1: element domain: validity error :"
     assert [*validation.warnings(nodes, template)] == [f"{said} of no use"]
+    script(tmp_path, validation.PROGRAM, f"echo '{says}' >&2; exit 0")
+    assert [*validation.warnings(nodes, template)] == [], "a domain that fits"
     script(tmp_path, validation.PROGRAM, "echo 'schema does not exist' >&2; exit 4")
     assert [*validation.warnings(nodes, template)] == [], "a program that cannot validate is not there"
 
