@@ -18,7 +18,7 @@ from blueprint.plan.planner import Plan, plan
 from blueprint.stackfile.loader import load_file
 from components import machine_files
 from components.k8s_master import api_proxy, audit, kubeadm, node_loss, pki
-from components.kubelet import CONFIGURATION
+from components.kubelet import CONFIGURATION, JOINING, PATCHES
 from components.machine import filled, variables
 from tests.stacks import STACKS
 from tests.unit.placeholders import CERTIFICATES
@@ -27,6 +27,8 @@ from toolchain import debian_root
 from toolchain.progress import Reporter, UserError
 
 UNITS = "/etc/systemd/system/"
+_HARMLESS = re.compile("Ignored configuration document|The recommended value for")
+"""Warnings of kubeadm: about documents for its other commands, and about the second name server of pods."""
 _COMMAND = re.compile(r"^Exec\w+=[-+!@:]*(\S+)", re.MULTILINE)
 
 
@@ -64,11 +66,13 @@ def run(*command: object, **environment: str) -> subprocess.CompletedProcess[str
 def test_kubeadm_accepts_its_configuration(tmp_path: Path, stack: Plan, binaries: Path) -> None:
     found = list(distinct(stack, (CONFIGURATION,)))
     assert len(found) > 3
+    discovery, file = tmp_path / "discovery.conf", tmp_path / "kubeadm.yaml"
+    discovery.touch()
     for _, text in found:
-        file = tmp_path / "kubeadm.yaml"
-        file.write_text(text, encoding="utf-8")
+        file.write_text(text.replace(JOINING, str(discovery)), encoding="utf-8")
         done = run(binaries / "kubeadm", "config", "validate", "--config", file)
-        assert (done.returncode, done.stdout) == (0, "ok\n"), text
+        other = [line for line in done.stdout.splitlines() if not _HARMLESS.search(line)]
+        assert (done.returncode, other) == (0, ["ok"])
 
 
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="this host has no systemd-analyze")
@@ -91,14 +95,14 @@ def test_systemd_accepts_all_units(tmp_path: Path, stack: Plan) -> None:
 
 
 def test_etcd_knows_all_its_settings(tmp_path: Path, stack: Plan, binaries: Path) -> None:
-    """It ends where it opens the certificates, which are not there."""
+    """It ends where it listens on the master's address, which this host does not have."""
     for master in stack.masters:
         texts = (files_of(stack, master)[f"/etc/etcd/{name}"] for name in ("etcd.env", "member.env"))
         given = dict(line.split("=", 1) for text in texts for line in text.splitlines())
         done = run(binaries / "etcd", **given | {"ETCD_DATA_DIR": str(tmp_path / master.name)})
         assert "unrecognized environment variable" not in done.stdout
         assert done.stdout.count("recognized and used environment variable") == len(given)
-        assert "no such file or directory" in done.stdout.splitlines()[-1]
+        assert f"listen tcp {master.address}:2380: bind: cannot assign requested address" in done.stdout
 
 
 def test_nginx_accepts_the_proxys_configuration(tmp_path: Path, stack: Plan) -> None:
@@ -136,6 +140,7 @@ def static_pods(tmp_path: Path, binaries: Path, documents: list[dict[str, Any]])
     """The static pods that kubeadm writes into a root, by name."""
     directory = tmp_path / pki.KUBERNETES[1:]
     directory.mkdir(parents=True)
+    (tmp_path / PATCHES[1:]).mkdir()
     (tmp_path / CONFIGURATION[1:]).write_text(yaml.safe_dump_all(documents), encoding="utf-8")
     command = ("init", "phase", "control-plane", "all", f"--rootfs={tmp_path}", "--config", CONFIGURATION)
     done = run(binaries / "kubeadm", *command)
