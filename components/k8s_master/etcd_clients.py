@@ -56,7 +56,7 @@ done
     same = f"""\
 running=$(sed -n 's/^ *image: .*kube-apiserver://p' "{manifest}")
 if [ "$running" != {kubernetes(plan)} ]; then
-  echo "Kubernetes $running runs here: apply does not update it. Write quorate:kubernetes: \"${{running#v}}\"" >&2
+  echo "Kubernetes $running runs here: apply does not update it. Write quorate:kubernetes: \\"${{running#v}}\\"" >&2
   exit 1
 fi
 """

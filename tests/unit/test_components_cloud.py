@@ -399,7 +399,11 @@ def test_masters_say_which_quorum_their_restarts_disrupt(large: list[Recorded]) 
     machines = {each.inputs["node"]: each for each in large if each.type == contract.MACHINE}
     for name, each in machines.items():
         restarts = each.inputs["restarts"]
-        own = {"etcd.service": "etcd", "etcd-backup.timer": ""} if "master" in name else {}
+        own = (
+            {"etcd.service": "etcd", "etcd-backup.timer": "", "etcd-defragmentation.timer": ""}
+            if "master" in name
+            else {}
+        )
         assert restarts == {**own, "node-dns-address.service": "", "kubelet.service": ""}, name
         checks = each.inputs["quorumChecks"]
         assert checks.keys() == ({"etcd"} if "master" in name else set()), name
