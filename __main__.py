@@ -78,7 +78,7 @@ def _target(plan: Plan, stack: str, root_secret: pulumi.Output[str] | None) -> T
     master = next((each for each in others if each.name == os.environ.get(contract.API_SERVER)), first)
     administrator = Pki(Keyring("kubernetes", root_secret)).kubeconfig(master)
     pulumi.export(contract.KUBECONFIG_OUTPUT, administrator)
-    return Ssh(stack, plan.settings.ssh, plan.nodes, administrator, _hypervisors(plan, stack, root_secret))
+    return Ssh(stack, plan.settings.ssh, plan.machines, administrator, _hypervisors(plan, stack, root_secret))
 
 
 def _hypervisors(plan: Plan, stack: str, root_secret: pulumi.Output[str] | None) -> Hypervisors | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pulumi
 
@@ -15,7 +16,7 @@ from components import machine_files, workers
 from components.component import Component, Facts, plain
 from components.k8s_master import MasterTier
 from components.k8s_master.pki import Pki
-from components.machine import Machine, MachinePool, Turns, start
+from components.machine import Machine, MachinePool, start
 from components.openstack.config.wiring import ENVIRONMENT
 from components.openstack.environment import Environment, EnvironmentArgs
 from components.secrets import Keyring
@@ -38,6 +39,17 @@ class CloudArgs:
     def certificates(self) -> Pki:
         """The certificates of etcd and Kubernetes."""
         return Pki(Keyring("kubernetes", self.root_secret))
+
+
+@dataclass(frozen=True)
+class Tier:
+    """Machines that are changed one after the other: those of role etcd, or the masters."""
+
+    name: str
+    """Part of the names of their resources."""
+    parent: Component[Any]
+    """Parent of the physical machines."""
+    nodes: Sequence[Node]
 
 
 class Cloud(Component[CloudArgs]):
@@ -74,7 +86,7 @@ class Cloud(Component[CloudArgs]):
         return {
             host.name: VirtHost(
                 f"{name}-{host.name}",
-                VirtHostArgs(host, [node for node in args.plan.nodes if node.virtual and node.server == host.name]),
+                VirtHostArgs(host, [each for each in args.plan.machines if each.virtual and each.server == host.name]),
                 opts,
             )
             for host in args.plan.hosts
@@ -86,7 +98,7 @@ class Cloud(Component[CloudArgs]):
         Returns the resources that all machines wait for, so that no restart meets a change of a machine.
         """
         last: Sequence[pulumi.Resource] = []
-        for node in args.plan.nodes:
+        for node in args.plan.machines:
             if is_made(node.machine, args.plan.settings):
                 vm = machine_files.virtual_machine(args.plan, node, args.certificates)
                 opts = hosts[node.server].child(protect=_is_protected(args))
@@ -96,34 +108,44 @@ class Cloud(Component[CloudArgs]):
     def _masters(
         self, name: str, args: CloudArgs, hosts: Mapping[str, VirtHost], ready: Sequence[pulumi.Resource]
     ) -> list[Machine]:
-        """Creates the master tier and all masters, which are changed one after the other. `ready`: awaited by all."""
+        """Creates the master tier: machines of role etcd, then the masters. `ready`: awaited by all."""
         tier = MasterTier(f"{name}-masters", args.plan, self.child())
-        masters = [
-            machine_files.arguments(args.plan, node, args.target, args.certificates) for node in args.plan.masters
-        ]
+        members = self._in_turn(name, args, hosts, Tier("masters-etcd", tier.etcd, args.plan.etcd_machines), ready)
+        masters = Tier("masters", tier, args.plan.masters)
+        return self._in_turn(name, args, hosts, masters, [*ready, *members[-1:]])
+
+    def _in_turn(
+        self,
+        name: str,
+        args: CloudArgs,
+        hosts: Mapping[str, VirtHost],
+        tier: Tier,
+        ready: Sequence[pulumi.Resource],
+    ) -> list[Machine]:
+        """Creates the machines of a tier, which are changed one after the other. `ready`: awaited by all."""
+        machines = [machine_files.arguments(args.plan, node, args.target, args.certificates) for node in tier.nodes]
         # etcd's members are started at the same time, because each waits for a majority.
         started = [
             each
-            for master in masters
-            for each in start(f"{name}-masters-{master.node.name}", master, tier.child(depends_on=ready))
+            for machine in machines
+            for each in start(f"{name}-{tier.name}-{machine.node.name}", machine, tier.parent.child(depends_on=ready))
         ]
-        turns = Turns(started)
         found: list[Machine] = []
-        for master in masters:
-            parent = hosts[master.node.server] if master.node.virtual else tier
-            opts = parent.child(depends_on=[*ready, *turns.before(master.parts)])
-            found.append(Machine(_machine_name(name, master.node), master, opts))
-            turns.add(master.parts, found[-1])
+        for machine in machines:
+            node = machine.node
+            parent = hosts[node.server] if node.virtual else tier.parent
+            opts = parent.child(depends_on=[*ready, *started, *found[-1:]])
+            found.append(Machine(f"{name}-{node.server if node.virtual else tier.name}-{node.name}", machine, opts))
         return found
 
     def _machines(
         self, name: str, args: CloudArgs, hosts: Mapping[str, VirtHost], after: Sequence[pulumi.Resource]
     ) -> None:
-        """Creates all machines except masters; they join the masters' cluster. `after`: resources they wait for."""
+        """Creates the other Kubernetes nodes, which join the masters' cluster. `after`: resources they wait for."""
         for node in args.plan.nodes:
             if node.virtual and node not in args.plan.masters:
                 guest = machine_files.arguments(args.plan, node, args.target, args.certificates)
-                Machine(_machine_name(name, node), guest, hosts[node.server].child(depends_on=after))
+                Machine(f"{name}-{node.server}-{node.name}", guest, hosts[node.server].child(depends_on=after))
         for node in workers.alone(args.plan):
             single = machine_files.arguments(args.plan, node, args.target, args.certificates)
             Machine(f"{name}-{node.name}", single, self.child(depends_on=after))
@@ -141,8 +163,3 @@ class Cloud(Component[CloudArgs]):
 def _is_protected(args: CloudArgs) -> bool:
     """Whether virt hosts and their virtual machines are protected from deletion. Labs are disposable."""
     return args.plan.settings.profile == "production"
-
-
-def _machine_name(cloud: str, node: Node) -> str:
-    """Returns the name of the component of a master or of a virtual machine."""
-    return f"{cloud}-{node.server if node.virtual else 'masters'}-{node.name}"

@@ -1,4 +1,4 @@
-"""Collects the files and steps of a machine from other modules, by its kind: master, worker or virtual machine."""
+"""Collects the files and steps of a machine from other modules, by its kind: master, etcd machine or worker."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ from contract import MASTER_POOL
 
 def parts(plan: Plan, node: Node, certificates: Pki) -> Parts:
     """Returns the files and steps of a node. The files are templates, which are the same for all nodes of a pool."""
+    if not node.is_kubernetes_node:
+        return k8s_master.member_parts(plan, node, certificates)
     found = kubelet.parts(node) + node_loss.parts(plan) + node_dns.parts() + directories.parts(plan, node)
     if MASTER_POOL in node.roles:
         return found + k8s_master.master_parts(plan, node, certificates)

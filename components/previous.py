@@ -30,7 +30,7 @@ def quorum_state(plan: Plan) -> dict[str, Any]:
     Each node has its physical host, address, pool and data locations. If one of these differs in the next deployment,
     the node counts as a different member.
     """
-    quorums = {"etcd": _quorum(plan, len(plan.masters), plan.masters)}
+    quorums = {"etcd": _quorum(plan, len(plan.members), plan.members)}
     for service in plan.processes:
         if service.quorum and service.instances:
             nodes = tuple(node for node in plan.nodes if node.pool in service.pools)

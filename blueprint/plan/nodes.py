@@ -1,5 +1,7 @@
 """Defines a machine as a Kubernetes node: its pool, allocatable resources, labels and taints.
 
+A machine of role etcd is no Kubernetes node: it has no pool, no labels and no taints, and no pod can run on it.
+
 The module `contract` defines the keys of labels and taints: Quorate's own, and common ones of Kubernetes and OpenStack.
 """
 
@@ -24,10 +26,11 @@ class Capacity:
 
 @dataclass(frozen=True, kw_only=True)
 class Node:
-    """A machine that runs workloads, and the one pool that it belongs to."""
+    """A machine that runs workloads, and the one pool that it belongs to; or a machine of role etcd."""
 
     machine: Machine
     pool: str
+    """The node's pool; "" for a machine of role etcd, which is no Kubernetes node."""
     allocatable: Capacity
     """The resources that all pods together may request: the machine's, less those of its VMs and a host reserve."""
     dedicated_to: str | None = None
@@ -64,6 +67,11 @@ class Node:
         return self.machine.virtual
 
     @property
+    def is_kubernetes_node(self) -> bool:
+        """Whether the machine joins the cluster and may run pods."""
+        return bool(self.pool)
+
+    @property
     def reserved(self) -> Capacity:
         """The resources that pods may not use: those of the machine's virtual machines and a host reserve.
 
@@ -78,7 +86,9 @@ class Node:
 
     @property
     def labels(self) -> dict[str, str]:
-        """Labels that kubelet registers the node with."""
+        """Labels that kubelet registers the node with; {} for a machine that is no Kubernetes node."""
+        if not self.is_kubernetes_node:
+            return {}
         labels = {POOL: self.pool, SERVER: self.server}
         if self.rack:
             labels |= {RACK: self.rack, ZONE: self.rack}
@@ -95,6 +105,8 @@ class Node:
         A master with other roles has no taint: Pods of the cluster itself, such as CoreDNS, tolerate only the taint of
         masters, and would have no eligible node if all masters had another taint.
         """
+        if not self.is_kubernetes_node:
+            return ()
         if self.pool == MASTER_POOL:
             return (f"{contract.CONTROL_PLANE_TAINT}=:NoSchedule",)
         if MASTER_POOL in self.roles:
@@ -112,3 +124,8 @@ def node(machine: Machine, pool: str, dedicated_to: str | None = None, *, guests
         cpu = max(1, cpu - sum(guest.cpu for guest in guests))
         memory = max(1, memory - HOST_RESERVE - sum(guest.memory for guest in guests))
     return Node(machine=machine, pool=pool, allocatable=Capacity(cpu, memory), dedicated_to=dedicated_to)
+
+
+def etcd_machine(machine: Machine) -> Node:
+    """Returns a machine of role etcd, on which pods may request nothing."""
+    return Node(machine=machine, pool="", allocatable=Capacity(0, 0))

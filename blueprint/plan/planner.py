@@ -19,14 +19,14 @@ from blueprint.plan import any_order, assignment, beside, needed_services, quoru
 from blueprint.plan.assignment import Assignment
 from blueprint.plan.companions import AGENTS, COMPANIONS, companions
 from blueprint.plan.layout import Layout, ServicePlan, by_architecture
-from blueprint.plan.nodes import Node
+from blueprint.plan.nodes import Node, etcd_machine
 from blueprint.plan.sizing import Resources, light_problems, load_sizing, sizes_on
 from blueprint.plan.small_layout import is_small, small_layout
 from blueprint.problems import InvalidStackError, Problem
 from blueprint.stackfile import checks, cloud_content, further_clusters
 from blueprint.stackfile.inventory import FEATURE, Machine, machines
 from blueprint.stackfile.settings import Settings
-from contract import COMPUTE_POOL, CONTROLLER_POOL, MASTER_POOL, STORAGE_POOL
+from contract import COMPUTE_POOL, CONTROLLER_POOL, ETCD_ROLE, MASTER_POOL, STORAGE_POOL
 from files import atomic
 from suggestion import did_you_mean
 
@@ -43,6 +43,9 @@ class Plan:
     hosts: tuple[Machine, ...]
     """Servers with the role virt, which run virtual machines. They are nodes only if they are compute nodes too."""
     nodes: tuple[Node, ...]
+    """The Kubernetes nodes."""
+    etcd_machines: tuple[Node, ...]
+    """Machines of role etcd, which are no Kubernetes nodes; () if the masters carry etcd's members."""
     services: tuple[ServicePlan, ...]
     """The services of the architecture's rows, including retired rows."""
     companions: tuple[ServicePlan, ...]
@@ -58,8 +61,18 @@ class Plan:
 
     @cached_property
     def masters(self) -> tuple[Node, ...]:
-        """The Kubernetes masters, each a member of etcd."""
+        """The Kubernetes masters."""
         return self.carrying(MASTER_POOL)
+
+    @property
+    def members(self) -> tuple[Node, ...]:
+        """The machines with a member of etcd: those of role etcd if the stack has any, otherwise the masters."""
+        return self.etcd_machines or self.masters
+
+    @property
+    def machines(self) -> tuple[Node, ...]:
+        """All machines with files and steps: machines of role etcd, and Kubernetes nodes."""
+        return (*self.etcd_machines, *self.nodes)
 
     @cached_property
     def workloads(self) -> tuple[tuple[str, ServicePlan], ...]:
@@ -88,6 +101,7 @@ class Plan:
             "target": self.settings.target,
             "warnings": list(self.warnings),
             "nodes": [_node(node) for node in self.nodes],
+            **({"etcdMachines": [_node(node) for node in self.etcd_machines]} if self.etcd_machines else {}),
             "services": [_service(service, self.architecture.row(service.name)) for service in self.services],
             "companions": [_companion(companion) for companion in self.companions],
             "assignment": [{"service": a.service, "node": a.node, "server": a.server} for a in self.assignment],
@@ -136,8 +150,16 @@ def plan(settings: Settings) -> Plan:
     if problems:
         raise InvalidStackError(problems)
     hosts = tuple(machine for machine in inventory if "virt" in machine.roles)
-    warnings = (*laid.warnings, *map(str, apart), *_warnings(settings, architecture, laid.nodes))
-    return Plan(settings, architecture, hosts, laid.nodes, laid.services, beside_rows, sizes, assignments, warnings)
+    etcd = tuple(etcd_machine(machine) for machine in inventory if ETCD_ROLE in machine.roles)
+    warnings = (
+        *laid.warnings,
+        *map(str, apart),
+        *quorum_limits.warnings(settings, inventory),
+        *_warnings(settings, architecture, laid.nodes),
+    )
+    return Plan(
+        settings, architecture, hosts, laid.nodes, etcd, laid.services, beside_rows, sizes, assignments, warnings
+    )
 
 
 def _services_key(settings: Settings, architecture: Architecture) -> str:
@@ -241,7 +263,7 @@ def _unknown(name: str, rows: Mapping[str, Row]) -> str:
 
 
 def _warnings(settings: Settings, architecture: Architecture, nodes: tuple[Node, ...]) -> tuple[str, ...]:
-    found = [*quorum_limits.warnings(settings, nodes), *checks.option_warnings(settings)]
+    found = [*checks.option_warnings(settings)]
     if FEATURE in settings.features and any(node.virtual for node in nodes):
         found.append(
             "reduced footprint: control-plane nodes are virtual machines beside tenants' machines; expect bad "

@@ -12,11 +12,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from blueprint.architecture.model import Architecture
-from blueprint.plan.nodes import Node
 from blueprint.problems import Problem
 from blueprint.stackfile.inventory import Machine
 from blueprint.stackfile.settings import Settings
-from contract import MASTER_POOL
+from contract import ETCD_ROLE, MASTER_POOL
 
 
 @dataclass(frozen=True)
@@ -30,7 +29,7 @@ class Limit:
 
 ETCD = Limit(most=7, odd=True)
 ETCD_SIZE = "etcd-size"
-"""The policy pack's rule on the number of masters. Its waiver admits an even number: masters leave one at a time."""
+"""The policy pack's rule on the number of members. Its waiver admits an even number: members leave one at a time."""
 LIMITS = {
     "mysqld": Limit(most=5, odd=True),
     "rabbitmq": Limit(most=None, odd=True),
@@ -46,7 +45,7 @@ def majority(members: int) -> int:
 
 
 def problems(settings: Settings, architecture: Architecture, machines: Sequence[Machine]) -> list[Problem]:
-    """Returns problems: invalid quorum sizes, missing masters, and in production masters on one physical host."""
+    """Returns problems: invalid sizes of quorums, no master, and in production masters or members on one host."""
     found: list[Problem] = []
     rows = {row.service for row in architecture.rows}
     for service, override in settings.services.items():
@@ -54,49 +53,66 @@ def problems(settings: Settings, architecture: Architecture, machines: Sequence[
         if process in LIMITS and process in rows and override.replicas is not None:
             wrong = _wrong_size(override.replicas, LIMITS[process])
             found += [Problem(f"quorate:services.{service}.replicas", wrong)] if wrong else []
-    masters = [machine for machine in machines if MASTER_POOL in machine.roles]
+    masters, etcd = _masters(machines), _etcd(machines)
     if not masters:
         found.append(Problem("quorate:servers", "no machine has the role master; give it to three (004, 5.5.3)"))
-    elif (wrong := _masters_wrong(len(masters))) and not _may_have(len(masters), settings):
+    elif (wrong := _members_wrong(masters, etcd)) and not _may_have(len(etcd or masters), settings):
         found.append(Problem("quorate:servers", wrong))
     if settings.profile == "production":
         found += [
             Problem(
                 "quorate:servers",
-                f"masters {' and '.join(names)} share the physical host {server}: its loss takes "
-                f"{len(names)} of {len(masters)} members of etcd; put each on a host of its own",
+                f"{what} {' and '.join(names)} share the physical host {server}: its loss takes "
+                f"{len(names)} of {count} {lost}; put each on a host of its own",
             )
-            for server, names in _together(masters)
+            for what, lost, count, server, names in _sharing(masters, etcd)
         ]
     return found
 
 
-def warnings(settings: Settings, nodes: Sequence[Node]) -> Iterator[str]:
-    """Yields warnings about masters that only a lab may have: a single one, an even number, several on one host."""
-    masters = [node.machine for node in nodes if MASTER_POOL in node.machine.roles]
+def warnings(settings: Settings, machines: Sequence[Machine]) -> Iterator[str]:
+    """Yields warnings about masters and members of etcd that only a lab may have.
+
+    A single one, an even number of members, several on one host.
+    """
+    masters, etcd = _masters(machines), _etcd(machines)
     if len(masters) == 1:
-        yield f"one master, {masters[0].name}: no quorum, its loss stops the control plane (004, 5.5.3 wants three)"
-    if (wrong := _masters_wrong(len(masters))) and _may_have(len(masters), settings):
+        effect = "its loss" if etcd else "no quorum, its loss"
+        yield f"one master, {masters[0].name}: {effect} stops the control plane (004, 5.5.3 wants three)"
+    if len(etcd) == 1:
+        yield f"one etcd machine, {etcd[0].name}: no quorum, its loss stops the control plane (004, 5.5.4 wants three)"
+    if (wrong := _members_wrong(masters, etcd)) and _may_have(len(etcd or masters), settings):
         yield wrong
     if settings.profile == "lab":
-        for server, names in _together(masters):
-            yield f"masters {' and '.join(names)} share the physical host {server}: production refuses this"
+        for what, _, _, server, names in _sharing(masters, etcd):
+            yield f"{what} {' and '.join(names)} share the physical host {server}: production refuses this"
 
 
-def _masters_wrong(masters: int) -> str | None:
-    wrong = _wrong_size(masters, ETCD)
+def _masters(machines: Sequence[Machine]) -> list[Machine]:
+    return [machine for machine in machines if MASTER_POOL in machine.roles]
+
+
+def _etcd(machines: Sequence[Machine]) -> list[Machine]:
+    """Returns the machines of role etcd. Without any, the masters carry etcd's members."""
+    return [machine for machine in machines if ETCD_ROLE in machine.roles]
+
+
+def _members_wrong(masters: Sequence[Machine], etcd: Sequence[Machine]) -> str | None:
+    """Returns what is wrong with the number of etcd's members. API servers keep no state: any number may run."""
+    members, what = (len(etcd), "etcd machines") if etcd else (len(masters), "masters")
+    wrong = _wrong_size(members, ETCD)
     if not wrong:
         return None
     day = f"; on the way to another size, waive {ETCD_SIZE} for that day (docs/operations.md)"
-    return f"{masters} masters are {masters} members of etcd: {wrong}{day if masters % 2 == 0 else ''}"
+    return f"{members} {what} are {members} members of etcd: {wrong}{day if members % 2 == 0 else ''}"
 
 
-def _may_have(masters: int, settings: Settings) -> bool:
-    """Whether a stack may have this many masters: in a lab also an even number, or while the rule on it is waived."""
-    if masters > (ETCD.most or masters):
+def _may_have(members: int, settings: Settings) -> bool:
+    """Whether etcd may have this many members: in a lab also an even number, or while the rule on it is waived."""
+    if members > (ETCD.most or members):
         return False
     waived = any(waiver.rule == ETCD_SIZE for waiver in settings.waivers)
-    return settings.profile == "lab" or (waived and masters > ETCD.least)
+    return settings.profile == "lab" or (waived and members > ETCD.least)
 
 
 def _wrong_size(members: int, limit: Limit) -> str | None:
@@ -117,10 +133,14 @@ def _wrong_size(members: int, limit: Limit) -> str | None:
     return None
 
 
-def _together(masters: Sequence[Machine]) -> list[tuple[str, list[str]]]:
-    shared = Counter(master.server for master in masters)
-    return [
-        (server, [master.name for master in masters if master.server == server])
-        for server, count in shared.items()
-        if count > 1
+def _sharing(masters: Sequence[Machine], etcd: Sequence[Machine]) -> Iterator[tuple[str, str, int, str, list[str]]]:
+    """Yields machines on one physical host: what they are, what is lost with one, their total, the host, the names."""
+    kinds = [
+        ("masters", "API servers" if etcd else "members of etcd", masters),
+        ("etcd machines", "members of etcd", etcd),
     ]
+    for what, lost, machines in kinds:
+        for server, count in Counter(machine.server for machine in machines).items():
+            if count > 1:
+                names = [machine.name for machine in machines if machine.server == server]
+                yield what, lost, len(machines), server, names

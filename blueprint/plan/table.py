@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from blueprint.plan.nodes import Node
 from blueprint.plan.planner import Plan
 
 
@@ -20,8 +21,13 @@ def table(result: Plan) -> str:
     lines = [summary(result), "", "pool  nodes"]
     width = max(len(node.pool) for node in result.nodes)
     for pool in dict.fromkeys(node.pool for node in result.nodes):
-        names = [node.name if node.name == node.server else f"{node.name}@{node.server}" for node in result.pool(pool)]
+        names = [_placed(node) for node in result.pool(pool)]
         lines.append(f"{pool:{width}}  {_shortened(names)}")
+    if result.etcd_machines:
+        lines += [
+            "",
+            f"etcd, on machines that are no nodes: {_shortened([_placed(each) for each in result.etcd_machines])}",
+        ]
     lines += ["", f"{'row':24} {'instances':>9} {'dedicated':>9}  runs on, for example"]
     for service in result.services:
         if service.replaced_by:
@@ -36,6 +42,10 @@ def table(result: Plan) -> str:
     if result.warnings:
         lines += ["", *(f"warning: {warning}" for warning in result.warnings)]
     return "\n".join(lines) + "\n"
+
+
+def _placed(node: Node) -> str:
+    return node.name if node.name == node.server else f"{node.name}@{node.server}"
 
 
 def _shortened(names: Sequence[str], most: int = 9) -> str:

@@ -26,7 +26,7 @@ from blueprint.stackfile.inventory import Machine
 from blueprint.stackfile.settings import Settings
 from blueprint.topology import ByRow, TopologyError, by_row, companions_of, place, read_topology
 from blueprint.topology.definitions import catalogue
-from contract import COMPUTE_POOL, CONTROLLER_POOL, MASTER_POOL, STORAGE_POOL
+from contract import COMPUTE_POOL, CONTROLLER_POOL, ETCD_ROLE, MASTER_POOL, STORAGE_POOL
 
 ROLE_OF = {"nova-compute": COMPUTE_POOL, "ceph-osd": STORAGE_POOL}
 """The role that a node gets from a service placed on it. Every other service gives the role controller."""
@@ -68,8 +68,11 @@ def node_names(inventory: Sequence[Machine]) -> list[str]:
 
 
 def _is_node(machine: Machine) -> bool:
-    """Whether a topology may place services on the machine: it is not a master and does not only run VMs."""
-    return MASTER_POOL not in machine.roles and tuple(machine.roles) != ("virt",)
+    """Whether a topology may place services on the machine.
+
+    It may not on masters, on machines of role etcd, and on servers that only run VMs.
+    """
+    return not {MASTER_POOL, ETCD_ROLE} & set(machine.roles) and tuple(machine.roles) != ("virt",)
 
 
 def _is_used(machine: Machine, hosts: Mapping[str, Sequence[str]]) -> bool:
@@ -78,10 +81,13 @@ def _is_used(machine: Machine, hosts: Mapping[str, Sequence[str]]) -> bool:
 
 def _mixed_roles(inventory: Sequence[Machine]) -> list[Problem]:
     return [
-        Problem(f"quorate:servers ({machine.name}).roles", f"a topology gives all roles except master; remove {role}")
+        Problem(
+            f"quorate:servers ({machine.name}).roles",
+            f"a topology gives all roles except master and etcd; remove {role}",
+        )
         for machine in inventory
         for role in machine.roles
-        if role not in (MASTER_POOL, "virt")
+        if role not in (MASTER_POOL, ETCD_ROLE, "virt")
     ]
 
 

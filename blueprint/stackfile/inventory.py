@@ -23,6 +23,7 @@ from blueprint.stackfile import addresses, domain_options
 from blueprint.stackfile.settings import EXISTING, Disk, Hypervisor, Server, Settings, VirtualMachine
 from blueprint.stackfile.ssh import HOST_KEY_ADVICE, host_keys
 from blueprint.stackfile.virt import MADE
+from contract import ETCD_ROLE
 from files.quoting import first_of
 
 HOST_RESERVE = 4
@@ -311,6 +312,15 @@ def _role_problems(roles: Sequence[str], key: str, settings: Settings) -> Iterat
         yield Problem(
             key,
             f"virt may be mixed with compute only (source 000), not with {', '.join(others)}; give {others[0]} to a VM",
+        )
+    elif ETCD_ROLE in roles and settings.machines == EXISTING:
+        yield Problem(key, "a running cluster has its etcd; with machines: existing, remove the machines of role etcd")
+    elif ETCD_ROLE in roles and is_mixed(roles):
+        beside = " and ".join(sorted(set(roles) - {ETCD_ROLE}))
+        yield Problem(
+            key,
+            f"a machine of role etcd is no Kubernetes node and has no other role; remove {beside}, or remove etcd: "
+            "without machines of that role, the masters carry etcd's members",
         )
     elif is_mixed(roles) and settings.profile == "production":
         yield Problem(

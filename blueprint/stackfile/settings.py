@@ -44,7 +44,7 @@ KUBERNETES = "1.36.3"
 EXISTING = "existing"
 """The value of `quorate:machines` for the nodes of a running cluster."""
 
-Role = Literal["master", "controller", "compute", "storage", "monitoring", "virt"]
+Role = Literal["master", "etcd", "controller", "compute", "storage", "monitoring", "virt"]
 Hypervisor = Literal["kvm", "qemu", "lxc", "container"]
 
 

@@ -1,4 +1,4 @@
-"""What follows a change of the masters: the cluster's own configuration, and API servers that ask every member of etcd.
+"""What follows a change of etcd's members: the cluster's own configuration, and API servers that ask every member.
 
 kubeadm keeps the list of etcd's members in the cluster, for masters that join later, and in the manifest of each API
 server. An API server works while one member of its list answers, so its manifest changes after etcd has.
@@ -39,7 +39,7 @@ def parts(plan: Plan, master: Node) -> Parts:
 
 
 def _api_server(plan: Plan, master: Node, after: str) -> Step:
-    servers = ",".join(etcd.endpoints(plan.masters))
+    servers = ",".join(etcd.endpoints(plan.members))
     others = [each.address for each in plan.masters if each != master]
     spare = f"""\
 ready() {{ {KUBECTL} --server="https://$1:{API_PORT}" --request-timeout=5s get --raw=/readyz >/dev/null 2>&1; }}
@@ -82,7 +82,7 @@ done""",
 
 
 def _upload(plan: Plan) -> Step:
-    servers = ",".join(etcd.endpoints(plan.masters))
+    servers = ",".join(etcd.endpoints(plan.members))
     return Step(
         name="upload-configuration",
         does="Stores the list of etcd's members in the cluster, for masters that join later.",

@@ -16,7 +16,7 @@ from blueprint.plan.nodes import Node
 from blueprint.plan.planner import Plan
 from components import documents, joining, kubelet
 from components.documents import template
-from components.k8s_master import audit, etcd, node_dns, node_loss, pki
+from components.k8s_master import audit, etcd, external_etcd, node_dns, node_loss, pki
 from components.k8s_master.cluster_objects import INITIALISE
 from components.k8s_master.pki import Pki
 from components.k8s_master.versions import kubernetes, large
@@ -67,17 +67,17 @@ def parts(plan: Plan, master: Node, certificates: Pki) -> Parts:
         audit.POLICY,
         *certificates.discovery_file(plan.masters[0]),
     )
-    enter = _initialise(others) if master == plan.masters[0] else joining.step(others, (etcd.TIDY,))
-    return Parts(files, (replace(enter, leave=f"{_MAY_LEAVE}\n{enter.leave}"),))
+    has_member = master in plan.members
+    after = etcd.TIDY if has_member else external_etcd.AWAIT
+    enter = _initialise(plan, others, after) if master == plan.masters[0] else joining.step(others, (after,))
+    return Parts(files, (replace(enter, leave=f"{_MAY_LEAVE}\n{enter.leave}") if has_member else enter,))
 
 
 _MAY_LEAVE = f'[ ! -f "$ROOT{etcd.MEMBERS}" ] || sh "$ROOT{etcd.MEMBERS}" may-leave'
 """Before a master is drained, so that a master that has to stay is not."""
-KUBEADM_CONFIG = "configmaps/kube-system/kubeadm-config"
-
 
 _STATIC_PODS = ("apiserver", "controller-manager", "scheduler")
-_BEGUN = f"$ROOT{CONFIGURATION}.initialising"
+BEGUN = f"$ROOT{CONFIGURATION}.initialising"
 """A file that exists while `kubeadm init` runs, and after it was interrupted."""
 _OWN = (
     *(f"FileAvailable--etc-kubernetes-manifests-kube-{name}.yaml" for name in _STATIC_PODS),
@@ -86,33 +86,35 @@ _OWN = (
 """Preflight checks of `kubeadm init` that the files and ports of its own interrupted run fail."""
 
 
-def _initialise(others: Sequence[Node]) -> Step:
+def _initialise(plan: Plan, others: Sequence[Node], after: str) -> Step:
     """Returns the step for the first master. It joins a cluster that the other masters have already.
 
-    An interrupted `kubeadm init` is run again and keeps what it has made.
+    An interrupted `kubeadm init` is run again and keeps what it has made. `after`: name of the last step of etcd.
     """
+    own = f'sh "$ROOT{etcd.MEMBERS}" stored {external_etcd.CLUSTER}'
+    stored = external_etcd.stored(plan.members, external_etcd.CLUSTER) if plan.etcd_machines else own
     # Without the token, which would be in the log: machines join with a certificate.
     initialise = f"""\
 checks=
-[ ! -f "{_BEGUN}" ] || checks=--ignore-preflight-errors={",".join(_OWN)}
-: >"{_BEGUN}"
+[ ! -f "{BEGUN}" ] || checks=--ignore-preflight-errors={",".join(_OWN)}
+: >"{BEGUN}"
 kubeadm init --skip-token-print ${{checks:+"$checks"}} --config "$ROOT{CONFIGURATION}"
-rm -f "{_BEGUN}"
+rm -f "{BEGUN}"
 """
     if others:
         initialise = f"""\
-stored=$(sh "$ROOT{etcd.MEMBERS}" stored {KUBEADM_CONFIG})
-if [ -z "$stored" ] || [ -f "{_BEGUN}" ]; then
+stored=$({stored})
+if [ -z "$stored" ] || [ -f "{BEGUN}" ]; then
 {textwrap.indent(initialise, "  ")}else
 {textwrap.indent(joining.commands(others), "  ")}
 fi"""
     return Step(
         name=INITIALISE,
         does="Initialises the cluster on its first master, or joins the cluster of the others.",
-        check=f'{joining.JOINED} && [ ! -f "{_BEGUN}" ]',
+        check=f'{joining.JOINED} && [ ! -f "{BEGUN}" ]',
         apply=initialise,
-        leave=f'{joining.LEAVE}rm -f "{_BEGUN}"',
-        after=(etcd.TIDY,),
+        leave=f'{joining.LEAVE}rm -f "{BEGUN}"',
+        after=(after,),
     )
 
 
@@ -128,7 +130,6 @@ be containers, which cannot change these settings."""
 
 def cluster_configuration(plan: Plan) -> dict[str, Any]:
     """Returns kubeadm's ClusterConfiguration, which all API servers, schedulers and controller managers share."""
-    masters = plan.masters
     arguments = {
         "shutdown-watch-termination-grace-period": WATCHES_END,
         "encryption-provider-config": pki.ENCRYPTION,
@@ -149,7 +150,7 @@ def cluster_configuration(plan: Plan) -> dict[str, Any]:
         },
         "etcd": {
             "external": {
-                "endpoints": etcd.endpoints(masters),
+                "endpoints": etcd.endpoints(plan.members),
                 "caFile": f"{pki.ETCD}/ca.crt",
                 "certFile": f"{pki.ETCD_CLIENT}.crt",
                 "keyFile": f"{pki.ETCD_CLIENT}.key",

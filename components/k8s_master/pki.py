@@ -21,7 +21,7 @@ from components.k8s_master.certificates import Authority, Pair, key_pair
 from components.kubelet import DISCOVERY
 from components.machine import File, Unit
 from components.secrets import Keyring, placeholder
-from contract import ADMINISTRATOR, API_PORT
+from contract import ADMINISTRATOR, API_PORT, MASTER_POOL
 
 ETCD = "/etc/etcd/pki"
 KUBERNETES = "/etc/kubernetes/pki"
@@ -45,15 +45,24 @@ class Pki:
     def __init__(self, keyring: Keyring) -> None:
         self._keyring = keyring
 
-    def etcd_files(self, master: Node, restarts: Unit) -> tuple[File, ...]:
-        """Returns the certificates of the member of etcd on `master`, and those of its API server as etcd's client.
+    def etcd_files(self, machine: Node, restarts: Unit) -> tuple[File, ...]:
+        """Returns the certificates of the member of etcd on `machine`; on a master also its API server's for etcd.
 
         `restarts`: etcd's unit.
         """
         paths = [f"{ETCD}/{name}" for name in ("ca.crt", "server.crt", "server.key", "peer.crt", "peer.key")]
-        member = self._files(paths, lambda reveal: dict(_etcd_member(master, reveal)), restarts)
+        member = self._files(paths, lambda reveal: dict(_etcd_member(machine, reveal)), restarts)
+        if MASTER_POOL not in machine.roles:
+            return member
         client = [f"{ETCD_CLIENT}.{end}" for end in ("crt", "key")]
         return member + self._files(client, lambda reveal: dict(_etcd_client(reveal)))
+
+    def etcd_client_files(self) -> tuple[File, ...]:
+        """Returns what the API server of a master without a member needs: etcd's authority, and its certificate."""
+        paths = [f"{ETCD}/ca.crt", *(f"{ETCD_CLIENT}.{end}" for end in ("crt", "key"))]
+        return self._files(
+            paths, lambda reveal: {paths[0]: _etcd_authority(reveal).pair.public, **dict(_etcd_client(reveal))}
+        )
 
     def kubernetes_files(self) -> tuple[File, ...]:
         """Returns the files that all masters share: two authorities, and the keys that sign service accounts."""

@@ -1,7 +1,7 @@
 """The master tier as components: its masters, the members of etcd, Calico's route reflectors.
 
-Etcd and Calico create no resources: their files belong to the masters' machines. They are components only to register
-facts, which policy rules evaluate.
+Etcd and Calico create no resources: their files belong to the machines that carry them. They are components only to
+register facts, which policy rules evaluate. Physical machines of role etcd are children of Etcd.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ import contract
 from blueprint.plan.nodes import Node
 from blueprint.plan.planner import Plan
 from components.component import Component, Facts, plain
-from components.k8s_master import api_proxy, calico, dns, etcd, etcd_clients, kubeadm, node_dns
+from components.k8s_master import api_proxy, calico, dns, etcd, etcd_clients, external_etcd, kubeadm, node_dns
 from components.k8s_master.pki import Pki
 from components.k8s_master.versions import kubernetes
 from components.machine import Parts
 
 
 class Etcd(Component[Sequence[Node]]):
-    """The members of etcd, one on each master."""
+    """The members of etcd: one on each machine of role etcd or, without such machines, on each master."""
 
     token = contract.ETCD
 
@@ -29,7 +29,7 @@ class Etcd(Component[Sequence[Node]]):
         return plain(members=[{"node": node.name, "server": node.server, "address": node.address} for node in args])
 
     def build(self, name: str, args: Sequence[Node]) -> None:
-        """Creates no resources: the files of etcd's members belong to the masters' machines."""
+        """Creates no resources: the files of etcd's members belong to their machines."""
 
 
 class Calico(Component[Plan]):
@@ -60,17 +60,25 @@ class MasterTier(Component[Plan]):
         return plain(masters=masters, version=kubernetes(args))
 
     def build(self, name: str, args: Plan) -> None:
-        self.etcd = Etcd(f"{name}-etcd", args.masters, self.child())
+        self.etcd = Etcd(f"{name}-etcd", args.members, self.child())
         if calico.is_installed(args):
             self.calico = Calico(f"{name}-calico", args, self.child())
 
 
 def master_parts(plan: Plan, master: Node, certificates: Pki) -> Parts:
     """Returns the files and steps that only a master has: etcd, kubeadm, Calico and CoreDNS."""
-    member = etcd.parts(master, plan.masters, certificates)
+    if master in plan.members:
+        store = etcd.parts(master, plan.members, certificates)
+    else:
+        store = external_etcd.parts(plan.members, certificates, kubeadm.BEGUN)
     kubernetes = kubeadm.parts(plan, master, certificates) + etcd_clients.parts(plan, master)
     names = dns.parts(plan, master) + node_dns.addon(plan, master)
-    return member + kubernetes + calico.parts(plan, master) + names
+    return store + kubernetes + calico.parts(plan, master) + names
+
+
+def member_parts(plan: Plan, machine: Node, certificates: Pki) -> Parts:
+    """Returns the files and steps of a machine of role etcd, which has nothing but its member."""
+    return etcd.parts(machine, plan.members, certificates)
 
 
 def proxy_parts(plan: Plan) -> Parts:

@@ -2,7 +2,6 @@
 
 from components.machine.parts import File, Parts, Quorum, Step, Unit, filled
 from components.machine.resources import Machine, MachineArgs, MachinePool, MachinePoolArgs, start, variables
-from components.machine.turns import Turns
 
 __all__ = [
     "File",
@@ -13,7 +12,6 @@ __all__ = [
     "Parts",
     "Quorum",
     "Step",
-    "Turns",
     "Unit",
     "filled",
     "start",

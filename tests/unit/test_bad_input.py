@@ -584,6 +584,6 @@ def test_the_command_line_prints_a_line_each_and_exits_1(tmp_path: Path) -> None
     assert run.returncode == 1
     assert run.stderr.splitlines() == [
         f"{path}: quorate:servers[4].roles[0] (x1): 'compuet' is not known (did you mean 'compute'?); write one of: "
-        "master, controller, compute, storage, monitoring, virt"
+        "master, etcd, controller, compute, storage, monitoring, virt"
     ]
     assert run.stdout.startswith(f"{STACKS['dev']}: valid: architecture 100, lab;")

@@ -58,8 +58,8 @@ class Wiring:
     """Settings by which clients outside of the cluster reach the services; None if they cannot."""
     bootstrap: Bootstrap | None
     """Flavors, networks and other content that a new cloud gets; None for no content."""
-    masters: Mapping[str, str]
-    """Address of each Kubernetes master, by the node's name."""
+    etcd_members: Mapping[str, str]
+    """Address of each member of etcd, by the name of its machine."""
     brokers: tuple[str, ...]
     """Names of all RabbitMQ clusters of the stack, the default cluster first."""
     galeras: tuple[str, ...]
@@ -181,7 +181,7 @@ def wiring(plan: Plan, environment: str) -> Wiring:
         {process.name: plan.sizes[process.name].limit_memory_mi for process in plan.processes},
         plan.settings.ingress,
         plan.settings.bootstrap,
-        {master.name: master.address for master in plan.masters},
+        {member.name: member.address for member in plan.members},
         _clusters(plan, RABBITMQ),
         _clusters(plan, GALERA),
         further_clusters.mapping(plan.settings),

@@ -57,8 +57,8 @@ def _quorums(wiring: Wiring) -> Iterator[Quorum]:
         tolerated = len(targets) - majority(len(targets))
         unreachable = f'rabbitmq_unreachable_cluster_peers_count{{job="{broker}"}}'
         yield Quorum("rabbitmq", broker, targets, f"{unreachable} <= bool {tolerated}")
-    if wiring.masters:
-        targets = {name: f"{address}:{contract.ETCD_METRICS_PORT}" for name, address in wiring.masters.items()}
+    if wiring.etcd_members:
+        targets = {name: f"{address}:{contract.ETCD_METRICS_PORT}" for name, address in wiring.etcd_members.items()}
         yield Quorum("etcd", "etcd", targets, 'etcd_server_has_leader{job="etcd"}')
 
 
