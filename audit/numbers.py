@@ -64,7 +64,7 @@ def numbers(audit: Audit, file: StackFile, plan: PlanFile) -> Iterator[Number]:
     origin = "servers" if servers else "program"
     source = "the servers of the stack file, by their roles" if servers else "the program"
     for pool, count in sorted(Counter(node.pool for node in placement.nodes).items()):
-        yield Number(f"nodes of pool {pool}" if pool else "nodes of no pool", count, origin, source, servers)
+        yield Number(f"nodes of pool {pool}" if pool else "machines of no pool", count, origin, source, servers)
 
 
 def table_rows(plan: PlanFile) -> list[TableRow]:
@@ -82,7 +82,13 @@ def _instances(audit: Audit, placed: Placed, file: StackFile, plan: PlanFile) ->
     if planned is None:
         servers = file.line("quorate:servers") if placed.quorum == "etcd" else None
         if servers:
-            return Number(what, placed.count, "servers", "one on each server of role master: 004, 5.5.4", servers)
+            return Number(
+                what,
+                placed.count,
+                "servers",
+                "one on each server of role etcd, or else of role master: 004, 5.5.4",
+                servers,
+            )
         return Number(what, placed.count, "program", "the program; no row of a reference architecture")
     if line := file.line("quorate:topology"):
         return Number(what, placed.count, "topology", f"the topology file, for {row}", line)

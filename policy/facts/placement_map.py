@@ -128,7 +128,7 @@ def read(facts: Facts) -> Placement:
     unknown: list[str] = []
     places: list[Place] = []
     try:
-        nodes = sorted(facts.nodes, key=lambda node: node.name)
+        nodes = sorted(facts.places, key=lambda node: node.name)
     except Exception as reason:  # the map contains the reason, and the rules report it
         return Placement((), (), (f"the nodes: {reason}",))
     for node in nodes:

@@ -24,7 +24,7 @@ def quorum_state(facts: Facts, group: Group) -> QuorumState:
     Raises NoNodes if the stack describes no node, and NotKnown if a value is not known yet.
     """
     if group.etcd:
-        known = {node.name: node for node in facts.nodes}
+        known = {node.name: node for node in facts.places}
         members = {
             each.node: _member_node(known[each.node]) if each.node in known else MemberNode(each.server, each.address)
             for each in group.etcd.members

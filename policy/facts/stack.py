@@ -22,7 +22,7 @@ from policy.facts.kubernetes.autoscalers import Autoscaler, autoscalers, by_targ
 from policy.facts.kubernetes.budgets_and_services import Budget, Service, budgets, services
 from policy.facts.kubernetes.configuration import ConfigMap, config_maps
 from policy.facts.kubernetes.network_policies import NetworkPolicy, network_policies
-from policy.facts.kubernetes.node import Node, nodes
+from policy.facts.kubernetes.node import Node, nodes, outside
 from policy.facts.kubernetes.selectors import Labels
 from policy.facts.kubernetes.volumes import Volumes
 from policy.facts.kubernetes.workload import Workload, workloads
@@ -197,6 +197,20 @@ class Facts:
     def nodes(self) -> tuple[Node, ...]:
         """Every node that the stack describes."""
         return nodes(self.resources)
+
+    @cached_property
+    def members_outside(self) -> tuple[Node, ...]:
+        """The machines with a member of etcd that are no Kubernetes nodes: no pod can run on them."""
+        found = outside(self.resources)
+        if not found:  # avoids reading members, which may be unknown
+            return ()
+        names = {member.node for etcd in self.etcds for member in etcd.members}
+        return tuple(each for each in found if each.name in names)
+
+    @property
+    def places(self) -> tuple[Node, ...]:
+        """Every machine that can have a member of a quorum: the nodes, and machines with a member of etcd only."""
+        return (*self.nodes, *self.members_outside)
 
     @cached_property
     def machines(self) -> tuple[Machine, ...]:

@@ -79,13 +79,18 @@ def _in(resource: Resource, title: str, files: Mapping[str, str]) -> Iterator[Pr
 
 
 def _reaches_api(facts: Facts, machine: Machine) -> bool:
-    """Whether a machine has files and is not a master, in a stack that has masters."""
+    """Whether a machine has files and is neither a master nor a machine with a member of etcd only.
+
+    False in a stack without masters.
+    """
+    if any(machine.node == each.name for each in facts.members_outside):
+        return False
     return bool(facts.master_tiers) and not machine.is_master and bool(machine.files)
 
 
 @rule(
     id="api-proxy-knows-all-masters",
-    title="Every non-master machine runs a proxy to all API servers",
+    title="Every node except the masters runs a proxy to all API servers",
     severity=Severity.HIGH,
     rationale="A worker that uses one API server stops when that server fails. A single proxy for all workers is "
     "another single point of failure; a proxy on each worker fails with that worker alone.",
@@ -94,7 +99,7 @@ def _reaches_api(facts: Facts, machine: Machine) -> bool:
         Source("004", "5.5.5", 23),
         Source("004", "5.5.9", 20),
     ),
-    remediation="Give every machine except the masters an nginx.conf whose upstream lists the address of each "
+    remediation="Give every node except the masters an nginx.conf whose upstream lists the address of each "
     "master with port 6443, and the static pod that runs it.",
     subjects=lambda facts: facts.machines,
     applies=_reaches_api,

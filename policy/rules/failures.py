@@ -25,9 +25,9 @@ def _lost(facts: Facts, group: Group, label: str) -> Mapping[str, int]:
 def _etcd_lost(facts: Facts, group: Group, label: str) -> dict[str, int]:
     """Counts the members of an etcd cluster on machines by the value of `label`.
 
-    Uses the label of the member's node, or else the physical host that the Etcd component names.
+    Uses the label of the member's node, the property of its machine, or else the host that the Etcd component names.
     """
-    nodes = {node.name: node for node in facts.nodes}
+    nodes = {node.name: node for node in facts.places}
     found: dict[str, set[str]] = {}
     for member in group.etcd.members if group.etcd else ():
         told = nodes[member.node].labels.get(label) if member.node in nodes else None
@@ -123,14 +123,14 @@ def service_survives_host(facts: Facts, workload: Workload) -> Iterator[Problem]
 
 
 def _racks(facts: Facts) -> set[str]:
-    return {node.rack for node in facts.nodes if node.rack}
+    return {node.rack for node in facts.places if node.rack}
 
 
 def _in_racks(facts: Facts, group: Group) -> bool:
     if not _members(facts, group) or len(_racks(facts)) < 2:
         return False
     if group.etcd:
-        racks = {node.name: node.rack for node in facts.nodes}
+        racks = {node.name: node.rack for node in facts.places}
         return all(racks.get(member.node) for member in group.etcd.members)
     return all(node.rack for each in group.workloads for node in facts.eligible(each))
 

@@ -17,8 +17,19 @@ from policy.rule import Problem, Source, rule
 from policy.wording import join_names
 
 
-def _is_node(_facts: Facts, machine: Machine) -> bool:
-    return bool(machine.resource.props.at("pool").text()) and not machine.is_existing
+def _is_node(machine: Machine) -> bool:
+    return bool(machine.resource.props.at("pool").text())
+
+
+def _is_member(facts: Facts, machine: Machine) -> bool:
+    return machine.single and any(member.node == machine.node for etcd in facts.etcds for member in etcd.members)
+
+
+def _is_set_up(facts: Facts, machine: Machine) -> bool:
+    """Whether the stack sets the machine up as a node, or as a member of etcd that is no node."""
+    if machine.is_existing:
+        return False
+    return _is_node(machine) or (not machine.is_placed and _is_member(facts, machine))
 
 
 @rule(
@@ -34,20 +45,19 @@ def _is_node(_facts: Facts, machine: Machine) -> bool:
     remediation="Give the machine a kubeadm configuration and a KubeletConfiguration, and every etcd member a unit or "
     "a static pod that runs etcd.",
     subjects=lambda facts: facts.machines,
-    applies=_is_node,
-    not_applicable_reason="the stack has no machine that is a node",
+    applies=_is_set_up,
+    not_applicable_reason="the stack has no machine that is a node or an etcd member",
     reads_machine_files=True,
     since="0.2.0",
 )
 def machine_has_its_files(facts: Facts, machine: Machine) -> Iterator[Problem]:
-    """Requires kubeadm's and kubelet's configuration, and on the members of an etcd cluster a file that runs etcd."""
+    """Requires of a node kubeadm's and kubelet's configuration, of an etcd member a file that runs etcd."""
     kinds = {each.get("kind") for each in machine.documents}
-    if not kinds & set(JOINING):
+    if _is_node(machine) and not kinds & set(JOINING):
         yield Problem("no kubeadm configuration", f"a document of kind {' or '.join(JOINING)}")
-    if KUBELET not in kinds:
+    if _is_node(machine) and KUBELET not in kinds:
         yield Problem("no kubelet configuration", f"a document of kind {KUBELET}")
-    members = {member.node for etcd in facts.etcds for member in etcd.members}
-    if machine.single and machine.node in members and not runs_etcd(machine.files):
+    if _is_member(facts, machine) and not runs_etcd(machine.files):
         yield Problem("nothing runs etcd", "a systemd unit or a static pod for the member")
 
 

@@ -72,8 +72,8 @@ def _members(component: Component) -> Sequence[Member]:
     not_applicable_reason="the stack has neither a master tier nor etcd on machines",
 )
 def masters_apart(facts: Facts, component: Component) -> Iterator[Problem]:
-    """Takes the physical host from the node's label, or from the component if the stack has no such node."""
-    servers = {node.name: node.server for node in facts.nodes}
+    """Takes the physical host from the node's label or the machine's property, or else from the component."""
+    servers = {node.name: node.server for node in facts.places}
     members = _members(component)
     for what in ("node", "address"):
         twice = [name for name, count in Counter(getattr(each, what) for each in members).items() if count > 1]
@@ -99,6 +99,12 @@ def _configurations(facts: Facts, etcd: Etcd) -> dict[str, EtcdConfiguration | N
     return {name: found for name, found in facts.etcd_configurations.items() if name in names}
 
 
+def _undeclared(facts: Facts) -> set[str]:
+    """Returns the machines that have an etcd configuration and are members of no etcd cluster."""
+    declared = {member.node for etcd in facts.etcds for member in etcd.members}
+    return {name for name, found in facts.etcd_configurations.items() if found} - declared
+
+
 @rule(
     id="etcd-members-agree",
     title="All etcd members are configured with the same member list",
@@ -115,7 +121,10 @@ def _configurations(facts: Facts, etcd: Etcd) -> dict[str, EtcdConfiguration | N
     reads_machine_files=True,
 )
 def etcd_members_agree(facts: Facts, etcd: Etcd) -> Iterator[Problem]:
-    """Compares the member list, name and addresses in each member's etcd configuration with the etcd component."""
+    """Compares the member list, name and addresses in each member's etcd configuration with the etcd component.
+
+    Reports machines that have an etcd configuration and are no members, such as a master beside machines of role etcd.
+    """
     addresses = {member.node: member.address for member in etcd.members}
     found = {node: each for node, each in _configurations(facts, etcd).items() if each}
     for node, configuration in found.items():
@@ -129,3 +138,5 @@ def etcd_members_agree(facts: Facts, etcd: Etcd) -> Iterator[Problem]:
                 yield Problem(f"{node} reaches {name} at {host}", f"its address {addresses[name]}")
     if missing := addresses.keys() - found.keys():
         yield Problem(f"no etcd configuration on {join_names(missing)}", "one on every member")
+    if etcd is facts.etcds[0] and (strange := _undeclared(facts)):
+        yield Problem(f"etcd is configured on {join_names(strange)}, which are no members", "it on members only")

@@ -46,7 +46,8 @@ def _wrong_size(members: int, *, least: int = 3, most: int | None = None, odd: b
         Source("004", "5.5.3", 7),
         Source("project", "Quorums", 5),
     ),
-    remediation="Give the role master to three, five or seven servers (replicas, where etcd is a StatefulSet).",
+    remediation="Give the role etcd to three, five or seven servers or, without machines of this role, the role master "
+    "(replicas, where etcd is a StatefulSet).",
     subjects=groups,
     applies=_is(Quorum.ETCD),
     not_applicable_reason="the stack has no etcd",

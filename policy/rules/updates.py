@@ -161,7 +161,8 @@ def one_member_at_a_time(_facts: Facts, change: Change) -> Iterator[Problem]:
         Source("project", "Quorums", 3),
     ),
     remediation="Add members in a separate update; remove others after the new ones have joined. To retire a "
-    "quorum, run `make destroy`, or waive this rule and state where its data went.",
+    "quorum, run `make destroy`, or waive this rule and state where its data went. To move etcd between masters and "
+    "machines of role etcd, restore a copy of its data there (docs/operations.md).",
     subjects=changes,
     not_applicable_reason=NO_RECORD,
     since="0.2.0",

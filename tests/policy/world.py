@@ -135,6 +135,22 @@ def masters(count: int = 3, **each: Any) -> list[Given]:
     return machines("master", count, roles=["master"], **each)
 
 
+def etcd_machines(*names: str, server: object = None) -> list[Given]:
+    """Machines of role etcd, each with its member and the hourly copy: no nodes, without pool, labels and taints."""
+    peers = ",".join(f"{name}=https://10.0.0.{number}:2380" for number, name in enumerate(names, start=1))
+    found: list[Given] = []
+    for number, name in enumerate(names, start=1):
+        files = {
+            "/etc/systemd/system/etcd.service": "[Service]\nExecStart=/usr/bin/etcd\n",
+            "/etc/systemd/system/etcd-backup.service": "[Service]\nExecStart=/usr/bin/etcdctl snapshot save /b.db\n",
+            "/etc/systemd/system/etcd-backup.timer": "[Timer]\nOnCalendar=hourly\n",
+            "/etc/etcd/member.env": f"ETCD_NAME={name}\nETCD_INITIAL_CLUSTER={peers}\n",
+        }
+        made = machine(name, "", server=server, roles=["etcd"], taints=[], files=files)
+        found.append(made.but(labels={}, address=f"10.0.0.{number}"))
+    return found
+
+
 def with_files(given: Given) -> Given:
     """Returns the machine with the files that match its properties.
 

@@ -173,6 +173,25 @@ def _of(resource: Resource) -> Iterator[Node]:
             yield Node(props.at("node").text(), resource, labels, taints, {}, props.at("address"))
 
 
+def outside(those: Iterable[Resource]) -> tuple[Node, ...]:
+    """The machines among these resources that are no Kubernetes nodes, as a machine with a member of etcd only.
+
+    They have no pool and no labels. Physical host and rack are those of the machine's properties.
+    """
+    return tuple(
+        Node(
+            resource.props.at("node").text(),
+            resource,
+            resource.props.at("labels"),
+            resource.props.at("taints"),
+            _labels_of_member(resource.props),
+            resource.props.at("address"),
+        )
+        for resource in those
+        if resource.type == contract.MACHINE and not resource.props.at("pool").text()
+    )
+
+
 def is_machine(resource: Resource) -> bool:
     """Whether the resource is a machine or a pool of machines."""
     return resource.type in MACHINE_TYPES

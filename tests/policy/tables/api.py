@@ -5,7 +5,18 @@ from policy.rules.api import (
     route_reflectors,
 )
 from tests.policy.cases import case
-from tests.policy.world import UNKNOWN, Given, cloud, machine, machine_pool, master_tier, masters, stack
+from tests.policy.world import (
+    UNKNOWN,
+    Given,
+    cloud,
+    etcd,
+    etcd_machines,
+    machine,
+    machine_pool,
+    master_tier,
+    masters,
+    stack,
+)
 
 known, timeout, requests, reflectors = (
     api_proxy_knows_all_masters,
@@ -96,6 +107,7 @@ CASES = (
     ),
     case(known, "masters alone", master_tier(), masters(files={"kubeadm.yaml": kubeadm()})),
     case(known, "no masters", worker(nginx())),
+    case(known, "machines of etcd, which are no nodes", master_tier(), etcd("etcd-1"), etcd_machines("etcd-1")),
     case(known, "an unknown configuration", master_tier(), worker(UNKNOWN), undecided="ctl-1", message="nginx.conf"),
     case(timeout, "10 minutes", worker(nginx("a")), passes="ctl-1"),
     case(timeout, "an hour", worker(nginx("a", wait="proxy_timeout 1h;")), passes="ctl-1"),

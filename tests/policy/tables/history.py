@@ -14,6 +14,7 @@ from tests.policy.world import (
     Given,
     cloud,
     etcd,
+    etcd_machines,
     machine,
     machine_pool,
     masters,
@@ -52,6 +53,7 @@ def recorded(nodes: Nodes) -> dict[str, object]:
 FIRST = Given("quorate:index:Previous", "previous", {"stood": None})
 UNKNOWN_PREVIOUS = Given("quorate:index:Previous", "previous", {"stood": UNKNOWN})
 ETCD = {name: name for name in MASTERS}
+DISK = "<domain><devices><disk device='disk'><source pool='p' volume='a'/><target dev='vda'/></disk></devices></domain>"
 
 
 def rabbits(*names: str, replicas: int = 3, **servers: str) -> list[Given]:
@@ -136,6 +138,43 @@ CASES = (
         message="2 of 5 members are removed at once (master-4, master-5 no longer among its nodes",
     ),
     case(one, "two masters are replaced", previous(etcd=ETCD), etcd("master-1", "b", "c"), fails="etcd"),
+    case(
+        majority,
+        "etcd moves from the masters to machines of its own",
+        previous(etcd=ETCD),
+        masters(),
+        etcd("etcd-1", "etcd-2", "etcd-3"),
+        etcd_machines("etcd-1", "etcd-2", "etcd-3"),
+        fails="etcd",
+        message="3 of 3 members are removed at once (master-1, master-2, master-3 no longer among its nodes); "
+        "expected at least 2 of them to stay",
+    ),
+    case(
+        majority,
+        "etcd moves from machines of its own to the masters",
+        previous(etcd={"etcd-1": "etcd-1"}),
+        masters(1),
+        etcd("master-1"),
+        fails="etcd",
+        message="1 of 1 members is removed at once (etcd-1 no longer among its nodes); expected at least 1",
+    ),
+    case(
+        one,
+        "a virtual machine of etcd keeps its disk",
+        previous(etcd={"a": {"server": "a", "address": "10.0.0.1", "pool": "", "data": ["vda pool=p volume=a"]}}),
+        etcd("a"),
+        [each.but(definition={"domain.xml": DISK}) for each in etcd_machines("a")],
+        passes="etcd",
+    ),
+    case(
+        one,
+        "two virtual machines of etcd get other disks",
+        previous(etcd={name: {"server": name, "data": [f"vda pool=p volume={name}"]} for name in ("b", "c")}),
+        etcd("b", "c"),
+        [each.but(definition={"domain.xml": DISK}) for each in etcd_machines("b", "c")],
+        fails="etcd",
+        message="2 of 2 members are removed at once (b, c without its data)",
+    ),
     case(one, "a quorum that is gone", previous(etcd=ETCD), cloud(), fails="previous", message="3 of 3"),
     case(one, "the first deployment", FIRST, rabbits(*RABBITS)),
     case(one, "a program that does not look back", rabbits(*RABBITS)),

@@ -1,6 +1,6 @@
 from policy.rules.machine_files import machine_facts_match_files, machine_has_its_files
 from tests.policy.cases import case
-from tests.policy.world import SERVER, UNKNOWN, Given, etcd, machine, machine_pool, stack, with_files
+from tests.policy.world import SERVER, UNKNOWN, Given, etcd, etcd_machines, machine, machine_pool, stack, with_files
 
 there, agree = machine_has_its_files, machine_facts_match_files
 
@@ -73,9 +73,25 @@ CASES = (
         passes="master-1",
     ),
     case(there, "a machine that is not a node", machine("virt1", "")),
+    case(
+        there,
+        "machines of etcd have no kubelet",
+        etcd("etcd-1", "etcd-2", "etcd-3"),
+        etcd_machines("etcd-1", "etcd-2", "etcd-3"),
+        passes="etcd-1 etcd-2 etcd-3",
+    ),
+    case(
+        there,
+        "a machine of etcd without its unit",
+        etcd("etcd-1"),
+        without(etcd_machines("etcd-1")[0], UNIT),
+        fails="etcd-1",
+        message="nothing runs etcd; expected a systemd unit or a static pod for the member",
+    ),
     case(there, "no machine", stack()),
     case(there, "an unknown file", holding(node(), KUBEADM, UNKNOWN), undecided="rabbitmq-1"),
     case(agree, "a worker and a master", node(), master(), passes="rabbitmq-1 master-1"),
+    case(agree, "a machine of etcd", etcd("etcd-1"), etcd_machines("etcd-1"), passes="etcd-1"),
     case(agree, "a pool", with_files(machine_pool("compute")), passes="computes"),
     case(
         agree,

@@ -1,9 +1,10 @@
 from policy.rules.masters import etcd_members_agree, masters_apart, three_masters
 from tests.policy.cases import case
-from tests.policy.world import UNKNOWN, Given, cloud, etcd, machine, master_tier, masters, stack
+from tests.policy.world import UNKNOWN, Given, cloud, etcd, etcd_machines, machine, master_tier, masters, stack
 
 three, apart, agree = three_masters, masters_apart, etcd_members_agree
 
+OWN = ("etcd-1", "etcd-2", "etcd-3")
 PEERS = "master-1=https://10.0.0.1:2380,master-2=https://10.0.0.2:2380,master-3=https://10.0.0.3:2380"
 
 
@@ -91,6 +92,33 @@ CASES = (
         fails="etcd",
         message="node b is listed more than once",
     ),
+    case(
+        apart,
+        "etcd on machines of its own",
+        master_tier(),
+        masters(),
+        etcd(*OWN),
+        etcd_machines(*OWN),
+        passes="masters etcd",
+    ),
+    case(
+        apart,
+        "two machines of etcd on one host, by their properties",
+        etcd(*OWN, **{"etcd-1": "virt1", "etcd-2": "virt1"}),
+        etcd_machines(*OWN[:2], server="virt1"),
+        etcd_machines("etcd-3"),
+        fails="etcd",
+        message="etcd-1, etcd-2 share physical host virt1; expected one member per physical host",
+    ),
+    case(
+        apart,
+        "a machine of etcd is elsewhere than declared",
+        etcd(*OWN),
+        etcd_machines(*OWN[:2]),
+        etcd_machines("etcd-3", server="virt9"),
+        fails="etcd",
+        message="etcd-3 is declared on etcd-3, its machine is on virt9; expected the same host",
+    ),
     case(apart, "no masters", cloud()),
     case(apart, "an unknown server", etcd("a", "b", "c", a=UNKNOWN), undecided="etcd", message="server of etcd"),
     case(
@@ -138,6 +166,25 @@ CASES = (
         message="master-3 reaches master-2 at 10.0.0.9; expected its address 10.0.0.2",
     ),
     case(agree, "no machine of a member", etcd()),
+    case(agree, "machines of its own", etcd(*OWN), etcd_machines(*OWN), masters(), passes="etcd"),
+    case(
+        agree,
+        "a master keeps a member beside machines of etcd",
+        etcd(*OWN),
+        etcd_machines(*OWN),
+        configured("master-1"),
+        fails="etcd",
+        message="etcd is configured on master-1, which are no members; expected it on members only",
+    ),
+    case(
+        agree,
+        "a machine of role etcd is no member",
+        etcd(*OWN[:2]),
+        etcd_machines(*OWN[:2]),
+        etcd_machines("etcd-3"),
+        fails="etcd",
+        message="etcd is configured on etcd-3, which are no members; expected it on members only",
+    ),
     case(
         agree,
         "members on hosts, by commands",
