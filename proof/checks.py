@@ -83,15 +83,21 @@ def one_member_per_server(state: ExpectedState, cluster: Cluster) -> Iterator[Fi
             )
 
 
-def one_master_per_server(_state: ExpectedState, cluster: Cluster) -> Iterator[Finding]:
-    """Masters run on distinct physical hosts, because each runs an etcd member."""
+def one_master_per_server(state: ExpectedState, cluster: Cluster) -> Iterator[Finding]:
+    """Masters run on distinct physical hosts, and so do etcd's members on machines that are no nodes."""
     masters: dict[str, list[str]] = defaultdict(list)
     for node in cluster.nodes.values():
         if node.is_master and node.server:
             masters[node.server].append(node.name)
-    for server, names in masters.items():
-        if len(names) > 1:
-            yield Finding("one-member-per-server", "etcd", f"masters {_listed(names)} share the physical host {server}")
+    etcd: dict[str, list[str]] = defaultdict(list)
+    for member, server in state.etcd.items():
+        if member not in state.servers:
+            etcd[server].append(member)
+    for what, hosts in (("masters", masters), ("etcd machines", etcd)):
+        for server, names in hosts.items():
+            if len(names) > 1:
+                message = f"{what} {_listed(names)} share the physical host {server}"
+                yield Finding("one-member-per-server", "etcd", message)
 
 
 def apart(state: ExpectedState, cluster: Cluster) -> Iterator[Finding]:

@@ -37,7 +37,7 @@ class Node:
 
     @property
     def is_master(self) -> bool:
-        """Whether the node is a Kubernetes master. Every master runs an etcd member."""
+        """Whether the node is a Kubernetes master."""
         return CONTROL_PLANE in self.labels or any(key == CONTROL_PLANE for key, _, _ in self.taints)
 
     @property

@@ -23,7 +23,7 @@ from blueprint.stackfile.inventory import Machine, is_mixed, machines
 from blueprint.stackfile.settings import Override, Settings
 from blueprint.topology import ByRow, by_row, place, read_topology
 from blueprint.topology_databases import of_topology, with_databases
-from contract import COMPUTE_POOL, CONTROLLER_POOL, MASTER_POOL, MONITORING_POOL, STORAGE_POOL
+from contract import COMPUTE_POOL, CONTROLLER_POOL, ETCD_ROLE, MASTER_POOL, MONITORING_POOL, STORAGE_POOL
 from proof.cluster import Node
 
 
@@ -77,8 +77,8 @@ class ExpectedState:
     rows: tuple[ExpectedRow, ...]
     servers: Mapping[str, str]
     """Physical host of each node, by node name."""
-    masters: int
-    """Number of masters; each runs one etcd member."""
+    etcd: Mapping[str, str]
+    """Physical host of each member of etcd, by its machine: a machine of role etcd or, without any, a master."""
 
     def of(self, row: str | None) -> ExpectedRow | None:
         """Returns the expected row with a name, or None if there is no such row."""
@@ -98,6 +98,9 @@ def failures_tolerated(members: int) -> int:
 def expected_state(settings: Settings) -> ExpectedState:
     """Returns the expected state of the cluster of a stack, from the settings in its stack file."""
     inventory = [machine for machine in machines(settings) if tuple(machine.roles) != ("virt",)]
+    members = [machine for machine in inventory if ETCD_ROLE in machine.roles]
+    inventory = [machine for machine in inventory if machine not in members]
+    members = members or [machine for machine in inventory if MASTER_POOL in machine.roles]
     computes = sum(COMPUTE_POOL in machine.roles for machine in inventory)
     architecture = load_architecture(settings.architecture or for_computes(computes))
     rows = [row for row in architecture.rows if row.replaced_by is None]
@@ -114,8 +117,11 @@ def expected_state(settings: Settings) -> ExpectedState:
     else:
         expected = tuple(_of_architecture(rows, settings, inventory))
     expected += tuple(_clusters(expected, settings, elsewhere))
-    masters = sum(MASTER_POOL in machine.roles for machine in inventory)
-    return ExpectedState(architecture, expected, {machine.name: machine.server for machine in inventory}, masters)
+    return ExpectedState(architecture, expected, _servers(inventory), _servers(members))
+
+
+def _servers(inventory: Iterable[Machine]) -> dict[str, str]:
+    return {machine.name: machine.server for machine in inventory}
 
 
 def _clusters(

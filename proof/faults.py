@@ -11,7 +11,7 @@ trial records such a loss without a finding, because it is expected. After the r
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -90,8 +90,10 @@ def fail_each_server(simulated: SimulatedCluster, say: Progress) -> tuple[list[L
 
 
 def servers_of(simulated: SimulatedCluster) -> list[str]:
-    """Returns the physical hosts that the nodes' labels name, sorted."""
-    return sorted({node.server for node in simulated.cluster().nodes.values() if node.server})
+    """Returns the physical hosts of the nodes, by their labels, and of etcd's members that are no nodes, sorted."""
+    state = simulated.state
+    etcd = {server for member, server in state.etcd.items() if member not in state.servers}
+    return sorted(etcd | {node.server for node in simulated.cluster().nodes.values() if node.server})
 
 
 def fail_servers(simulated: SimulatedCluster, servers: tuple[str, ...]) -> tuple[Loss, list[Finding]]:
@@ -105,7 +107,7 @@ def fail_servers(simulated: SimulatedCluster, servers: tuple[str, ...]) -> tuple
     counted = [each for each in simulated.state.rows if each.name in rows and each.instances is not None]
     quorums = tuple(_quorums(counted, remaining, servers))
     if len(servers) == 1:
-        quorums += tuple(_etcd(simulated.state.masters, before, servers))
+        quorums += tuple(_etcd(simulated.state.etcd, before, servers))
     findings = [
         Finding("quorum-survives", each.row, f"{each.left} of {each.members} members are left without {_all(servers)}")
         for each in quorums
@@ -177,15 +179,16 @@ def _must_hold(expected: ExpectedRow, servers: int) -> bool:
     return (expected.instances or 0) >= PAIRED
 
 
-def _etcd(members: int, nodes: Sequence[Node], servers: Sequence[str]) -> Iterator[QuorumLoss]:
-    """Yields the loss of etcd members if a master failed.
+def _etcd(members: Mapping[str, str], nodes: Sequence[Node], servers: Sequence[str]) -> Iterator[QuorumLoss]:
+    """Yields the loss of etcd members if a machine with a member failed.
 
-    Masters are counted instead of members, because etcd's members are not pods in the simulated cluster.
+    Machines are counted instead of members, because etcd's members are not pods in the simulated cluster. `members`:
+    the physical host of each by the stack file, which counts for a machine that is no node.
     """
-    masters = [node for node in nodes if node.is_master]
-    left = sum(node.server not in servers for node in masters)
-    if left < len(masters):
-        yield QuorumLoss("etcd", members, left, failures_tolerated(members) >= 1)
+    labels = {node.name: node.server for node in nodes}
+    left = sum(labels.get(member, server) not in servers for member, server in members.items())
+    if left < len(members):
+        yield QuorumLoss("etcd", len(members), left, failures_tolerated(len(members)) >= 1)
 
 
 def _recovered(simulated: SimulatedCluster, rows: Sequence[str]) -> bool:

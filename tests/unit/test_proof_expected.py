@@ -75,7 +75,7 @@ def test_counts_and_nodes_are_those_of_the_plan(settings: Settings) -> None:
         assert set(row.apart_from) == set(service.apart_from), row.name
     assert state.dedicated_total == sum(each.dedicated_to is not None for each in made.nodes)
     assert state.servers == {each.name: each.server for each in made.nodes}
-    assert state.masters == len(made.masters)
+    assert state.etcd == {each.name: each.server for each in made.members}
 
 
 def made_by(kind: str, workload: str, **annotations: str) -> Object:
