@@ -27,9 +27,8 @@ CGROUP = "cgroup2fs"
 _TASK_NAME = 15
 """Characters of a program's name that Linux keeps (TASK_COMM_LEN less one)."""
 _EVERY_NODE = {10250: "kubelet"}
+_MEMBER = {2379: "etcd", 2380: "etcd"}
 _MASTER = {
-    2379: "etcd",
-    2380: "etcd",
     6443: "kube-apiserver",
     10257: "kube-controller-manager",
     10259: "kube-scheduler",
@@ -38,7 +37,9 @@ _WORKER = {6443: "nginx"}
 """Ports with the programs that may use them (https://kubernetes.io/docs/reference/networking/ports-and-protocols/);
 nginx is the proxy to the API servers."""
 _PROGRAMS = ("conntrack", "containerd", "kubeadm", "kubectl", "kubelet", "runc")
-_MASTER_PROGRAMS = ("curl", "etcd", "etcdctl", "etcdutl")
+_MASTER_PROGRAMS = ("curl", "etcdctl")
+_MEMBER_PROGRAMS = ("etcd", "etcdctl", "etcdutl", "kubectl")
+"""Programs of a machine with a member of etcd. It reads the metrics of other members with kubectl."""
 _MODULES = ("br_netfilter", "overlay")
 
 
@@ -92,44 +93,52 @@ def size(node: Node, reading: Reading) -> Problems:
         return
     if cores < node.machine.cpu:
         yield f"it has {cores} cores, not {node.machine.cpu}", f"correct cpu in {kind} of the stack file"
-    usable = memory - EVICTION / 1024**2
+    usable = memory - EVICTION / 1024**2 if node.is_kubernetes_node else memory
     if usable < node.machine.memory:
         key = "ram" if node.virtual else "memory"
         yield (
-            f"it has {usable:.1f} GiB of memory for pods, not {node.machine.memory}",
+            f"it has {usable:.1f} GiB of memory{' for pods' * node.is_kubernetes_node}, not {node.machine.memory}",
             f"write {key}: {int(usable)} in {kind} of the stack file, or give it more memory",
         )
 
 
-def swap(reading: Reading) -> Problems:
+def swap(node: Node, reading: Reading) -> Problems:
     """Checks that swap is off. Kubelet refuses to start with swap (failSwapOn)."""
-    if used := reading.facts.all("swap"):
+    used = reading.facts.all("swap")
+    if used and node.is_kubernetes_node:
         yield f"swap is on ({', '.join(used)})", "run `swapoff --all` there, and remove it from /etc/fstab"
 
 
-def cgroups(reading: Reading) -> Problems:
-    """Checks for cgroup v2 and systemd, which kubelet and containerd use."""
-    if (found := reading.facts.one("cgroup")) != CGROUP:
+def cgroups(node: Node, reading: Reading) -> Problems:
+    """Checks for systemd, and on nodes for cgroup v2, which kubelet and containerd use."""
+    found = reading.facts.one("cgroup")
+    if found != CGROUP and node.is_kubernetes_node:
         problem = f"it has no cgroup v2 ({found or 'nothing'} at /sys/fs/cgroup)"
         yield problem, "boot with systemd.unified_cgroup_hierarchy=1"
     if not reading.facts.one("systemd"):
         yield "systemd does not run", "use a distribution with systemd"
 
 
-def programs(node: Node, reading: Reading) -> Problems:
+def programs(node: Node, reading: Reading, has_member: bool) -> Problems:
     """Checks for the programs that `apply` starts, and the kernel's modules for containers."""
-    wanted = (*_PROGRAMS, *(_MASTER_PROGRAMS if MASTER_POOL in node.roles else ()))
-    if missing := [each for each in wanted if each not in reading.facts.all("program")]:
+    wanted = (
+        *(_PROGRAMS if node.is_kubernetes_node else ()),
+        *(_MEMBER_PROGRAMS if has_member else ()),
+        *(_MASTER_PROGRAMS if MASTER_POOL in node.roles else ()),
+    )
+    if missing := [each for each in dict.fromkeys(wanted) if each not in reading.facts.all("program")]:
         yield f"missing programs: {', '.join(missing)}", "install them"
-    if missing := [each for each in _MODULES if each not in reading.facts.all("module")]:
+    modules = _MODULES if node.is_kubernetes_node else ()
+    if missing := [each for each in modules if each not in reading.facts.all("module")]:
         yield f"missing kernel modules: {', '.join(missing)}", "install the kernel's package of modules"
 
 
-def ports(node: Node, reading: Reading) -> Problems:
-    """Checks that Kubernetes' ports are free or used by Kubernetes."""
+def ports(node: Node, reading: Reading, has_member: bool) -> Problems:
+    """Checks that the ports of etcd and Kubernetes are free or used by them."""
     if not reading.facts.one("ports"):
         yield "its open ports cannot be read", "install iproute2"
-    wanted = _EVERY_NODE | (_MASTER if MASTER_POOL in node.roles else _WORKER)
+    of_node = _EVERY_NODE | (_MASTER if MASTER_POOL in node.roles else _WORKER)
+    wanted = (of_node if node.is_kubernetes_node else {}) | (_MEMBER if has_member else {})
     seen: set[int] = set()
     for each in reading.facts.listeners:
         expected = wanted.get(each.port)
@@ -173,25 +182,26 @@ def certificates(reading: Reading) -> Problems:
 _ALIKE: Mapping[str, Callable[[Reading], Problems]] = {
     "root": login,
     "clock": clock,
-    "swap": swap,
-    "cgroups": cgroups,
     "certificates": certificates,
     "units": units,
 }
 _BY_NODE: Mapping[str, Callable[[Node, Reading], Problems]] = {
+    "swap": swap,
+    "cgroups": cgroups,
     "name": hostname,
     "size": size,
-    "programs": programs,
-    "ports": ports,
     "disks": disks,
 }
-CHECKS = (*_ALIKE, *_BY_NODE)
+_BY_MEMBER: Mapping[str, Callable[[Node, Reading, bool], Problems]] = {"programs": programs, "ports": ports}
+CHECKS = (*_ALIKE, *_BY_NODE, *_BY_MEMBER)
 """Names of the checks of a single machine: those that are alike for all, and those that depend on the node."""
 
 
-def of_machine(node: Node, reading: Reading) -> Iterator[Finding]:
-    """Yields the failed checks of a machine."""
+def of_machine(node: Node, reading: Reading, *, has_member: bool) -> Iterator[Finding]:
+    """Yields the failed checks of a machine. `has_member`: whether it has a member of etcd."""
     for name, check in _ALIKE.items():
         yield from (Finding(name, node.name, *each) for each in check(reading))
     for name, compare in _BY_NODE.items():
         yield from (Finding(name, node.name, *each) for each in compare(node, reading))
+    for name, examine in _BY_MEMBER.items():
+        yield from (Finding(name, node.name, *each) for each in examine(node, reading, has_member))

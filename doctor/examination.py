@@ -54,7 +54,7 @@ def examine(plan: Plan) -> list[Line]:
     Virtual machines that `up` makes are left out. Checks that need a login leave out machines without one. Raises
     FileNotFoundError if the host has no `ssh`.
     """
-    nodes = [node for node in plan.nodes if not is_made(node.machine, plan.settings)]
+    nodes = [node for node in plan.machines if not is_made(node.machine, plan.settings)]
     readings: dict[str, Reading] = {}
     unreachable: list[Finding] = []
     ssh = plan.settings.ssh
@@ -72,13 +72,17 @@ def examine(plan: Plan) -> list[Line]:
 
 
 def _lines(plan: Plan, readings: Mapping[str, Reading]) -> list[Line]:
-    reached = [node for node in plan.nodes if node.name in readings]
-    single = [finding for node in reached for finding in checks.of_machine(node, readings[node.name])]
+    reached = [node for node in plan.machines if node.name in readings]
+    single = [
+        finding
+        for node in reached
+        for finding in checks.of_machine(node, readings[node.name], has_member=node in plan.members)
+    ]
     found = [Line(name, len(readings), _of(name, single)) for name in checks.CHECKS]
-    found.append(Line(fleet_checks.NETWORK, len(readings), tuple(fleet_checks.network(plan.nodes, readings))))
+    found.append(Line(fleet_checks.NETWORK, len(readings), tuple(fleet_checks.network(plan.machines, readings))))
     found.append(Line(fleet_checks.IDENTITY, len(readings), tuple(fleet_checks.identities(readings))))
     if hosts := [node for node in reached if node.machine.vms]:
-        problems = fleet_checks.virt_hosts(plan.nodes, readings, plan.settings.template)
+        problems = fleet_checks.virt_hosts(plan.machines, readings, plan.settings.template)
         found.append(Line(fleet_checks.VIRT_HOST, len(hosts), tuple(problems)))
     return found
 

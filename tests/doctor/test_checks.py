@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from blueprint.plan.nodes import Node, node
+from blueprint.plan.nodes import Node, etcd_machine, node
 from blueprint.stackfile.inventory import Machine
 from blueprint.stackfile.settings import Disk, VirtualMachine
 from blueprint.stackfile.virt import cpu_numbers
@@ -73,10 +73,42 @@ def machine(name: str = "m1", **facts: Any) -> Machine:
 
 MASTER = node(machine(disks=(Disk(size=960), Disk(size=4000, type="hdd"))), "master")
 WORKER = node(machine(roles=("compute",)), "compute")
+ETCD = etcd_machine(machine(roles=("etcd",)))
 
 
-def problems(of: Node, read: Reading) -> list[tuple[str, str]]:
-    return [(each.check, each.problem) for each in checks.of_machine(of, read)]
+def problems(of: Node, read: Reading, *, has_member: bool | None = None) -> list[tuple[str, str]]:
+    """The failed checks. `has_member`: by default, masters have members."""
+    if has_member is None:
+        has_member = of != WORKER
+    return [(each.check, each.problem) for each in checks.of_machine(of, read, has_member=has_member)]
+
+
+def test_a_machine_of_etcd_needs_nothing_of_kubernetes() -> None:
+    sound = reading(
+        program=["etcd", "etcdctl", "etcdutl", "kubectl"],
+        module=[],
+        cgroup=["tmpfs"],
+        swap=["/dev/sda2"],
+        memory=[str(16 * 1024**2)],
+        listens=[
+            'LISTEN 0 4096 10.0.0.1:2379 0.0.0.0:* users:(("etcd",pid=1,fd=3))',
+            'LISTEN 0 511 127.0.0.1:6443 0.0.0.0:* users:(("haproxy",pid=9,fd=5))',
+        ],
+    )
+    assert problems(ETCD, sound) == []
+    missing = "missing programs: etcd, etcdctl, etcdutl, kubectl"
+    assert problems(ETCD, reading(program=[])) == [("programs", missing)]
+    occupied = reading(listens=['LISTEN 0 4096 10.0.0.1:2380 0.0.0.0:* users:(("nginx",pid=1,fd=3))'])
+    assert problems(ETCD, occupied) == [("ports", "port 2380 of etcd is used by nginx")]
+    assert problems(ETCD, reading(memory=[str(15 * 1024**2)])) == [("size", "it has 15.0 GiB of memory, not 16")]
+
+
+def test_a_master_without_a_member_asks_etcd_and_does_not_run_it() -> None:
+    programs = [each for each in SOUND["program"] if each not in ("etcd", "etcdutl")]
+    listens = ['LISTEN 0 511 10.0.0.1:2379 0.0.0.0:* users:(("other",pid=9,fd=5))']
+    assert problems(MASTER, reading(program=programs, listens=listens), has_member=False) == []
+    without = reading(program=[each for each in programs if each != "etcdctl"])
+    assert problems(MASTER, without, has_member=False) == [("programs", "missing programs: etcdctl")]
 
 
 def test_a_sound_machine_passes_every_check() -> None:
@@ -100,7 +132,7 @@ def test_a_sound_machine_passes_every_check() -> None:
         (
             {"program": []},
             "programs",
-            "missing programs: conntrack, containerd, kubeadm, kubectl, kubelet, runc, curl, etcd, etcdctl, etcdutl",
+            "missing programs: conntrack, containerd, kubeadm, kubectl, kubelet, runc, etcd, etcdctl, etcdutl, curl",
         ),
         ({"module": ["overlay"]}, "programs", "missing kernel modules: br_netfilter"),
         ({"free": [str(1024**2)]}, "disks", "1.0 GiB are free in /var/lib, less than 20"),
