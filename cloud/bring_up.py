@@ -188,6 +188,6 @@ def nodes(lab: Lab) -> list[Object]:
 
 
 def not_ready(lab: Lab, found: Sequence[Object]) -> list[str]:
-    """Returns the machines that are not Ready nodes."""
+    """Returns the machines that should be Ready nodes and are not."""
     ready = {name(node) for node in found if holds(node, "Ready")}
-    return [machine.name for machine in lab.machines if machine.name not in ready]
+    return [machine.name for machine in lab.nodes if machine.name not in ready]

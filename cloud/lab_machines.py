@@ -34,7 +34,11 @@ class Machine:
     pods: IPv4Network
     capacity: Capacity
     """Cores and memory of the stack file, which kubelet reports in place of the host's."""
+    is_node: bool
+    """Whether it is a Kubernetes node; a machine of role etcd is none."""
     is_master: bool
+    has_member: bool
+    """Whether it has a member of etcd."""
     has_disk: bool
     """Whether it stores objects: it gets a disk for Ceph."""
     directory: Path
@@ -71,9 +75,19 @@ class Lab:
         return tuple(machine for machine in self.machines if machine.is_master)
 
     @cached_property
+    def members(self) -> tuple[Machine, ...]:
+        """The machines with a member of etcd."""
+        return tuple(machine for machine in self.machines if machine.has_member)
+
+    @cached_property
+    def nodes(self) -> tuple[Machine, ...]:
+        """The Kubernetes nodes."""
+        return tuple(machine for machine in self.machines if machine.is_node)
+
+    @cached_property
     def workers(self) -> tuple[Machine, ...]:
-        """All machines that are not masters."""
-        return tuple(machine for machine in self.machines if not machine.is_master)
+        """All nodes that are not masters."""
+        return tuple(machine for machine in self.nodes if not machine.is_master)
 
     def machine(self, name: str) -> Machine:
         """Returns a machine by name. Raises UserError if there is none."""
@@ -85,20 +99,19 @@ class Lab:
 
 def lab_of(stack: str, plan: Plan, tree: Path) -> Lab:
     """Returns the lab of a plan, whose rendered tree is `tree`. Raises UserError if it cannot be a lab."""
-    if len(plan.nodes) > MOST_MACHINES:
+    if len(plan.machines) > MOST_MACHINES:
         raise UserError(
-            f"{stack} has {len(plan.nodes)} machines; `make cloud` starts at most {MOST_MACHINES} on one host. "
+            f"{stack} has {len(plan.machines)} machines; `make cloud` starts at most {MOST_MACHINES} on one host. "
             "Use a smaller stack, such as STACK=dev."
         )
     management = plan.settings.networks.management
     if management is None:
         raise UserError(f"{stack} has no quorate:networks.management; `make cloud` needs the network of its machines.")
-    used = {IPv4Address(node.address) for node in plan.nodes}
+    used = {IPv4Address(node.address) for node in plan.machines}
     gateway = next((address for address in management.hosts() if address not in used), None)
     if gateway is None:
         raise UserError(f"{management} has no address left for the lab's switch; use a larger network.")
     shares = plan.settings.networks.pods.subnets(new_prefix=POD_PREFIX)
-    masters = {node.name for node in plan.masters}
     machines = tuple(
         Machine(
             name=node.name,
@@ -106,12 +119,14 @@ def lab_of(stack: str, plan: Plan, tree: Path) -> Lab:
             address=IPv4Address(node.address),
             pods=share,
             capacity=Capacity(node.machine.cpu, node.machine.memory),
-            is_master=node.name in masters,
+            is_node=node.is_kubernetes_node,
+            is_master=node in plan.masters,
+            has_member=node in plan.members,
             has_disk=STORAGE_POOL in node.roles,
             directory=DIRECTORY / "machines" / node.name,
             tree=tree / "machines" / node.name,
             secrets=tree / "secrets" / "machines" / node.name,
         )
-        for node, share in zip(plan.nodes, shares, strict=False)
+        for node, share in zip(plan.machines, shares, strict=False)
     )
     return Lab(stack, machines, management, gateway, plan.settings.networks.services)

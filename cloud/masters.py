@@ -55,14 +55,14 @@ def secret(lab: Lab, name: str, namespace: str) -> dict[str, str]:
 
 
 def healthy_members(lab: Lab) -> list[Machine]:
-    """Returns the masters whose member of etcd answers."""
-    return [master for master in lab.masters if nspawn.is_running(master) and _is_healthy(master)]
+    """Returns the machines whose member of etcd answers."""
+    return [machine for machine in lab.members if nspawn.is_running(machine) and _is_healthy(machine)]
 
 
-def _is_healthy(master: Machine) -> bool:
+def _is_healthy(machine: Machine) -> bool:
     flags = [f"--cacert={ETCD_PKI}/ca.crt", f"--cert={ETCD_PKI}/server.crt", f"--key={ETCD_PKI}/server.key"]
-    endpoint = f"--endpoints=https://{master.address}:2379"
-    return nspawn.run_in(master, ["etcdctl", *flags, endpoint, "endpoint", "health"]).returncode == 0
+    endpoint = f"--endpoints=https://{machine.address}:2379"
+    return nspawn.run_in(machine, ["etcdctl", *flags, endpoint, "endpoint", "health"]).returncode == 0
 
 
 def output(machine: Machine, command: Sequence[str]) -> str:

@@ -60,7 +60,7 @@ def start(root: Path, name: str) -> int:
         print(f"Run `make cloud STACK={name}` again to continue.", file=sys.stderr)
         return code
     kubeconfig = lab_stack.directory(root, name) / lab_stack.KUBECONFIG
-    print(f"\nAll {len(lab.machines)} machines of {name} are Ready nodes. Kubeconfig: {kubeconfig.relative_to(root)}")
+    print(f"\nAll {len(lab.nodes)} nodes of {name} are Ready. Kubeconfig: {kubeconfig.relative_to(root)}")
     print(f"Next: `make cloud-status STACK={name}`, or `make cloud-down`, which removes everything.")
     return 0
 
@@ -112,16 +112,16 @@ def images(value: object) -> Iterator[str]:
 def status(root: Path, name: str) -> int:
     """Prints which machine runs on which server, and the members of each quorum. Returns 1 if something is missing."""
     lab = existing(root, name)
-    ready = {each.name for each in lab.machines} - set(bring_up.not_ready(lab, bring_up.nodes(lab)))
+    ready = {each.name for each in lab.nodes} - set(bring_up.not_ready(lab, bring_up.nodes(lab)))
     for server, machines in lab.servers.items():
         print(server)
         for machine in machines:
             state = "Ready" if machine.name in ready else "runs" if nspawn.is_running(machine) else "stopped"
             print(f"  {machine.name:<14} {machine.address!s:<15} {state}")
     healthy = masters.healthy_members(lab)
-    print(f"etcd: {len(healthy)} of {len(lab.masters)} members healthy")
+    print(f"etcd: {len(healthy)} of {len(lab.members)} members healthy")
     whole = _print_workloads(lab, quorums(plan(load_file(stack.find(root, name)))))
-    return 0 if whole and len(ready) == len(lab.machines) and len(healthy) == len(lab.masters) else 1
+    return 0 if whole and len(ready) == len(lab.nodes) and len(healthy) == len(lab.members) else 1
 
 
 def quorums(planned: Plan) -> dict[str, int]:

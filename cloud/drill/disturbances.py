@@ -50,7 +50,7 @@ def power_cut(lab: Lab, server: str) -> Disturbance:
     """Cuts the power of one server. Raises UserError if the lab has no such server, or no master on another one."""
     if server not in lab.servers:
         raise UserError(f"The lab has no server {server}; it has {', '.join(lab.servers)}.")
-    witnesses = tuple(machine for machine in lab.machines if machine.server != server)
+    witnesses = tuple(machine for machine in lab.nodes if machine.server != server)
     if not any(machine.is_master for machine in witnesses):
         raise UserError(f"All masters are on {server}: without it no API server is left to observe with.")
 
@@ -71,7 +71,7 @@ def blackout(lab: Lab) -> Disturbance:
         return ()
 
     title = "all servers without power"
-    return Disturbance(title, _names(lab.machines), lab.machines, act, cuts_power=True, keeps_majority=False)
+    return Disturbance(title, _names(lab.machines), lab.nodes, act, cuts_power=True, keeps_majority=False)
 
 
 def rollout(lab: Lab, quorums: Collection[str]) -> Disturbance:
@@ -97,14 +97,14 @@ def rollout(lab: Lab, quorums: Collection[str]) -> Disturbance:
                     return [f"not ready after the pods of {titles} were replaced: {', '.join(missing)}"]
         return ()
 
-    return Disturbance("a rolling change of every workload", (), lab.machines, act)
+    return Disturbance("a rolling change of every workload", (), lab.nodes, act)
 
 
 def drains(lab: Lab) -> Disturbance:
     """Drains every node in turn, and admits pods to it again; the next one follows when everything is as before."""
 
     def act(wait: Wait, say: Say) -> Sequence[str]:
-        for machine in lab.machines:
+        for machine in lab.nodes:
             say(f"draining {machine.name}")
             try:
                 flags = ("--ignore-daemonsets", "--delete-emptydir-data", f"--timeout={LIMIT}s")
@@ -117,7 +117,7 @@ def drains(lab: Lab) -> Disturbance:
                 return [f"not ready after {machine.name} was drained: {', '.join(missing)}"]
         return ()
 
-    return Disturbance("every node drained in turn", _names(lab.machines), lab.machines, act)
+    return Disturbance("every node drained in turn", _names(lab.nodes), lab.nodes, act)
 
 
 @contextmanager

@@ -51,7 +51,7 @@ def drill(lab: Lab, disturbance: Disturbance, cloud: Cloud, say: Callable[[str],
     client.connect(lab, disturbance.witnesses[-1])
     kubeconfig = _kubeconfig(lab, disturbance, cloud.directory)
     masters.kubectl(lab, "create", "namespace", observer.NAMESPACE)
-    etcd = {master.name: f"http://{master.address}:{contract.ETCD_METRICS_PORT}/livez" for master in lab.masters}
+    etcd = {each.name: f"http://{each.address}:{contract.ETCD_METRICS_PORT}/livez" for each in lab.members}
     document = {
         "kubeconfig": str(kubeconfig),
         "urls": cloud.apis,

@@ -25,8 +25,8 @@ def require(lab: Lab, expected: Mapping[str, int]) -> None:
     """Raises UserError unless all nodes, members of etcd and pods are ready. `expected`: number of pods by workload."""
     missing = [f"node {each} is not Ready" for each in bring_up.not_ready(lab, bring_up.nodes(lab))]
     healthy = masters.healthy_members(lab)
-    if len(healthy) < len(lab.masters):
-        missing.append(f"etcd: {len(healthy)} of {len(lab.masters)} members are healthy")
+    if len(healthy) < len(lab.members):
+        missing.append(f"etcd: {len(healthy)} of {len(lab.members)} members are healthy")
     found = observer.ready(workloads.of_openstack(lab, "pods"))
     missing += [
         f"{workload}: {len(found.get(workload, ()))} of {total} pods are ready"

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from ipaddress import IPv4Address
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
 from blueprint.plan.planner import Plan, plan
 from blueprint.stackfile.loader import load_file
+from cloud import bring_up
 from cloud import lab_machines as labs
+from cloud.drill import disturbances
 from cloud.lab_machines import Lab, lab_of
-from tests.stacks import STACKS
+from tests.stacks import STACKS, parsed
 from toolchain.progress import UserError
 
 
@@ -41,6 +45,33 @@ def test_virtual_machines_belong_to_their_server(lab: Lab) -> None:
 def test_masters_come_in_the_order_of_the_plan(lab: Lab) -> None:
     assert [each.name for each in lab.masters] == ["master1", "master2", "master3"]
     assert len(lab.workers) == len(lab.machines) - 3
+
+
+def test_masters_have_the_members_of_etcd(lab: Lab) -> None:
+    assert lab.members == lab.masters
+    assert lab.nodes == lab.machines
+
+
+def test_machines_of_etcd_are_no_nodes() -> None:
+    made = plan(parsed(with_etcd()))
+    found = lab_of("own", made, Path("/rendered"))
+    assert [each.name for each in found.members] == ["etcd1", "etcd2", "etcd3"]
+    assert {each.name for each in found.machines} - {each.name for each in found.nodes} == {"etcd1", "etcd2", "etcd3"}
+    assert not set(found.members) & {*found.masters, *found.workers}
+    assert found.members[0] in found.servers["virt1"], "it loses power with its server"
+    assert bring_up.not_ready(found, []) == [each.name for each in found.nodes]
+    assert disturbances.power_cut(found, "virt1").witnesses == tuple(
+        each for each in found.nodes if each.server != "virt1"
+    )
+
+
+def with_etcd() -> dict[str, Any]:
+    """The stack dev with a virtual machine of role etcd on each server."""
+    written = yaml.safe_load(STACKS["dev"].read_text(encoding="utf-8"))["config"]
+    config = {key.removeprefix("quorate:"): value for key, value in written.items()}
+    guest = {"id": 4, "name": "etcd[1-3]", "cpu": 2, "ram": 4, "address": "10.20.0.61", "roles": ["etcd"]}
+    config["servers"][0]["vms"].append(guest)
+    return config
 
 
 def test_pods_of_two_machines_share_no_address(lab: Lab) -> None:
