@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from changes.change import Change, Kind, Level, Phase
 from changes.side import Machine, Quorum, Side
-from contract import POOL, SERVER
+from contract import ETCD_ROLE, POOL, SERVER
 from policy.wording import join_names, pluralize
 
 _PLACES = frozenset({SERVER, POOL})
@@ -84,20 +84,42 @@ def _is_same(one: Machine, other: Machine) -> bool:
 def _added(after: Side, before: Side, renamed: set[str]) -> Iterator[Change]:
     for pool, those in _by_pool(after, before, renamed):
         names = [each.name for each in those]
-        join = "Join them to the cluster" if len(names) > 1 else "Join it to the cluster"
-        if pool == "master":
-            join += " as master and etcd member, one at a time"
         yield Change(
             Kind.MACHINE_ADDED,
             Phase.ADD,
-            f"adds {pluralize(len(names), 'machine')} to pool {pool}: {join_names(names)}",
+            f"adds {pluralize(len(names), 'machine')} to {_group(pool)}: {join_names(names)}",
             _resources(those),
             steps=(
                 f"Install {join_names(names)} with the files that are rendered for {_them(names)}.",
-                f"{join}, and wait until {'all are' if len(names) > 1 else 'it is'} Ready.",
+                _join(pool, names, is_member=any(not each.workloads for each in after.quorums_on(names))),
                 "Only then move services there, or remove other machines.",
             ),
         )
+
+
+def _join(pool: str, names: list[str], *, is_member: bool) -> str:
+    """Returns the step in which machines join. `is_member`: whether they are members of etcd."""
+    several = len(names) > 1
+    if pool == ETCD_ROLE:
+        return (
+            f"Let {_them(names)} join etcd one at a time, and wait until {'each has' if several else 'it has'} a vote."
+        )
+    roles = "master and etcd member" if is_member else "master"
+    kind = f" as {roles}, one at a time" if pool == "master" else ""
+    return f"Join {_them(names)} to the cluster{kind}, and wait until {'all are' if several else 'it is'} Ready."
+
+
+def _leave(pool: str, names: list[str], quorums: list[Quorum]) -> tuple[str, ...]:
+    if pool == ETCD_ROLE:
+        return (*one_at_a_time("Run `leave` on", names, quorums), f"Then switch {_them(names)} off.")
+    return (
+        *one_at_a_time("Cordon and drain", names, quorums),
+        f"Delete {_them(names)} from the cluster, then switch {_them(names)} off.",
+    )
+
+
+def _group(pool: str) -> str:
+    return "etcd's machines" if pool == ETCD_ROLE else f"pool {pool}"
 
 
 def _removed(before: Side, after: Side, renamed: set[str]) -> Iterator[Change]:
@@ -108,12 +130,9 @@ def _removed(before: Side, after: Side, renamed: set[str]) -> Iterator[Change]:
         yield Change(
             Kind.MACHINE_REMOVED,
             Phase.REMOVE,
-            f"removes {pluralize(len(names), 'machine')} from pool {pool}: {join_names(names)}",
+            f"removes {pluralize(len(names), 'machine')} from {_group(pool)}: {join_names(names)}",
             _resources(those),
-            steps=(
-                *one_at_a_time("Cordon and drain", names, quorums),
-                f"Delete {_them(names)} from the cluster, then switch {_them(names)} off.",
-            ),
+            steps=_leave(pool, names, quorums),
             checks=tuple(each.complete for each in quorums),
             risk=f"The data on {'their disks' if len(names) > 1 else 'its disk'} is lost.{users}",
             level=Level.RISKY,
@@ -145,7 +164,7 @@ def _alike(pairs: Iterable[tuple[Machine, Machine]]) -> Alike:
     found: Alike = defaultdict(list)
     for one, other in pairs:
         for kind, detail in _differences(one, other):
-            found[kind, other.pool, detail].append(other)
+            found[kind, other.pool or "none", detail].append(other)
     return found
 
 
@@ -261,11 +280,11 @@ _WORDINGS: Mapping[Kind, _Wording] = {
 
 
 def _by_pool(side: Side, other: Side, but: set[str]) -> Iterator[tuple[str, list[Machine]]]:
-    """Yields the machines of preview `side` that preview `other` lacks, by pool, without those named in `but`."""
+    """Yields machines of preview `side` that preview `other` lacks, by pool or role etcd, except those in `but`."""
     pools: dict[str, list[Machine]] = defaultdict(list)
     for name, machine in side.machines.items():
         if name not in other.machines and name not in but:
-            pools[machine.pool or "none"].append(machine)
+            pools[machine.pool or (ETCD_ROLE if machine.is_of_etcd else "none")].append(machine)
     yield from sorted(pools.items())
 
 

@@ -54,6 +54,11 @@ class Machine:
         return self.node.pool or ""
 
     @property
+    def is_of_etcd(self) -> bool:
+        """Whether it has a member of etcd only, and is no Kubernetes node."""
+        return self.props.get("pool") == ""
+
+    @property
     def is_virtual(self) -> bool:
         return bool(self.props.get("virtual"))
 
@@ -130,7 +135,7 @@ class Side:
         trees = trees_by_machine(self.resources)
         return {
             node.name: Machine(node, self.plain[urn], self.plain[trees[urn]] if urn in trees else {})
-            for node in self.facts.nodes
+            for node in self.facts.places
             for urn in (node.resource.urn,)
         }
 
