@@ -1,0 +1,106 @@
+"""Stacks with etcd on machines of its own, on the real engine: physical ones, and virtual machines of three servers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from commands import stack
+from components.k8s_master import etcd
+from policy.facts.components import Previous
+from policy.facts.resource import Resource
+from policy.facts.stack import Facts
+from policy.rules.updates import changes
+from tests.engine.conftest import Done, Project, Projects, open_project
+from tests.engine.test_history import PACK, named, replace, violations
+from tests.engine.test_lifecycle import edit, servers
+from tests.stacks import STACKS, server
+
+NAMES = {"etcd1", "etcd2", "etcd3"}
+PHYSICAL = server("etcd[1-3]", ["etcd"], "10.20.0.25", rack="r[1-3]")
+VIRTUAL = {"id": 4, "name": "etcd[1-3]", "cpu": 2, "ram": 4, "address": "10.20.0.61", "roles": ["etcd"]}
+
+
+def opened(directory: Path, engine: dict[str, str], name: str) -> Project:
+    """The stack ra100 with three servers of etcd, or dev with a virtual machine of etcd on each of its servers."""
+    document = stack.read_document(STACKS[name])
+    if name == "dev":
+        document["config"]["quorate:servers"][0]["vms"].append(VIRTUAL)
+    else:
+        document["config"]["quorate:servers"].append(PHYSICAL)
+    written = directory / f"{name}.yaml"
+    written.write_text("# with machines of etcd\n" + yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
+    return open_project(directory / "project", name, engine, written)
+
+
+def reported(done: Done) -> set[str]:
+    """Names of the rules that reported something, in a lab also those that only warn."""
+    return {each["policyEvent"]["policyName"] for each in done.events if "policyEvent" in each}
+
+
+@pytest.mark.parametrize("name", ["ra100", "dev"])
+def test_what_is_rendered(name: str, tmp_path: Path, engine: dict[str, str], project: Projects) -> None:
+    own, before = opened(tmp_path, engine, name), project(name)
+    assert reported(own.run("preview", *PACK)) == reported(before.run("preview", *PACK))
+    own.up()
+    assert own.run("preview", "--expect-no-changes", *PACK).code == 0
+    machines = own.build / "machines"
+    assert {path.name for path in machines.iterdir() if not path.name.startswith(".")} == {
+        each.name for each in own.plan.machines
+    }
+    for each in NAMES:
+        found = own.files(f"machines/{each}")
+        assert {"apply", "leave", "manifest", f"root{etcd.MEMBERS}", "quorums/etcd"} <= found.keys()
+        assert not [path for path in found if "kube" in path or "node.yaml" in path]
+        assert {f"/{path}" for path in own.files(f"secrets/machines/{each}")} == set(etcd.CERTIFICATES)
+    master = own.files("machines/master1")
+    assert not [path for path in master if "/etcd" in path]
+    assert {path for path in own.files("secrets/machines/master1") if "etcd" in path} == {
+        "etc/etcd/pki/ca.crt",
+        "etc/kubernetes/pki/apiserver-etcd-client.crt",
+        "etc/kubernetes/pki/apiserver-etcd-client.key",
+    }
+    urls = [f"https://{each.address}:2379" for each in own.plan.etcd_machines]
+    documents = yaml.safe_load_all(master["root/etc/kubernetes/kubeadm.yaml"])
+    (cluster,) = (each for each in documents if each["kind"] == "ClusterConfiguration")
+    assert cluster["etcd"]["external"]["endpoints"] == urls
+    assert_recorded(own)
+
+
+def assert_recorded(own: Project) -> None:
+    """The program records the members of its plan, the rules read them from the resources: both are the same."""
+    state: dict[str, Any] = own.state()
+    facts = Facts(
+        Resource(each["type"], urn, urn.rpartition("::")[2], lambda each=each: each.get("outputs", {}))
+        for urn, each in state.items()
+    )
+    output = state[facts.stack_urn]["outputs"]["standing"]
+    left = Previous(Resource(Previous.TYPE, "", "previous", lambda output=output: {"stood": output}))
+    assert set(left.quorums()["etcd"].nodes) == NAMES
+    seen = Facts([*facts.resources, left.resource])
+    assert {change.name: change.now for change in changes(seen)} == left.quorums()
+
+
+def test_a_machine_of_etcd_may_be_replaced(tmp_path: Path, engine: dict[str, str]) -> None:
+    own = opened(tmp_path, engine, "ra100")
+    own.up()
+    rest = named(own, "etcd[1-3]", name="etcd[1-2]", rack="r[1-2]")
+    replace(own, "etcd[1-3]", rest, named(own, "etcd[1-3]", name="etcd9", address="10.20.0.29", rack="r3"))
+    assert violations(own.run("preview", *PACK)) == {}
+    others = named(own, "etcd[1-2]", name="etcd[7-8]", address="10.20.0.27", rack="r[1-2]", countFrom=7)
+    replace(own, "etcd[1-2]", others)
+    assert "majority-survives-change" in violations(own.run("preview", *PACK))
+
+
+def test_etcd_does_not_move_from_the_masters_in_an_update(standing: Projects) -> None:
+    ra100 = standing("ra100")
+    edit(ra100, servers=[*servers(ra100), PHYSICAL])
+    done = ra100.run("preview", *PACK)
+    assert done.code != 0
+    assert violations(done)["majority-survives-change"] == {"cloud-masters-etcd"}
+    said = "quorum etcd: 3 of 3 members are removed at once (master1, master2, master3 no longer among its nodes); "
+    assert said + "expected at least 2 of them to stay" in done.output
+    assert "To move etcd between masters and machines of role etcd, restore a copy of its data there" in done.output
