@@ -47,7 +47,7 @@ def main() -> None:
     stack = pulumi.get_stack()
     plan = planner.plan(loader.from_pulumi(runtime.get_config_env(), runtime.get_config_secret_keys_env()))
     plan.write(Path(target.directory(stack)) / "plan.json")
-    for warning in (*plan.warnings, *validation.warnings(plan.nodes, plan.settings.template)):
+    for warning in (*plan.warnings, *validation.warnings(plan.machines, plan.settings.template)):
         pulumi.warn(warning)
 
     root_secret = pulumi.Config("quorate").get_secret("rootSecret")
