@@ -1,6 +1,6 @@
-"""etcd on the masters: each member's user, settings, systemd unit, membership, backups, defragmentation (004, 5.5.7).
+"""etcd: each member's user, settings, systemd unit, membership, backups, defragmentation (004, 5.5.7).
 
-Three members on three masters keep the quorum if one fails (source 004, 5.5.4). Source 004 runs etcd's proxy mode on
+Three members on three machines keep the quorum if one fails (source 004, 5.5.4). Source 004 runs etcd's proxy mode on
 every node. etcd no longer has this mode, so the API servers are configured with the addresses of all members.
 """
 
@@ -66,7 +66,7 @@ QUOTA = 8 * 1024**3
 """Bytes of a member's database at which etcd refuses writes and raises an alarm: the most that etcd suggests
 (https://etcd.io/docs/v3.6/dev-guide/limit/). etcd's default is 2 GiB."""
 KEPT = 7
-"""Days that a backup is kept. Project figure: long enough to notice a loss, short enough for a master's disk."""
+"""Days that a backup is kept. Project figure: long enough to notice a loss, short enough for a machine's disk."""
 
 _NEW, _RESTORED = f"{BACKUP}/new", f"{BACKUP}/restored"
 
@@ -132,22 +132,22 @@ WantedBy=timers.target
 `defragment` asks the others first."""
 
 
-def endpoints(masters: Sequence[Node]) -> list[str]:
-    """Returns the client URLs of etcd's members, one on each master."""
-    return [f"https://{master.address}:{CLIENT_PORT}" for master in masters]
+def endpoints(members: Sequence[Node]) -> list[str]:
+    """Returns the client URLs of etcd's members. `members`: their machines."""
+    return [f"https://{member.address}:{CLIENT_PORT}" for member in members]
 
 
-def parts(master: Node, masters: Sequence[Node], certificates: Pki) -> Parts:
-    """Returns the files and steps of the etcd member on `master`."""
+def parts(machine: Node, members: Sequence[Node], certificates: Pki) -> Parts:
+    """Returns the files and steps of the etcd member on `machine`. `members`: the machines of all members."""
     unit = Unit("etcd.service", disrupts=QUORUM)
     return Parts(
         files=(
-            *certificates.etcd_files(master, unit),
+            *certificates.etcd_files(machine, unit),
             File("/etc/sysusers.d/etcd.conf", literal('u etcd - "etcd" /var/lib/etcd\n')),
             File(f"{UNITS}/etcd.service", literal(UNIT), restarts=unit),
-            File("/etc/etcd/etcd.env", literal(_environment(_settings(master))), restarts=unit),
-            # Read by a member without data only. So a change of the masters restarts no member.
-            File("/etc/etcd/member.env", literal(_environment(_membership(master, masters)))),
+            File("/etc/etcd/etcd.env", literal(_environment(_settings(machine))), restarts=unit),
+            # Read by a member without data only. So a change of the members restarts none.
+            File("/etc/etcd/member.env", literal(_environment(_membership(machine, members)))),
             File(MEMBERS, literal(_members()), mode=0o755),
             File(f"{UNITS}/etcd-backup.service", literal(BACKUP_UNIT)),
             File(f"{UNITS}/etcd-backup.timer", literal(BACKUP_TIMER), restarts=Unit("etcd-backup.timer")),
@@ -167,7 +167,7 @@ def _run(command: str) -> str:
 
 
 QUORUM = Quorum(NAME, may_stop=_run("may-stop"), is_back=_run("votes"))
-"""etcd's quorum. `may_stop` asks the members of the cluster's own list, which may differ from the stack's masters."""
+"""etcd's quorum. `may_stop` asks the members of the cluster's own list, which may differ from those of the stack."""
 
 _STEPS = (
     Step(
@@ -221,14 +221,14 @@ def _members() -> str:
     return (Path(__file__).parent / "members.sh").read_text(encoding="utf-8")
 
 
-def _settings(master: Node) -> dict[str, str]:
+def _settings(machine: Node) -> dict[str, str]:
     return {
         "DATA_DIR": "/var/lib/etcd",
-        "LISTEN_CLIENT_URLS": f"https://{master.address}:{CLIENT_PORT},https://127.0.0.1:{CLIENT_PORT}",
-        "ADVERTISE_CLIENT_URLS": f"https://{master.address}:{CLIENT_PORT}",
-        "LISTEN_PEER_URLS": f"https://{master.address}:{PEER_PORT}",
+        "LISTEN_CLIENT_URLS": f"https://{machine.address}:{CLIENT_PORT},https://127.0.0.1:{CLIENT_PORT}",
+        "ADVERTISE_CLIENT_URLS": f"https://{machine.address}:{CLIENT_PORT}",
+        "LISTEN_PEER_URLS": f"https://{machine.address}:{PEER_PORT}",
         "QUOTA_BACKEND_BYTES": str(QUOTA),
-        "LISTEN_METRICS_URLS": f"http://{master.address}:{contract.ETCD_METRICS_PORT}",
+        "LISTEN_METRICS_URLS": f"http://{machine.address}:{contract.ETCD_METRICS_PORT}",
         "CERT_FILE": f"{RUNTIME}/server.crt",
         "KEY_FILE": f"{RUNTIME}/server.key",
         "TRUSTED_CA_FILE": f"{RUNTIME}/ca.crt",
@@ -240,23 +240,23 @@ def _settings(master: Node) -> dict[str, str]:
     }
 
 
-def _membership(master: Node, masters: Sequence[Node]) -> dict[str, str]:
+def _membership(machine: Node, members: Sequence[Node]) -> dict[str, str]:
     """Returns the settings of a member without data. The state is `existing`, with which it starts no cluster.
 
     members.sh writes the state `new`, or the list of present members, into start.env, which is read after this file.
     """
     return {
-        "NAME": master.name,
-        "INITIAL_ADVERTISE_PEER_URLS": peer_url(master),
-        "INITIAL_CLUSTER": ",".join(f"{member.name}={peer_url(member)}" for member in masters),
+        "NAME": machine.name,
+        "INITIAL_ADVERTISE_PEER_URLS": peer_url(machine),
+        "INITIAL_CLUSTER": ",".join(f"{member.name}={peer_url(member)}" for member in members),
         "INITIAL_CLUSTER_TOKEN": TOKEN,
         "INITIAL_CLUSTER_STATE": "existing",
     }
 
 
-def peer_url(master: Node) -> str:
-    """Returns the URL at which a master's member is reached by other members."""
-    return f"https://{master.address}:{PEER_PORT}"
+def peer_url(machine: Node) -> str:
+    """Returns the URL at which a machine's member is reached by other members."""
+    return f"https://{machine.address}:{PEER_PORT}"
 
 
 def _environment(settings: Mapping[str, str]) -> str:

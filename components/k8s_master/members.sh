@@ -1,5 +1,5 @@
 #!/bin/sh
-# etcd's members, as one master sees them: asks the living cluster, joins it, removes members from it.
+# etcd's members, as a machine with one sees them: asks the living cluster, joins it, removes members from it.
 #
 #   members COMMAND
 #
@@ -15,7 +15,7 @@
 #   defragment   returns the database's unused space to the file system, if it is much and the others are a majority
 #   stored PATH  prints the key of an object that Kubernetes has stored; nothing if there is none
 #
-# The stack's masters are in /etc/etcd/member.env. It is read when a member has no data yet, and never decides who is a
+# The stack's members are in /etc/etcd/member.env. It is read when a member has no data yet, and never decides who is a
 # member: the cluster's own list does. Every command can be run again after an interruption.
 set -eu
 LC_ALL=C
@@ -274,11 +274,11 @@ join() {
 
 give_up() {
   find_cluster || die 1 "etcd has no majority: no member answers of $(say "$DECLARED" | xargs). Run apply on the other" \
-    "masters, then again here; if members are lost for good, see docs/on-call.md"
+    "members, then again here; if members are lost for good, see docs/on-call.md"
   die 1 "this machine's member has no vote in etcd yet; see \`journalctl --unit=etcd\`, and run apply again"
 }
 
-# Prints the lines of members that are not masters of the stack and do not answer.
+# Prints the lines of members that are not in the stack and do not answer.
 lost_members() {
   members | while read -r id who peers clients learner; do
     if ! printf '%s\n' "$DECLARED" | grep -qxF -- "$peers" && ! answers "$clients"; then
@@ -298,7 +298,7 @@ END
   end=$(($(date +%s) + SILENT))
   while [ "$(date +%s)" -lt "$end" ]; do
     if answers "$clients"; then
-      say "member $WHO is not a master of the stack any more, and answers: \`leave\` on its machine removes it"
+      say "member $WHO is not in the stack any more, and answers: \`leave\` on its machine removes it"
       return 0
     fi
     sleep 5

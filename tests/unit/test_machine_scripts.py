@@ -1,4 +1,4 @@
-"""Every script that is rendered for a machine of a shipped stack, checked by shellcheck as POSIX shell."""
+"""Every script that is rendered for a machine of a shipped stack or of one with machines of etcd, by shellcheck."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from blueprint.stackfile.loader import load_file
 from components import machine_files, workers
 from components.machine import directory
 from components.templates import fill
-from tests.stacks import STACKS
+from tests.stacks import STACKS, full_size, parsed, server
 from tests.unit.placeholders import CERTIFICATES
 
 SHELLCHECK = Path(sys.executable).parent / "shellcheck"
@@ -24,7 +24,7 @@ SHELLCHECK = Path(sys.executable).parent / "shellcheck"
 def machines(made: Plan) -> Iterator[Node]:
     """One of each pool of identical workers, and every other machine."""
     alike = {each.name for nodes in workers.pools(made).values() for each in nodes[1:]}
-    return (node for node in made.nodes if node.name not in alike)
+    return (node for node in made.machines if node.name not in alike)
 
 
 def scripts(made: Plan) -> Iterator[tuple[str, str]]:
@@ -40,8 +40,13 @@ def scripts(made: Plan) -> Iterator[tuple[str, str]]:
 def rendered() -> Mapping[str, str]:
     """The name that each script has first, by its text: equal scripts are checked once."""
     found: dict[str, str] = {}
-    for stack, path in STACKS.items():
-        for name, text in scripts(plan(load_file(path))):
+    own = full_size("100")
+    own["servers"].append(server("etcd[1-3]", ["etcd"], "10.20.9.1"))
+    for stack, made in {
+        **{name: plan(load_file(path)) for name, path in STACKS.items()},
+        "own": plan(parsed(own)),
+    }.items():
+        for name, text in scripts(made):
             found.setdefault(text, f"{stack}/{name}")
     return found
 
