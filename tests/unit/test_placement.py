@@ -57,6 +57,8 @@ def stacks(draw: st.DrawFn) -> dict[str, Any]:
             servers.append(server(f"v{host}", ["virt"], f"10.20.{host + 10}.1", memory=1024, vms=vms))
     if draw(st.booleans()):
         servers.append(server("mon[1-7]", ["monitoring"], "10.20.2.1"))
+    if draw(st.booleans()):
+        servers.append(server(f"e[1-{draw(st.sampled_from([3, 5, 7]))}]", ["etcd"], "10.20.5.1"))
     if computes:
         servers.append(server(f"cmp[1-{computes}]", ["compute"], "10.20.3.1"))
     if draw(st.booleans()):
@@ -89,10 +91,10 @@ def test_losing_any_one_physical_host_loses_no_quorum(config: dict[str, Any]) ->
     for assignment in result.assignment:
         members[assignment.service].append(assignment.server)
     quorums = {service.name: members[service.name] for service in placed(result) if service.quorum}
-    if len(result.masters) > 1:
-        quorums["etcd"] = [node.server for node in result.masters]
+    if len(result.members) > 1:
+        quorums["etcd"] = [node.server for node in result.members]
     for name, servers in quorums.items():
-        for lost in {node.server for node in result.nodes}:
+        for lost in {node.server for node in result.machines}:
             left = sum(one != lost for one in servers)
             assert left >= majority(len(servers)), f"{name} without {lost}"
 
