@@ -105,7 +105,11 @@ def test_a_machine_of_etcd_has_its_member_and_nothing_of_kubernetes(made: Plan) 
     parts = machine_files.parts(made, named(made, "etcd1"), CERTIFICATES)
     assert set(parts.quorums) == {"etcd"}
     assert parts.meeting == etcd.JOIN
-    assert {step.name for step in parts.steps if step.leave} == {"start-etcd", "start-etcd-backup"}
+    assert {step.name for step in parts.steps if step.leave} == {
+        "start-etcd",
+        "start-etcd-backup",
+        "start-etcd-defragmentation",
+    }
 
 
 @BOTH
