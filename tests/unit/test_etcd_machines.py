@@ -217,6 +217,26 @@ def test_masters_beside_machines_of_etcd_may_be_any_number() -> None:
         assert len(plan(parsed(config)).masters) == count
 
 
+def test_beside_a_topology_which_places_nothing_on_them() -> None:
+    made = plan(
+        parsed(
+            {
+                "profile": "lab",
+                "architecture": "100",
+                "topology": "tests/data/topologies/stack/three-nodes.yaml",
+                "servers": [
+                    server("master1", ["master"], "10.20.0.1"),
+                    server("etcd[1-3]", ["etcd"], "10.20.9.1"),
+                    server("node[1-3]", [], "10.20.1.1"),
+                ],
+            }
+        )
+    )
+    assert [each.name for each in made.members] == NAMES
+    assert [each.name for each in made.nodes] == ["master1", "node1", "node2", "node3"]
+    assert not any("etcd1" in each for each in made.warnings)
+
+
 def test_a_lab_may_have_one_machine_of_etcd_and_is_told() -> None:
     config = full_size("100", profile="lab")
     config["servers"].append(server("etcd1", ["etcd"], "10.20.9.1"))
