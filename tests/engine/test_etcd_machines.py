@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 import yaml
 
-from commands import stack
+from blueprint.plan.planner import plan
+from blueprint.stackfile.loader import load_file
+from commands import lab_stack, stack
 from components.k8s_master import etcd
 from policy.facts.components import Previous
 from policy.facts.resource import Resource
@@ -17,6 +19,7 @@ from policy.rules.updates import changes
 from tests.engine.conftest import Done, Project, Projects, open_project
 from tests.engine.test_history import PACK, named, replace, violations
 from tests.engine.test_lifecycle import edit, servers
+from tests.engine.test_ssh_machines import HOST_KEY, inputs
 from tests.stacks import STACKS, server
 
 NAMES = {"etcd1", "etcd2", "etcd3"}
@@ -24,8 +27,11 @@ PHYSICAL = server("etcd[1-3]", ["etcd"], "10.20.0.25", rack="r[1-3]")
 VIRTUAL = {"id": 4, "name": "etcd[1-3]", "cpu": 2, "ram": 4, "address": "10.20.0.61", "roles": ["etcd"]}
 
 
-def opened(directory: Path, engine: dict[str, str], name: str) -> Project:
-    """The stack ra100 with three servers of etcd, or dev with a virtual machine of etcd on each of its servers."""
+def opened(directory: Path, engine: dict[str, str], name: str, *, is_live: bool = False) -> Project:
+    """The stack ra100 with three servers of etcd, or dev with a virtual machine of etcd on each of its servers.
+
+    `is_live`: with the target live and a host key for each machine.
+    """
     document = stack.read_document(STACKS[name])
     if name == "dev":
         document["config"]["quorate:servers"][0]["vms"].append(VIRTUAL)
@@ -33,6 +39,14 @@ def opened(directory: Path, engine: dict[str, str], name: str) -> Project:
         document["config"]["quorate:servers"].append(PHYSICAL)
     written = directory / f"{name}.yaml"
     written.write_text("# with machines of etcd\n" + yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
+    if is_live:
+        settings = load_file(written)
+        keys = dict.fromkeys((each.name for each in plan(settings).machines), HOST_KEY)
+        document["config"][stack.TARGET] = "live"
+        document["config"]["quorate:servers"] = lab_stack.with_host_keys(
+            document["config"]["quorate:servers"], settings, keys
+        )
+        written.write_text("# live\n" + yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
     return open_project(directory / "project", name, engine, written)
 
 
@@ -82,6 +96,21 @@ def assert_recorded(own: Project) -> None:
     assert set(left.quorums()["etcd"].nodes) == NAMES
     seen = Facts([*facts.resources, left.resource])
     assert {change.name: change.now for change in changes(seen)} == left.quorums()
+
+
+def test_over_ssh_machines_of_etcd_are_started_first_and_masters_are_not(
+    tmp_path: Path, engine: dict[str, str]
+) -> None:
+    own = opened(tmp_path, engine, "dev", is_live=True)
+    done = own.run("preview")
+    assert done.code == 0, done.output
+    found = inputs(done)
+    for each in own.plan.machines:
+        commands = [given["create"] for name, given in found.items() if name.endswith("-apply") and "create" in given]
+        runs = [text for text in commands if f"/{each.name}/apply " in text]
+        started = [text for text in runs if text.endswith(" --before join-etcd")]
+        assert (len(runs), len(started)) == ((2, 1) if each in own.plan.members else (1, 0)), each.name
+        assert any(f"/{each.name}/leave " in given.get("delete", "") for given in found.values())
 
 
 def test_a_machine_of_etcd_may_be_replaced(tmp_path: Path, engine: dict[str, str]) -> None:
