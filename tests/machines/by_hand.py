@@ -32,13 +32,15 @@ def skip_beside_another_lab() -> None:
 
 
 def set_up(lab: Lab, first: Callable[[Machine], object] | None = None) -> None:
-    """Makes all masters at once, because etcd waits for a majority, then lets the other machines join.
+    """Makes machines of etcd, then all masters at once, because etcd waits for a majority; the other machines join.
 
     `first`: what is done with the first master in place of `apply`.
     """
     for machine in lab.machines:
         deliver(machine)
     work = {lab.masters[0].name: first or apply}
+    machines_of_etcd = [each for each in lab.members if not each.is_master]
+    _each(machines_of_etcd, apply, len(lab.members))
     _each(lab.masters, lambda master: work.get(master.name, apply)(master), len(lab.masters))
     _each(lab.workers, apply, AT_ONCE)
 

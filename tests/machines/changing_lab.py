@@ -84,7 +84,7 @@ class Changing:
         tree = self.directory / "tree"
         shutil.rmtree(tree, ignore_errors=True)
         for name in (*names, *WORKERS):
-            _write(planned, name, tree)
+            write_directory(planned, name, tree)
             if nspawn.is_running(self.machine(name)):
                 by_hand.deliver(self.machine(name))
 
@@ -232,10 +232,15 @@ def start(changing: Changing, first_master: Callable[[Machine], object]) -> None
     first = replace(changing.lab, machines=tuple(map(changing.machine, (*MASTERS[:3], *WORKERS))))
     by_hand.set_up(first, first_master)
     by_hand.await_nodes(first)
-    config = yaml.safe_load(masters.output(changing.machine("master1"), ["cat", masters.ADMIN]))
+    make_client(changing.lab)
+
+
+def make_client(lab: Lab) -> None:
+    """Writes the kubeconfig of the writing client to the first worker."""
+    config = yaml.safe_load(masters.output(lab.machine("master1"), ["cat", masters.ADMIN]))
     config["clusters"][0]["cluster"]["server"] = "https://127.0.0.1:6443"
     script = f"umask 077; cat >{ADMINISTRATOR}"
-    nspawn.run_in(changing.machine(WORKERS[0]), ["sh", "-c", script], stdin=yaml.safe_dump(config))
+    nspawn.run_in(lab.machine(WORKERS[0]), ["sh", "-c", script], stdin=yaml.safe_dump(config))
 
 
 def etcdctl(master: Machine, *words: str) -> str:
@@ -284,9 +289,9 @@ def _plan(work: Path, names: Sequence[str]) -> Plan:
     return plan(load_file(path))
 
 
-def _write(planned: Plan, name: str, tree: Path) -> None:
+def write_directory(planned: Plan, name: str, tree: Path) -> None:
     """Writes the directory and the secret files of a machine, as the target `render` does."""
-    (node,) = [each for each in planned.nodes if each.name == name]
+    (node,) = [each for each in planned.machines if each.name == name]
     certificates = Pki(Keyring("kubernetes", pulumi.Output.from_input("root")))
     parts = machine_files.parts(planned, node, certificates)
     for path, text in fill(directory.entries(parts, {}), variables(node)).items():
