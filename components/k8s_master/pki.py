@@ -25,7 +25,7 @@ from contract import ADMINISTRATOR, API_PORT, MASTER_POOL
 
 ETCD = "/etc/etcd/pki"
 KUBERNETES = "/etc/kubernetes/pki"
-ENCRYPTION = f"{KUBERNETES}/encryption.yaml"
+ENCRYPTION = f"{KUBERNETES}/encryption.conf"
 """Configuration with which API servers encrypt Secrets in etcd. It is in kubeadm's directory for keys, which kubeadm
 mounts into the API server's pod."""
 ETCD_CLIENT = f"{KUBERNETES}/apiserver-etcd-client"

@@ -297,7 +297,7 @@ def test_a_pools_parts_make_what_each_node_would_have_alone() -> None:
 def test_masters_have_certificates_and_others_only_what_they_join_with() -> None:
     etcd = {f"/etc/etcd/pki/{name}" for name in ("ca.crt", "server.crt", "server.key", "peer.crt", "peer.key")}
     shared = {"ca.crt", "ca.key", "front-proxy-ca.crt", "front-proxy-ca.key", "sa.pub", "sa.key"}
-    shared |= {"apiserver-etcd-client.crt", "apiserver-etcd-client.key", "encryption.yaml"}
+    shared |= {"apiserver-etcd-client.crt", "apiserver-etcd-client.key", "encryption.conf"}
     first = etcd | {f"/etc/kubernetes/pki/{name}" for name in shared}
     joining = {"/etc/kubernetes/discovery.conf"}
     for name, expected in (("master1", first | joining), ("master2", first | joining), ("virt1", joining)):
