@@ -27,7 +27,7 @@ ETCD = "/etc/etcd/pki"
 KUBERNETES = "/etc/kubernetes/pki"
 ENCRYPTION = f"{KUBERNETES}/encryption.conf"
 """Configuration with which API servers encrypt Secrets in etcd. It is in kubeadm's directory for keys, which kubeadm
-mounts into the API server's pod."""
+mounts into the API server's pod. Its name does not end with .yaml, because only objects do below `secrets/`."""
 ETCD_CLIENT = f"{KUBERNETES}/apiserver-etcd-client"
 JOINING = "system:bootstrappers:kubeadm:default-node-token"
 """Group in Kubernetes whose members may request a kubelet's certificate (kubeadm, bootstrap tokens' default group)."""
