@@ -85,7 +85,7 @@ MASTER_POOL, COMPUTE_POOL, STORAGE_POOL = "master", "compute", "storage"
 MONITORING_POOL, CONTROLLER_POOL = "monitoring", "controller"
 
 ETCD_ROLE = "etcd"
-"""Role of a machine that has a member of etcd and is no Kubernetes node: it is in no pool."""
+"""Role of a machine that has a member of etcd and is not a Kubernetes node: it is in no pool."""
 
 ETCD_METRICS_PORT = 2381
 """Port on which etcd serves only metrics and health, without TLS, as kubeadm's etcd does."""

@@ -55,7 +55,7 @@ class Machine:
 
     @property
     def is_of_etcd(self) -> bool:
-        """Whether it has a member of etcd only, and is no Kubernetes node."""
+        """Whether it has a member of etcd only, and is not a Kubernetes node."""
         return self.props.get("pool") == ""
 
     @property

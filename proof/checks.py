@@ -84,7 +84,7 @@ def one_member_per_server(state: ExpectedState, cluster: Cluster) -> Iterator[Fi
 
 
 def one_master_per_server(state: ExpectedState, cluster: Cluster) -> Iterator[Finding]:
-    """Masters run on distinct physical hosts, and so do etcd's members on machines that are no nodes."""
+    """Masters run on distinct physical hosts, and so do etcd's members on machines that are not nodes."""
     masters: dict[str, list[str]] = defaultdict(list)
     for node in cluster.nodes.values():
         if node.is_master and node.server:

@@ -90,7 +90,7 @@ def fail_each_server(simulated: SimulatedCluster, say: Progress) -> tuple[list[L
 
 
 def servers_of(simulated: SimulatedCluster) -> list[str]:
-    """Returns the physical hosts of the nodes, by their labels, and of etcd's members that are no nodes, sorted."""
+    """Returns the physical hosts of the nodes, by their labels, and of etcd's members that are not nodes, sorted."""
     state = simulated.state
     etcd = {server for member, server in state.etcd.items() if member not in state.servers}
     return sorted(etcd | {node.server for node in simulated.cluster().nodes.values() if node.server})
@@ -183,7 +183,7 @@ def _etcd(members: Mapping[str, str], nodes: Sequence[Node], servers: Sequence[s
     """Yields the loss of etcd members if a machine with a member failed.
 
     Machines are counted instead of members, because etcd's members are not pods in the simulated cluster. `members`:
-    the physical host of each by the stack file, which counts for a machine that is no node.
+    the physical host of each by the stack file, which counts for a machine that is not a node.
     """
     labels = {node.name: node.server for node in nodes}
     left = sum(labels.get(member, server) not in servers for member, server in members.items())

@@ -1,6 +1,6 @@
 """Defines a machine as a Kubernetes node: its pool, allocatable resources, labels and taints.
 
-A machine of role etcd is no Kubernetes node: it has no pool, no labels and no taints, and no pod can run on it.
+A machine of role etcd is not a Kubernetes node: it has no pool, no labels and no taints, and no pod can run on it.
 
 The module `contract` defines the keys of labels and taints: Quorate's own, and common ones of Kubernetes and OpenStack.
 """
@@ -30,7 +30,7 @@ class Node:
 
     machine: Machine
     pool: str
-    """The node's pool; "" for a machine of role etcd, which is no Kubernetes node."""
+    """The node's pool; "" for a machine of role etcd, which is not a Kubernetes node."""
     allocatable: Capacity
     """The resources that all pods together may request: the machine's, less those of its VMs and a host reserve."""
     dedicated_to: str | None = None
@@ -86,7 +86,7 @@ class Node:
 
     @property
     def labels(self) -> dict[str, str]:
-        """Labels that kubelet registers the node with; {} for a machine that is no Kubernetes node."""
+        """Labels that kubelet registers the node with; {} for a machine that is not a Kubernetes node."""
         if not self.is_kubernetes_node:
             return {}
         labels = {POOL: self.pool, SERVER: self.server}

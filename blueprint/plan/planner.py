@@ -45,7 +45,7 @@ class Plan:
     nodes: tuple[Node, ...]
     """The Kubernetes nodes."""
     etcd_machines: tuple[Node, ...]
-    """Machines of role etcd, which are no Kubernetes nodes; () if the masters carry etcd's members."""
+    """Machines of role etcd, which are not Kubernetes nodes; () if the masters carry etcd's members."""
     services: tuple[ServicePlan, ...]
     """The services of the architecture's rows, including retired rows."""
     companions: tuple[ServicePlan, ...]

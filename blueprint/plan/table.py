@@ -26,7 +26,7 @@ def table(result: Plan) -> str:
     if result.etcd_machines:
         lines += [
             "",
-            f"etcd, on machines that are no nodes: {_shortened([_placed(each) for each in result.etcd_machines])}",
+            f"etcd, on machines that are not nodes: {_shortened([_placed(each) for each in result.etcd_machines])}",
         ]
     lines += ["", f"{'row':24} {'instances':>9} {'dedicated':>9}  runs on, for example"]
     for service in result.services:

@@ -60,7 +60,9 @@ def _free_keys(vm: VirtualMachine, key: str) -> Iterator[Problem]:
         elif name in vm.values:
             yield Problem(where, "is under values too; write it once")
         elif not domain_template.PLACE.fullmatch(f"{{{name}}}"):
-            yield Problem(where, "is no name of a placeholder; write letters, digits and '_', the first not a digit")
+            yield Problem(
+                where, "is not a valid name of a placeholder; write letters, digits and '_', the first not a digit"
+            )
 
 
 def _cpus(numa: Numa, key: str) -> Iterator[Problem]:

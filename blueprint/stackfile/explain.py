@@ -13,13 +13,13 @@ from blueprint.model_errors import expected, location
 from blueprint.problems import Problem, shown
 from blueprint.stackfile import cloud_content, values
 from blueprint.stackfile.reader import NAMESPACE
-from blueprint.stackfile.settings import INTERFACE, Settings
+from blueprint.stackfile.settings import INTERFACE, KUBERNETES_VERSION, Settings
 from blueprint.stackfile.virt import CPUS
 from suggestion import closest, did_you_mean, look_alike
 
 _PATTERNS = {
     r"^20[0-9][0-9]\.[12]$": 'an OpenStack release such as "2026.1"',
-    r"^1\.(0|[1-9][0-9]?)\.(0|[1-9][0-9]?)$": 'a version of Kubernetes such as "1.36.3"',
+    KUBERNETES_VERSION: 'a version of Kubernetes such as "1.36.3"',
     r"\S": "some text",
     r"^[a-z_][a-z0-9_-]{0,31}$": "a user name of up to 32 lower-case letters, digits, '-' and '_'",
     r"^[A-Za-z0-9]([-A-Za-z0-9.]{0,251}[A-Za-z0-9])?$": "a host name or an IPv4 address",

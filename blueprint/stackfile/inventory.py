@@ -319,7 +319,7 @@ def _role_problems(roles: Sequence[str], key: str, settings: Settings) -> Iterat
         beside = " and ".join(sorted(set(roles) - {ETCD_ROLE}))
         yield Problem(
             key,
-            f"a machine of role etcd is no Kubernetes node and has no other role; remove {beside}, or remove etcd: "
+            f"a machine of role etcd is not a Kubernetes node and has no other role; remove {beside}, or remove etcd: "
             "without machines of that role, the masters carry etcd's members",
         )
     elif is_mixed(roles) and settings.profile == "production":

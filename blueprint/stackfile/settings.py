@@ -41,6 +41,8 @@ from waiver import Waiver
 
 KUBERNETES = "1.36.3"
 """The version of Kubernetes that Quorate's tests run."""
+KUBERNETES_VERSION = r"^1\.(0|[1-9][0-9]?)\.(0|[1-9][0-9]?)$"
+"""Matches a version of Kubernetes such as 1.36.3."""
 EXISTING = "existing"
 """The value of `quorate:machines` for the nodes of a running cluster."""
 
@@ -349,7 +351,7 @@ class Settings(Strict):
     release: Annotated[Text, StringConstraints(pattern=r"^20[0-9][0-9]\.[12]$")] = "2026.1"
     kubernetes: Annotated[
         Text,
-        StringConstraints(pattern=r"^1\.(0|[1-9][0-9]?)\.(0|[1-9][0-9]?)$"),
+        StringConstraints(pattern=KUBERNETES_VERSION),
         Field(description="version of Kubernetes in a new cluster; a running cluster keeps its own"),
     ] = KUBERNETES
     features: tuple[Literal["reduced-footprint"], ...] = ()

@@ -24,7 +24,7 @@ _LONGEST = 300
 
 
 def warnings(nodes: Sequence[Node], template: str | None) -> Iterator[str]:
-    """Yields a warning for each virtual machine with an own template that leaves out an option, or is no valid domain.
+    """Yields a warning for each virtual machine with an own template that leaves out an option or is invalid.
 
     `template`: path of the template of all virtual machines that have none of their own. Machines of one entry differ
     only in names and addresses, so that one of them stands for all.

@@ -200,7 +200,7 @@ class Facts:
 
     @cached_property
     def members_outside(self) -> tuple[Node, ...]:
-        """The machines with a member of etcd that are no Kubernetes nodes: no pod can run on them."""
+        """The machines with a member of etcd that are not Kubernetes nodes: no pod can run on them."""
         found = outside(self.resources)
         if not found:  # avoids reading members, which may be unknown
             return ()

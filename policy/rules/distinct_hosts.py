@@ -92,7 +92,7 @@ def _twins(facts: Facts, node: Node) -> frozenset[str]:
         Source("project", "Failure domains", 2),
     ),
     remediation="Set the node's label quorate.io/server to the server whose VirtHost lists the virtual machine; of a "
-    "machine that is no node, its property server.",
+    "machine that is not a node, its property server.",
     subjects=lambda facts: facts.places,
     applies=lambda facts, node: _guest(facts, node) or bool(_twins(facts, node)),
     not_applicable_reason="no node is a virtual machine of the stack, or the same machine as another node",

@@ -26,7 +26,7 @@ def _is_member(facts: Facts, machine: Machine) -> bool:
 
 
 def _is_set_up(facts: Facts, machine: Machine) -> bool:
-    """Whether the stack sets the machine up as a node, or as a member of etcd that is no node."""
+    """Whether the stack sets the machine up as a node, or as a member of etcd that is not a node."""
     if machine.is_existing:
         return False
     return _is_node(machine) or (not machine.is_placed and _is_member(facts, machine))

@@ -123,7 +123,7 @@ def _undeclared(facts: Facts) -> set[str]:
 def etcd_members_agree(facts: Facts, etcd: Etcd) -> Iterator[Problem]:
     """Compares the member list, name and addresses in each member's etcd configuration with the etcd component.
 
-    Reports machines that have an etcd configuration and are no members, such as a master beside machines of role etcd.
+    Reports machines that have an etcd configuration and are not members, such as a master beside machines of role etcd.
     """
     addresses = {member.node: member.address for member in etcd.members}
     found = {node: each for node, each in _configurations(facts, etcd).items() if each}
@@ -139,4 +139,4 @@ def etcd_members_agree(facts: Facts, etcd: Etcd) -> Iterator[Problem]:
     if missing := addresses.keys() - found.keys():
         yield Problem(f"no etcd configuration on {join_names(missing)}", "one on every member")
     if etcd is facts.etcds[0] and (strange := _undeclared(facts)):
-        yield Problem(f"etcd is configured on {join_names(strange)}, which are no members", "it on members only")
+        yield Problem(f"etcd is configured on {join_names(strange)}, which are not members", "it on members only")

@@ -243,7 +243,7 @@ CASES: dict[str, tuple[dict[str, Any], str, str]] = {
     "etcd beside another role": (
         with_server(server("x[1-3]", ["etcd", "master"], "10.20.9.1")),
         "quorate:servers[4] (x[1-3]).roles",
-        "a machine of role etcd is no Kubernetes node and has no other role; remove master, or remove etcd: without "
+        "a machine of role etcd is not a Kubernetes node and has no other role; remove master, or remove etcd: without "
         "machines of that role, the masters carry etcd's members",
     ),
     "etcd on a virt host itself": (

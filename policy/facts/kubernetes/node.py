@@ -174,7 +174,7 @@ def _of(resource: Resource) -> Iterator[Node]:
 
 
 def outside(those: Iterable[Resource]) -> tuple[Node, ...]:
-    """The machines among these resources that are no Kubernetes nodes, as a machine with a member of etcd only.
+    """The machines among these resources that are not Kubernetes nodes, as a machine with a member of etcd only.
 
     They have no pool and no labels. Physical host and rack are those of the machine's properties.
     """

@@ -107,7 +107,7 @@ CASES = (
     ),
     case(known, "masters alone", master_tier(), masters(files={"kubeadm.yaml": kubeadm()})),
     case(known, "no masters", worker(nginx())),
-    case(known, "machines of etcd, which are no nodes", master_tier(), etcd("etcd-1"), etcd_machines("etcd-1")),
+    case(known, "machines of etcd, which are not nodes", master_tier(), etcd("etcd-1"), etcd_machines("etcd-1")),
     case(known, "an unknown configuration", master_tier(), worker(UNKNOWN), undecided="ctl-1", message="nginx.conf"),
     case(timeout, "10 minutes", worker(nginx("a")), passes="ctl-1"),
     case(timeout, "an hour", worker(nginx("a", wait="proxy_timeout 1h;")), passes="ctl-1"),

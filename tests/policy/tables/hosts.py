@@ -163,7 +163,7 @@ CASES = (
     case(label, "carried by two", virt_host("virt1", "a"), virt_host("virt2", "a"), vm("a", "virt1"), fails="a"),
     case(
         label,
-        "a virtual machine of etcd, which is no node, carried by another",
+        "a virtual machine of etcd, which is not a node, carried by another",
         virt_host("virt1", "etcd-1"),
         etcd("etcd-1"),
         etcd_machines("etcd-1", server="virt2"),

@@ -174,7 +174,7 @@ CASES = (
         etcd_machines(*OWN),
         configured("master-1"),
         fails="etcd",
-        message="etcd is configured on master-1, which are no members; expected it on members only",
+        message="etcd is configured on master-1, which are not members; expected it on members only",
     ),
     case(
         agree,
@@ -183,7 +183,7 @@ CASES = (
         etcd_machines(*OWN[:2]),
         etcd_machines("etcd-3"),
         fails="etcd",
-        message="etcd is configured on etcd-3, which are no members; expected it on members only",
+        message="etcd is configured on etcd-3, which are not members; expected it on members only",
     ),
     case(
         agree,

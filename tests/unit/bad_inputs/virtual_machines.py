@@ -170,7 +170,9 @@ CASES = {
     "a misspelt key": free("rolse", "unknown key (did you mean 'roles'?); write roles; a value of your template"),
     "a key in another case": free("hugepages", "unknown key (did you mean 'hugePages'?)", True),
     "a key that is derived": free("memory", "Quorate derives this value; remove it"),
-    "a key that no placeholder has": free("new-value", "is no name of a placeholder; write letters, digits and '_'"),
+    "a key that no placeholder has": free(
+        "new-value", "is not a valid name of a placeholder; write letters, digits and '_'"
+    ),
     "a value twice": Bad(
         with_vm(note="a", values={"note": "b"}),
         "quorate:servers[4] (v1).vms[0].note: is under values too; write it once",
