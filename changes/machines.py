@@ -146,14 +146,23 @@ def _renaming(each: Renaming, before: Side) -> Change:
         Phase.REMOVE,
         f"renames machine {each.before.name} to {each.after.name}",
         _resources([each.after, each.before]),
-        steps=(
-            *one_at_a_time("Cordon and drain", [each.before.name], ()),
-            f"Delete node {each.before.name}, and join the machine again as {each.after.name}.",
-            *(f"Wait until {quorum.complete}." for quorum in quorums),
-        ),
+        steps=(*_renaming_steps(each), *(f"Wait until {quorum.complete}." for quorum in quorums)),
         checks=tuple(quorum.complete for quorum in quorums),
-        risk="To Kubernetes it is another node: volumes that are bound to the old name do not follow.",
+        risk=(
+            "To etcd it is another member, which copies everything from the others."
+            if each.before.is_of_etcd
+            else "To Kubernetes it is another node: volumes that are bound to the old name do not follow."
+        ),
         level=Level.RISKY,
+    )
+
+
+def _renaming_steps(each: Renaming) -> tuple[str, ...]:
+    if each.before.is_of_etcd:
+        return (f"Run `leave` on {each.before.name}.", f"Let it join etcd again as {each.after.name}.")
+    return (
+        f"Cordon and drain {each.before.name}.",
+        f"Delete node {each.before.name}, and join the machine again as {each.after.name}.",
     )
 
 
@@ -164,7 +173,7 @@ def _alike(pairs: Iterable[tuple[Machine, Machine]]) -> Alike:
     found: Alike = defaultdict(list)
     for one, other in pairs:
         for kind, detail in _differences(one, other):
-            found[kind, other.pool or "none", detail].append(other)
+            found[kind, other.group, detail].append(other)
     return found
 
 
@@ -218,14 +227,15 @@ def _change(kind: Kind, pool: str, detail: str, those: list[Machine], before: Si
     them = join_names(names)
     machines = f"{'machine' if len(names) == 1 else 'machines'} {them}"
     wording = _WORDINGS[kind]
+    step = (pool == ETCD_ROLE and wording.step_of_etcd) or wording.step
     lost = _FOR_DATA if kind in (Kind.DISK_REPLACED, Kind.VM_MOVED) else ""
     risk = " ".join(part for part in (lost or wording.risk, _together(names, quorums)) if part)
     return Change(
         kind,
         wording.phase,
-        wording.says.format(machines=machines, pool=pool, detail=detail),
+        wording.says.format(machines=machines, group=_group(pool), detail=detail),
         tuple(dict.fromkeys((*_resources(those), *_resources(before.machines[name] for name in names)))),
-        steps=one_at_a_time(wording.step, names, quorums) if wording.takes_down else (f"{wording.step} {them}.",),
+        steps=one_at_a_time(step, names, quorums) if wording.takes_down else (f"{step} {them}.",),
         checks=tuple(each.complete for each in quorums) if wording.takes_down else (),
         risk=risk if wording.takes_down else wording.risk,
         level=Level.RISKY if lost or (quorums and wording.takes_down) else Level.PLAIN,
@@ -249,14 +259,31 @@ class _Wording:
     step: str
     takes_down: bool = True
     risk: str = ""
+    step_of_etcd: str = ""
+    """The step for machines of etcd, which are not nodes that could be drained; `step` if empty."""
 
 
 _FOR_DATA = "The data on the disk is lost: its members must be rebuilt from the others."
 _WORDINGS: Mapping[Kind, _Wording] = {
     Kind.MACHINE_REPOOLED: _Wording(Phase.MOVE, "moves {machines} {detail}", "Drain, label, taint and uncordon"),
-    Kind.VM_MOVED: _Wording(Phase.MOVE, "moves {machines} {detail}", "Drain, recreate on the other server and join"),
-    Kind.DISK_REPLACED: _Wording(Phase.ROLL, "replaces a disk {detail} of {machines}", "Drain, replace the disk of"),
-    Kind.MACHINE_RESIZED: _Wording(Phase.ROLL, "resizes {machines} {detail}", "Drain, restart with its new size"),
+    Kind.VM_MOVED: _Wording(
+        Phase.MOVE,
+        "moves {machines} {detail}",
+        "Drain, recreate on the other server and join",
+        step_of_etcd="Remove from etcd, recreate on the other server and join",
+    ),
+    Kind.DISK_REPLACED: _Wording(
+        Phase.ROLL,
+        "replaces a disk {detail} of {machines}",
+        "Drain, replace the disk of",
+        step_of_etcd="Remove from etcd, replace the disk of and join",
+    ),
+    Kind.MACHINE_RESIZED: _Wording(
+        Phase.ROLL,
+        "resizes {machines} {detail}",
+        "Drain, restart with its new size",
+        step_of_etcd="Restart with its new size",
+    ),
     Kind.CAPACITY_CHANGED: _Wording(
         Phase.ROLL,
         "changes what pods may use of {machines} {detail}",
@@ -266,7 +293,7 @@ _WORDINGS: Mapping[Kind, _Wording] = {
     ),
     Kind.MACHINE_CONFIGURED: _Wording(
         Phase.ROLL,
-        "changes files of {machines} (pool {pool}): {detail}",
+        "changes files of {machines} ({group}): {detail}",
         "Apply, and restart what reads them, on",
     ),
     Kind.NODE_MARKED: _Wording(
@@ -284,7 +311,7 @@ def _by_pool(side: Side, other: Side, but: set[str]) -> Iterator[tuple[str, list
     pools: dict[str, list[Machine]] = defaultdict(list)
     for name, machine in side.machines.items():
         if name not in other.machines and name not in but:
-            pools[machine.pool or (ETCD_ROLE if machine.is_of_etcd else "none")].append(machine)
+            pools[machine.group].append(machine)
     yield from sorted(pools.items())
 
 

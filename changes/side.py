@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any, cast
 
-from contract import TREE
+from contract import ETCD_ROLE, TREE
 from policy.facts.kubernetes.node import Node
 from policy.facts.kubernetes.workload import Workload
 from policy.facts.membership import QuorumState
@@ -57,6 +57,11 @@ class Machine:
     def is_of_etcd(self) -> bool:
         """Whether it has a member of etcd only, and is not a Kubernetes node."""
         return self.props.get("pool") == ""
+
+    @property
+    def group(self) -> str:
+        """Its pool, or the role `etcd` of machines without one; "none" if it has neither."""
+        return self.pool or (ETCD_ROLE if self.is_of_etcd else "none")
 
     @property
     def is_virtual(self) -> bool:

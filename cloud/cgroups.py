@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 ROOT = Path("/sys/fs/cgroup")
@@ -18,6 +19,13 @@ ENDING = 60.0
 """Seconds until the processes of killed machines must be gone: a thousand of them take some."""
 NEEDED = ("cpu", "cpuset", "memory", "pids", "devices", "freezer", "name=systemd")
 """Hierarchies that a machine's systemd, containerd and kubelet use."""
+SYSTEM = 8192
+"""CPU shares of a machine's own programs: those that kubelet gives all pods of a machine with 8 cores."""
+CONTROL_PLANE = 4096
+"""CPU shares of a machine with an API server or etcd; others have the kernel's default of 1024. Project figure."""
+_SHARES, _PROCESSES = "cpu.shares", "cgroup.procs"
+_PASSES = 3
+"""How often all processes are moved: some start others meanwhile."""
 
 
 def hierarchies() -> dict[str, Path]:
@@ -51,6 +59,29 @@ def _create(parent: Path, machine: str) -> Path:
         if (directory / name).exists():
             (directory / name).write_text((parent / name).read_text(encoding="utf-8"), encoding="utf-8")
     return directory
+
+
+def prefer_system(machine: str, *, has_control_plane: bool) -> None:
+    """Gives a booted machine's own programs (systemd, etcd, containerd, kubelet) as much of the processors as its pods.
+
+    Without this, one of their threads has the weight of one requested core of the machine's pods, and on a busy host
+    kubelet reports too late that its node is Ready. A machine with an API server or etcd has the weight of four others:
+    outside of the lab it has processors of its own, and everything waits for it.
+    """
+    group = _cpu() / f"{PREFIX}{machine}"
+    system = group / "system"
+    system.mkdir(exist_ok=True)
+    (system / _SHARES).write_text(str(SYSTEM), encoding="utf-8")
+    if has_control_plane:
+        (group / _SHARES).write_text(str(CONTROL_PLANE), encoding="utf-8")
+    for _ in range(_PASSES):
+        for process in (group / _PROCESSES).read_text(encoding="utf-8").split():
+            with suppress(ProcessLookupError):  # it has ended
+                (system / _PROCESSES).write_text(process, encoding="utf-8")
+
+
+def _cpu() -> Path:
+    return next(directory for controllers, directory in hierarchies().items() if "cpu" in controllers.split(","))
 
 
 def remove(machine: str = "*") -> list[Path]:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from cloud import disks, network, nspawn
+from cloud import cgroups, disks, network, nspawn
 from cloud.lab_machines import DIRECTORY, Lab, Machine
 
 _RECORD = DIRECTORY / "software.json"
@@ -31,6 +31,7 @@ def switch_on(machines: Sequence[Machine], say: Callable[[str], None]) -> None:
         nspawn.start(machine, root, programs)
     for machine in machines:
         nspawn.await_boot(machine)
+        cgroups.prefer_system(machine.name, has_control_plane=machine.is_master or machine.has_member)
         if machine.has_disk:
             disks.attach(machine)
         say(f"{machine.name} runs")

@@ -24,6 +24,10 @@ from commands.temporary_rendering import rendered
 from toolchain import openstack_programs
 from toolchain.progress import Reporter, UserError, duration
 
+PARALLEL = {"PULUMI_PARALLEL": "4"}
+"""Resources that `up` creates at a time. Each workload starts three pods or more; with Pulumi's default of 8, two cores
+spent most of their time on probes that timed out. Project figure."""
+
 
 def start(root: Path, name: str) -> int:
     """Brings the machines of a stack up and applies its objects with the target `live`."""
@@ -70,7 +74,7 @@ def _apply(root: Path, lab: Lab, name: str) -> int:
     quorate = [str(root / ".venv" / "bin" / "quorate"), "up", "--stack", lab_stack.name_of(name)]
     with disks.prepared(lab), ssh_access.agent() as agent:
         return subprocess.run(
-            network.in_switch(quorate), env=os.environ | lab_stack.variables(root, name) | agent, check=False
+            network.in_switch(quorate), env=os.environ | PARALLEL | lab_stack.variables(root, name) | agent, check=False
         ).returncode
 
 

@@ -106,7 +106,10 @@ class Container:
     root, because it reads files of the node that only root may read."""
     command: str
     ready: Probe
-    alive: Probe
+    alive: Probe | None = None
+    """The liveness probe. None if it could only look for the process: kubelet restarts a container whose process ends.
+    A process without an API is then restarted only until it connects for the first time (`ready` is a Connection): a
+    failure of RabbitMQ must not restart every agent of the cloud at once."""
     ports: tuple[Port, ...] = ()
     files: tuple[File, ...] = ()
     """Files that the container reads, with their paths. A file that neither the project nor the stack file provides is
@@ -271,12 +274,3 @@ def port_check(process: str, port: int) -> Connection:
 HOST = ("OS_DEFAULT__HOST",)
 """`node_name` of a process that registers itself as a service of a host, as those of Nova and Cinder do. The default is
 the pod's name, so that each update would leave a service that is down."""
-
-
-def runs(process: str) -> Exec:
-    """Returns a probe that succeeds if the process exists.
-
-    The probe ignores connections: a failure of RabbitMQ must not restart every agent of the cloud at once. Agents that
-    do not connect after their start are restarted (pod.CONNECT).
-    """
-    return Exec(("pgrep", "-f", process))

@@ -119,13 +119,17 @@ class Pod:
             ]
             or None,
             readiness_probe=_probe(container.ready),
-            liveness_probe=_probe(container.alive, failures=STALL * 60 // PERIOD if self.placement.quorum else None),
+            liveness_probe=self._liveness_probe(container),
             startup_probe=_startup_probe(container),
             lifecycle=_lifecycle() if self.is_balanced else None,
             resources=resources,
             security_context=_security(container),
             volume_mounts=self._mounts(container),
         )
+
+    def _liveness_probe(self, container: Container) -> core.ProbeArgs | None:
+        failures = STALL * 60 // PERIOD if self.placement.quorum else None
+        return _probe(container.alive, failures) if container.alive else None
 
     def _mounts(self, container: Container) -> list[core.VolumeMountArgs] | None:
         mounts = [_host_mount(path) for path in container.host_paths]
@@ -259,10 +263,11 @@ def _security(container: Container) -> core.SecurityContextArgs:
     return core.SecurityContextArgs(seccomp_profile=profile, run_as_user=0 if container.user == "root" else None)
 
 
-def _startup_probe(container: Container) -> core.ProbeArgs:
+def _startup_probe(container: Container) -> core.ProbeArgs | None:
+    """Returns the probe that delays the liveness probe, or that restarts a process which does not connect."""
     if isinstance(container.ready, Connection):
         return _probe(container.ready, failures=CONNECT * 60 // PERIOD)
-    return _probe(container.alive, failures=container.patience * 60 // PERIOD)
+    return _probe(container.alive, failures=container.patience * 60 // PERIOD) if container.alive else None
 
 
 def _probe(probe: Probe, failures: int | None = None) -> core.ProbeArgs:

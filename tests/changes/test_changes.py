@@ -44,10 +44,11 @@ class Case:
 
 PLAIN, RISKY, FORBIDDEN = Level.PLAIN, Level.RISKY, Level.FORBIDDEN
 DATABASES = [vm(f"mysqld-{number}", "mysqld", f"virt{number}") for number in (1, 2, 3)]
+OWN_ETCD = [*replaced(CLOUD, etcd("e1", "e2", "e3")), *etcd_machines("e1", "e2", "e3")]
+"""The cloud with three machines of etcd, beside its masters."""
 VIRTUAL = [*without(CLOUD, "mysqld-1", "mysqld-2", "mysqld-3"), *DATABASES]
 BESIDE_MYSQLD = ("mysqld", "ceph-mon", "elasticsearch-kibana")
 """Quorums on the nodes of mysqld; instances of Prometheus do not vote."""
-"""Quorums on the nodes of mysqld."""
 POD = "spec__template__spec"
 OTHER_DISK = DOMAIN.format(image="other", cdrom="seed")
 MASTERS_OF_FIVE = [f"master-{number}" for number in range(1, 6)]
@@ -204,21 +205,39 @@ CASES = [
     ),
     Case(
         "machines of etcd come",
-        [*replaced(CLOUD, etcd("e1", "e2", "e3")), *etcd_machines("e1", "e2", "e3")],
+        OWN_ETCD,
         [*replaced(CLOUD, etcd("e1", "e2", "e3", "e4", "e5")), *etcd_machines("e1", "e2", "e3", "e4", "e5")],
         [(Kind.MACHINE_ADDED, "e4 e5", Phase.ADD, PLAIN), (Kind.MEMBERS_JOIN, "etcd", Phase.JOIN, RISKY)],
         says="Let them join etcd one at a time, and wait until each has a vote.",
     ),
     Case(
         "a machine of etcd goes",
-        [*replaced(CLOUD, etcd("e1", "e2", "e3")), *etcd_machines("e1", "e2", "e3")],
+        OWN_ETCD,
         [*replaced(CLOUD, etcd("e1", "e2")), *etcd_machines("e1", "e2")],
         [(Kind.MACHINE_REMOVED, "e3", Phase.REMOVE, RISKY), (Kind.MEMBERS_LEAVE, "etcd", Phase.REMOVE, RISKY)],
         says="Run `leave` on e3.",
     ),
     Case(
+        "a virtual machine of etcd is resized",
+        edited(OWN_ETCD, "e1", virtual=True, allocatable={"cpu": 2, "memory": 4}),
+        edited(OWN_ETCD, "e1", virtual=True, allocatable={"cpu": 2, "memory": 8}),
+        [(Kind.MACHINE_RESIZED, "e1", Phase.ROLL, RISKY)],
+        says="Restart with its new size e1.",
+    ),
+    Case(
+        "a machine of etcd under another name",
+        OWN_ETCD,
+        [*replaced(CLOUD, etcd("e1", "e2", "f3")), *etcd_machines("e1", "e2", "f3")],
+        [
+            (Kind.MACHINE_RENAMED, "e3 f3", Phase.REMOVE, RISKY),
+            (Kind.MEMBERS_LEAVE, "etcd", Phase.MOVE, RISKY),
+            (Kind.MEMBERS_JOIN, "etcd", Phase.JOIN, RISKY),
+        ],
+        says="Let it join etcd again as f3.",
+    ),
+    Case(
         "a master comes beside machines of etcd",
-        [*replaced(CLOUD, etcd("e1", "e2", "e3")), *etcd_machines("e1", "e2", "e3")],
+        OWN_ETCD,
         [
             *replaced(CLOUD, etcd("e1", "e2", "e3"), master_tier(*MASTERS_OF_FIVE[:4])),
             *etcd_machines("e1", "e2", "e3"),
@@ -230,7 +249,7 @@ CASES = [
     Case(
         "etcd moves to machines of its own",
         CLOUD,
-        [*replaced(CLOUD, etcd("e1", "e2", "e3")), *etcd_machines("e1", "e2", "e3")],
+        OWN_ETCD,
         [(Kind.MEMBERS_LEAVE, "etcd", Phase.MOVE, FORBIDDEN), (Kind.MEMBERS_JOIN, "etcd", Phase.JOIN, RISKY)],
     ),
     Case(

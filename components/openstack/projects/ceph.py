@@ -122,7 +122,6 @@ MON = ProcessDefinition(
             command=scripts.text("ceph_mgr.sh"),
             # A manager in standby listens on no port, so its socket is queried.
             ready=_answers("version", "ceph-mgr.$POD_NAME"),
-            alive=Exec(("pgrep", "-f", "ceph-mgr")),
             files=(CONFIGURATION, *map(secret_file, ("mgr.key", "client.admin.keyring"))),
             kolla=False,
         ),
@@ -143,9 +142,6 @@ OSD = ProcessDefinition(
             user="ceph",
             command=scripts.text("ceph_osd.sh"),
             ready=_answers("status", "ceph-osd.*", "active"),
-            # The pattern also matches the start script, which waits for prepared disks, and which ends when one of its
-            # daemons ends.
-            alive=Exec(("pgrep", "-f", "ceph-osd")),
             files=(CONFIGURATION, secret_file("client.bootstrap-osd.keyring")),
             host_paths=(
                 HostPath(name="dev", path="/dev"),
@@ -154,7 +150,6 @@ OSD = ProcessDefinition(
             ),
             privileged=True,
             kolla=False,
-            patience=15,
         ),
     ),
 )

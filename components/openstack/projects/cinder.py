@@ -22,7 +22,6 @@ from components.openstack.definition import (
     ProjectDefinition,
     Tcp,
     port_check,
-    runs,
 )
 
 UID = 42407
@@ -56,7 +55,6 @@ def _worker(service: str, extra: tuple[File, ...] = ()) -> ProcessDefinition:
         user="cinder",
         command=f"{service} --config-file {CONFIGURATION.path}",
         ready=port_check(service, AMQP),
-        alive=runs(service),
         files=(CONFIGURATION, *extra),
         owns=("/var/lib/cinder",),
         node_name=HOST,

@@ -12,13 +12,13 @@ from components.openstack.config.wiring import Wiring
 from components.openstack.definition import (
     Claim,
     Container,
+    Exec,
     File,
     HostPath,
     Port,
     ProcessDefinition,
     ProjectDefinition,
     Tcp,
-    runs,
 )
 
 _CONFIG = File("fluentd.conf", "/etc/fluentd/fluentd.conf")
@@ -158,8 +158,7 @@ COLLECTOR = ProcessDefinition(
             # kubelet lets only root read the containers' output.
             user="root",
             command=f"fluentd -c {_CONFIG.path}",
-            ready=runs("fluentd"),
-            alive=runs("fluentd"),
+            ready=Exec(("pgrep", "-f", "fluentd")),
             files=(_CONFIG,),
             host_paths=(
                 HostPath(name="pods", path=_LOGS, read_only=True),

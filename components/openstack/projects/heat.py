@@ -22,7 +22,6 @@ from components.openstack.definition import (
     ProjectDefinition,
     Tcp,
     port_check,
-    runs,
 )
 
 UID = 42418
@@ -72,7 +71,6 @@ ENGINE = ProcessDefinition(
             user="heat",
             command="heat-engine",
             ready=port_check("heat-engine", AMQP),
-            alive=runs("heat-engine"),
             files=(CONFIGURATION,),
         ),
     ),

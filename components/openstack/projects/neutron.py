@@ -27,7 +27,6 @@ from components.openstack.definition import (
     ProjectDefinition,
     Tcp,
     port_check,
-    runs,
 )
 
 UID = 42435
@@ -65,7 +64,6 @@ SERVER = ProcessDefinition(
             user="neutron",
             command=f"neutron-rpc-server {WITH_CONFIGURATION} --config-file {ML2.path}",
             ready=port_check("neutron-rpc-server", AMQP),
-            alive=runs("neutron-rpc-server"),
             files=(CONFIGURATION, ML2),
             share=2,
         ),
@@ -75,7 +73,6 @@ SERVER = ProcessDefinition(
             user="neutron",
             command=f"neutron-periodic-workers {WITH_CONFIGURATION} --config-file {ML2.path}",
             ready=port_check("neutron-periodic-workers", MYSQL),
-            alive=runs("neutron-periodic-workers"),
             files=(CONFIGURATION, ML2),
         ),
     ),
@@ -92,7 +89,6 @@ def _agent(
         user="neutron",
         command=f"{service} {WITH_CONFIGURATION} --config-file {own.path}",
         ready=port_check(service, AMQP),
-        alive=runs(service),
         files=(CONFIGURATION, own, *extra),
         host_paths=host_paths,
         owns=(METADATA_SOCKET.mount or METADATA_SOCKET.path,),
@@ -130,7 +126,6 @@ L2_AGENT = ProcessDefinition(
                 "--config-file /etc/neutron/plugins/ml2/openvswitch_agent.ini"
             ),
             ready=port_check("neutron-openvswitch-agent", AMQP),
-            alive=runs("neutron-openvswitch-agent"),
             files=(
                 CONFIGURATION,
                 File("openvswitch_agent.ini", "/etc/neutron/plugins/ml2/openvswitch_agent.ini"),

@@ -29,7 +29,6 @@ from components.openstack.definition import (
     ProjectDefinition,
     Tcp,
     port_check,
-    runs,
 )
 
 UID = 42436
@@ -79,7 +78,6 @@ def _worker(service: str) -> ProcessDefinition:
         user="nova",
         command=service,
         ready=port_check(service, AMQP),
-        alive=runs(service),
         files=(CONFIGURATION,),
         node_name=HOST,
     )
@@ -132,7 +130,6 @@ COMPUTE = ProcessDefinition(
             user="nova",
             command=node_values.start(f"nova-compute --config-file {CONFIGURATION.path}"),
             ready=port_check("nova-compute", AMQP),
-            alive=runs("nova-compute"),
             files=(CONFIGURATION, node_values.START, ceph_client.CONFIGURATION, ceph_client.keyring(_ENTITY)),
             node_values=True,
             host_paths=_SHARED_WITH_LIBVIRT,
