@@ -230,7 +230,7 @@ CASES = [
         [*replaced(CLOUD, etcd("e1", "e2", "f3")), *etcd_machines("e1", "e2", "f3")],
         [
             (Kind.MACHINE_RENAMED, "e3 f3", Phase.REMOVE, RISKY),
-            (Kind.MEMBERS_LEAVE, "etcd", Phase.MOVE, RISKY),
+            (Kind.MEMBERS_LEAVE, "etcd", Phase.REMOVE, RISKY),
             (Kind.MEMBERS_JOIN, "etcd", Phase.JOIN, RISKY),
         ],
         says="Let it join etcd again as f3.",

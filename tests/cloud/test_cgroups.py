@@ -1,0 +1,45 @@
+"""How a lab's machines share the processors of its host."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cloud import cgroups
+
+MACHINE = "quorate-node1"
+
+
+@pytest.fixture
+def cpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The hierarchy with the controllers cpu and cpuacct, in which a machine has two processes."""
+    group = tmp_path / MACHINE
+    group.mkdir()
+    (group / "cgroup.procs").write_text("17\n18\n", encoding="utf-8")
+    (group / "cpu.shares").write_text("1024", encoding="utf-8")
+    monkeypatch.setattr(cgroups, "hierarchies", lambda: {"memory": tmp_path / "memory", "cpu,cpuacct": tmp_path})
+    return tmp_path
+
+
+@pytest.mark.parametrize(("has_control_plane", "shares"), [(False, "1024"), (True, "4096")])
+def test_a_machines_own_programs_have_as_much_as_its_pods(cpu: Path, shares: str, *, has_control_plane: bool) -> None:
+    cgroups.prefer_system("node1", has_control_plane=has_control_plane)
+    assert (cpu / MACHINE / "system" / "cpu.shares").read_text(encoding="utf-8") == "8192"
+    assert (cpu / MACHINE / "cpu.shares").read_text(encoding="utf-8") == shares
+
+
+def test_all_processes_of_a_machine_are_moved(cpu: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    moved: list[str] = []
+    write = Path.write_text
+
+    def record(path: Path, text: str, **options: str) -> int:
+        if path.name == "cgroup.procs":
+            moved.append(text)
+            if text == "17":
+                raise ProcessLookupError  # it has ended meanwhile
+        return write(path, text, **options)
+
+    monkeypatch.setattr(Path, "write_text", record)
+    cgroups.prefer_system("node1", has_control_plane=False)
+    assert set(moved) == {"17", "18"}
