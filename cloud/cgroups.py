@@ -19,10 +19,13 @@ ENDING = 60.0
 """Seconds until the processes of killed machines must be gone: a thousand of them take some."""
 NEEDED = ("cpu", "cpuset", "memory", "pids", "devices", "freezer", "name=systemd")
 """Hierarchies that a machine's systemd, containerd and kubelet use."""
-SYSTEM = 8192
-"""CPU shares of a machine's own programs: those that kubelet gives all pods of a machine with 8 cores."""
-CONTROL_PLANE = 4096
-"""CPU shares of a machine with an API server or etcd; others have the kernel's default of 1024. Project figure."""
+SHARES_OF_PODS = 1024
+"""CPU shares that kubelet gives the pods of a machine for each of its cores."""
+SHARES = 256
+"""CPU shares of a machine for each of its cores, so that one with four of them has the kernel's default of 1024, as any
+process of the host has. Project figure."""
+CONTROL_PLANE = 4
+"""How many times as much a machine with an API server or etcd has. Project figure."""
 _SHARES, _PROCESSES = "cpu.shares", "cgroup.procs"
 _PASSES = 3
 """How often all processes are moved: some start others meanwhile."""
@@ -61,19 +64,19 @@ def _create(parent: Path, machine: str) -> Path:
     return directory
 
 
-def prefer_system(machine: str, *, has_control_plane: bool) -> None:
-    """Gives a booted machine's own programs (systemd, etcd, containerd, kubelet) as much of the processors as its pods.
+def divide_processors(machine: str, cores: int, *, has_control_plane: bool) -> None:
+    """Gives a booted machine its part of the host's processors, and its own programs as much of that as its pods.
 
-    Without this, one of their threads has the weight of one requested core of the machine's pods, and on a busy host
-    kubelet reports too late that its node is Ready. A machine with an API server or etcd has the weight of four others:
+    Otherwise each thread of its systemd, etcd, containerd and kubelet has the weight of one requested core of its pods,
+    and on a busy host kubelet reports too late that its node is Ready. A machine with an API server or etcd gets more:
     outside of the lab it has processors of its own, and everything waits for it.
     """
     group = _cpu() / f"{PREFIX}{machine}"
     system = group / "system"
     system.mkdir(exist_ok=True)
-    (system / _SHARES).write_text(str(SYSTEM), encoding="utf-8")
-    if has_control_plane:
-        (group / _SHARES).write_text(str(CONTROL_PLANE), encoding="utf-8")
+    shares = cores * SHARES * (CONTROL_PLANE if has_control_plane else 1)
+    (group / _SHARES).write_text(str(shares), encoding="utf-8")
+    (system / _SHARES).write_text(str(cores * SHARES_OF_PODS), encoding="utf-8")
     for _ in range(_PASSES):
         for process in (group / _PROCESSES).read_text(encoding="utf-8").split():
             with suppress(ProcessLookupError):  # it has ended

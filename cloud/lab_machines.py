@@ -34,6 +34,8 @@ class Machine:
     pods: IPv4Network
     capacity: Capacity
     """Cores and memory of the stack file, which kubelet reports in place of the host's."""
+    cores: int
+    """Those of its cores that its virtual machines do not have."""
     is_node: bool
     """Whether it is a Kubernetes node; a machine of role etcd is none."""
     is_master: bool
@@ -119,6 +121,7 @@ def lab_of(stack: str, plan: Plan, tree: Path) -> Lab:
             address=IPv4Address(node.address),
             pods=share,
             capacity=Capacity(node.machine.cpu, node.machine.memory),
+            cores=node.allocatable.cpu,
             is_node=node.is_kubernetes_node,
             is_master=node in plan.masters,
             has_member=node in plan.members,

@@ -22,9 +22,9 @@ def cpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize(("has_control_plane", "shares"), [(False, "1024"), (True, "4096")])
+@pytest.mark.parametrize(("has_control_plane", "shares"), [(False, "2048"), (True, "8192")])
 def test_a_machines_own_programs_have_as_much_as_its_pods(cpu: Path, shares: str, *, has_control_plane: bool) -> None:
-    cgroups.prefer_system("node1", has_control_plane=has_control_plane)
+    cgroups.divide_processors("node1", 8, has_control_plane=has_control_plane)
     assert (cpu / MACHINE / "system" / "cpu.shares").read_text(encoding="utf-8") == "8192"
     assert (cpu / MACHINE / "cpu.shares").read_text(encoding="utf-8") == shares
 
@@ -41,5 +41,5 @@ def test_all_processes_of_a_machine_are_moved(cpu: Path, monkeypatch: pytest.Mon
         return write(path, text, **options)
 
     monkeypatch.setattr(Path, "write_text", record)
-    cgroups.prefer_system("node1", has_control_plane=False)
+    cgroups.divide_processors("node1", 4, has_control_plane=False)
     assert set(moved) == {"17", "18"}
