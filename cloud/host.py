@@ -29,6 +29,8 @@ SWAP = 8
 DISK = 15.0 + SWAP
 """GiB for roots, images, volumes and swap; seen with dev."""
 _SWAP_FILE = DIRECTORY / "swap"
+_CHANGES_WERE_SLOW = DIRECTORY / "slow-cgroups.before"
+"""Exists if the host's cgroups were changed slowly before the lab."""
 
 
 def check(lab: Lab) -> None:
@@ -99,6 +101,8 @@ def raise_limits() -> None:
         if int(found) < needed:
             kept.write_text(found, encoding="utf-8")
             path.write_text(str(needed), encoding="utf-8")
+    if cgroups.make_changes_fast():
+        _CHANGES_WERE_SLOW.touch()
 
 
 def add_swap() -> None:
@@ -129,6 +133,8 @@ def restore_limits() -> None:
         kept = DIRECTORY / f"{name}.before"
         if kept.exists():
             _sysctl(name).write_text(kept.read_text(encoding="utf-8"), encoding="utf-8")
+    if _CHANGES_WERE_SLOW.exists():
+        cgroups.make_changes_fast(on=False)
 
 
 def _sysctl(name: str) -> Path:

