@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -43,3 +45,32 @@ def test_all_processes_of_a_machine_are_moved(cpu: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(Path, "write_text", record)
     cgroups.divide_processors("node1", 4, has_control_plane=False)
     assert set(moved) == {"17", "18"}
+
+
+@pytest.mark.parametrize(
+    ("mounted", "on", "remounted"),
+    [
+        ("cgroup2 /sys/fs/cgroup/unified cgroup2 rw,nosuid 0 0", True, "remount,rw,nosuid,favordynmods"),
+        ("cgroup2 /sys/fs/cgroup/unified cgroup2 rw,nosuid,favordynmods 0 0", False, "remount,rw,nosuid"),
+        ("cgroup2 /sys/fs/cgroup/unified cgroup2 rw,favordynmods 0 0", True, None),
+        ("cgroup2 /sys/fs/cgroup/unified cgroup2 rw 0 0", False, None),
+        ("cgroup /sys/fs/cgroup/cpu cgroup rw,cpu 0 0", True, None),
+    ],
+)
+def test_only_the_option_for_fast_changes_is_remounted(
+    monkeypatch: pytest.MonkeyPatch, mounted: str, remounted: str | None, *, on: bool
+) -> None:
+    ran: list[Sequence[str]] = []
+
+    def run(words: Sequence[str], **_options: bool) -> subprocess.CompletedProcess[bytes]:
+        ran.append(words)
+        return subprocess.CompletedProcess(words, 0)
+
+    def read(_path: Path, **_options: str) -> str:
+        return f"proc /proc proc rw 0 0\n{mounted}\n"
+
+    monkeypatch.setattr(subprocess, "run", run)
+    monkeypatch.setattr(Path, "read_text", read)
+    assert cgroups.make_changes_fast(on=on) is (remounted is not None)
+    assert [words[4] for words in ran] == [remounted for _ in ran]
+    assert len(ran) == (remounted is not None)
