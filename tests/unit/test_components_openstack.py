@@ -157,6 +157,8 @@ def test_probes_ask_what_is_there(process: ProcessDefinition, container: Contain
                 assert port in ports
             case Exec(command):
                 assert command
+            case None:
+                assert not ports, "a port can be probed"
 
 
 def test_a_lost_message_queue_restarts_no_agent() -> None:

@@ -23,8 +23,8 @@ INTERVAL = 15
 """Seconds between two scrapes and between two evaluations. Project figure; Prometheus' default is 60."""
 
 OF_NODES = 60
-"""Seconds between two scrapes of a node, Prometheus' default. Every Prometheus asks every node: three of them would make
-200 requests a second to 1000 nodes at `INTERVAL`, and no alert of a node fires within minutes."""
+"""Seconds between two scrapes of a node, Prometheus' default. Every Prometheus asks every node: at `INTERVAL`, three of
+them would make 200 requests a second to 1000 nodes, and no alert of a node fires within minutes."""
 
 Job = Mapping[str, Any]
 
