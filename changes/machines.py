@@ -227,7 +227,7 @@ def _change(kind: Kind, pool: str, detail: str, those: list[Machine], before: Si
     them = join_names(names)
     machines = f"{'machine' if len(names) == 1 else 'machines'} {them}"
     wording = _WORDINGS[kind]
-    step = (pool == ETCD_ROLE and wording.step_of_etcd) or wording.step
+    step = wording.step_of_etcd if pool == ETCD_ROLE and wording.step_of_etcd else wording.step
     lost = _FOR_DATA if kind in (Kind.DISK_REPLACED, Kind.VM_MOVED) else ""
     risk = " ".join(part for part in (lost or wording.risk, _together(names, quorums)) if part)
     return Change(
