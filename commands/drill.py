@@ -39,11 +39,11 @@ def start(root: Path, name: str, server: str, kind: str, *, every: bool) -> int:
             reporter.end()
             drill_report.write(drills, page.parent)
             _print(drills[-1])
+            reporter.begin("Deleting what the drill has written")
+            observation.clean(lab, cloud)
+            reporter.end()
             if drills[-1].problems():
                 break  # the next disturbance could be one too many
-        reporter.begin("Deleting what the drill has written")
-        observation.clean(lab, cloud)
-        reporter.end()
     print(f"Report: {page.relative_to(root)}")
     return 1 if any(drill.problems() for drill in drills) else 0
 

@@ -94,7 +94,7 @@ def _lab_options() -> dict[str, Any]:
     nova = {"libvirt": {"virt_type": "qemu"}, "scheduler": {"workers": 1}, "conductor": {"workers": 1}}
     neutron: dict[str, Any] = {
         "neutron.conf": {"DEFAULT": {"rpc_workers": 1}},
-        "ml2_conf.ini": {"ml2_type_vxlan": {"vni_ranges": "1:100000"}},  # a drill creates a network each second
+        "ml2_conf.ini": {"ml2_type_vxlan": {"vni_ranges": "1:4000"}},  # a drill creates up to a network each second
     }
     if not Path("/sys/module/openvswitch").exists():
         neutron["openvswitch_agent.ini"] = {"ovs": {"datapath_type": "netdev"}}

@@ -101,8 +101,8 @@ def drill(lab: Lab, disturbance: Disturbance, cloud: Cloud, say: Callable[[str],
 
 
 def clean(lab: Lab, cloud: Cloud) -> None:
-    """Deletes what drills have written."""
-    masters.kubectl(lab, "delete", "namespace", observer.NAMESPACE, "--ignore-not-found", "--wait=false")
+    """Deletes what a drill has written."""
+    masters.kubectl(lab, "delete", "namespace", observer.NAMESPACE, "--ignore-not-found")
     client.run(cloud.release, cloud.settings, "clean", cloud.writes)
 
 

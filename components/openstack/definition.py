@@ -184,6 +184,9 @@ class ProcessDefinition:
     """Size of the volume for backups of the process's data, on a node that runs a member; None for no backups."""
     grace: int = 30
     """Seconds from SIGTERM until the pod is killed."""
+    after: str | None = None
+    """The process of the same project that must be ready before this one is created or changed, because it answers the
+    requests of this one's start."""
 
     @property
     def backup_claim_name(self) -> str:

@@ -19,7 +19,7 @@ from blueprint.plan.sizing import Resources
 from blueprint.stackfile.settings import Settings
 from components.kubernetes_api import core, meta
 from components.openstack import affinity, data, images, kolla, labels, node_values, storage
-from components.openstack.definition import Connection, Container, Exec, HostPath, Http, Probe, ProcessDefinition
+from components.openstack.definition import Connection, Container, Exec, HostPath, Http, Probe, ProcessDefinition, Tcp
 from components.openstack.scope import Scope
 
 PERIOD = 10
@@ -267,7 +267,12 @@ def _startup_probe(container: Container) -> core.ProbeArgs | None:
     """Returns the probe that delays the liveness probe, or that restarts a process which does not connect."""
     if isinstance(container.ready, Connection):
         return _probe(container.ready, failures=CONNECT * 60 // PERIOD)
-    return _probe(container.alive, failures=container.patience * 60 // PERIOD) if container.alive else None
+    alive = container.alive
+    if isinstance(container.ready, Http) and alive == Tcp(container.ready.port):
+        # uWSGI accepts connections before it has loaded the API. Without an answer they fill its queue of 100, and then
+        # the liveness probe fails.
+        alive = container.ready
+    return _probe(alive, failures=container.patience * 60 // PERIOD) if alive else None
 
 
 def _probe(probe: Probe, failures: int | None = None) -> core.ProbeArgs:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -52,10 +53,7 @@ class Project(Component[ProjectArgs]):
 
     def build(self, name: str, args: ProjectArgs) -> None:
         needs = self._jobs(name, args) or [*args.scope.foundation.classes, *args.needs]
-        self.workloads = tuple(
-            Process(child_name(name, process), _process_args(args, process, placement, needs), self.child()).workload
-            for process, placement in args.placements
-        )
+        self.workloads = tuple(self._processes(name, args, needs))
         by_name = {placement.name: placement for _, placement in args.placements}
         for definition in args.definition.actions(args.scope.wiring):
             placement = by_name.get(definition.beside or "", args.beside)
@@ -64,6 +62,14 @@ class Project(Component[ProjectArgs]):
             )
             child = self.child(depends_on=[args.scope.foundation.namespace, *self.workloads])
             action(f"{name}-{_suffix(definition.job.name, args.definition.name)}", definition, arguments, child)
+
+    def _processes(self, name: str, args: ProjectArgs, needs: Sequence[pulumi.Resource]) -> list[pulumi.Resource]:
+        """Creates the project's processes and returns their workloads."""
+        built: defaultdict[str | None, list[pulumi.Resource]] = defaultdict(list)
+        for process, placement in args.placements:
+            arguments = _process_args(args, process, placement, [*needs, *built[process.after]])
+            built[placement.process].append(Process(child_name(name, process), arguments, self.child()).workload)
+        return [workload for workloads in built.values() for workload in workloads]
 
     def _jobs(self, name: str, args: ProjectArgs) -> list[pulumi.Resource]:
         """Creates the project's jobs, each of which depends on the previous job.

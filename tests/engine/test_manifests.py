@@ -305,8 +305,16 @@ def test_a_process_that_never_connects_is_restarted_and_one_that_lost_its_connec
     assert agent["startupProbe"] == {**connected, "periodSeconds": 10, "failureThreshold": 66}
     assert agent["readinessProbe"] == {**connected, "periodSeconds": 30}
     assert "livenessProbe" not in agent
-    server = pod(manifests, "nova-api")["containers"][0]
-    assert server["startupProbe"].keys() == {"tcpSocket", "periodSeconds", "timeoutSeconds", "failureThreshold"}
+
+
+def test_an_api_has_started_when_it_answers_and_not_when_its_port_is_open(manifests: Manifests) -> None:
+    """uWSGI opens the port before it loads the API, which may take minutes: Neutron's inserts a row per network id."""
+    for service, path, failures in (("nova-api", "/", 30), ("neutron-server", "/healthcheck", 90)):
+        server = pod(manifests, service)["containers"][0]
+        answers = {"httpGet": {"path": path, "port": "api"}, "periodSeconds": 10, "timeoutSeconds": 5}
+        assert server["startupProbe"] == answers | {"failureThreshold": failures}
+        assert server["readinessProbe"] == answers
+        assert server["livenessProbe"] == {"tcpSocket": {"port": "api"}, "periodSeconds": 10, "timeoutSeconds": 5}
 
 
 @pytest.mark.parametrize("service", ["nova-conductor", "nova-scheduler", "cinder-scheduler", "cinder-backup"])

@@ -240,6 +240,19 @@ def test_a_projects_jobs_follow_each_other_before_its_processes(large: list[Reco
     assert set(jobs[2:]) <= waits["cloud-openstack-glance-api"]
 
 
+def test_what_asks_another_process_in_its_start_is_created_after_it(large: list[Recorded]) -> None:
+    """Otherwise these workloads, which are not ready without the other one, could take all turns of Pulumi from it."""
+    asking = {
+        "neutron-server": ("dhcp-agent", "l2-agent", "l2-agent-network", "l3-agent", "metadata-agent"),
+        "nova-conductor": ("compute",),
+    }
+    for asked, others in asking.items():
+        project = asked.partition("-")[0]
+        for other in others:
+            assert f"cloud-openstack-{asked}" in waited_for(large, f"cloud-openstack-{project}-{other}"), other
+    assert "cloud-openstack-nova-conductor" not in waited_for(large, "cloud-openstack-nova-api")
+
+
 def test_pods_wait_for_their_namespace_and_classes(large: list[Recorded]) -> None:
     shared = {f"cloud-openstack{suffix}" for suffix in ("", "-local", "-quorum", "-control-plane")}
     for each in large:

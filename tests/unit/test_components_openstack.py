@@ -58,6 +58,14 @@ def test_a_project_comes_after_the_projects_that_it_needs() -> None:
         assert set(project.needs) <= set(names[:place]), project.name
 
 
+def test_a_process_comes_after_the_one_that_answers_its_start() -> None:
+    """A project builds its processes in this order and finds the other one already built."""
+    for project in PROJECTS:
+        names = [process.name for process in project.processes]
+        for place, process in enumerate(project.processes):
+            assert process.after is None or process.after in names[:place], process.name
+
+
 def test_a_process_belongs_to_one_project() -> None:
     for project in PROJECTS:
         assert {process.project for process in project.processes} <= {project.name}

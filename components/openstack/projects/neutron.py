@@ -55,6 +55,7 @@ SERVER = ProcessDefinition(
             ports=(Port("api", 9696, clients=("everyone",)),),
             ready=Http("api", "/healthcheck"),
             alive=Tcp("api"),
+            patience=15,  # at its start it inserts or deletes a row per VLAN and VXLAN id, if their ranges have changed
             files=(CONFIGURATION, ML2, File("neutron-server-uwsgi.ini", "/etc/neutron/neutron-server-uwsgi.ini")),
             share=2,
         ),
@@ -95,7 +96,13 @@ def _agent(
         privileged=True,
     )
     return ProcessDefinition(
-        name=service, project="neutron", kind="Deployment", uid=UID, host_network=True, containers=(process,)
+        name=service,
+        project="neutron",
+        kind="Deployment",
+        uid=UID,
+        host_network=True,
+        containers=(process,),
+        after=SERVER.name,
     )
 
 
@@ -116,6 +123,7 @@ L2_AGENT = ProcessDefinition(
     kind="DaemonSet",
     uid=UID,
     host_network=True,
+    after=SERVER.name,
     containers=(
         Container(
             name="neutron-openvswitch-agent",

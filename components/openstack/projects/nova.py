@@ -123,6 +123,7 @@ COMPUTE = ProcessDefinition(
     host_network=True,
     host_pid=True,
     host_ipc=True,
+    after=CONDUCTOR.name,
     containers=(
         Container(
             name="nova-compute",
