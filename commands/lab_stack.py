@@ -32,6 +32,9 @@ _DROPPED = ("quorate:template", "quorate:ssh")
 """How other virtual machines are defined, and how other machines are reached: the lab's are containers with sshd."""
 _SERVERS = "quorate:servers"
 KUBECONFIG = "kubeconfig"
+_MESSAGING: Mapping[str, Any] = {"executor_thread_pool_size": 8}
+"""Threads of oslo.messaging for each server of a process, by default 64. Idle threads wake up once a second, and the
+lab had 3000 of them."""
 
 
 def name_of(original: str) -> str:
@@ -93,15 +96,16 @@ def _lab_options() -> dict[str, Any]:
     without KVM, since a machine has no /dev/kvm; Open vSwitch's userspace datapath on a kernel without its module."""
     nova = {"libvirt": {"virt_type": "qemu"}, "scheduler": {"workers": 1}, "conductor": {"workers": 1}}
     neutron: dict[str, Any] = {
-        "neutron.conf": {"DEFAULT": {"rpc_workers": 1}},
+        "neutron.conf": {"DEFAULT": {**_MESSAGING, "rpc_workers": 1}},
         "ml2_conf.ini": {"ml2_type_vxlan": {"vni_ranges": "1:4000"}},  # a drill creates up to a network each second
     }
     if not Path("/sys/module/openvswitch").exists():
         neutron["openvswitch_agent.ini"] = {"ovs": {"datapath_type": "netdev"}}
     return {
-        "heat": {"options": {"heat.conf": {"DEFAULT": {"num_engine_workers": 1}}}},
+        "cinder": {"options": {"cinder.conf": {"DEFAULT": {**_MESSAGING}}}},
+        "heat": {"options": {"heat.conf": {"DEFAULT": {**_MESSAGING, "num_engine_workers": 1}}}},
         "neutron": {"options": neutron},
-        "nova": {"options": {"nova.conf": nova}},
+        "nova": {"options": {"nova.conf": nova | {"DEFAULT": {**_MESSAGING}}}},
     }
 
 
