@@ -41,6 +41,10 @@ client then leaves this memcached out for 60 s (pymemcache's dead_timeout)."""
 
 def _configure(wiring: Wiring, _name: str) -> tuple[WrittenFile, ...]:
     settings = f"""\
+# The settings in Kolla's image, an example of Horizon, have DEBUG = True: slow, and errors show settings to everyone.
+DEBUG = False
+# Kolla's start script compresses the scripts and styles. Otherwise each page asks memcached for them.
+COMPRESS_OFFLINE = True
 ALLOWED_HOSTS = {json.dumps(_names(wiring))}
 OPENSTACK_KEYSTONE_URL = "{wiring.url("keystone", "/v3")}"
 OPENSTACK_ENDPOINT_TYPE = "internalURL"
