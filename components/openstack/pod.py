@@ -21,6 +21,7 @@ from components.kubernetes_api import core, meta
 from components.openstack import affinity, data, images, kolla, labels, node_values, storage
 from components.openstack.definition import Connection, Container, Exec, HostPath, Http, Probe, ProcessDefinition, Tcp
 from components.openstack.scope import Scope
+from components.secrets import placeholder
 
 PERIOD = 10
 """Seconds between two probes, Kubernetes' default."""
@@ -66,7 +67,9 @@ class Pod:
 
     def template(self) -> core.PodTemplateSpecArgs:
         """Returns the pod template for the process's Deployment, StatefulSet or DaemonSet."""
-        digest = hashlib.sha256(json.dumps(self.data, sort_keys=True).encode()).hexdigest()[:16]
+        # Files with secrets count too, with placeholders: a changed password has an annotation of its own.
+        content = [self.data, self.files.secret(placeholder)]
+        digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
         annotations = {**self.annotations, contract.CONFIG: digest}
         if names := sorted(self.files.secret_names()):
             generations = (f"{name}={self.scope.keyring.generation(name)}" for name in names)

@@ -1,4 +1,4 @@
-"""Horizon's rendered settings, read by the real Django: it goes on while a memcached does not answer."""
+"""Horizon's rendered settings: debug mode is off, and the real Django goes on while a memcached does not answer."""
 
 from __future__ import annotations
 
@@ -39,3 +39,9 @@ def test_a_memcached_that_does_not_answer_is_left_out(programs: Path, containers
             check=False,
         )
     assert (done.stdout.strip(), done.stderr) == ("nothing is cached", "")
+
+
+def test_debug_mode_is_off_and_files_are_compressed_at_the_start(containers: Mapping[str, Container]) -> None:
+    """The settings before these, in Kolla's image, are Horizon's example, with DEBUG = True."""
+    lines = containers["horizon/horizon"].files[SETTINGS].text.splitlines()
+    assert {"DEBUG = False", "COMPRESS_OFFLINE = True"} <= set(lines)

@@ -18,7 +18,7 @@ from blueprint.stackfile.loader import load_file
 from blueprint.stackfile.virt import Virt
 from components.cloud import Cloud, CloudArgs
 from components.openstack.environment import Environment, EnvironmentArgs
-from components.openstack.projects import PROCESSES, PROJECTS
+from components.openstack.projects import PROCESSES, PROJECTS, horizon
 from components.target import VirtualMachine
 from components.target.render import Render
 from tests.recording import Recorded, record
@@ -307,6 +307,18 @@ def environment(made: Plan, name: str) -> list[Recorded]:
     return sorted(
         (each for each in record(build) if each.type.startswith("kubernetes:")), key=lambda each: (each.kind, each.name)
     )
+
+
+def test_pods_are_replaced_when_a_file_with_secrets_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Horizon's settings contain a secret, so that all of the file is in a Secret object and none in a ConfigMap."""
+
+    def noted() -> dict[str, str]:
+        pods = {each.name: each.inputs["spec"] for each in environment(LARGE, "x") if each.kind == "Deployment"}
+        return {name: spec["template"]["metadata"]["annotations"][contract.CONFIG] for name, spec in pods.items()}
+
+    before = noted()
+    monkeypatch.setattr(horizon, "CACHE_TIMEOUT", horizon.CACHE_TIMEOUT + 1)
+    assert {name for name, digest in noted().items() if digest != before[name]} == {"cloud-x-horizon"}
 
 
 JOBS = ("databases", "db-sync", "bootstrap")
