@@ -21,7 +21,7 @@ shift
 for cgroup; do
   echo $$ >"$cgroup/cgroup.procs"
 done
-# Timers of all processes of the machine may expire up to 10 ms late, in nanoseconds, so that many expire at once.
+# Nanoseconds by which timers of the machine's processes may expire late, so that many expire at once.
 # With the default of 50 us, the sleeps of idle programs in 15 machines cause 8000 interrupts a second on two cores.
 echo 10000000 >/proc/$$/timerslack_ns
 

@@ -92,9 +92,15 @@ def with_host_keys(
 
 
 def _lab_options() -> dict[str, Any]:
-    """Returns options of OpenStack for a lab: one worker per process, since all machines share the host's memory; QEMU
-    without KVM, since a machine has no /dev/kvm; Open vSwitch's userspace datapath on a kernel without its module."""
-    nova = {"libvirt": {"virt_type": "qemu"}, "scheduler": {"workers": 1}, "conductor": {"workers": 1}}
+    """Returns options of OpenStack for a lab: one worker and few threads per process, since all machines share the
+    host; QEMU without KVM, since a machine has no /dev/kvm; Open vSwitch's userspace datapath on a kernel without its
+    module."""
+    nova = {
+        "DEFAULT": {**_MESSAGING},
+        "libvirt": {"virt_type": "qemu"},
+        "scheduler": {"workers": 1},
+        "conductor": {"workers": 1},
+    }
     neutron: dict[str, Any] = {
         "neutron.conf": {"DEFAULT": {**_MESSAGING, "rpc_workers": 1}},
         "ml2_conf.ini": {"ml2_type_vxlan": {"vni_ranges": "1:4000"}},  # a drill creates up to a network each second
@@ -105,7 +111,7 @@ def _lab_options() -> dict[str, Any]:
         "cinder": {"options": {"cinder.conf": {"DEFAULT": {**_MESSAGING}}}},
         "heat": {"options": {"heat.conf": {"DEFAULT": {**_MESSAGING, "num_engine_workers": 1}}}},
         "neutron": {"options": neutron},
-        "nova": {"options": {"nova.conf": nova | {"DEFAULT": {**_MESSAGING}}}},
+        "nova": {"options": {"nova.conf": nova}},
     }
 
 

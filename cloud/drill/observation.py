@@ -24,6 +24,8 @@ BEFORE = 15.0
 """Seconds of observation before the disturbance."""
 AFTER = 10.0
 """Seconds of observation after everything is as before."""
+CLEANING = 600
+"""Seconds for the deletion of a drill's ConfigMaps, of which there may be thousands."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +104,8 @@ def drill(lab: Lab, disturbance: Disturbance, cloud: Cloud, say: Callable[[str],
 
 def clean(lab: Lab, cloud: Cloud) -> None:
     """Deletes what a drill has written."""
-    masters.kubectl(lab, "delete", "namespace", observer.NAMESPACE, "--ignore-not-found")
+    flags = ("--ignore-not-found", f"--timeout={CLEANING}s")
+    masters.kubectl(lab, "delete", "namespace", observer.NAMESPACE, *flags, timeout=CLEANING + 60)
     client.run(cloud.release, cloud.settings, "clean", cloud.writes)
 
 

@@ -309,18 +309,6 @@ def environment(made: Plan, name: str) -> list[Recorded]:
     )
 
 
-def test_pods_are_replaced_when_a_file_with_secrets_changes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Horizon's settings contain a secret, so that all of the file is in a Secret object and none in a ConfigMap."""
-
-    def noted() -> dict[str, str]:
-        pods = {each.name: each.inputs["spec"] for each in environment(LARGE, "x") if each.kind == "Deployment"}
-        return {name: spec["template"]["metadata"]["annotations"][contract.CONFIG] for name, spec in pods.items()}
-
-    before = noted()
-    monkeypatch.setattr(horizon, "CACHE_TIMEOUT", horizon.CACHE_TIMEOUT + 1)
-    assert {name for name, digest in noted().items() if digest != before[name]} == {"cloud-x-horizon"}
-
-
 JOBS = ("databases", "db-sync", "bootstrap")
 SUFFIXES = {"ConfigMap": "-kolla", "Secret": "-secrets"}
 
@@ -395,6 +383,18 @@ def test_a_change_of_configuration_rolls_the_pods() -> None:
         for text in ("a", "b")
     }
     assert digests["a"] != digests["b"]
+
+
+def test_pods_are_replaced_when_a_file_with_secrets_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Horizon's settings contain a secret, so that all of the file is in a Secret object and none in a ConfigMap."""
+
+    def noted() -> dict[str, str]:
+        pods = {each.name: each.inputs["spec"] for each in environment(LARGE, "x") if each.kind == "Deployment"}
+        return {name: spec["template"]["metadata"]["annotations"][contract.CONFIG] for name, spec in pods.items()}
+
+    before = noted()
+    monkeypatch.setattr(horizon, "CACHE_TIMEOUT", horizon.CACHE_TIMEOUT + 1)
+    assert {name for name, digest in noted().items() if digest != before[name]} == {"cloud-x-horizon"}
 
 
 def test_names_start_with_their_components_and_tell_resources_apart(dev: list[Recorded], large: list[Recorded]) -> None:
