@@ -43,20 +43,12 @@ def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
     domain = wiring.host(f"{name}-members")
     return (
         ConfigFile("rabbitmq.conf", "flat", tuple(_layers(wiring, name)), fragment="/etc/rabbitmq/conf.d/secrets.conf"),
-        TextFile("rabbitmq-env.conf", tuple(_environment(domain))),
+        # Host names of the members contain dots, which Erlang calls long names.
+        TextFile("rabbitmq-env.conf", ("USE_LONGNAME=true\n", f"NODENAME=rabbit@$(uname -n).{domain}\n")),
         TextFile("enabled_plugins", ("[rabbitmq_management,rabbitmq_prometheus].\n",)),
         TextFile(_START.name, (scripts.text("rabbitmq_start.sh"),)),
         TextFile(_COOKIE.name, (Secret(f"{name}/cookie"),)),
     )
-
-
-def _environment(domain: str) -> Iterator[str]:
-    # Host names of the members contain dots, which Erlang calls long names.
-    yield "USE_LONGNAME=true\n"
-    yield f"NODENAME=rabbit@$(uname -n).{domain}\n"
-    # Idle schedulers of Erlang do not poll for work, which takes CPU from other processes of the node
-    # (https://www.rabbitmq.com/docs/runtime#busy-waiting); Kolla Ansible has the same default.
-    yield 'SERVER_ADDITIONAL_ERL_ARGS="+sbwt none +sbwtdcpu none +sbwtdio none"\n'
 
 
 def _layers(wiring: Wiring, name: str) -> Iterator[Layer]:
