@@ -17,14 +17,21 @@ from cloud import client, network
 from cloud.drill.result import Event
 from toolchain.progress import UserError
 
+STARTING = 180.0
+"""Seconds within which a process must report something. Project figure: on a busy host, a client's first login to
+OpenStack took more than 15."""
 ENDING = 120.0
 """Seconds in which a process must end after SIGTERM."""
 
 
 class Reporting:
-    """A process in the lab's network whose lines are kept, each with the time at which it came."""
+    """A process in the lab's network whose lines are kept, each with the time at which it came.
 
-    def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
+    `title`: what errors call it.
+    """
+
+    def __init__(self, title: str, command: Sequence[str], environment: Mapping[str, str]) -> None:
+        self._title = title
         self.lines: list[tuple[float, str]] = []
         self._process = subprocess.Popen(
             network.in_switch(command),
@@ -64,7 +71,16 @@ class Reporting:
     def require_running(self) -> None:
         """Raises UserError with the last lines of its errors if the process has ended by itself."""
         if self._process.poll() is not None:
-            raise UserError("A process that watches the lab has ended:\n" + "".join(self._errors[-20:]))
+            raise UserError(f"{self._title} has ended:\n" + "".join(self._errors[-20:]))
+
+    def wait_for_report(self) -> None:
+        """Waits until the process has reported something. Raises UserError if it ends or takes too long."""
+        end = time.monotonic() + STARTING
+        while not self.lines:
+            self.require_running()
+            if time.monotonic() > end:
+                raise UserError(f"{self._title} has reported nothing within {STARTING:.0f} s.")
+            time.sleep(0.2)
 
     def _read(self, stream: Iterable[str]) -> None:
         for line in stream:
@@ -74,7 +90,7 @@ class Reporting:
 def observer(document: Mapping[str, object], certificate: Path) -> Reporting:
     """Starts observer.py with its document. `certificate`: what it trusts in HTTPS."""
     command = [sys.executable, "-m", "cloud.drill.observer", json.dumps(document)]
-    return Reporting(command, {"SSL_CERT_FILE": str(certificate)})
+    return Reporting("The process that watches the lab", command, {"SSL_CERT_FILE": str(certificate)})
 
 
 def events(observer: Reporting) -> list[Event]:
@@ -84,7 +100,8 @@ def events(observer: Reporting) -> list[Event]:
 
 def writer(release: Path, settings: Path, kind: str) -> Reporting:
     """Starts to make objects of a kind in OpenStack, one after the other. `release`: environment with openstacksdk."""
-    return Reporting([str(release / "bin" / "python"), str(client.PROGRAM), "write", kind], client.variables(settings))
+    command = [str(release / "bin" / "python"), str(client.PROGRAM), "write", kind]
+    return Reporting("The process that writes to OpenStack", command, client.variables(settings))
 
 
 def written(writer: Reporting) -> list[tuple[float, int, str | None]]:

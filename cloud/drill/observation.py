@@ -66,9 +66,9 @@ def drill(lab: Lab, disturbance: Disturbance, cloud: Cloud, say: Callable[[str],
         writing = stack.enter_context(load.writer(cloud.release, cloud.settings, cloud.writes))
         started = time.time()
         say("observing")
-        time.sleep(BEFORE)
         for process in (watching, writing):
-            process.require_running()
+            process.wait_for_report()
+        time.sleep(BEFORE)
         began = time.time()
         looking = Readiness(
             lab, watching, expected, disturbance.machines if disturbance.cuts_power else (), moment=began
@@ -78,6 +78,7 @@ def drill(lab: Lab, disturbance: Disturbance, cloud: Cloud, say: Callable[[str],
         missing = looking.wait(say)
         whole = None if missing else time.time()
         time.sleep(AFTER)
+        writing.require_running()
         writing.end()
         ended = time.time()
     found = load.events(watching)

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from cloud import masters
-from cloud.drill import disturbances, drill_report, observer, readiness, result, workloads
+from cloud import masters, network
+from cloud.drill import disturbances, drill_report, load, observer, readiness, result, workloads
 from cloud.drill.result import Drill, Event, Members, Silence, Writes
 from cloud.drill.workloads import Workload
 from cloud.lab_machines import Lab
+from toolchain.progress import UserError
 
 
 def answer(moment: float, reason: str | None = None, api: str = "keystone") -> Event:
@@ -91,11 +93,28 @@ def test_a_drill_without_losses_passes() -> None:
             {"quorums": {"mysqld": Members(3, ((100.0, 3), (115.0, 1), (250.0, 3)))}},
             "mysqld: 1 of 3 members were ready, and a majority is 2",
         ),
+        ({"writes": {"networks": Writes(0, 0, (), 0.0)}}, "networks: no write was acknowledged"),
         ({"failures": ("master1 was not drained",)}, "master1 was not drained"),
     ],
 )
 def test_what_a_drill_fails_for(changed: dict[str, Any], problem: str) -> None:
     assert drill(**changed).problems() == [problem]
+
+
+@pytest.mark.parametrize(
+    ("program", "message"),
+    [("raise SystemExit('no login')", "has ended:\nno login"), ("import time; time.sleep(60)", "has reported nothing within 2 s")],
+)
+def test_a_process_that_reports_nothing_stops_the_drill(
+    program: str, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(network, "in_switch", list)
+    monkeypatch.setattr(load, "STARTING", 2.0)
+    with (
+        load.Reporting("A client", [sys.executable, "-c", program], {}) as client,
+        pytest.raises(UserError, match=f"A client {message}"),
+    ):
+        client.wait_for_report()
 
 
 def test_a_blackout_may_take_every_majority() -> None:
