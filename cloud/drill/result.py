@@ -92,7 +92,7 @@ class Drill:
             for name, writes in self.writes.items()
             if writes.lost
         ]
-        found += [f"{name}: no write was acknowledged" for name, writes in self.writes.items() if not writes.acknowledged]
+        found += [f"{name}: no write was acknowledged" for name, each in self.writes.items() if not each.acknowledged]
         found += [
             f"{name}: {members.least} of {members.total} members were ready, and a majority is {members.majority}"
             for name, members in self.quorums.items()

@@ -25,6 +25,11 @@ from components.secrets import placeholder
 
 PERIOD = 10
 """Seconds between two probes, Kubernetes' default."""
+COMMAND_PERIOD = 30
+"""Seconds between two commands of a readiness probe. Each takes CPU of the container runtime too. Project figure."""
+SLOW_COMMAND_PERIOD = 60
+"""The same for commands whose result changes nothing at once: of liveness probes, and of the readiness of processes
+that clients reach through RabbitMQ. Project figure."""
 CONNECT = 11
 """Minutes that a process without an API may take to connect for the first time before kubelet restarts it. An agent of
 Neutron was seen to hang in its start for good. If RabbitMQ is away for long, kubelet's delay between two restarts stays
@@ -121,7 +126,7 @@ class Pod:
                 for port in container.ports
             ]
             or None,
-            readiness_probe=_probe(container.ready),
+            readiness_probe=_readiness_probe(container.ready),
             liveness_probe=self._liveness_probe(container),
             startup_probe=_startup_probe(container),
             lifecycle=_lifecycle() if self.is_balanced else None,
@@ -131,8 +136,10 @@ class Pod:
         )
 
     def _liveness_probe(self, container: Container) -> core.ProbeArgs | None:
+        if isinstance(container.alive, Exec):
+            return _probe(container.alive, SLOW_COMMAND_PERIOD)
         failures = STALL * 60 // PERIOD if self.placement.quorum else None
-        return _probe(container.alive, failures) if container.alive else None
+        return _probe(container.alive, failures=failures) if container.alive else None
 
     def _mounts(self, container: Container) -> list[core.VolumeMountArgs] | None:
         mounts = [_host_mount(path) for path in container.host_paths]
@@ -278,13 +285,19 @@ def _startup_probe(container: Container) -> core.ProbeArgs | None:
     return _probe(alive, failures=container.patience * 60 // PERIOD) if alive else None
 
 
-def _probe(probe: Probe, failures: int | None = None) -> core.ProbeArgs:
+def _readiness_probe(probe: Probe) -> core.ProbeArgs:
+    if isinstance(probe, Connection):
+        return _probe(probe, SLOW_COMMAND_PERIOD)
+    return _probe(probe, COMMAND_PERIOD if isinstance(probe, Exec) else PERIOD)
+
+
+def _probe(probe: Probe, period: int = PERIOD, *, failures: int | None = None) -> core.ProbeArgs:
     timeout = probe.timeout if isinstance(probe, Exec) else 5
     return core.ProbeArgs(
         http_get=core.HTTPGetActionArgs(port=probe.port, path=probe.path) if isinstance(probe, Http) else None,
         exec_=core.ExecActionArgs(command=list(probe.command)) if isinstance(probe, Exec) else None,
         tcp_socket=core.TCPSocketActionArgs(port=probe.port) if not isinstance(probe, Http | Exec) else None,
-        period_seconds=PERIOD if failures or not isinstance(probe, Exec) else 30,
+        period_seconds=period,
         timeout_seconds=timeout,
         failure_threshold=failures,
     )

@@ -103,7 +103,10 @@ def test_what_a_drill_fails_for(changed: dict[str, Any], problem: str) -> None:
 
 @pytest.mark.parametrize(
     ("program", "message"),
-    [("raise SystemExit('no login')", "has ended:\nno login"), ("import time; time.sleep(60)", "has reported nothing within 2 s")],
+    [
+        ("raise SystemExit('no login')", "has ended:\nno login"),
+        ("import time; time.sleep(60)", "has reported nothing within 2 s"),
+    ],
 )
 def test_a_process_that_reports_nothing_stops_the_drill(
     program: str, message: str, monkeypatch: pytest.MonkeyPatch

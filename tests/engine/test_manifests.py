@@ -293,8 +293,8 @@ def test_no_liveness_probe_only_looks_for_a_process(plan: Plan, manifests: Manif
                 # Without a liveness probe, a startup probe only restarts what does not connect.
                 startup = container.get("startupProbe", {}).get("exec", {}).get("command", ["healthcheck_port"])
                 assert startup[0] == "healthcheck_port", (each.name, container["name"])
-    assert {"neutron-l3-agent", "nova-conductor", "ceph-osd", "ceph-mgr", "fluentd"} <= without
-    assert not {"mysqld", "rabbitmq", "ceph-mon", "keystone", "openvswitch-vswitchd"} & without
+    assert {"neutron-l3-agent", "nova-conductor", "ceph-osd", "ceph-mgr"} <= without
+    assert not {"mysqld", "rabbitmq", "ceph-mon", "keystone", "openvswitch-vswitchd", "fluentd"} & without
 
 
 def test_a_process_that_never_connects_is_restarted_and_one_that_lost_its_connection_is_not(
@@ -303,8 +303,17 @@ def test_a_process_that_never_connects_is_restarted_and_one_that_lost_its_connec
     (agent,) = [each for each in pod(manifests, "neutron-l2-agent")["containers"] if "agent" in each["name"]]
     connected = {"exec": {"command": ["healthcheck_port", "neutron-openvswitch-agent", "5672"]}, "timeoutSeconds": 15}
     assert agent["startupProbe"] == {**connected, "periodSeconds": 10, "failureThreshold": 66}
-    assert agent["readinessProbe"] == {**connected, "periodSeconds": 30}
+    assert agent["readinessProbe"] == {**connected, "periodSeconds": 60}
     assert "livenessProbe" not in agent
+
+
+def test_commands_of_probes_run_less_often_than_requests(manifests: Manifests) -> None:
+    (switch,) = [each for each in pod(manifests, "neutron-l2-agent")["containers"] if "vswitchd" in each["name"]]
+    command = {"exec": {"command": ["ovs-appctl", "version"]}, "timeoutSeconds": 15}
+    assert switch["readinessProbe"] == {**command, "periodSeconds": 30}
+    assert switch["livenessProbe"] == {**command, "periodSeconds": 60}
+    (collector,) = pod(manifests, "log-collector")["containers"]
+    assert collector["readinessProbe"]["httpGet"] == {"path": "/api/plugins.json", "port": "monitor"}
 
 
 def test_an_api_has_started_when_it_answers_and_not_when_its_port_is_open(manifests: Manifests) -> None:

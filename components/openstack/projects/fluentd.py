@@ -7,14 +7,14 @@ OpenSearch has stored them. So records are not lost while the aggregator or Open
 from __future__ import annotations
 
 from components.openstack.config.layers import TextFile, WrittenFile
-from components.openstack.config.ports import FORWARD, OPENSEARCH
+from components.openstack.config.ports import COLLECTOR_MONITOR, FORWARD, OPENSEARCH
 from components.openstack.config.wiring import Wiring
 from components.openstack.definition import (
     Claim,
     Container,
-    Exec,
     File,
     HostPath,
+    Http,
     Port,
     ProcessDefinition,
     ProjectDefinition,
@@ -56,6 +56,12 @@ def _collector(wiring: Wiring) -> str:
         for member in wiring.members(AGGREGATOR.name)
     )
     return f"""\
+<source>
+  @type monitor_agent
+  bind 0.0.0.0
+  port {COLLECTOR_MONITOR}
+</source>
+
 <source>
   @type tail
   path {_LOGS}/*/*/*.log
@@ -158,7 +164,10 @@ COLLECTOR = ProcessDefinition(
             # kubelet lets only root read the containers' output.
             user="root",
             command=f"fluentd -c {_CONFIG.path}",
-            ready=Exec(("pgrep", "-f", "fluentd")),
+            ports=(Port("monitor", COLLECTOR_MONITOR, clients=("project",)),),
+            # Fluentd's plugins and their buffers, as JSON.
+            ready=Http("monitor", "/api/plugins.json"),
+            alive=Tcp("monitor"),
             files=(_CONFIG,),
             host_paths=(
                 HostPath(name="pods", path=_LOGS, read_only=True),
