@@ -96,7 +96,8 @@ def _lab_options() -> dict[str, Any]:
     host; QEMU without KVM, since a machine has no /dev/kvm; Open vSwitch's userspace datapath on a kernel without its
     module."""
     nova = {
-        "DEFAULT": {**_MESSAGING},
+        # Each look at its resources is a run of the command `ceph`; the default is one a minute.
+        "DEFAULT": {**_MESSAGING, "update_resources_interval": 300},
         "libvirt": {"virt_type": "qemu"},
         "scheduler": {"workers": 1},
         "conductor": {"workers": 1},

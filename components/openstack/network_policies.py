@@ -4,14 +4,15 @@ Each process on the pod network has a policy of the same name. The policy admits
 list (definition.py), on these ports, and nothing else. A process without ports accepts no connections.
 
 - Egress is not limited. A connection between two processes is checked at the receiver. Limits on egress would have to
-list DNS, the API server, image sources and networks of users, and would not protect quorum members. - Pods on the
-host's network (computes, agents, OSDs) have no policy, because Kubernetes does not apply policies to them. When they
-connect to other pods, they have the address of their node, which pod selectors do not match. Therefore the client kind
-`nodes` admits the management network. - With an overlay between nodes (IPIP, VXLAN), connections of these pods would
-have an address of the pod network, which no policy admits. Calico must route without an overlay. - APIs and dashboards
-admit every address, because their clients are outside of the cluster. The ingress controller that forwards the requests
-may run in any namespace or on its node's network. - Probes come from the node that runs the pod. Network plugins admit
-them regardless of policies.
+  list DNS, the API server, image sources and networks of users, and would not protect quorum members.
+- Pods on the host's network (computes, agents, OSDs) have no policy, because Kubernetes does not apply policies to them.
+  When they connect to other pods, they have the address of their node, which pod selectors do not match. Therefore the
+  client kind `nodes` admits the management network.
+- With an overlay between nodes (IPIP, VXLAN), connections of these pods would have an address of the pod network, which
+  no policy admits. Calico must route without an overlay.
+- APIs and dashboards admit every address, because their clients are outside of the cluster. The ingress controller that
+  forwards the requests may run in any namespace or on its node's network.
+- Probes come from the node that runs the pod. Network plugins admit them regardless of policies.
 """
 
 from __future__ import annotations
