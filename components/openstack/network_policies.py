@@ -5,7 +5,7 @@ list (definition.py), on these ports, and nothing else. A process without ports 
 
 - Egress is not limited. A connection between two processes is checked at the receiver. Limits on egress would have to
   list DNS, the API server, image sources and networks of users, and would not protect quorum members.
-- Pods on the host's network (computes, agents, OSDs) have no policy, because Kubernetes does not apply policies to them.
+- Pods on the host's network (computes, agents, OSDs) have no policy, because Kubernetes does not apply any to them.
   When they connect to other pods, they have the address of their node, which pod selectors do not match. Therefore the
   client kind `nodes` admits the management network.
 - With an overlay between nodes (IPIP, VXLAN), connections of these pods would have an address of the pod network, which
