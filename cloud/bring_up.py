@@ -129,6 +129,7 @@ def _images(lab: Lab, software: Software) -> Path:
     paths = (sources.control, sources.node, sources.network, software.machine, *software.archives)
     digest = hashlib.sha256(json.dumps([*map(str, paths), nginx]).encode()).hexdigest()[:16]
     store = DIRECTORY / f"store-{digest}"
+    _require_same_images(lab, store)
     if not store.is_dir():
         work = DIRECTORY / "archives"
         work.mkdir(exist_ok=True)
@@ -139,6 +140,15 @@ def _images(lab: Lab, software: Software) -> Path:
         image_store.create(store, software.machine, [work / name for name in names])
         shutil.rmtree(work)
     return store
+
+
+def _require_same_images(lab: Lab, store: Path) -> None:
+    """Raises UserError if machines exist that have another store: each keeps the images that it was made with."""
+    if any(_installed(machine).exists() for machine in lab.machines) and power.remembered()[1]["store"] != store:
+        raise UserError(
+            "The lab on this host was made with other images, and its machines keep them. Nothing was changed.\n"
+            "Run `make cloud-down`, and then `make cloud` again."
+        )
 
 
 def _proxy_image(lab: Lab) -> str:
@@ -169,8 +179,7 @@ def replace_disk(lab: Lab, machine: Machine) -> None:
 
 def _install(lab: Lab, machine: Machine, store: Path, pause: str) -> None:
     """Makes a machine's disk before its first start. A machine that was stopped keeps its own."""
-    complete = machine.directory / "installed"
-    if complete.exists():
+    if _installed(machine).exists():
         return
     if machine.directory.is_dir():  # an interrupted installation
         shutil.rmtree(machine.directory)
@@ -178,7 +187,12 @@ def _install(lab: Lab, machine: Machine, store: Path, pause: str) -> None:
     node_files.write(lab, machine, pause)
     ssh_access.authorize(machine)
     image_store.link(store, machine.directory / "containerd", f"{node_files.PROGRAMS}/store")
-    complete.touch()
+    _installed(machine).touch()
+
+
+def _installed(machine: Machine) -> Path:
+    """Returns the file that marks a machine's disk as complete."""
+    return machine.directory / "installed"
 
 
 def nodes(lab: Lab) -> list[Object]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any
@@ -11,12 +12,12 @@ import yaml
 
 from blueprint.plan.planner import Plan, plan
 from blueprint.stackfile.loader import load_file
-from cloud import bring_up
+from cloud import bring_up, power
 from cloud import lab_machines as labs
 from cloud.drill import disturbances
 from cloud.lab_machines import Lab, lab_of
 from tests.stacks import STACKS, parsed
-from toolchain.progress import UserError
+from toolchain.progress import Reporter, UserError
 
 
 @pytest.fixture(scope="module")
@@ -99,3 +100,24 @@ def test_a_large_stack_is_refused() -> None:
     large = plan(load_file(STACKS["prod"]))
     with pytest.raises(UserError, match=f"prod has .* machines; `make cloud` starts at most {labs.MOST_MACHINES}"):
         lab_of("prod", large, Path("/rendered"))
+
+
+def test_a_lab_that_was_made_with_other_images_is_refused(
+    lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module, name, value in (
+        ("bring_up", "DIRECTORY", tmp_path),
+        ("bring_up", "_RECORD", tmp_path / "lab.json"),
+        ("bring_up", "_proxy_image", lambda _lab: "nginx"),
+        ("power", "_RECORD", tmp_path / "software.json"),
+    ):
+        monkeypatch.setattr(f"cloud.{module}.{name}", value)
+    for module in ("cluster_programs", "debian_root"):
+        monkeypatch.setattr(f"toolchain.{module}.ensure", lambda *_: tmp_path)
+    machine = replace(lab.machines[0], directory=tmp_path / "machine")
+    machine.directory.mkdir()
+    (machine.directory / "installed").touch()
+    power.remember(tmp_path, {"store": tmp_path / "store-before"})
+    with pytest.raises(UserError, match=r"made with other images.*\n.*make cloud-down"):
+        bring_up.bring_up(replace(lab, machines=(machine,)), [], Reporter())
+    assert not (tmp_path / "archives").exists()
