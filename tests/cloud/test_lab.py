@@ -105,15 +105,21 @@ def test_a_large_stack_is_refused() -> None:
 def test_a_lab_that_was_made_with_other_images_is_refused(
     lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    def programs(*_: object) -> Path:
+        return tmp_path
+
+    def proxy_image(_lab: Lab) -> str:
+        return "nginx"
+
     for module, name, value in (
         ("bring_up", "DIRECTORY", tmp_path),
         ("bring_up", "_RECORD", tmp_path / "lab.json"),
-        ("bring_up", "_proxy_image", lambda _lab: "nginx"),
+        ("bring_up", "_proxy_image", proxy_image),
         ("power", "_RECORD", tmp_path / "software.json"),
     ):
         monkeypatch.setattr(f"cloud.{module}.{name}", value)
     for module in ("cluster_programs", "debian_root"):
-        monkeypatch.setattr(f"toolchain.{module}.ensure", lambda *_: tmp_path)
+        monkeypatch.setattr(f"toolchain.{module}.ensure", programs)
     machine = replace(lab.machines[0], directory=tmp_path / "machine")
     machine.directory.mkdir()
     (machine.directory / "installed").touch()
