@@ -55,7 +55,6 @@ SERVER = ProcessDefinition(
             ports=(Port("api", 9696, clients=("everyone",)),),
             ready=Http("api", "/healthcheck"),
             alive=Tcp("api"),
-            patience=15,  # at its start it inserts or deletes a row per VLAN and VXLAN id, if their ranges have changed
             files=(CONFIGURATION, ML2, File("neutron-server-uwsgi.ini", "/etc/neutron/neutron-server-uwsgi.ini")),
             share=2,
         ),

@@ -95,7 +95,6 @@ OPENSEARCH = ProcessDefinition(
             alive=Tcp("transport"),
             files=(_CONFIG, _HEAP),
             data="/var/lib/opensearch",
-            patience=10,
         ),
     ),
 )
