@@ -82,10 +82,6 @@ def _layers(wiring: Wiring, name: str) -> Iterator[Layer]:
     # Otherwise RabbitMQ would take 60 % of the node's memory instead of 60 % of the container's limit.
     limit = {"total_memory_available_override_value": f"{wiring.memory[name]}MiB"}
     yield _layer("https://www.rabbitmq.com/docs/memory#absolute-limit", limit)
-    # Prometheus does not need the management plugin's own statistics, which took half of an idle member's CPU.
-    yield _layer(
-        "https://www.rabbitmq.com/docs/management#disable-stats", {"management_agent.disable_metrics_collector": True}
-    )
     # Log to the container's standard output.
     yield _layer("https://www.rabbitmq.com/docs/logging", {"log.console": True, "log.file": False})
     yield _layer("components/openstack/accounts.py", {"default_user": "admin", "default_pass": Secret(f"{name}/admin")})
