@@ -89,7 +89,7 @@ def alone() -> Generator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise UserError("Another run of `make cloud` or `make cloud-down` is in progress on this host.") from None
+            raise UserError("`make cloud`, `make drill` or `make cloud-down` is running on this host.") from None
         yield
 
 
