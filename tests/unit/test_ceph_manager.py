@@ -18,7 +18,7 @@ def started(directory: Path, manager: str) -> subprocess.Popen[str]:
     script(directory / "bin", "ceph-mgr", manager)
     text = scripts.text("ceph_mgr.sh")
     environment = {**os.environ, "PATH": f"{directory}/bin:{os.environ['PATH']}", "POD_NAME": "ceph-mon-0"}
-    command = ["bash", "-ec", f"keyring=/tmp/keyring\n{text[text.index('ceph-mgr --foreground') :]}"]
+    command = ["bash", "-ec", f"keyring=/tmp/keyring\n{text[text.index('trap ') :]}"]
     return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
 
 

@@ -9,7 +9,7 @@ until timeout 60 ceph auth import -i $keyring; do
 done
 chown ceph:ceph $keyring
 install -d -o ceph -g ceph /run/ceph
-ceph-mgr --foreground --setuser ceph --setgroup ceph --id "$POD_NAME" --keyring $keyring &
 # A manager in standby does not handle SIGTERM. As the container's process 1 it would be immune to it.
 trap 'kill $!; wait; exit 0' TERM
+ceph-mgr --foreground --setuser ceph --setgroup ceph --id "$POD_NAME" --keyring $keyring &
 wait $!
