@@ -96,7 +96,7 @@ def _lab_options() -> dict[str, Any]:
     host; QEMU without KVM, since a machine has no /dev/kvm; Open vSwitch's userspace datapath on a kernel without its
     module."""
     nova = {
-        # Each look at its resources is a run of the command `ceph`; the default is one a minute.
+        # Seconds; by default 60. nova-compute runs the command `ceph` each time it updates its resources.
         "DEFAULT": {**_MESSAGING, "update_resources_interval": 300},
         "libvirt": {"virt_type": "qemu"},
         "scheduler": {"workers": 1},

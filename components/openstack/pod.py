@@ -28,8 +28,7 @@ PERIOD = 10
 COMMAND_PERIOD = 30
 """Seconds between two commands of a readiness probe. Each takes CPU of the container runtime too. Project figure."""
 SLOW_COMMAND_PERIOD = 60
-"""The same for commands whose result changes nothing at once: of liveness probes, and of the readiness of processes
-that clients reach through RabbitMQ. Project figure."""
+"""The same for liveness probes, and for the readiness of processes that no Service sends clients to. Project figure."""
 CONNECT = 11
 """Minutes that a process without an API may take to connect for the first time before kubelet restarts it. An agent of
 Neutron was seen to hang in its start for good. If RabbitMQ is away for long, kubelet's delay between two restarts stays

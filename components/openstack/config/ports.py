@@ -9,8 +9,6 @@ ALERTMANAGER = 9093
 OPENSEARCH = 9200
 FORWARD = 24224
 """Port at which Fluentd's aggregator receives log records."""
-COLLECTOR_MONITOR = 24220
-"""Port at which a collector answers health checks: the default of Fluentd's monitor_agent."""
 
 RABBITMQ_METRICS = 15692
 MYSQLD_EXPORTER = 9104

@@ -7,7 +7,7 @@ OpenSearch has stored them. So records are not lost while the aggregator or Open
 from __future__ import annotations
 
 from components.openstack.config.layers import TextFile, WrittenFile
-from components.openstack.config.ports import COLLECTOR_MONITOR, FORWARD, OPENSEARCH
+from components.openstack.config.ports import FORWARD, OPENSEARCH
 from components.openstack.config.wiring import Wiring
 from components.openstack.definition import (
     Claim,
@@ -24,6 +24,8 @@ from components.openstack.definition import (
 _CONFIG = File("fluentd.conf", "/etc/fluentd/fluentd.conf")
 _DATA = "/var/lib/fluentd"
 _LOGS = "/var/log/pods"
+_MONITOR = 24220
+"""Port at which a collector answers kubelet's probes: the default of Fluentd's monitor_agent."""
 
 _BUFFER = f"""\
   <buffer>
@@ -59,7 +61,7 @@ def _collector(wiring: Wiring) -> str:
 <source>
   @type monitor_agent
   bind 0.0.0.0
-  port {COLLECTOR_MONITOR}
+  port {_MONITOR}
 </source>
 
 <source>
@@ -164,7 +166,7 @@ COLLECTOR = ProcessDefinition(
             # kubelet lets only root read the containers' output.
             user="root",
             command=f"fluentd -c {_CONFIG.path}",
-            ports=(Port("monitor", COLLECTOR_MONITOR, clients=("project",)),),
+            ports=(Port("monitor", _MONITOR, clients=("project",)),),
             # Fluentd's plugins and their buffers, as JSON.
             ready=Http("monitor", "/api/plugins.json"),
             alive=Tcp("monitor"),
