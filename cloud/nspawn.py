@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import subprocess
 import time
@@ -14,8 +15,13 @@ from cloud.lab_machines import Machine
 from toolchain.progress import UserError
 
 START = Path(__file__).parent / "start_machine.sh"
-BOOT = 120.0
-"""Seconds that a machine may take until systemd runs its units."""
+BOOT = 300.0
+"""Seconds that a machine may take until systemd runs its units. After a power cut of all servers the pods of the first
+machines start meanwhile: with two cores, 15 machines took more than 150."""
+ANSWER = 20.0
+"""Seconds for an answer of a machine's systemd, before it is asked again."""
+TIMED_OUT = 124
+"""Exit code of a command that takes too long, as timeout(1) has it."""
 ENDING = 60.0
 """Seconds until a killed machine must be gone."""
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -53,7 +59,7 @@ def await_boot(machine: Machine) -> None:
     end = time.monotonic() + BOOT
     while time.monotonic() < end:
         if is_running(machine):
-            done = _enter(machine, ["systemctl", "is-system-running"], {}, 20, None)
+            done = _enter(machine, ["systemctl", "is-system-running"], {}, ANSWER, None)
             if done.stdout.strip() in ("running", "degraded"):
                 return
         elif _supervisor(machine.directory) is None:
@@ -101,7 +107,10 @@ def run_in(
     timeout: float = 120,
     stdin: str | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    """Runs a command in a machine and returns its result. Raises UserError if the machine does not run."""
+    """Runs a command in a machine and returns its result, with exit code `TIMED_OUT` after `timeout` seconds.
+
+    Raises UserError if the machine does not run.
+    """
     return _enter(machine, command, environment or {}, timeout, stdin)
 
 
@@ -152,15 +161,19 @@ def _enter(
         raise UserError(f"{machine.name} does not run.")
     variables = {"PATH": PATH, "HOME": "/root", "TERM": "dumb", **environment}
     words = [f"{name}={value}" for name, value in variables.items()]
-    return subprocess.run(
-        [*_entry(pid), "--", "env", "-i", *words, *command],
-        input=stdin,
-        stdin=subprocess.DEVNULL if stdin is None else None,
-        capture_output=True,
-        text=True,
-        timeout=timeout,
-        check=False,
-    )
+    try:
+        return subprocess.run(
+            [*_entry(pid), "--", "env", "-i", *words, *command],
+            input=stdin,
+            stdin=subprocess.DEVNULL if stdin is None else None,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        reason = f"{shlex.join(command)} did not end within {timeout:g} s"
+        return subprocess.CompletedProcess(command, TIMED_OUT, "", reason)
 
 
 def _entry(pid: int) -> list[str]:

@@ -1,0 +1,56 @@
+"""Commands in machines that take too long, and machines that are slow to boot."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from blueprint.plan.planner import plan
+from blueprint.stackfile.loader import load_file
+from cloud import nspawn
+from cloud.lab_machines import Machine, lab_of
+from tests.stacks import STACKS
+from toolchain.progress import UserError
+
+SLOW_AT_FIRST = """\
+#!/bin/sh
+[ -e {asked} ] && echo running && exit
+touch {asked}
+sleep 30
+"""
+
+
+@pytest.fixture
+def machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Machine:
+    """A machine whose commands run on the host."""
+    monkeypatch.setattr(nspawn, "leader", lambda _machine: 1)
+    monkeypatch.setattr(nspawn, "_entry", lambda _pid: ["env"])
+    found = lab_of("dev", plan(load_file(STACKS["dev"])), Path("/rendered")).machine("virt1")
+    return replace(found, directory=tmp_path)
+
+
+def test_a_command_that_takes_too_long_fails_with_the_reason(machine: Machine) -> None:
+    done = nspawn.run_in(machine, ["sleep", "30"], timeout=0.2)
+    assert (done.returncode, done.stderr) == (nspawn.TIMED_OUT, "sleep 30 did not end within 0.2 s")
+
+
+def test_a_machine_that_is_slow_to_answer_is_asked_again(
+    machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    systemctl = tmp_path / "systemctl"
+    systemctl.write_text(SLOW_AT_FIRST.format(asked=tmp_path / "asked"))
+    systemctl.chmod(0o755)
+    monkeypatch.setattr(nspawn, "PATH", f"{tmp_path}:{nspawn.PATH}")
+    monkeypatch.setattr(nspawn, "ANSWER", 1.0)
+    nspawn.await_boot(machine)
+    assert (tmp_path / "asked").exists()
+
+
+def test_a_machine_that_does_not_boot_is_named(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nspawn, "BOOT", 1.0)
+    monkeypatch.setattr(nspawn, "ANSWER", 0.1)
+    monkeypatch.setattr(nspawn, "PATH", "/nonexistent")
+    with pytest.raises(UserError, match=r"virt1 has not started within 1 s: its console is empty"):
+        nspawn.await_boot(machine)
