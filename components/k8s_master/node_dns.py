@@ -161,10 +161,12 @@ def _container(plan: Plan, image: str) -> dict[str, Any]:
         ],
         # Project figures; the limit is kubeadm's.
         "resources": {"requests": {"cpu": "25m", "memory": "48Mi"}, "limits": {"memory": "170Mi"}},
+        # Restarted after 2 minutes, as members of a quorum are: on a slow node, all of whose pods start at once, three
+        # failures ended it before it had started, and no pod of the node could resolve a name meanwhile.
         "livenessProbe": {
             "httpGet": {"host": NODE_DNS, "path": "/health", "port": HEALTH},
             "timeoutSeconds": 5,
-            "failureThreshold": 3,
+            "failureThreshold": 12,
         },
         "readinessProbe": {"httpGet": {"host": NODE_DNS, "path": "/ready", "port": READY}, "timeoutSeconds": 5},
         "securityContext": {

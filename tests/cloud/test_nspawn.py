@@ -25,8 +25,15 @@ sleep 30
 @pytest.fixture
 def machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Machine:
     """A machine whose commands run on the host."""
-    monkeypatch.setattr(nspawn, "leader", lambda _machine: 1)
-    monkeypatch.setattr(nspawn, "_entry", lambda _pid: ["env"])
+
+    def leader(_machine: Machine) -> int:
+        return 1
+
+    def entry(_pid: int) -> list[str]:
+        return ["env"]
+
+    monkeypatch.setattr(nspawn, "leader", leader)
+    monkeypatch.setattr(nspawn, "_entry", entry)
     found = lab_of("dev", plan(load_file(STACKS["dev"])), Path("/rendered")).machine("virt1")
     return replace(found, directory=tmp_path)
 

@@ -49,6 +49,12 @@ def test_every_machine_has_the_address_before_it_joins() -> None:
         assert steps.index("add-dns-address") < steps.index(joins), node.name
 
 
+def test_a_slow_node_keeps_its_dns() -> None:
+    """Restarted no sooner than members of a quorum; kubelet's period is 10 s where a probe gives none."""
+    probe = pod(DEV)["containers"][0]["livenessProbe"]
+    assert probe.get("periodSeconds", 10) * probe["failureThreshold"] == 120
+
+
 def test_only_the_first_master_applies_it() -> None:
     having = [
         node.name
