@@ -16,8 +16,8 @@ from toolchain.progress import UserError
 
 START = Path(__file__).parent / "start_machine.sh"
 BOOT = 300.0
-"""Seconds that a machine may take until systemd runs its units. After a power cut of all servers the pods of the first
-machines start meanwhile: with two cores, 15 machines took more than 150."""
+"""Seconds that await_boot() waits until systemd runs a machine's units. After a power cut of all servers the pods of
+other machines start meanwhile: with two cores, 15 machines took 7 minutes in all."""
 ANSWER = 20.0
 """Seconds for an answer of a machine's systemd, before it is asked again."""
 TIMED_OUT = 124
