@@ -18,7 +18,7 @@ SLOW_AT_FIRST = """\
 #!/bin/sh
 [ -e {asked} ] && echo running && exit
 touch {asked}
-sleep 30
+exec sleep 30
 """
 
 
