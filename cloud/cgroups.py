@@ -85,18 +85,25 @@ def _create(parent: Path, machine: str) -> Path:
     return directory
 
 
-def divide_processors(machine: str, cores: int, *, has_control_plane: bool) -> None:
-    """Gives a booted machine its part of the host's processors, and its own programs as much of that as its pods.
+def weigh(machine: str, cores: int, *, has_control_plane: bool) -> None:
+    """Gives a created machine its part of the host's processors, before anything of it runs.
+
+    A machine with an API server or etcd gets more: outside of the lab it has processors of its own, and everything
+    waits for it, above all when the power of all servers comes back at once.
+    """
+    shares = cores * SHARES * (CONTROL_PLANE if has_control_plane else 1)
+    (_cpu() / f"{PREFIX}{machine}" / _SHARES).write_text(str(shares), encoding="utf-8")
+
+
+def divide_processors(machine: str, cores: int) -> None:
+    """Gives the own programs of a booted machine as much of its part of the processors as its pods.
 
     Otherwise each thread of its systemd, etcd, containerd and kubelet has the weight of one requested core of its pods,
-    and on a busy host kubelet reports too late that its node is Ready. A machine with an API server or etcd gets more:
-    outside of the lab it has processors of its own, and everything waits for it.
+    and on a busy host kubelet reports too late that its node is Ready.
     """
     group = _cpu() / f"{PREFIX}{machine}"
     system = group / "system"
     system.mkdir(exist_ok=True)
-    shares = cores * SHARES * (CONTROL_PLANE if has_control_plane else 1)
-    (group / _SHARES).write_text(str(shares), encoding="utf-8")
     (system / _SHARES).write_text(str(cores * SHARES_OF_PODS), encoding="utf-8")
     for _ in range(_PASSES):
         for process in (group / _PROCESSES).read_text(encoding="utf-8").split():

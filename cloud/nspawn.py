@@ -41,6 +41,7 @@ def start(machine: Machine, root: Path, programs: Mapping[str, Path]) -> None:
     # A power cut leaves cgroups of pods. Kubelet would take each for a container, and wait seconds for its runtime.
     cgroups.remove(machine.name)
     groups = cgroups.create(machine.name)
+    cgroups.weigh(machine.name, machine.cores, has_control_plane=machine.is_master or machine.has_member)
     binds = [f"{name}={directory}" for name, directory in programs.items()]
     words = [machine.name, machine.directory, root, network.namespace(machine), *binds, "--", *groups]
     with (machine.directory / "console.log").open("ab") as console:

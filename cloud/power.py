@@ -31,8 +31,7 @@ def switch_on(machines: Sequence[Machine], say: Callable[[str], None]) -> None:
         nspawn.start(machine, root, programs)
     for machine in machines:
         nspawn.await_boot(machine)
-        has_control_plane = machine.is_master or machine.has_member
-        cgroups.divide_processors(machine.name, machine.cores, has_control_plane=has_control_plane)
+        cgroups.divide_processors(machine.name, machine.cores)
         if machine.has_disk:
             disks.attach(machine)
         say(f"{machine.name} runs")

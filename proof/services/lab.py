@@ -307,6 +307,16 @@ class Lab:
         lines = ["127.0.0.1 localhost", *(line for lines in self._names.values() for line in lines)]
         machine.write("/etc/hosts", "\n".join(lines) + "\n")
 
+    def hide_names(self, *names: str) -> None:
+        """Takes all names out of the named machines, as while the cluster's DNS does not answer."""
+        for name in names:
+            self.machines[name].write("/etc/hosts", "127.0.0.1 localhost\n")
+
+    def show_names(self, *names: str) -> None:
+        """Gives the named machines all names again, after `hide_names`."""
+        for name in names:
+            self._write_names(self.machines[name])
+
     def isolate(self, *names: str) -> None:
         """Cuts the named machines off from all other machines. The named machines stay connected to each other."""
         for name in names:

@@ -58,6 +58,10 @@ class Cluster:
         """Whether a member's AMQP port accepts connections, as the readiness probe checks."""
         return self.members[name].accepts(PORT)
 
+    def waits(self, name: str) -> bool:
+        """Whether a member that was started waits until its own name has an address."""
+        return self.members[name].runs and "waits for an address" in self.members[name].tail(1)
+
     def wait_ready(self, *names: str) -> float:
         """Waits until members are ready; starts members that have ended, as kubelet does.
 
@@ -203,10 +207,13 @@ def full_stop(cluster: Cluster) -> list[str]:
 
 
 def power_cut(cluster: Cluster) -> list[str]:
-    """All members are killed at the same moment."""
+    """All members are killed at the same moment, and start before the cluster's DNS does."""
     cluster.kill(*cluster.members)
+    cluster.lab.hide_names(*cluster.members)
     cluster.start(*cluster.members)
-    return [f"all were ready after {cluster.wait_ready(*cluster.members):.0f} s"]
+    until("all members wait for their names", lambda: all(map(cluster.waits, cluster.members)), 60)
+    cluster.lab.show_names(*cluster.members)
+    return [f"all were ready {cluster.wait_ready(*cluster.members):.0f} s after their names had addresses"]
 
 
 def lost_disk(cluster: Cluster) -> list[str]:

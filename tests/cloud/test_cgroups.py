@@ -25,10 +25,14 @@ def cpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize(("has_control_plane", "shares"), [(False, "2048"), (True, "8192")])
-def test_a_machines_own_programs_have_as_much_as_its_pods(cpu: Path, shares: str, *, has_control_plane: bool) -> None:
-    cgroups.divide_processors("node1", 8, has_control_plane=has_control_plane)
-    assert (cpu / MACHINE / "system" / "cpu.shares").read_text(encoding="utf-8") == "8192"
+def test_a_machine_with_a_control_plane_has_more(cpu: Path, shares: str, *, has_control_plane: bool) -> None:
+    cgroups.weigh("node1", 8, has_control_plane=has_control_plane)
     assert (cpu / MACHINE / "cpu.shares").read_text(encoding="utf-8") == shares
+
+
+def test_a_machines_own_programs_have_as_much_as_its_pods(cpu: Path) -> None:
+    cgroups.divide_processors("node1", 8)
+    assert (cpu / MACHINE / "system" / "cpu.shares").read_text(encoding="utf-8") == "8192"
 
 
 def test_all_processes_of_a_machine_are_moved(cpu: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -43,7 +47,7 @@ def test_all_processes_of_a_machine_are_moved(cpu: Path, monkeypatch: pytest.Mon
         return write(path, text, **options)
 
     monkeypatch.setattr(Path, "write_text", record)
-    cgroups.divide_processors("node1", 4, has_control_plane=False)
+    cgroups.divide_processors("node1", 4)
     assert set(moved) == {"17", "18"}
 
 

@@ -33,11 +33,13 @@ def member(tmp_path: Path) -> Path:
     (tmp_path / "etc/rabbitmq.conf").write_text("net_ticktime = 30\n" + nodes)
     script(tmp_path / "bin", "rabbitmqctl", CONTROL)
     script(tmp_path / "bin", "rabbitmq-server", SERVER)
+    script(tmp_path / "bin", "getent", "exit 0\n")
     (tmp_path / "start").write_text(scripts.text("rabbitmq_start.sh"))
     return tmp_path
 
 
 def start(member: Path) -> list[str]:
+    """Starts the member. Returns what it ran, in this order."""
     environment = {
         **os.environ,
         "PATH": f"{member}/bin:/usr/bin:/bin",
@@ -55,6 +57,17 @@ def test_a_member_with_data_asks_nobody(member: Path) -> None:
     (member / "data/mnesia/queues").touch()
     assert start(member) == ["started"]
     assert (member / "data/mnesia/queues").exists()
+
+
+def test_a_member_waits_for_an_address_of_its_own_name_before_anything_else(member: Path) -> None:
+    getent = """\
+echo "getent $*" >> "$LOG"
+[ -e "$HOME/asked" ] || { touch "$HOME/asked"; exit 2; }
+"""
+    script(member / "bin", "getent", getent)
+    said = start(member)
+    assert said[:2] == ["getent hosts c", "getent hosts c"]
+    assert said[-1] == "started"
 
 
 def test_an_empty_member_is_forgotten_by_the_first_that_answers(member: Path) -> None:

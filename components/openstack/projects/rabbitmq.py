@@ -34,6 +34,10 @@ FIRST_MEMBERS = 3
 """Number of RabbitMQ members in the configured list, by which a member without data finds the cluster. The list does
 not grow with the cluster, so that adding a member does not restart the others."""
 
+PATIENCE = 15
+"""Minutes that a member waits for the others when it starts. RabbitMQ's default of 5 is also kubelet's longest delay
+between two starts of a container that ends: after a power cut of all, members ended again and again before all of them
+ran at the same time. Project figure."""
 _FORMATION = "https://www.rabbitmq.com/docs/cluster-formation"
 _START = File("rabbitmq-start.sh", "/etc/rabbitmq/rabbitmq-start.sh")
 _COOKIE = File("erlang-cookie", "/var/lib/rabbitmq/.erlang.cookie")
@@ -44,11 +48,21 @@ def _configure(wiring: Wiring, name: str) -> tuple[WrittenFile, ...]:
     return (
         ConfigFile("rabbitmq.conf", "flat", tuple(_layers(wiring, name)), fragment="/etc/rabbitmq/conf.d/secrets.conf"),
         # Host names of the members contain dots, which Erlang calls long names.
-        TextFile("rabbitmq-env.conf", ("USE_LONGNAME=true\n", f"NODENAME=rabbit@$(uname -n).{domain}\n")),
+        TextFile("rabbitmq-env.conf", (_environment(domain),)),
         TextFile("enabled_plugins", ("[rabbitmq_management,rabbitmq_prometheus].\n",)),
         TextFile(_START.name, (scripts.text("rabbitmq_start.sh"),)),
         TextFile(_COOKIE.name, (Secret(f"{name}/cookie"),)),
     )
+
+
+def _environment(domain: str) -> str:
+    # rabbitmq.conf has no key for the wait for Khepri's leader (rabbit_khepri.erl of 4.2), only for Mnesia's tables.
+    wait = f"-rabbit khepri_leader_wait_retry_timeout {PATIENCE * 60_000}"
+    return f"""\
+USE_LONGNAME=true
+NODENAME=rabbit@$(uname -n).{domain}
+SERVER_ADDITIONAL_ERL_ARGS="{wait}"
+"""
 
 
 def _layers(wiring: Wiring, name: str) -> Iterator[Layer]:
@@ -77,6 +91,9 @@ def _layers(wiring: Wiring, name: str) -> Iterator[Layer]:
         "cluster_formation.discovery_retry_interval": 1000,
     }
     yield _layer(f"{_FORMATION}#discovery-retries", attempts)
+    # Mnesia needs all members that ran when the power of all was cut: 30 s for each attempt.
+    waits = {"mnesia_table_loading_retry_timeout": 30_000, "mnesia_table_loading_retry_limit": PATIENCE * 2}
+    yield _layer("https://www.rabbitmq.com/docs/clustering#restarting", waits)
     # An unreachable member is detected after 23 to 38 s, before Kubernetes marks its node as not ready (50 s).
     yield _layer("https://www.rabbitmq.com/docs/nettick", {"net_ticktime": 30})
     # Otherwise RabbitMQ would take 60 % of the node's memory instead of 60 % of the container's limit.
@@ -118,6 +135,7 @@ RABBITMQ = ProcessDefinition(
             # The Erlang VM's port, which is also open while a member is paused or waits for other members: such a
             # member must not be restarted.
             alive=Tcp("distribution"),
+            patience=PATIENCE,
             files=(
                 File("rabbitmq.conf", "/etc/rabbitmq/rabbitmq.conf"),
                 File("rabbitmq-env.conf", "/etc/rabbitmq/rabbitmq-env.conf"),

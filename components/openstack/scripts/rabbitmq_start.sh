@@ -6,6 +6,16 @@ data=${RABBITMQ_DATA:-/var/lib/rabbitmq} configuration=${RABBITMQ_CONFIGURATION:
 # shellcheck source=/dev/null
 . "$configuration/rabbitmq-env.conf"
 
+# RabbitMQ ends if its own name has no address, as when the cluster's DNS starts at the same time after a power cut.
+# Each end would double kubelet's delay before the next start.
+await_name() {
+    until getent hosts "${NODENAME#*@}" >/dev/null; do
+        [ -n "${waits:-}" ] || echo "waits for an address of ${NODENAME#*@}" >&2
+        waits=yes
+        sleep 2
+    done
+}
+
 forget() {
     sed -n 's/^cluster_formation\.classic_config\.nodes\.[0-9]* *= *//p' "$configuration/rabbitmq.conf" |
         while read -r peer; do
@@ -22,6 +32,7 @@ join() {
     rm "$data/joining"
 }
 
+await_name
 # A member that has not joined yet holds nothing that the cluster depends on: an attempt that did not end is undone.
 [ -d "$data/mnesia" ] && [ ! -e "$data/joining" ] || {
     rm -rf "$data/mnesia"
