@@ -8,6 +8,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from cloud import cgroups, network
@@ -88,15 +89,12 @@ def leader(machine: Machine) -> int | None:
 
 def _leader(directory: Path) -> int | None:
     supervisor = _supervisor(directory)
-    if supervisor is None:
-        return None
-    parents, inits = _processes()
-    for pid in inits:
-        ancestor = parents.get(pid, 0)
-        while ancestor > 1:
-            if ancestor == supervisor:
-                return pid
-            ancestor = parents.get(ancestor, 0)
+    below = [] if supervisor is None else [supervisor]
+    while below:
+        pid = below.pop()
+        if _is_init(pid):
+            return pid
+        below += _children(pid)
     return None
 
 
@@ -192,20 +190,19 @@ def _supervisor(directory: Path) -> int | None:
     return pid if str(directory).encode() in b" ".join(words) and state != "Z" else None
 
 
-def _processes() -> tuple[dict[int, int], list[int]]:
-    """Returns the parent of every process of the host, and the processes that are the first of a PID namespace."""
-    parents: dict[int, int] = {}
-    inits: list[int] = []
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit():
-            continue
-        try:
-            text = (entry / "status").read_text(encoding="utf-8")
-        except OSError:
-            continue
-        fields = dict(line.split(":", 1) for line in text.splitlines() if ":" in line)
-        parents[int(entry.name)] = int(fields["PPid"])
-        spaces = fields.get("NSpid", "").split()
-        if len(spaces) == 2 and spaces[1] == "1":
-            inits.append(int(entry.name))
-    return parents, inits
+def _children(pid: int) -> list[int]:
+    """Returns the children of a process; none if it has ended."""
+    found: list[int] = []
+    for thread in Path(f"/proc/{pid}/task").glob("*/children"):
+        with suppress(OSError):
+            found += map(int, thread.read_text(encoding="utf-8").split())
+    return found
+
+
+def _is_init(pid: int) -> bool:
+    """Whether a process is the first of a PID namespace just below that of the host."""
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return False
+    return any(line.startswith("NSpid:") and line.split()[2:] == ["1"] for line in lines)

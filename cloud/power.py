@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from cloud import cgroups, disks, network, nspawn
@@ -29,12 +30,17 @@ def switch_on(machines: Sequence[Machine], say: Callable[[str], None]) -> None:
     root, programs = remembered()
     for machine in machines:
         nspawn.start(machine, root, programs)
-    for machine in machines:
+
+    def finish(machine: Machine) -> None:
         nspawn.await_boot(machine)
         cgroups.divide_processors(machine.name, machine.cores)
         if machine.has_disk:
             disks.attach(machine)
         say(f"{machine.name} runs")
+
+    # All at the same time: one that boots slowly must not hold up the disks and processors of the others.
+    with ThreadPoolExecutor(len(machines)) as pool:
+        list(pool.map(finish, machines))
 
 
 def cut(lab: Lab, servers: Sequence[str]) -> None:

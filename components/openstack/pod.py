@@ -26,7 +26,8 @@ from components.secrets import placeholder
 PERIOD = 10
 """Seconds between two probes, Kubernetes' default."""
 COMMAND_PERIOD = 30
-"""Seconds between two commands of a readiness probe. Each takes CPU of the container runtime too. Project figure."""
+"""Seconds between two commands of a readiness or startup probe. Each takes CPU of the container runtime too: 0.1 s or
+more, and when the power of a server is back, those of all its containers compete with their start. Project figure."""
 SLOW_COMMAND_PERIOD = 60
 """The same for liveness probes, and for the readiness of processes that no Service sends clients to. Project figure."""
 CONNECT = 11
@@ -275,13 +276,18 @@ def _security(container: Container) -> core.SecurityContextArgs:
 def _startup_probe(container: Container) -> core.ProbeArgs | None:
     """Returns the probe that delays the liveness probe, or that restarts a process which does not connect."""
     if isinstance(container.ready, Connection):
-        return _probe(container.ready, failures=CONNECT * 60 // PERIOD)
+        return _startup(container.ready, CONNECT)
     alive = container.alive
     if isinstance(container.ready, Http) and alive == Tcp(container.ready.port):
         # uWSGI accepts connections before it has loaded the API. Without an answer they fill its queue of 100, and then
         # the liveness probe fails.
         alive = container.ready
-    return _probe(alive, failures=container.patience * 60 // PERIOD) if alive else None
+    return _startup(alive, container.patience) if alive else None
+
+
+def _startup(probe: Probe, minutes: int) -> core.ProbeArgs:
+    period = COMMAND_PERIOD if isinstance(probe, Exec) else PERIOD
+    return _probe(probe, period, failures=minutes * 60 // period)
 
 
 def _readiness_probe(probe: Probe) -> core.ProbeArgs:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -61,3 +63,29 @@ def test_a_machine_that_does_not_boot_is_named(machine: Machine, monkeypatch: py
     monkeypatch.setattr(nspawn, "PATH", "/nonexistent")
     with pytest.raises(UserError, match=r"virt1 has not started within 1 s: its console is empty"):
         nspawn.await_boot(machine)
+
+
+def test_the_first_process_of_a_machine_is_found_below_its_supervisor(tmp_path: Path) -> None:
+    found = lab_of("dev", plan(load_file(STACKS["dev"])), Path("/rendered")).machine("virt1")
+    machine = replace(found, directory=tmp_path)
+    assert nspawn.leader(machine) is None
+    # The shell stays between the supervisor and the namespace, and the machine has a namespace of its own inside.
+    inner = "unshare --pid --fork --kill-child sleep 60"
+    script = f"unshare --pid --fork --kill-child sh -c '{inner}; :'; : {tmp_path}"
+    with subprocess.Popen(["sh", "-c", script]) as supervisor:
+        try:
+            (tmp_path / "pid").write_text(f"{supervisor.pid}\n")
+            pid = _await_leader(machine)
+            assert Path(f"/proc/{pid}/comm").read_text() == "sh\n"
+            assert Path(f"/proc/{pid}/status").read_text().count(f"NSpid:\t{pid}\t1\n") == 1
+        finally:
+            subprocess.run(["pkill", "--signal", "KILL", "--parent", str(supervisor.pid)], check=False)
+    assert nspawn.leader(machine) is None
+
+
+def _await_leader(machine: Machine) -> int:
+    end = time.monotonic() + 20
+    while (pid := nspawn.leader(machine)) is None:
+        assert time.monotonic() < end
+        time.sleep(0.1)
+    return pid

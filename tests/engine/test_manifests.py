@@ -302,7 +302,7 @@ def test_a_process_that_never_connects_is_restarted_and_one_that_lost_its_connec
 ) -> None:
     (agent,) = [each for each in pod(manifests, "neutron-l2-agent")["containers"] if "agent" in each["name"]]
     connected = {"exec": {"command": ["healthcheck_port", "neutron-openvswitch-agent", "5672"]}, "timeoutSeconds": 15}
-    assert agent["startupProbe"] == {**connected, "periodSeconds": 10, "failureThreshold": 66}
+    assert agent["startupProbe"] == {**connected, "periodSeconds": 30, "failureThreshold": 22}
     assert agent["readinessProbe"] == {**connected, "periodSeconds": 60}
     assert "livenessProbe" not in agent
 
@@ -312,6 +312,7 @@ def test_commands_of_probes_run_less_often_than_requests(manifests: Manifests) -
     command = {"exec": {"command": ["ovs-appctl", "version"]}, "timeoutSeconds": 15}
     assert switch["readinessProbe"] == {**command, "periodSeconds": 30}
     assert switch["livenessProbe"] == {**command, "periodSeconds": 60}
+    assert switch["startupProbe"] == {**command, "periodSeconds": 30, "failureThreshold": 30}
     (collector,) = pod(manifests, "log-collector")["containers"]
     assert collector["readinessProbe"]["httpGet"] == {"path": "/api/plugins.json", "port": "monitor"}
 
