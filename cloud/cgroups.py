@@ -96,10 +96,13 @@ def weigh(machine: str, cores: int, *, has_control_plane: bool) -> None:
 
 
 def divide_processors(machine: str, cores: int) -> None:
-    """Gives the own programs of a booted machine as much of its part of the processors as its pods.
+    """Gives the own programs of a machine as much of its part of the processors as its pods.
 
     Otherwise each thread of its systemd, etcd, containerd and kubelet has the weight of one requested core of its pods,
     and on a busy host kubelet reports too late that its node is Ready.
+
+    Called when its init is systemd: what that starts is in its cgroup. Before, systemd-nspawn could still make that
+    cgroup the root that the machine sees, and kubelet would create the pods' cgroups inside.
     """
     group = _cpu() / f"{PREFIX}{machine}"
     system = group / "system"

@@ -7,7 +7,7 @@ import shlex
 import signal
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -56,18 +56,38 @@ def start(machine: Machine, root: Path, programs: Mapping[str, Path]) -> None:
     (machine.directory / "pid").write_text(f"{child.pid}\n", encoding="utf-8")
 
 
+def await_init(machine: Machine) -> None:
+    """Waits until a machine's init is systemd. Raises UserError if the machine ends or takes too long."""
+    _wait(machine, lambda: _program(leader(machine)) == "systemd")
+
+
 def await_boot(machine: Machine) -> None:
     """Waits until systemd has started the machine's units. Raises UserError if it ends or takes too long."""
+
+    def has_booted() -> bool:
+        done = _enter(machine, ["systemctl", "is-system-running"], {}, ANSWER, None)
+        return done.stdout.strip() in ("running", "degraded")
+
+    _wait(machine, lambda: is_running(machine) and has_booted())
+
+
+def _wait(machine: Machine, condition: Callable[[], bool]) -> None:
     end = time.monotonic() + BOOT
     while time.monotonic() < end:
-        if is_running(machine):
-            done = _enter(machine, ["systemctl", "is-system-running"], {}, ANSWER, None)
-            if done.stdout.strip() in ("running", "degraded"):
-                return
-        elif _supervisor(machine.directory) is None:
+        if condition():
+            return
+        if not is_running(machine) and _supervisor(machine.directory) is None:
             raise UserError(f"{machine.name} did not start: {console(machine)}")
         time.sleep(0.5)
     raise UserError(f"{machine.name} has not started within {BOOT:.0f} s: {console(machine)}")
+
+
+def _program(pid: int | None) -> str:
+    """Returns the name of a process's program; "" if it does not exist."""
+    try:
+        return Path(f"/proc/{pid}/comm").read_text(encoding="utf-8").strip()
+    except OSError:
+        return ""
 
 
 def console(machine: Machine) -> str:

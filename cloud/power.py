@@ -32,8 +32,9 @@ def switch_on(machines: Sequence[Machine], say: Callable[[str], None]) -> None:
         nspawn.start(machine, root, programs)
 
     def finish(machine: Machine) -> None:
-        nspawn.await_boot(machine)
+        nspawn.await_init(machine)
         cgroups.divide_processors(machine.name, machine.cores)
+        nspawn.await_boot(machine)
         if machine.has_disk:
             disks.attach(machine)
         say(f"{machine.name} runs")

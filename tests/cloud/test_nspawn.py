@@ -65,6 +65,27 @@ def test_a_machine_that_does_not_boot_is_named(machine: Machine, monkeypatch: py
         nspawn.await_boot(machine)
 
 
+def test_a_machine_is_waited_for_until_its_init_is_systemd(
+    machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "systemd").symlink_to("/bin/sleep")
+    with subprocess.Popen(["/bin/sleep", "60"]) as nspawns, subprocess.Popen([tmp_path / "systemd", "60"]) as systemd:
+        leaders = [None, None, nspawns.pid, nspawns.pid, systemd.pid]  # asked twice a round
+
+        def leader(_machine: Machine) -> int | None:
+            return leaders.pop(0)
+
+        def supervisor(_directory: Path) -> int:
+            return 1
+
+        monkeypatch.setattr(nspawn, "leader", leader)
+        monkeypatch.setattr(nspawn, "_supervisor", supervisor)
+        nspawn.await_init(machine)
+        nspawns.kill()
+        systemd.kill()
+    assert not leaders
+
+
 def test_the_first_process_of_a_machine_is_found_below_its_supervisor(tmp_path: Path) -> None:
     found = lab_of("dev", plan(load_file(STACKS["dev"])), Path("/rendered")).machine("virt1")
     machine = replace(found, directory=tmp_path)
