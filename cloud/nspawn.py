@@ -53,7 +53,7 @@ def start(machine: Machine, root: Path, programs: Mapping[str, Path]) -> None:
             stderr=console,
             start_new_session=True,
         )
-    (machine.directory / "pid").write_text(f"{child.pid}\n", encoding="utf-8")
+    record_supervisor(machine.directory, child.pid)
 
 
 def await_init(machine: Machine) -> None:
@@ -199,15 +199,32 @@ def _entry(pid: int) -> list[str]:
     return ["nsenter", "-t", str(pid), "-m", "-u", "-i", "-n", "-p", "-C", "--root", "--wd"]
 
 
+def record_supervisor(directory: Path, pid: int) -> None:
+    """Writes down which process is the machine's systemd-nspawn, or becomes it.
+
+    Its start is noted beside its ID, because the system reuses IDs. Its command line would not do: it is empty while
+    the process executes its next program.
+    """
+    (directory / "pid").write_text(f"{pid} {_state_and_start(pid)[1]}\n", encoding="utf-8")
+
+
 def _supervisor(directory: Path) -> int | None:
     """Returns the process ID of the machine's systemd-nspawn; None if it has ended."""
     try:
-        pid = int((directory / "pid").read_text(encoding="utf-8"))
-        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-        state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
+        pid, recorded = (directory / "pid").read_text(encoding="utf-8").split()
+        state, started = _state_and_start(int(pid))
     except (OSError, ValueError):
         return None
-    return pid if str(directory).encode() in b" ".join(words) and state != "Z" else None
+    return int(pid) if started == recorded and state != "Z" else None
+
+
+def _state_and_start(pid: int) -> tuple[str, str]:
+    """Returns a process's state and the clock ticks from the host's boot to its start, as proc(5) has them.
+
+    Raises OSError if it does not exist.
+    """
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    return fields[0], fields[19]
 
 
 def _children(pid: int) -> list[int]:

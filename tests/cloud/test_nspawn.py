@@ -94,15 +94,32 @@ def test_the_first_process_of_a_machine_is_found_below_its_supervisor(tmp_path: 
     assert nspawn.leader(machine) is None
     # The shell stays between the supervisor and the namespace, and the machine has a namespace of its own inside.
     inner = "unshare --pid --fork --kill-child sleep 60"
-    script = f"unshare --pid --fork --kill-child sh -c '{inner}; :'; : {tmp_path}"
+    script = f"unshare --pid --fork --kill-child sh -c '{inner}; :'; :"
     with subprocess.Popen(["sh", "-c", script]) as supervisor:
         try:
-            (tmp_path / "pid").write_text(f"{supervisor.pid}\n")
+            nspawn.record_supervisor(tmp_path, supervisor.pid)
             pid = _await_leader(machine, "sh")
             assert Path(f"/proc/{pid}/status").read_text().count(f"NSpid:\t{pid}\t1\n") == 1
         finally:
             subprocess.run(["pkill", "--signal", "KILL", "--parent", str(supervisor.pid)], check=False)
     assert nspawn.leader(machine) is None
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="makes PID namespaces, which needs root")
+def test_a_machine_runs_while_its_supervisor_executes_its_next_program(tmp_path: Path) -> None:
+    found = lab_of("dev", plan(load_file(STACKS["dev"])), Path("/rendered")).machine("virt1")
+    machine = replace(found, directory=tmp_path)
+    again = tmp_path / "again"
+    again.write_text('#!/bin/sh\nexec "$0"\n')  # without a command line each time
+    again.chmod(0o755)
+    with subprocess.Popen(["sh", "-c", f"unshare --pid --fork --kill-child sleep 60 & exec {again}"]) as supervisor:
+        try:
+            nspawn.record_supervisor(tmp_path, supervisor.pid)
+            pid = _await_leader(machine, "sleep")
+            assert {nspawn.leader(machine) for _ in range(500)} == {pid}
+        finally:
+            subprocess.run(["pkill", "--signal", "KILL", "--parent", str(supervisor.pid)], check=False)
+            supervisor.kill()
 
 
 def _await_leader(machine: Machine, program: str) -> int:
