@@ -15,10 +15,12 @@ from cloud.drill.result import Drill, Members
 from files import atomic
 
 JSON, PAGE = "drill.json", "drill.html"
-WIDTH, LEFT, LANE, TOP = 960.0, 150.0, 30.0, 22.0
+WIDTH, LEFT, LANE, TOP = 960.0, 205.0, 30.0, 22.0
 """Sizes of a picture in SVG units: its width, the width of the names, the height of a row and of the time scale."""
-TICK = 60
-"""Seconds between two marks of the time scale."""
+TICKS = (1, 5, 10, 30)
+"""Minutes between two marks of the time scale: the first number that needs no more than `MARKS`, else the last."""
+MARKS = 14
+"""Marks whose numbers have room beside each other."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,13 @@ def _facts(drill: Drill) -> dict[str, Any]:
         "over": since(drill.over),
         "whole": since(drill.whole),
         "apis": {
-            api: {"requests": each.requests, "failed": each.failed, "longestSilence": round(each.longest, 1)}
+            api: {
+                "requests": each.requests,
+                "failed": each.failed,
+                "longestSilence": round(each.longest, 1),
+                "silences": [[since(start), since(end)] for start, end in each.spans],
+                "reasons": dict(each.reasons),
+            }
             for api, each in drill.apis.items()
         },
         "quorums": {
@@ -118,9 +126,15 @@ def picture(drill: Drill) -> Picture:
         *((api, [bar(*period) for period in _answers(each.spans, drill)]) for api, each in drill.apis.items()),
     ]
     rows = tuple(Row(name, TOP + number * LANE, tuple(bars)) for number, (name, bars) in enumerate(named))
-    seconds = range(0, int(drill.ended - drill.began), TICK)
-    ticks = tuple((x(drill.began + second), f"{second} s") for second in seconds)
+    ticks = tuple((x(drill.began + 60 * minute), f"{minute} min") for minute in _marks(drill))
     return Picture(rows, ticks, (x(drill.began), x(drill.over)), TOP + LANE * len(rows) + 4)
+
+
+def _marks(drill: Drill) -> range:
+    """Returns the minutes since the disturbance began that the time scale shows."""
+    minutes = int((drill.ended - drill.began) // 60)
+    tick = next((each for each in TICKS if minutes // each < MARKS), TICKS[-1])
+    return range(0, minutes + 1, tick)
 
 
 def _counts(members: Members, drill: Drill) -> Iterable[tuple[float, float, str, str]]:

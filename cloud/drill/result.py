@@ -21,6 +21,8 @@ class Silence:
     """Seconds of the longest time without an answer: from the last answer before a failure to the first after it."""
     spans: tuple[tuple[float, float], ...]
     """Start and end of each time without an answer."""
+    reasons: Mapping[str, int] = field(default_factory=dict[str, int])
+    """How often each reason was given for a request that failed."""
 
 
 @dataclass(frozen=True)
@@ -108,12 +110,11 @@ def _shown(numbers: Sequence[int]) -> str:
 
 def silence(events: Iterable[Event], api: str, end: float) -> Silence:
     """Returns how an API answered until `end`."""
-    times = [
-        (event["t"], event["reason"] is None) for event in events if event["kind"] == "answer" and event["api"] == api
-    ]
-    spans = tuple(_silent_spans(times, end))
-    failed = sum(not answered for _, answered in times)
-    return Silence(len(times), failed, max((last - first for first, last in spans), default=0.0), spans)
+    asked = [(event["t"], event["reason"]) for event in events if event["kind"] == "answer" and event["api"] == api]
+    spans = tuple(_silent_spans([(moment, reason is None) for moment, reason in asked], end))
+    longest = max((last - first for first, last in spans), default=0.0)
+    reasons = Counter(reason for _, reason in asked if reason is not None)
+    return Silence(len(asked), reasons.total(), longest, spans, dict(reasons))
 
 
 def _silent_spans(times: Sequence[tuple[float, bool]], end: float) -> Iterable[tuple[float, float]]:

@@ -37,9 +37,9 @@ def drill(**changed: Any) -> Drill:
         "over": 200.0,
         "whole": 260.0,
         "ended": 270.0,
-        "apis": {"keystone": Silence(160, 4, 6.5, ((111.0, 117.5),))},
+        "apis": {"keystone": Silence(160, 4, 6.5, ((111.0, 117.5),), {"status 503": 4})},
         "quorums": {"mysqld": Members(3, ((100.0, 3), (115.0, 2), (250.0, 3)))},
-        "writes": {"networks": Writes(50, 48, (), 7.0)},
+        "writes": {"networks": Writes(50, 48, (), 7.0, {"ConflictException": 2})},
     }
     return Drill(**(facts | changed))
 
@@ -47,7 +47,7 @@ def drill(**changed: Any) -> Drill:
 def test_a_silence_lasts_from_the_last_answer_to_the_next() -> None:
     events = [answer(1), answer(2), answer(3, "refused"), answer(4, "refused"), answer(5), answer(9)]
     found = result.silence(events, "keystone", 10)
-    assert found == Silence(6, 2, 3, ((2, 5),))
+    assert found == Silence(6, 2, 3, ((2, 5),), {"refused": 2})
 
 
 def test_a_pause_without_a_failed_request_is_no_silence() -> None:
@@ -55,7 +55,8 @@ def test_a_pause_without_a_failed_request_is_no_silence() -> None:
 
 
 def test_a_silence_until_the_end_counts() -> None:
-    assert result.silence([answer(1), answer(2, "refused")], "keystone", 12) == Silence(2, 1, 11, ((1, 12),))
+    found = result.silence([answer(1), answer(2, "refused")], "keystone", 12)
+    assert found == Silence(2, 1, 11, ((1, 12),), {"refused": 1})
 
 
 def test_an_api_that_never_answers_is_silent_from_its_first_request() -> None:
@@ -144,9 +145,14 @@ def test_the_report_has_the_verdict_and_times_since_the_disturbance_began(tmp_pa
     assert found["quorums"]["mysqld"] == {
         "members": 3, "least": 2, "wholeAgain": 140.0, "counts": [[-10.0, 3], [5.0, 2], [140.0, 3]],
     }  # fmt: skip
+    assert found["apis"]["keystone"] == {
+        "requests": 160, "failed": 4, "longestSilence": 6.5, "silences": [[1.0, 7.5]], "reasons": {"status 503": 4},
+    }  # fmt: skip
     page = (tmp_path / drill_report.PAGE).read_text(encoding="utf-8")
     assert "2 of 3 members ready for 135 s" in page
     assert "6.5 s between two answers" in page
+    assert "status 503 (4)" in page
+    assert "ConflictException (2)" in page
 
 
 def test_a_picture_covers_the_drill_without_gaps() -> None:
@@ -155,6 +161,22 @@ def test_a_picture_covers_the_drill_without_gaps() -> None:
         assert row.bars[-1].x + row.bars[-1].width == pytest.approx(drill_report.WIDTH, abs=0.5)
         for one, next_one in zip(row.bars, row.bars[1:], strict=False):
             assert one.x + one.width == pytest.approx(next_one.x, abs=0.2)
+
+
+@pytest.mark.parametrize(
+    ("minutes", "labels"),
+    [
+        (0, ["0 min"]),
+        (2.5, ["0 min", "1 min", "2 min"]),
+        (14, ["0 min", "5 min", "10 min"]),
+        (63, ["0 min", "5 min", "60 min"]),
+        (190, ["0 min", "30 min", "180 min"]),
+    ],
+)
+def test_the_time_scale_has_room_for_its_numbers(minutes: float, labels: list[str]) -> None:
+    shown = [label for _, label in drill_report.picture(drill(over=110.0, ended=110.0 + 60 * minutes)).ticks]
+    assert [*shown[:2], *shown[2:][-1:]] == labels
+    assert len(shown) <= drill_report.MARKS
 
 
 def test_names_are_escaped(tmp_path: Path) -> None:
