@@ -17,6 +17,7 @@ from ipaddress import IPv4Network
 from pathlib import Path
 
 from cloud.lab_machines import Lab, Machine
+from toolchain.process_identity import program_name
 from toolchain.progress import run
 
 PREFIX = "quorate-"
@@ -96,7 +97,7 @@ def end_programs(program: str) -> None:
     if SWITCH not in _namespaces():
         return
     end = time.monotonic() + ENDING
-    while found := [pid for pid in _pids() if _program(pid) == program]:
+    while found := [pid for pid in _pids() if program_name(pid) == program]:
         if time.monotonic() > end:
             raise OSError(f"{program} has not ended within {ENDING:.0f} s")
         for pid in found:
@@ -107,14 +108,6 @@ def end_programs(program: str) -> None:
 
 def _pids() -> list[int]:
     return [int(line) for line in run(["ip", "netns", "pids", SWITCH]) if line.strip()]
-
-
-def _program(pid: int) -> str:
-    """Returns the name of a process's program; "" if the process is gone."""
-    try:
-        return Path(f"/proc/{pid}/comm").read_text(encoding="utf-8").strip()
-    except (FileNotFoundError, ProcessLookupError):
-        return ""
 
 
 def in_switch(command: Sequence[str]) -> list[str]:

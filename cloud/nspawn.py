@@ -13,6 +13,7 @@ from pathlib import Path
 
 from cloud import cgroups, network
 from cloud.lab_machines import Machine
+from toolchain.process_identity import identify, program_name, read_identity
 from toolchain.progress import UserError
 
 START = Path(__file__).parent / "start_machine.sh"
@@ -25,6 +26,8 @@ TIMED_OUT = 124
 """Exit code of a command that takes too long, as timeout(1) has it."""
 ENDING = 60.0
 """Seconds until a killed machine must be gone."""
+SUPERVISOR = "supervisor.json"
+"""The file in a machine's directory that identifies its systemd-nspawn."""
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _PARTS = ("upper", "work", "root", "containerd", "kubelet", "data", "logs")
 
@@ -58,7 +61,12 @@ def start(machine: Machine, root: Path, programs: Mapping[str, Path]) -> None:
 
 def await_init(machine: Machine) -> None:
     """Waits until a machine's init is systemd. Raises UserError if the machine ends or takes too long."""
-    _wait(machine, lambda: _program(leader(machine)) == "systemd")
+
+    def is_systemd() -> bool:
+        pid = leader(machine)
+        return pid is not None and program_name(pid) == "systemd"
+
+    _wait(machine, is_systemd)
 
 
 def await_boot(machine: Machine) -> None:
@@ -80,14 +88,6 @@ def _wait(machine: Machine, condition: Callable[[], bool]) -> None:
             raise UserError(f"{machine.name} did not start: {console(machine)}")
         time.sleep(0.5)
     raise UserError(f"{machine.name} has not started within {BOOT:.0f} s: {console(machine)}")
-
-
-def _program(pid: int | None) -> str:
-    """Returns the name of a process's program; "" if it does not exist."""
-    try:
-        return Path(f"/proc/{pid}/comm").read_text(encoding="utf-8").strip()
-    except OSError:
-        return ""
 
 
 def console(machine: Machine) -> str:
@@ -202,29 +202,15 @@ def _entry(pid: int) -> list[str]:
 def record_supervisor(directory: Path, pid: int) -> None:
     """Writes down which process is the machine's systemd-nspawn, or becomes it.
 
-    Its start is noted beside its ID, because the system reuses IDs. Its command line would not do: it is empty while
-    the process executes its next program.
+    A command line would not identify it: that is empty while the process executes its next program.
     """
-    (directory / "pid").write_text(f"{pid} {_state_and_start(pid)[1]}\n", encoding="utf-8")
+    (directory / SUPERVISOR).write_text(identify(pid).to_json(), encoding="utf-8")
 
 
 def _supervisor(directory: Path) -> int | None:
     """Returns the process ID of the machine's systemd-nspawn; None if it has ended."""
-    try:
-        pid, recorded = (directory / "pid").read_text(encoding="utf-8").split()
-        state, started = _state_and_start(int(pid))
-    except (OSError, ValueError):
-        return None
-    return int(pid) if started == recorded and state != "Z" else None
-
-
-def _state_and_start(pid: int) -> tuple[str, str]:
-    """Returns a process's state and the clock ticks from the host's boot to its start, as proc(5) has them.
-
-    Raises OSError if it does not exist.
-    """
-    fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
-    return fields[0], fields[19]
+    found = read_identity(directory / SUPERVISOR)
+    return found.pid if found and found.is_running else None
 
 
 def _children(pid: int) -> list[int]:

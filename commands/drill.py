@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from blueprint.plan.planner import Plan, plan
@@ -27,29 +27,39 @@ def start(root: Path, name: str, server: str, kind: str, *, every: bool) -> int:
         )
     lab = machine_lab.existing(root, name)
     planned = plan(load_file(stack.find(root, name)))
-    chosen = _chosen(lab, machine_lab.quorums(planned), server, kind)
+    disturbing = selected(lab, machine_lab.quorums(planned), server, kind)
     reporter = Reporter()
-    page = root / "build" / lab_stack.name_of(name) / "drill" / drill_report.PAGE
+    directory = root / "build" / lab_stack.name_of(name) / "drill"
     with interrupted_by_termination(), host.alone():
-        cloud = _cloud(root, name, lab, planned, reporter)
-        drills: list[Drill] = []
-        for disturbance in chosen:
-            reporter.begin(f"Drill: {disturbance.title}")
-            drills.append(observation.drill(lab, disturbance, cloud, reporter.tick))
-            reporter.end()
-            drill_report.write(drills, page.parent)
-            _print(drills[-1])
-            reporter.begin("Deleting what the drill has written")
-            observation.clean(lab, cloud)
-            reporter.end()
-            if drills[-1].problems():
-                break  # the next disturbance could be one too many
-    print(f"Report: {page.relative_to(root)}")
+        drills = run(lab, disturbing, _cloud(root, name, lab, planned, reporter), directory, reporter)
+    print(f"Report: {(directory / drill_report.PAGE).relative_to(root)}")
     return 1 if any(drill.problems() for drill in drills) else 0
 
 
-def _chosen(lab: Lab, quorums: Mapping[str, int], server: str, kind: str) -> list[Disturbance]:
-    """Returns the disturbances in their order. Raises UserError for an unknown server or kind."""
+def run(
+    lab: Lab, disturbing: Sequence[Disturbance], cloud: observation.Cloud, directory: Path, reporter: Reporter
+) -> list[Drill]:
+    """Runs drills one after the other, to the first that fails. Writes their report into `directory` after each."""
+    drills: list[Drill] = []
+    for disturbance in disturbing:
+        reporter.begin(f"Drill: {disturbance.title}")
+        drills.append(observation.drill(lab, disturbance, cloud, reporter.tick))
+        reporter.end()
+        drill_report.write(drills, directory)
+        _print(drills[-1])
+        reporter.begin("Deleting what the drill has written")
+        observation.clean(lab, cloud)
+        reporter.end()
+        if drills[-1].problems():
+            break  # the next disturbance could be one too many
+    return drills
+
+
+def selected(lab: Lab, quorums: Mapping[str, int], server: str = "", kind: str = "") -> list[Disturbance]:
+    """Returns the disturbance of a server or of a kind, or all in their order.
+
+    Raises UserError for an unknown server or kind.
+    """
     if server:
         return [disturbances.power_cut(lab, server)]
     kinds: dict[str, Callable[[], Disturbance]] = {

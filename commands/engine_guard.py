@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from commands.process_identity import identify
+from toolchain.process_identity import identify
 from toolchain.system_errors import explain
 
 CANNOT_RUN = 126

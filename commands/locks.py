@@ -11,8 +11,8 @@ import json
 import socket
 from pathlib import Path
 
-from commands.process_identity import ProcessIdentity, is_alive, program_name, read_identity
 from commands.stack import Workspace
+from toolchain.process_identity import ProcessIdentity, is_alive, program_name, read_identity
 
 
 def remove_stale(workspace: Workspace) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from commands.process_identity import status_fields
+from toolchain.process_identity import status_fields
 from toolchain.progress import UserError
 
 EVERY = 0.05

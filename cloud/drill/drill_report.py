@@ -16,8 +16,10 @@ from files import atomic
 
 JSON, PAGE = "drill.json", "drill.html"
 WIDTH, LEFT, LANE, TOP = 960.0, 205.0, 30.0, 22.0
-"""Sizes of a picture in SVG units: its width, the width of the names, the height of a row and of the time scale."""
-TICKS = (1, 5, 10, 30)
+"""Sizes of a picture in SVG units: where time ends and begins, the height of a row and of the time scale."""
+RIGHT = 20.0
+"""Margin in SVG units: half of a number of the time scale, which stands centred above its mark."""
+TICKS = (1, 5, 10, 30, 60, 120)
 """Minutes between two marks of the time scale: the first number that needs no more than `MARKS`, else the last."""
 MARKS = 14
 """Marks whose numbers have room beside each other."""
@@ -70,7 +72,7 @@ def write(drills: Sequence[Drill], directory: Path) -> None:
         verdict=verdict,
         views=[(drill, picture(drill)) for drill in drills],
         when=f"{datetime.fromtimestamp(drills[0].started, UTC):%Y-%m-%d %H:%M} UTC",
-        width=WIDTH,
+        width=WIDTH + RIGHT,
         lane=LANE,
     )
     atomic.write(directory / PAGE, page)

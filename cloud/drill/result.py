@@ -9,6 +9,8 @@ from typing import Any
 
 Event = Mapping[str, Any]
 """What observer.py prints as a line of JSON: its time `t`, its `kind` (`answer` or `members`) and what was observed."""
+Asked = tuple[float, str | None]
+"""A request: its time, and why it failed, or None if it was answered."""
 
 
 @dataclass(frozen=True)
@@ -111,17 +113,15 @@ def _shown(numbers: Sequence[int]) -> str:
 def silence(events: Iterable[Event], api: str, end: float) -> Silence:
     """Returns how an API answered until `end`."""
     asked = [(event["t"], event["reason"]) for event in events if event["kind"] == "answer" and event["api"] == api]
-    spans = tuple(_silent_spans([(moment, reason is None) for moment, reason in asked], end))
-    longest = max((last - first for first, last in spans), default=0.0)
-    reasons = Counter(reason for _, reason in asked if reason is not None)
-    return Silence(len(asked), reasons.total(), longest, spans, dict(reasons))
+    spans, reasons = tuple(_silent_spans(asked, end)), _reasons(asked)
+    return Silence(len(asked), sum(reasons.values()), _longest(spans), spans, reasons)
 
 
-def _silent_spans(times: Sequence[tuple[float, bool]], end: float) -> Iterable[tuple[float, float]]:
+def _silent_spans(asked: Sequence[Asked], end: float) -> Iterable[tuple[float, float]]:
     """Yields the times between two answers with a failure in between."""
-    before, failing = times[0][0] if times else end, False
-    for moment, answered in times:
-        if not answered:
+    before, failing = asked[0][0] if asked else end, False
+    for moment, reason in asked:
+        if reason is not None:
             failing = True
             continue
         if failing:
@@ -129,6 +129,16 @@ def _silent_spans(times: Sequence[tuple[float, bool]], end: float) -> Iterable[t
         before, failing = moment, False
     if failing:
         yield before, end
+
+
+def _longest(spans: Iterable[tuple[float, float]]) -> float:
+    """Returns the seconds of the longest of some periods; 0 if there are none."""
+    return max((end - start for start, end in spans), default=0.0)
+
+
+def _reasons(asked: Iterable[Asked]) -> dict[str, int]:
+    """Counts the reasons of failed requests."""
+    return dict(Counter(reason for _, reason in asked if reason is not None))
 
 
 def members(events: Iterable[Event], quorum: str, total: int) -> Members:
@@ -150,7 +160,5 @@ def writes(tried: Sequence[tuple[float, int, str | None]], found: Collection[int
     """
     acknowledged = [number for _, number, reason in tried if reason is None]
     lost = tuple(sorted(set(acknowledged) - set(found)))
-    spans = _silent_spans([(moment, reason is None) for moment, _, reason in tried], end)
-    longest = max((last - first for first, last in spans), default=0.0)
-    reasons = Counter(reason for _, _, reason in tried if reason is not None)
-    return Writes(len(tried), len(acknowledged), lost, longest, dict(reasons))
+    asked = [(moment, reason) for moment, _, reason in tried]
+    return Writes(len(tried), len(acknowledged), lost, _longest(_silent_spans(asked, end)), _reasons(asked))

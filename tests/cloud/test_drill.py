@@ -171,6 +171,7 @@ def test_a_picture_covers_the_drill_without_gaps() -> None:
         (14, ["0 min", "5 min", "10 min"]),
         (63, ["0 min", "5 min", "60 min"]),
         (190, ["0 min", "30 min", "180 min"]),
+        (600, ["0 min", "60 min", "600 min"]),
     ],
 )
 def test_the_time_scale_has_room_for_its_numbers(minutes: float, labels: list[str]) -> None:

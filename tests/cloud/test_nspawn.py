@@ -26,7 +26,14 @@ exec sleep 30
 
 
 @pytest.fixture
-def machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Machine:
+def machine(tmp_path: Path) -> Machine:
+    """A machine that has not been started."""
+    found = lab_of("dev", plan(load_file(STACKS["dev"])), Path("/rendered")).machine("virt1")
+    return replace(found, directory=tmp_path)
+
+
+@pytest.fixture
+def on_host(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> Machine:
     """A machine whose commands run on the host."""
 
     def leader(_machine: Machine) -> int:
@@ -37,33 +44,32 @@ def machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Machine:
 
     monkeypatch.setattr(nspawn, "leader", leader)
     monkeypatch.setattr(nspawn, "_entry", entry)
-    found = lab_of("dev", plan(load_file(STACKS["dev"])), Path("/rendered")).machine("virt1")
-    return replace(found, directory=tmp_path)
+    return machine
 
 
-def test_a_command_that_takes_too_long_fails_with_the_reason(machine: Machine) -> None:
-    done = nspawn.run_in(machine, ["sleep", "30"], timeout=0.2)
+def test_a_command_that_takes_too_long_fails_with_the_reason(on_host: Machine) -> None:
+    done = nspawn.run_in(on_host, ["sleep", "30"], timeout=0.2)
     assert (done.returncode, done.stderr) == (nspawn.TIMED_OUT, "sleep 30 did not end within 0.2 s")
 
 
 def test_a_machine_that_is_slow_to_answer_is_asked_again(
-    machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    on_host: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     systemctl = tmp_path / "systemctl"
     systemctl.write_text(SLOW_AT_FIRST.format(asked=tmp_path / "asked"))
     systemctl.chmod(0o755)
     monkeypatch.setattr(nspawn, "PATH", f"{tmp_path}:{nspawn.PATH}")
     monkeypatch.setattr(nspawn, "ANSWER", 1.0)
-    nspawn.await_boot(machine)
+    nspawn.await_boot(on_host)
     assert (tmp_path / "asked").exists()
 
 
-def test_a_machine_that_does_not_boot_is_named(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_machine_that_does_not_boot_is_named(on_host: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nspawn, "BOOT", 1.0)
     monkeypatch.setattr(nspawn, "ANSWER", 0.1)
     monkeypatch.setattr(nspawn, "PATH", "/nonexistent")
     with pytest.raises(UserError, match=r"virt1 has not started within 1 s: its console is empty"):
-        nspawn.await_boot(machine)
+        nspawn.await_boot(on_host)
 
 
 def test_a_machine_is_waited_for_until_its_init_is_systemd(
@@ -88,16 +94,14 @@ def test_a_machine_is_waited_for_until_its_init_is_systemd(
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="makes PID namespaces, which needs root")
-def test_the_first_process_of_a_machine_is_found_below_its_supervisor(tmp_path: Path) -> None:
-    found = lab_of("dev", plan(load_file(STACKS["dev"])), Path("/rendered")).machine("virt1")
-    machine = replace(found, directory=tmp_path)
+def test_the_first_process_of_a_machine_is_found_below_its_supervisor(machine: Machine) -> None:
     assert nspawn.leader(machine) is None
     # The shell stays between the supervisor and the namespace, and the machine has a namespace of its own inside.
     inner = "unshare --pid --fork --kill-child sleep 60"
     script = f"unshare --pid --fork --kill-child sh -c '{inner}; :'; :"
     with subprocess.Popen(["sh", "-c", script]) as supervisor:
         try:
-            nspawn.record_supervisor(tmp_path, supervisor.pid)
+            nspawn.record_supervisor(machine.directory, supervisor.pid)
             pid = _await_leader(machine, "sh")
             assert Path(f"/proc/{pid}/status").read_text().count(f"NSpid:\t{pid}\t1\n") == 1
         finally:
@@ -106,15 +110,13 @@ def test_the_first_process_of_a_machine_is_found_below_its_supervisor(tmp_path: 
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="makes PID namespaces, which needs root")
-def test_a_machine_runs_while_its_supervisor_executes_its_next_program(tmp_path: Path) -> None:
-    found = lab_of("dev", plan(load_file(STACKS["dev"])), Path("/rendered")).machine("virt1")
-    machine = replace(found, directory=tmp_path)
+def test_a_machine_runs_while_its_supervisor_executes_its_next_program(machine: Machine, tmp_path: Path) -> None:
     again = tmp_path / "again"
     again.write_text('#!/bin/sh\nexec "$0"\n')  # without a command line each time
     again.chmod(0o755)
     with subprocess.Popen(["sh", "-c", f"unshare --pid --fork --kill-child sleep 60 & exec {again}"]) as supervisor:
         try:
-            nspawn.record_supervisor(tmp_path, supervisor.pid)
+            nspawn.record_supervisor(machine.directory, supervisor.pid)
             pid = _await_leader(machine, "sleep")
             assert {nspawn.leader(machine) for _ in range(500)} == {pid}
         finally:

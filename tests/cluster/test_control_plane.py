@@ -16,6 +16,7 @@ from proof.control_plane import control_plane
 from proof.processes import Processes
 from proof.scratch import PREFIX, scratch, sweep
 from tests.stacks import ROOT
+from toolchain.process_identity import is_alive
 from toolchain.progress import UserError
 
 OWNER = """
@@ -27,15 +28,6 @@ with control_plane(Path(sys.argv[1])) as plane:
     print(*(each.child.pid for each in plane.processes.running), plane.processes.directory, flush=True)
     time.sleep(600)
 """
-
-
-def is_alive(process: int) -> bool:
-    """Whether a process runs; one that has ended and is not yet reaped does not."""
-    try:
-        state = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
-    except FileNotFoundError:
-        return False
-    return state != "Z"
 
 
 def test_two_side_by_side_and_nothing_left(binaries: Path) -> None:

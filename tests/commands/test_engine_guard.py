@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from commands.process_identity import identify, is_alive, read_identity
 from tests.stacks import ROOT
+from toolchain.process_identity import identify, is_alive, read_identity
 
 # Floods the event pipe as a busy engine does, and writes its state when it is interrupted.
 ENGINE = """\

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from commands import locks, stack
-from commands.process_identity import identify, is_alive, program_name
 from commands.stack import Workspace
 from tests.fakes import script
+from toolchain.process_identity import identify, is_alive, program_name
 
 
 @pytest.fixture

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from commands.process_identity import read_identity
 from components.tree import OWNERS
 from tests.engine.conftest import ROOT_SECRET_TEXT
 from tests.stacks import ROOT, copy_sources
 from toolchain.install import STATE
+from toolchain.process_identity import read_identity
 
 COMMAND = "import sys; sys.path[0] = '.'; from commands.command_line import main; sys.exit(main())"
 TREE = ("manifests", "machines", "secrets")

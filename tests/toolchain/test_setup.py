@@ -16,7 +16,6 @@ from typing import get_args
 
 import pytest
 
-from commands.process_identity import is_alive
 from tests.fakes import (
     LOCKED_PACKAGES,
     LOCKED_PULUMI,
@@ -29,6 +28,7 @@ from tests.fakes import (
 )
 from toolchain import setup
 from toolchain.engine import Source
+from toolchain.process_identity import is_alive
 
 GO = """\
 case "$1" in

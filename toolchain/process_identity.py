@@ -1,6 +1,6 @@
 """Identifies a process by more than its process id, because the system reuses the ids of ended processes.
 
-Imports only the standard library, because the engine's guard runs without installed packages.
+The standard library is enough, because the engine's guard runs without installed packages.
 """
 
 from __future__ import annotations
