@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from changes.change import Change, Kind, Level, Phase
+from changes.machine_wordings import WORDINGS
 from changes.side import Machine, Quorum, Side
 from contract import ETCD_ROLE, POOL, SERVER
 from policy.wording import join_names, pluralize
@@ -17,6 +18,7 @@ _OF_THE_NODE = frozenset(
     {"root/etc/quorate/node.yaml", "root/etc/kubernetes/patches/kubeletconfiguration.yaml", "definition/domain.xml"}
 )
 """Files that only repeat properties of the machine, whose change is reported with the property."""
+_FOR_DATA = "The data on the disk is lost: its members must be rebuilt from the others."
 
 
 @dataclass(frozen=True)
@@ -226,7 +228,7 @@ def _change(kind: Kind, pool: str, detail: str, those: list[Machine], before: Si
     quorums = before.quorums_on(names)
     them = join_names(names)
     machines = f"{'machine' if len(names) == 1 else 'machines'} {them}"
-    wording = _WORDINGS[kind]
+    wording = WORDINGS[kind]
     step = wording.step_of_etcd if pool == ETCD_ROLE and wording.step_of_etcd else wording.step
     lost = _FOR_DATA if kind in (Kind.DISK_REPLACED, Kind.VM_MOVED) else ""
     risk = " ".join(part for part in (lost or wording.risk, _together(names, quorums)) if part)
@@ -248,62 +250,6 @@ def _together(names: list[str], quorums: list[Quorum]) -> str:
         if len(each.nodes & set(names)) > each.size - each.majority:
             return f"If all are down at once, {each.title} loses its majority ({each.majority} of {each.size})."
     return f"While one is down, {quorums[0].title} has one member less." if quorums else ""
-
-
-@dataclass(frozen=True)
-class _Wording:
-    """The phase and the texts for one kind of change of machines."""
-
-    phase: Phase
-    says: str
-    step: str
-    takes_down: bool = True
-    risk: str = ""
-    step_of_etcd: str = ""
-    """The step for machines of etcd, which are not nodes that could be drained; `step` if empty."""
-
-
-_FOR_DATA = "The data on the disk is lost: its members must be rebuilt from the others."
-_WORDINGS: Mapping[Kind, _Wording] = {
-    Kind.MACHINE_REPOOLED: _Wording(Phase.MOVE, "moves {machines} {detail}", "Drain, label, taint and uncordon"),
-    Kind.VM_MOVED: _Wording(
-        Phase.MOVE,
-        "moves {machines} {detail}",
-        "Drain, recreate on the other server and join",
-        step_of_etcd="Remove from etcd, recreate on the other server and join",
-    ),
-    Kind.DISK_REPLACED: _Wording(
-        Phase.ROLL,
-        "replaces a disk {detail} of {machines}",
-        "Drain, replace the disk of",
-        step_of_etcd="Remove from etcd, replace the disk of and join",
-    ),
-    Kind.MACHINE_RESIZED: _Wording(
-        Phase.ROLL,
-        "resizes {machines} {detail}",
-        "Drain, restart with its new size",
-        step_of_etcd="Restart with its new size",
-    ),
-    Kind.CAPACITY_CHANGED: _Wording(
-        Phase.ROLL,
-        "changes what pods may use of {machines} {detail}",
-        "Apply, and restart kubelet, on",
-        takes_down=False,
-        risk="If pods request more than is left, kubelet evicts some of them.",
-    ),
-    Kind.MACHINE_CONFIGURED: _Wording(
-        Phase.ROLL,
-        "changes files of {machines} ({group}): {detail}",
-        "Apply, and restart what reads them, on",
-    ),
-    Kind.NODE_MARKED: _Wording(
-        Phase.MARK,
-        "marks {machines}: {detail}",
-        "Set these labels and taints before pods that rely on them move:",
-        takes_down=False,
-        risk="A NoExecute taint evicts pods at once. Labels and other taints affect only new pods.",
-    ),
-}
 
 
 def _by_pool(side: Side, other: Side, but: set[str]) -> Iterator[tuple[str, list[Machine]]]:

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from blueprint.plan.nodes import Node
-from blueprint.stackfile.settings import Hypervisor
+from blueprint.stackfile.servers import Hypervisor
 from doctor import virtual_machine_checks
 from doctor.checks import Finding, Problems
 from doctor.login import Reading

@@ -19,7 +19,8 @@ from blueprint.architecture.loader import for_computes, load_architecture
 from blueprint.architecture.model import Architecture, Row
 from blueprint.plan.quorum_limits import majority
 from blueprint.stackfile import further_clusters
-from blueprint.stackfile.inventory import Machine, is_mixed, machines
+from blueprint.stackfile.inventory import Machine, machines
+from blueprint.stackfile.server_checks import is_mixed
 from blueprint.stackfile.settings import Override, Settings
 from blueprint.topology import ByRow, by_row, place, read_topology
 from blueprint.topology_databases import of_topology, with_databases

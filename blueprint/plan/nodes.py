@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import contract
-from blueprint.stackfile.inventory import HOST_RESERVE, Machine
+from blueprint.stackfile.inventory import Machine
+from blueprint.stackfile.server_checks import HOST_RESERVE
 from contract import COMPUTE_POOL, CONTROLLER_POOL, DEDICATED, MASTER_POOL, MONITORING_POOL, POOL, RACK, SERVER, ZONE
 
 

@@ -24,7 +24,8 @@ from blueprint.plan.sizing import Resources, light_problems, load_sizing, sizes_
 from blueprint.plan.small_layout import is_small, small_layout
 from blueprint.problems import InvalidStackError, Problem
 from blueprint.stackfile import checks, cloud_content, further_clusters
-from blueprint.stackfile.inventory import FEATURE, Machine, machines
+from blueprint.stackfile.inventory import Machine, machines
+from blueprint.stackfile.server_checks import FEATURE
 from blueprint.stackfile.settings import Settings
 from contract import COMPUTE_POOL, CONTROLLER_POOL, ETCD_ROLE, MASTER_POOL, STORAGE_POOL
 from files import atomic

@@ -16,7 +16,8 @@ from blueprint.architecture.model import Architecture, Row
 from blueprint.plan.layout import Layout, ServicePlan, service_plan
 from blueprint.plan.nodes import Node, node
 from blueprint.problems import Problem
-from blueprint.stackfile.inventory import Machine, is_mixed
+from blueprint.stackfile.inventory import Machine
+from blueprint.stackfile.server_checks import is_mixed
 from blueprint.stackfile.settings import Settings
 from contract import COMPUTE_POOL, CONTROLLER_POOL, MASTER_POOL, MONITORING_POOL, STORAGE_POOL
 

@@ -12,10 +12,10 @@ from collections.abc import Collection, Iterable, Iterator
 from ipaddress import IPv4Address, IPv4Network
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, Field, StringConstraints
+from pydantic import BeforeValidator, Field, StringConstraints
 
 from blueprint.problems import Problem
-from blueprint.stackfile.values import STRICT, Address, Network
+from blueprint.stackfile.values import Address, Network, Strict
 
 KEY = "quorate:bootstrap"
 SERVICES = ("keystone", "glance-api", "neutron-server", "nova-api")
@@ -28,12 +28,6 @@ SHA256 = r"^[0-9a-f]{64}$"
 Name = Annotated[str, StringConstraints(pattern=NAME)]
 """Letters, digits, '-', '.', '_' and inner spaces: what Nova accepts in the id of a flavor, up to 255 characters."""
 FlavorId = Annotated[Name, BeforeValidator(lambda value: str(value) if type(value) is int else value)]
-
-
-class Strict(BaseModel):
-    """Base of the models in this module: unknown keys are errors, and values are not converted."""
-
-    model_config = STRICT
 
 
 class Internal(Strict):

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 
 from blueprint import domain_template
 from blueprint.problems import Problem
-from blueprint.stackfile.settings import EXISTING, Server, Settings, VirtualMachine
+from blueprint.stackfile.servers import Server, VirtualMachine
+from blueprint.stackfile.settings import EXISTING, Settings
 from blueprint.stackfile.virt import MADE, Numa
 from suggestion import closest
 

@@ -13,7 +13,8 @@ from blueprint.model_errors import expected, location
 from blueprint.problems import Problem, shown
 from blueprint.stackfile import cloud_content, values
 from blueprint.stackfile.reader import NAMESPACE
-from blueprint.stackfile.settings import INTERFACE, KUBERNETES_VERSION, Settings
+from blueprint.stackfile.settings import KUBERNETES_VERSION, Settings
+from blueprint.stackfile.values import INTERFACE
 from blueprint.stackfile.virt import CPUS
 from suggestion import closest, did_you_mean, look_alike
 

@@ -1,42 +1,36 @@
 """Defines the keys and values of a stack file under `quorate:`, as pydantic models.
 
 The models check only single values. loader.py reads a stack file into them, inventory.py checks values that depend on
-each other (names, addresses, virtual machines and their hosts), checks.py checks what needs neither servers nor an
-architecture, and the planner checks whether there are enough servers for the architecture. The models contain no
+each other (names, addresses), server_checks.py checks entries of servers, checks.py checks what needs neither servers
+nor an architecture, and the planner checks whether there are enough servers for the architecture. The models contain no
 secrets.
 """
 
 from __future__ import annotations
 
 from ipaddress import IPv4Network
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, WithJsonSchema
+from pydantic import BeforeValidator, Field, StringConstraints
 
 from blueprint.stackfile.cloud_content import Bootstrap
+from blueprint.stackfile.servers import Server
 from blueprint.stackfile.values import (
-    STRICT,
-    Address,
-    Cores,
     Digests,
-    DiskSize,
     Domain,
-    Gib,
     Image,
     Instances,
+    Interface,
     Names,
     Namespace,
     Network,
-    Number,
     ObjectName,
     OptionValue,
-    PlainValue,
-    PoolsOfNames,
     ProjectPath,
-    Racks,
     Registry,
+    Strict,
 )
-from blueprint.stackfile.virt import Numa, Virt
+from blueprint.stackfile.virt import Virt
 from waiver import Waiver
 
 KUBERNETES = "1.36.3"
@@ -46,137 +40,18 @@ KUBERNETES_VERSION = r"^1\.(0|[1-9][0-9]?)\.(0|[1-9][0-9]?)$"
 EXISTING = "existing"
 """The value of `quorate:machines` for the nodes of a running cluster."""
 
-Role = Literal["master", "etcd", "controller", "compute", "storage", "monitoring", "virt"]
-Hypervisor = Literal["kvm", "qemu", "lxc", "container"]
-
 
 def _as_written(value: object) -> object:
     """Converts a number to text, for values such as `architecture: 300`, which users may write without quotes."""
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 
-def _as_mapping(value: object) -> object:
-    """Converts `pool: mysqld` to a mapping of this pool to None, which means all names of the server's entry."""
-    return {value: None} if isinstance(value, str) else value
-
-
-def _by_name(value: object) -> object:
-    """Converts `hostKey: ssh-ed25519 …` to a mapping of "", which means the only name of the entry, to the key."""
-    return {"": value} if isinstance(value, str) else value
-
-
-def _or_path(schema: dict[str, Any]) -> None:
-    """Adds text to a schema for a list. blueprint/stackfile/vm_lists.py reads the file before the models do."""
-    schema["type"] = ["array", "string"]
-
-
 Text = Annotated[str, BeforeValidator(_as_written)]
-Pools = Annotated[
-    PoolsOfNames,
-    BeforeValidator(_as_mapping),
-    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "object", "additionalProperties": {"type": "string"}}]}),
-    Field(
-        description="the pool of its nodes, or a pattern of names for each pool, such as {mysqld: ctl[01-03]}; "
-        "left out, the planner chooses, and make pin writes what it chose"
-    ),
-]
-"""Maps each pool to a pattern of machine names in a server's entry, or to None for all names of the entry."""
-
-
-HostKeys = Annotated[
-    dict[str, str],
-    BeforeValidator(_by_name),
-    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "object", "additionalProperties": {"type": "string"}}]}),
-    Field(description="public SSH host key, or for a pattern a mapping of name to public SSH host key"),
-]
-"""Maps names of machines to their public SSH host keys. The name "" means the only machine of the entry."""
-INTERFACE = r"^[A-Za-z0-9][-A-Za-z0-9_.]{0,14}$"
-Interface = Annotated[str, StringConstraints(pattern=INTERFACE)]
-"""Name of a network interface or bridge: up to 15 characters (Linux, IFNAMSIZ)."""
 PhysicalNetworkName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][-A-Za-z0-9_.]{0,63}$")]
 """Up to 64 characters, as in Neutron's database, without ':' and ',', which separate names in its options."""
 User = Annotated[str, StringConstraints(pattern=r"^[a-z_][a-z0-9_-]{0,31}$")]
 """The name of a Linux user, as useradd(8) accepts it by default."""
 Port = Annotated[int, Field(gt=0, lt=65536)]
-
-
-class Strict(BaseModel):
-    """Base of the stack file's models: unknown keys are errors, values are not converted, keys are in camelCase."""
-
-    model_config = STRICT
-
-
-class Disk(Strict):
-    """Disks of one kind in a server."""
-
-    size: Annotated[DiskSize, Field(description="GB")]
-    type: Literal["ssd", "hdd"] = "ssd"
-    count: Annotated[int, Field(gt=0, le=1000)] = 1
-
-
-class VirtualMachine(Strict):
-    """A virtual machine of a virt host, as Fuel had it: `{id, cpu, ram, …}` (source 000, Data model impact).
-
-    Further keys are values for the domain template, as those of `values`.
-    """
-
-    model_config = ConfigDict(extra="allow")
-    __pydantic_extra__: dict[str, PlainValue]  # pyright: ignore[reportIncompatibleVariableOverride] - as pydantic has it
-
-    id: Annotated[Number, Field(description="number, unique on its server")]
-    name: Annotated[Names | None, Field(description="name of its node; <server>-vm<id> where it is left out")] = None
-    cpu: Annotated[Cores, Field(description="virtual CPUs")]
-    ram: Annotated[Gib, Field(description="GiB")]
-    disk: Annotated[DiskSize, Field(description="GiB")] = 100
-    address: Annotated[Address, Field(description="address; in a pattern it rises with the server's number")]
-    roles: Annotated[tuple[Role, ...], Field(min_length=1)]
-    pool: Pools = {}
-    host_key: HostKeys = {}
-    huge_pages: Annotated[
-        bool, Field(description="whether its memory is in huge pages of 2 MiB, which the virt host must have reserved")
-    ] = False
-    numa: Numa | None = None
-    bridges: Annotated[
-        tuple[Interface, ...],
-        Field(max_length=16, description="further bridges of the virt host: it gets an interface in each"),
-    ] = ()
-    template: Annotated[
-        ProjectPath | None, Field(description="a libvirt domain template of its own; left out: quorate:template")
-    ] = None
-    values: Annotated[
-        dict[str, PlainValue],
-        Field(description="further values for the domain template, which ignores values that it does not use"),
-    ] = {}
-
-
-class Server(Strict):
-    """A physical server, or many alike where its name is a pattern such as cmp[0001-1000]."""
-
-    name: Names
-    address: Annotated[
-        Address,
-        Field(
-            description="address of number 1 of a pattern (see countFrom); number n has the address n - 1 further on"
-        ),
-    ]
-    count_from: Annotated[Number, Field(description="number in the name that has this address and the first rack")] = 1
-    roles: tuple[Role, ...] = ()
-    pool: Pools = {}
-    host_key: HostKeys = {}
-    cpu: Annotated[Cores, Field(description="cores")]
-    memory: Annotated[Gib, Field(description="GiB")]
-    disks: tuple[Disk, ...] = ()
-    rack: Annotated[
-        Racks | None, Field(description="a pattern such as r[1-3] assigns its racks in turn, by number")
-    ] = None
-    hypervisor: Annotated[Hypervisor, Field(description="the hypervisor of the virtual machines (source 002)")] = "kvm"
-    vms: Annotated[
-        tuple[VirtualMachine, ...],
-        Field(
-            description="the virtual machines of a virt host, or the path of a JSON or YAML file with this list",
-            json_schema_extra=_or_path,
-        ),
-    ] = ()
 
 
 Options = Annotated[

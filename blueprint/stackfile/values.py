@@ -12,7 +12,7 @@ from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, cast
 
-from pydantic import AfterValidator, ConfigDict, Field, StringConstraints, ValidationError, WrapValidator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError, WrapValidator
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
@@ -23,15 +23,21 @@ from blueprint.problems import quoted, shown
 ERROR = "quorate"
 """The pydantic error type of Quorate's own errors, whose text is the complete message for the user."""
 
-STRICT = ConfigDict(extra="forbid", strict=True, frozen=True, alias_generator=to_camel)
-"""Configuration of the stack file's models: unknown keys are errors, no conversion, immutable, keys in camelCase."""
-
 _LABEL = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 _DOMAIN_PART = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _LONGEST_PATH = 1024
 _LONGEST_DOMAIN = 237
 """Maximum length of a domain: 253 for a DNS name, less 14 for the longest subdomain (cloudformation) and 2 dots."""
 _LONGEST_OBJECT_NAME = 253
+INTERFACE = r"^[A-Za-z0-9][-A-Za-z0-9_.]{0,14}$"
+Interface = Annotated[str, StringConstraints(pattern=INTERFACE)]
+"""Name of a network interface or bridge: up to 15 characters (Linux, IFNAMSIZ)."""
+
+
+class Strict(BaseModel):
+    """Base of the stack file's models: unknown keys are errors, no conversion, immutable, keys in camelCase."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, alias_generator=to_camel)
 
 
 def error(message: str) -> PydanticCustomError:

@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, Field, StringConstraints
+from pydantic import Field, StringConstraints
 
 from blueprint.problems import Problem
-from blueprint.stackfile.values import STRICT, Address, Network
+from blueprint.stackfile.values import Address, Network, Strict
 
 MADE = ("kvm", "qemu")
 """Hypervisors whose virtual machines Quorate makes. libvirt's provider looks for machine types, which lxc has not."""
@@ -37,10 +37,8 @@ def cpu_numbers(text: str) -> frozenset[int]:
     return frozenset(number for first, _, last in ranges for number in range(int(first), int(last or first) + 1))
 
 
-class Numa(BaseModel):
+class Numa(Strict):
     """The NUMA node and the CPUs of a virt host that a virtual machine is pinned to."""
-
-    model_config = STRICT
 
     node: Annotated[int, Field(ge=0, le=1023, description="NUMA node of the virt host that has all of its memory")]
     cpus: Annotated[
@@ -50,10 +48,8 @@ class Numa(BaseModel):
     ]
 
 
-class BaseImage(BaseModel):
+class BaseImage(Strict):
     """The disk image that the disks of virtual machines start from."""
-
-    model_config = STRICT
 
     source: Annotated[
         str,
@@ -65,10 +61,8 @@ class BaseImage(BaseModel):
     ]
 
 
-class Virt(BaseModel):
+class Virt(Strict):
     """How the target live makes the virtual machines of virt hosts with hypervisor kvm or qemu."""
-
-    model_config = STRICT
 
     image: BaseImage
     authorized_keys: Annotated[

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from ipaddress import IPv4Address
 
 from blueprint.plan.nodes import Node
-from blueprint.stackfile.settings import VirtualMachine
+from blueprint.stackfile.servers import VirtualMachine
 from blueprint.stackfile.virt import Numa
 
 

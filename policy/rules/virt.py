@@ -15,7 +15,7 @@ from policy.wording import join_names, pluralize
 FEATURE = "reduced-footprint"
 MIXED_WITH = "compute"
 RESERVE = 4
-"""GiB of memory reserved for a virt host's own system; an estimate, as in blueprint/stackfile/inventory.py."""
+"""GiB of memory reserved for a virt host's own system; an estimate, as in blueprint/stackfile/server_checks.py."""
 DISCLAIMERS = ("performance", "security")
 ISOLATION = "isolation"
 """Disclaimer to acknowledge if virtual machines share the kernel of their host (hypervisors lxc and container)."""

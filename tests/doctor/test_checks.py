@@ -12,7 +12,7 @@ import pytest
 
 from blueprint.plan.nodes import Node, etcd_machine, node
 from blueprint.stackfile.inventory import Machine
-from blueprint.stackfile.settings import Disk, VirtualMachine
+from blueprint.stackfile.servers import Disk, VirtualMachine
 from blueprint.stackfile.virt import cpu_numbers
 from commands import machine_check
 from doctor import checks, examination, fleet_checks
