@@ -96,11 +96,11 @@ test: lint cluster browser ## Check style and types, then run all tests, includi
 	@$(ACTIVE) python -m pytest -m "alone and not heavy"
 	@$(ACTIVE) python -m pytest -n 2 --dist worksteal
 
-e2e: setup ## Run the heavy tests (kills, damaged files), fuzz the readers of files, prove all four architectures
-	@$(ACTIVE) python -m pytest -m "alone and heavy"
+e2e: setup ## Run the heavy tests (kills, every drill), fuzz the readers of files, prove all four architectures
 	@$(ACTIVE) python -m pytest -n 2 --dist worksteal -m "heavy and not alone"
 	@$(ACTIVE) QUORATE_FUZZ_EXAMPLES=1000 python -m pytest -n 2 tests/fuzz
 	@$(QUORATE) prove --arch=all
+	@$(ACTIVE) python -m pytest -m "alone and heavy"
 
 cluster: setup
 	@$(ACTIVE) python -m toolchain.cluster_programs >/dev/null
