@@ -23,6 +23,8 @@ AT_ONCE_BY_JUMP_HOST = 8
 LOGIN = "SSH"
 NAMED = 20
 """Machines with the same problem that a line names."""
+SHOWN = 20
+"""Problems of a check that have a line each. In a wrong network, every machine has a problem of its own."""
 
 
 @dataclass(frozen=True)
@@ -40,12 +42,16 @@ class Line:
         return "\n".join((f"{'FAILED' if failed else 'ok':7} {self.check:13} {passed}", *self._problems()))
 
     def _problems(self) -> Iterator[str]:
-        """Yields a line for each problem, with the machines that have it."""
+        """Yields a line for each problem, with the machines that have it; the problem of most machines is the first."""
         machines: dict[tuple[str, str], list[str]] = defaultdict(list)
         for each in self.findings:
             machines[each.problem, each.remedy].append(each.machine)
-        for (problem, remedy), names in machines.items():
+        problems = sorted(machines.items(), key=lambda each: -len(each[1]))
+        for (problem, remedy), names in problems[:SHOWN]:
             yield f"        {first_of(names, NAMED)}: {problem}; {remedy}"
+        if others := list(dict.fromkeys(name for _, names in problems[SHOWN:] for name in names)):
+            count = len(problems) - SHOWN
+            yield f"        {first_of(others, NAMED)}: {count} more problems; correct those above, and check again"
 
 
 def examine(plan: Plan) -> list[Line]:

@@ -31,7 +31,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Generator[SmallLab]:
 
 
 @pytest.mark.parametrize("turn", ["first", "second"])
-def test_every_drill_passes_after_the_other(running: SmallLab, turn: str, tmp_path: Path) -> None:
+def test_all_drills_pass_one_after_the_other(running: SmallLab, turn: str, tmp_path: Path) -> None:
     cloud = running.cloud(release())
     drills = drill.run(running.lab, drill.selected(running.lab, cloud.quorums), cloud, tmp_path, Reporter())
     assert [problem for each in drills for problem in each.problems()] == []

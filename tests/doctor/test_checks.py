@@ -331,6 +331,19 @@ def test_a_malformed_line_counts_as_a_missing_fact(line: str) -> None:
     assert facts.numa == {}
 
 
+def test_a_check_shows_the_most_frequent_problems_and_counts_the_others() -> None:
+    names = [f"cmp{number:04}" for number in range(1, 1001)]
+    own = [checks.Finding("network", name, f"no interface of {name}", "set it") for name in names]
+    shared = [checks.Finding("network", name, "MTU 1400", "set 1500") for name in names[:2]]
+    lines = str(examination.Line("network", 1000, (*own, *shared))).splitlines()
+    assert lines[0] == "FAILED  network       0 of 1000 machines"
+    assert lines[1] == "        cmp0001, cmp0002: MTU 1400; set 1500"
+    assert lines[2] == "        cmp0001: no interface of cmp0001; set it"
+    assert lines[-1].startswith("        cmp0020, cmp0021, ")
+    assert lines[-1].endswith(" and 961 more: 981 more problems; correct those above, and check again")
+    assert len(lines) == 22
+
+
 def test_the_terminal_gets_no_control_characters_of_a_machine(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
