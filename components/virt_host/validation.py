@@ -38,17 +38,27 @@ def warnings(nodes: Sequence[Node], template: str | None) -> Iterator[str]:
         for name in domain_elements.elements(node):
             if f"{{{name}}}" not in text:
                 yield f"{node.name}: {name} has no effect, because {chosen} has no placeholder {{{name}}}"
-        if error := _error(definition):
-            yield f"{node.name}: its libvirt domain, of {chosen}, does not fit libvirt's schema: {error}"
+        if problem := _problem(definition):
+            yield f"{node.name}: its libvirt domain, of {chosen}, {problem}"
 
 
-def _error(definition: str) -> str:
-    """Returns what is wrong with a domain; "" if nothing is, or if this host has no program that knows."""
+def _problem(definition: str) -> str:
+    """Returns what is wrong with a domain, or why it was not validated.
+
+    Returns "" if it is valid, or if this host does not have the program.
+    """
     words, given = [PROGRAM, "-", "domain"], definition.encode()
     try:
         done = subprocess.run(words, input=given, capture_output=True, timeout=_LIMIT, check=False)
-    except (OSError, subprocess.TimeoutExpired):
+    except OSError:
+        return ""
+    except subprocess.TimeoutExpired:
+        return f"was not validated: {PROGRAM} did not end within {_LIMIT} s"
+    if done.returncode == 0:
         return ""
     lines = done.stderr.decode(errors="replace").splitlines()
     errors = [line.removeprefix("-:") for line in lines if " error " in line]
-    return single_line(errors[0], _LONGEST) if done.returncode and errors else ""
+    if errors:
+        return f"does not fit libvirt's schema: {single_line(errors[0], _LONGEST)}"
+    reason = lines[-1] if lines else f"exit code {done.returncode}"
+    return f"was not validated: {single_line(reason, _LONGEST)}"

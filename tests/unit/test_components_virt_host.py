@@ -182,7 +182,10 @@ def test_a_machine_may_have_a_template_of_its_own(tmp_path: Path, monkeypatch: p
     assert files(machine(), others)["domain.xml"] == "<domain/>"
 
 
-@pytest.mark.skipif(not shutil.which(validation.PROGRAM), reason="this host has no virt-xml-validate")
+@pytest.mark.skipif(
+    not (shutil.which(validation.PROGRAM) and shutil.which("xmllint")),
+    reason="this host has no virt-xml-validate or no xmllint",
+)
 @pytest.mark.parametrize("options", [{}, *({key: value} for key, value in OPTIONS.items()), OPTIONS])
 @pytest.mark.parametrize("hypervisor", ["kvm", "qemu"])
 def test_the_default_domain_fits_the_schema_of_libvirt(
@@ -221,8 +224,11 @@ def test_only_domains_of_own_templates_are_validated_where_the_program_is(
     assert [*validation.warnings(nodes, template)] == [f"{said} of no use"]
     script(tmp_path, validation.PROGRAM, f"echo '{says}' >&2; exit 0")
     assert [*validation.warnings(nodes, template)] == [], "a domain that fits"
-    script(tmp_path, validation.PROGRAM, "echo 'schema does not exist' >&2; exit 4")
-    assert [*validation.warnings(nodes, template)] == [], "a program that cannot validate is not there"
+    said = f"m: its libvirt domain, of {template}, was not validated:"
+    script(tmp_path, validation.PROGRAM, "echo 'xmllint: not found' >&2; exit 127")
+    assert [*validation.warnings(nodes, template)] == [f"{said} xmllint: not found"]
+    script(tmp_path, validation.PROGRAM, "exit 4")
+    assert [*validation.warnings(nodes, template)] == [f"{said} exit code 4"]
 
 
 TEXT = st.text(st.characters(min_codepoint=32, exclude_categories=["Cs", "Cc"], exclude_characters="\ufffe\uffff"))
