@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from commands import drill
+from tests.machines import by_hand
 from tests.machines.small_lab import SmallLab, release, small_lab
 from toolchain.progress import Reporter
 
@@ -28,6 +29,7 @@ TITLES = [
 def running(tmp_path_factory: pytest.TempPathFactory) -> Generator[SmallLab]:
     with small_lab(tmp_path_factory.mktemp("lab")) as lab:
         yield lab
+    by_hand.require_nothing_left()
 
 
 @pytest.mark.parametrize("turn", ["first", "second"])

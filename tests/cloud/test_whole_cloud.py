@@ -12,12 +12,11 @@ import pytest
 
 from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
-from cloud import host, network
-from cloud.lab_machines import DIRECTORY, lab_of
+from cloud import network
+from cloud.lab_machines import lab_of
 from commands import lab_stack
 from tests.machines import by_hand
 from tests.stacks import ROOT, STACKS
-from toolchain.progress import UserError
 
 pytestmark = [pytest.mark.alone, pytest.mark.heavy]
 
@@ -28,10 +27,7 @@ STACK = "dev"
 def _able() -> None:
     """Skips the tests on a host that cannot run the whole stack, or already runs one."""
     by_hand.skip_beside_another_lab()
-    try:
-        host.check(lab_of(STACK, plan(load_file(STACKS[STACK])), ROOT))
-    except UserError as reason:
-        pytest.skip(str(reason))
+    by_hand.skip_unless_able(lab_of(STACK, plan(load_file(STACKS[STACK])), ROOT))
 
 
 @pytest.mark.parametrize("turn", ["first", "second"])
@@ -42,9 +38,7 @@ def test_the_whole_cloud_passes_every_drill(turn: str) -> None:
         _verify()
     finally:
         _make("cloud-down")
-    namespaces = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True, check=True).stdout
-    assert network.PREFIX not in namespaces
-    assert [path.name for path in DIRECTORY.iterdir()] == ["lock"]
+    by_hand.require_nothing_left()
 
 
 def _make(*words: str) -> None:

@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from cloud import bring_up, nspawn
-from cloud.lab_machines import Lab, Machine
+from cloud import bring_up, host, network, nspawn
+from cloud.lab_machines import DIRECTORY, Lab, Machine
 from toolchain.progress import UserError
 
 OF_A_TEST = " (test)"
@@ -29,6 +29,21 @@ def skip_beside_another_lab() -> None:
     stack = bring_up.recorded_stack()
     if stack is not None and not stack.endswith(OF_A_TEST):
         pytest.skip(f"a lab of stack {stack} is on this host; `make cloud-down` removes it")
+
+
+def skip_unless_able(lab: Lab) -> None:
+    """Skips the test with the reasons if this host cannot run the lab."""
+    try:
+        host.check(lab)
+    except UserError as reason:
+        pytest.skip(str(reason))
+
+
+def require_nothing_left() -> None:
+    """Fails unless all machines, network namespaces and files of labs are gone."""
+    namespaces = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True, check=True).stdout
+    assert network.PREFIX not in namespaces
+    assert [path.name for path in DIRECTORY.iterdir()] == ["lock"]
 
 
 def set_up(lab: Lab, first: Callable[[Machine], object] | None = None) -> None:

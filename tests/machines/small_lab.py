@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import pytest
 import yaml
 
 import contract
@@ -101,10 +100,7 @@ def small_lab(directory: Path) -> Generator[SmallLab]:
     with host.alone(), rendered(ROOT, STACK, cni="none") as tree:
         whole = lab_of(STACK, planned, tree)
         lab = replace(whole, stack=LAB, machines=tuple(each for each in whole.machines if each.name.startswith(ROLES)))
-        try:
-            host.check(lab)
-        except UserError as reason:
-            pytest.skip(str(reason))
+        by_hand.skip_unless_able(lab)
         bring_up.take_down()
         objects = directory / "objects"
         objects.mkdir(mode=0o700)

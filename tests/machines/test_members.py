@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from cloud import nspawn
-from cloud.lab_machines import DIRECTORY, Machine
+from cloud.lab_machines import Machine
 from contract import DEDICATED, POOL
 from tests.machines import by_hand
 from tests.machines.changing_lab import (
@@ -66,7 +66,7 @@ def test_members_come_and_go(tmp_path: Path, record_property: Callable[[str, obj
         assert [proof for proof in proofs if not proof.holds] == []
         assert writer.acknowledged() - found == set()
         assert len(writer.acknowledged()) > 100
-    assert [path.name for path in DIRECTORY.iterdir()] == ["lock"]
+    by_hand.require_nothing_left()
 
 
 def initialise_twice(master: Machine) -> None:

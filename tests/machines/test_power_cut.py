@@ -11,11 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from cloud import network
 from cloud.drill import disturbances, drill_report, observation
 from cloud.drill.result import Drill
-from cloud.lab_machines import DIRECTORY
-from tests.machines import report_plugin
+from tests.machines import by_hand, report_plugin
 from tests.machines.report_plugin import PROOF, proof_of
 from tests.machines.small_lab import SmallLab, release, small_lab
 
@@ -31,9 +29,7 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def running(directory: Path) -> Generator[SmallLab]:
     with small_lab(directory) as lab:
         yield lab
-    namespaces = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True, check=True).stdout
-    assert network.PREFIX not in namespaces
-    assert [path.name for path in DIRECTORY.iterdir()] == ["lock"]
+    by_hand.require_nothing_left()
 
 
 @pytest.fixture(scope="module")
