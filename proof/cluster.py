@@ -112,6 +112,14 @@ class Budget:
     desired: int
     healthy: int
 
+    @property
+    def up_to_date(self) -> bool:
+        """Whether the status counts pods, all of them as healthy, and no eviction as pending.
+
+        A budget of zero pods has no status yet, or one from before its pods were created.
+        """
+        return 1 <= self.expected <= self.healthy and self.allowed >= self.expected - self.desired
+
     def selects(self, pod: Pod) -> bool:
         """Whether the budget selects a pod. As in the API, an empty selector selects every pod of the namespace."""
         if pod.namespace != self.namespace:

@@ -17,7 +17,6 @@ from proof import simulated_nodes as machine_files
 from proof.api import MERGE, Api
 from proof.cache import WORKLOADS, ObjectCache, object_cache
 from proof.cluster import (
-    Budget,
     Cluster,
     Node,
     Pod,
@@ -93,7 +92,7 @@ class SimulatedCluster:
         jobs = self.cache.all("jobs")
         if any(number(job, "status", "succeeded") < number(job, "spec", "completions", default=1) for job in jobs):
             return False
-        if not all(_is_counted(budget) for budget in map(budget_of, self.cache.all("budgets"))):
+        if not all(budget.up_to_date for budget in map(budget_of, self.cache.all("budgets"))):
             return False
         return all(self._is_everywhere(expected) for expected in self.state.rows if expected.instances is None)
 
@@ -160,11 +159,6 @@ class SimulatedCluster:
     def wait_ready(self) -> bool:
         """Waits until the cluster is ready. Returns False if nothing changes any more or the time is up."""
         return self.wait(self.is_ready)
-
-
-def _is_counted(budget: Budget) -> bool:
-    """Whether the status of a disruption budget counts all pods as healthy and no eviction as pending."""
-    return budget.healthy >= budget.expected and budget.allowed >= budget.expected - budget.desired
 
 
 Progress = Callable[[str], None]
