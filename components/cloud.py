@@ -52,6 +52,30 @@ class Tier:
     nodes: Sequence[Node]
 
 
+@dataclass(frozen=True)
+class Guests:
+    """The virt hosts by name, and the resources of the virtual machines that the target makes on them by node.
+
+    The virtual machines are in the order of their restarts.
+    """
+
+    hosts: Mapping[str, VirtHost]
+    made: Mapping[str, Sequence[pulumi.Resource]]
+
+    @property
+    def ready(self) -> Sequence[pulumi.Resource]:
+        """What every machine waits for, so that no restart meets a change of a machine: the last depends on all."""
+        return list(self.made.values())[-1] if self.made else []
+
+    def before(self, node: Node) -> list[pulumi.Resource]:
+        """What a node's machine waits for.
+
+        It depends on its own virtual machine directly: Pulumi orders deletions by direct dependencies between the
+        resources that it deletes, and a member must leave its quorum before its virtual machine is removed.
+        """
+        return [*self.ready, *self.made.get(node.name, ())]
+
+
 class Cloud(Component[CloudArgs]):
     """The root component, parent of all resources of a stack."""
 
@@ -73,11 +97,10 @@ class Cloud(Component[CloudArgs]):
         )
 
     def build(self, name: str, args: CloudArgs) -> None:
-        hosts = self._virt_hosts(name, args)
-        ready = self._virtual_machines(name, args, hosts)
-        masters = self._masters(name, args, hosts, ready)
+        guests = self._guests(name, args, self._virt_hosts(name, args))
+        masters = self._masters(name, args, guests)
         # Masters are finished one after the other, so that the last one stands for all of them.
-        self._machines(name, args, hosts, [*ready, *masters[-1:]])
+        self._machines(name, args, guests, masters[-1:])
         self._environment(name, args)
 
     def _virt_hosts(self, name: str, args: CloudArgs) -> dict[str, VirtHost]:
@@ -92,60 +115,61 @@ class Cloud(Component[CloudArgs]):
             for host in args.plan.hosts
         }
 
-    def _virtual_machines(self, name: str, args: CloudArgs, hosts: Mapping[str, VirtHost]) -> Sequence[pulumi.Resource]:
-        """Makes the virtual machines that the target makes. They restart one after the other.
-
-        Returns the resources that all machines wait for, so that no restart meets a change of a machine.
-        """
+    def _guests(self, name: str, args: CloudArgs, hosts: Mapping[str, VirtHost]) -> Guests:
+        """Makes the virtual machines that the target makes. They restart one after the other."""
         last: Sequence[pulumi.Resource] = []
+        found: dict[str, Sequence[pulumi.Resource]] = {}
         for node in args.plan.machines:
             if is_made(node.machine, args.plan.settings):
                 vm = machine_files.virtual_machine(args.plan, node, args.certificates)
                 opts = hosts[node.server].child(protect=_is_protected(args))
                 last = args.target.virtual_machine(f"{name}-{node.server}-{node.name}", vm, last, opts)
-        return last
+                found[node.name] = last
+        return Guests(hosts, found)
 
-    def _masters(
-        self, name: str, args: CloudArgs, hosts: Mapping[str, VirtHost], ready: Sequence[pulumi.Resource]
-    ) -> list[Machine]:
-        """Creates the master tier: machines of role etcd, then the masters. `ready`: awaited by all."""
+    def _masters(self, name: str, args: CloudArgs, guests: Guests) -> list[Machine]:
+        """Creates the master tier: machines of role etcd, then the masters."""
         tier = MasterTier(f"{name}-masters", args.plan, self.child())
-        members = self._in_turn(name, args, hosts, Tier("masters-etcd", tier.etcd, args.plan.etcd_machines), ready)
+        members = self._in_turn(name, args, guests, Tier("masters-etcd", tier.etcd, args.plan.etcd_machines))
         masters = Tier("masters", tier, args.plan.masters)
-        return self._in_turn(name, args, hosts, masters, [*ready, *members[-1:]])
+        return self._in_turn(name, args, guests, masters, members[-1:])
 
     def _in_turn(
         self,
         name: str,
         args: CloudArgs,
-        hosts: Mapping[str, VirtHost],
+        guests: Guests,
         tier: Tier,
-        ready: Sequence[pulumi.Resource],
+        after: Sequence[pulumi.Resource] = (),
     ) -> list[Machine]:
-        """Creates the machines of a tier, which are changed one after the other. `ready`: awaited by all."""
+        """Creates the machines of a tier, which are changed one after the other. `after`: awaited by all."""
         machines = [machine_files.arguments(args.plan, node, args.target, args.certificates) for node in tier.nodes]
         # etcd's members are started at the same time, because each waits for a majority.
         started = [
             each
             for machine in machines
-            for each in start(f"{name}-{tier.name}-{machine.node.name}", machine, tier.parent.child(depends_on=ready))
+            for each in start(
+                f"{name}-{tier.name}-{machine.node.name}",
+                machine,
+                tier.parent.child(depends_on=[*guests.before(machine.node), *after]),
+            )
         ]
         found: list[Machine] = []
         for machine in machines:
             node = machine.node
-            parent = hosts[node.server] if node.virtual else tier.parent
-            opts = parent.child(depends_on=[*ready, *started, *found[-1:]])
+            parent = guests.hosts[node.server] if node.virtual else tier.parent
+            opts = parent.child(depends_on=[*guests.before(node), *after, *started, *found[-1:]])
             found.append(Machine(f"{name}-{node.server if node.virtual else tier.name}-{node.name}", machine, opts))
         return found
 
-    def _machines(
-        self, name: str, args: CloudArgs, hosts: Mapping[str, VirtHost], after: Sequence[pulumi.Resource]
-    ) -> None:
-        """Creates the other Kubernetes nodes, which join the masters' cluster. `after`: resources they wait for."""
+    def _machines(self, name: str, args: CloudArgs, guests: Guests, masters: Sequence[Machine]) -> None:
+        """Creates the other Kubernetes nodes, which join the cluster of the `masters`, and so wait for them."""
+        after = [*guests.ready, *masters]
         for node in args.plan.nodes:
             if node.virtual and node not in args.plan.masters:
                 guest = machine_files.arguments(args.plan, node, args.target, args.certificates)
-                Machine(f"{name}-{node.server}-{node.name}", guest, hosts[node.server].child(depends_on=after))
+                opts = guests.hosts[node.server].child(depends_on=[*guests.before(node), *masters])
+                Machine(f"{name}-{node.server}-{node.name}", guest, opts)
         for node in workers.alone(args.plan):
             single = machine_files.arguments(args.plan, node, args.target, args.certificates)
             Machine(f"{name}-{node.name}", single, self.child(depends_on=after))
