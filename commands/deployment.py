@@ -190,8 +190,8 @@ def prepared(command: Command, root: Path, name: str) -> Generator[Operation]:
     if not access.is_temporary:
         state_check.require_sound(validated, workspace)
     engine = installed(root)
-    hypervisors = validated.makes_machines and validated.sets_up_machines
-    if hypervisors and not access.is_temporary:
+    needs_libvirt = validated.needs_libvirt and validated.sets_up_machines
+    if needs_libvirt and not access.is_temporary:
         libvirt_provider.ensure(engine, Reporter())
     if access.is_temporary:
         with stack.temporary_workspace(root, name) as place:
@@ -212,7 +212,7 @@ def prepared(command: Command, root: Path, name: str) -> Generator[Operation]:
     if command != "destroy":
         operation.open(keep_secrets=True)
         _give_root_secret(root, operation, can_generate=command == "up")
-        if hypervisors and not validated.has_jump_host:
+        if needs_libvirt and not validated.has_jump_host:
             # With a jump host, libvirt's provider may reach hosts that this one does not.
             operation = _without_unreachable(operation)
     if cluster and (workspace.has_state or workspace.state_file is None):

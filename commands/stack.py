@@ -51,8 +51,8 @@ class Stack:
     """The key management service that encrypts the secrets; None if a passphrase encrypts them."""
     has_secrets: bool = False
     """Whether the stack file contains encrypted secrets."""
-    makes_machines: bool = False
-    """Whether the target live makes virtual machines."""
+    needs_libvirt: bool = False
+    """Whether the target live makes virtual machines with libvirt's provider."""
     has_jump_host: bool = False
     """Whether machines are reached through a jump host."""
 
@@ -120,7 +120,7 @@ def load(root: Path, name: str) -> Stack:
         settings.machines,
         str(provider) if provider else None,
         any(is_encrypted(value) for value in config_of(document).values()),
-        settings.virt is not None,
+        settings.virt is not None and settings.virt.image is not None,
         settings.ssh.jump_host is not None,
     )
 

@@ -36,11 +36,11 @@ def arguments(plan: Plan, node: Node, target: Target, certificates: Pki) -> Mach
 
 
 def virtual_machine(plan: Plan, node: Node, certificates: Pki) -> VirtualMachine:
-    """Returns the description of a virtual machine with a libvirt domain, for a target."""
+    """Returns the description of a virtual machine or system container, for a target."""
     if node.machine.vm is None:
         raise ValueError(f"{node.name} is not a virtual machine")
     quorums = sorted(parts(plan, node, certificates).quorums)
-    definition = virt_host.files(node, plan.settings.template)[virt_host.DOMAIN]
+    definition = virt_host.files(node, plan.settings.template)
     return VirtualMachine(node, definition, node.machine.vm.disk, restarts.of(node, quorums, plan.masters))
 
 

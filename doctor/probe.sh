@@ -82,6 +82,11 @@ facts() {
       for domain in $running; do fact domain "$domain"; done
     fi
   done
+  if has machinectl; then
+    for domain in $(machinectl --no-legend --no-pager list 2>/dev/null </dev/null | cut -d ' ' -f 1); do
+      fact domain "$domain"
+    done
+  fi
   # shellcheck disable=SC2016 # the inner shell expands them, because only root may list the directories
   privileged sh -c '
     for file in /etc/etcd/pki/*.crt /etc/kubernetes/pki/*.crt /etc/kubernetes/pki/etcd/*.crt; do

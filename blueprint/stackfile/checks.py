@@ -68,10 +68,17 @@ def _virt(settings: Settings) -> Iterator[Problem]:
         return
     if settings.machines == EXISTING:
         yield Problem(virt.KEY, "makes virtual machines; with machines: existing, remove it")
-    elif not any(server.vms and server.hypervisor in virt.MADE for server in settings.servers):
-        advice = f"add vms to a server with hypervisor {' or '.join(virt.MADE)}, or remove it"
-        yield Problem(virt.KEY, f"has no virtual machine to make; {advice}")
-    yield from virt.problems(settings.virt, settings.networks.management, reads_image=settings.target == "live")
+    else:
+        hypervisors = {server.hypervisor for server in settings.servers if server.vms}
+        images = (
+            ("image", settings.virt.image, virt.OWN_KERNEL),
+            ("rootFilesystem", settings.virt.root_filesystem, virt.SHARED_KERNEL),
+        )
+        for name, image, fitting in images:
+            if image and hypervisors.isdisjoint(fitting):
+                advice = f"add vms to a server with hypervisor {' or '.join(fitting)}, or remove it"
+                yield Problem(f"{virt.KEY}.{name}", f"no machine starts from it; {advice}")
+    yield from virt.problems(settings.virt, settings.networks.management, reads_images=settings.target == "live")
 
 
 def _release(settings: Settings) -> Iterator[Problem]:

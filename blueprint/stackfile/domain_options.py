@@ -13,7 +13,7 @@ from blueprint import domain_template
 from blueprint.problems import Problem
 from blueprint.stackfile.servers import Server, VirtualMachine
 from blueprint.stackfile.settings import EXISTING, Settings
-from blueprint.stackfile.virt import MADE, Numa
+from blueprint.stackfile.virt import OWN_KERNEL, Numa
 from suggestion import closest
 
 _KEYS = {"hugePages": "huge_pages", "numa": "numa", "bridges": "bridges", "template": "template"}
@@ -44,8 +44,8 @@ def _refused(vm: VirtualMachine, server: Server, key: str, settings: Settings) -
         if settings.machines == EXISTING:
             advice = "with machines: existing, remove it"
             yield Problem(f"{key}.{name}", f"defines a machine that Quorate makes; {advice}")
-        elif server.hypervisor not in ((*MADE, "lxc") if name == "template" else MADE):
-            advice = f"remove it, or write hypervisor: {' or '.join(MADE)}"
+        elif server.hypervisor not in ((*OWN_KERNEL, "lxc") if name == "template" else OWN_KERNEL):
+            advice = f"remove it, or write hypervisor: {' or '.join(OWN_KERNEL)}"
             yield Problem(f"{key}.{name}", f"has no effect with hypervisor {server.hypervisor}; {advice}")
 
 

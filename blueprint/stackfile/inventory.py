@@ -22,7 +22,6 @@ from blueprint.stackfile import addresses, server_checks
 from blueprint.stackfile.servers import Disk, Hypervisor, Server, VirtualMachine
 from blueprint.stackfile.settings import EXISTING, Settings
 from blueprint.stackfile.ssh import HOST_KEY_ADVICE, host_keys
-from blueprint.stackfile.virt import MADE
 from files.quoting import first_of
 
 MOST_MACHINES = 20_000
@@ -107,8 +106,8 @@ def problems(settings: Settings) -> list[Problem]:
 
 
 def is_made(machine: Machine, settings: Settings) -> bool:
-    """Whether Quorate makes the machine with libvirt in the target live, with a host key that it derives."""
-    return settings.virt is not None and machine.virtual and machine.hypervisor in MADE
+    """Whether Quorate makes the machine on its virt host in the target live, with a host key that it derives."""
+    return machine.virtual and settings.virt is not None and settings.virt.image_for(machine.hypervisor) is not None
 
 
 def _count(settings: Settings) -> int:

@@ -10,7 +10,7 @@ from blueprint.problems import Problem
 from blueprint.stackfile import domain_options
 from blueprint.stackfile.servers import Server, VirtualMachine
 from blueprint.stackfile.settings import EXISTING, Settings
-from blueprint.stackfile.virt import MADE
+from blueprint.stackfile.virt import OWN_KERNEL
 from contract import ETCD_ROLE
 
 HOST_RESERVE = 4
@@ -81,7 +81,7 @@ def _role_problems(roles: Sequence[str], key: str, settings: Settings) -> Iterat
 
 
 def _vm_problems(vm: VirtualMachine, server: Server, key: str, settings: Settings) -> Iterator[Problem]:
-    if vm.host_key and settings.virt and server.hypervisor in MADE:
+    if vm.host_key and settings.virt and settings.virt.image_for(server.hypervisor):
         yield Problem(f"{key}.hostKey", "Quorate makes this machine, and its host key from the root secret; remove it")
     if "virt" in vm.roles:
         yield Problem(f"{key}.roles", "a virtual machine cannot be a virt host itself; write the role of its node")
@@ -110,7 +110,7 @@ def _sum_problems(server: Server, key: str) -> Iterator[Problem]:
             f"remove {total - most} GiB or write a larger server",
         )
     extra = sum(memory_of(vm.ram) - vm.ram * 1024 for vm in server.vms) / 1024
-    if server.hypervisor in MADE and total <= most and total + extra > server.memory - LEFT:
+    if server.hypervisor in OWN_KERNEL and total <= most and total + extra > server.memory - LEFT:
         yield Problem(
             f"{key}.vms",
             f"take {total} GiB and their kernels {extra:.1f} more, of the server's {server.memory}; leave {LEFT} for "

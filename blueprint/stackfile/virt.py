@@ -1,15 +1,16 @@
-"""Defines `quorate:virt`: how the target live makes virtual machines with libvirt. Checks its values.
+"""Defines `quorate:virt`: how the target live makes virtual machines and system containers. Checks its values.
 
 Also defines `numa` of a virtual machine.
 
-The image is a file, not a URL, because libvirt's provider uploads what a URL gives without comparing it with a digest.
+An image is a file, not a URL, because libvirt's provider uploads what a URL gives without comparing it with a digest.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -18,12 +19,11 @@ from pydantic import Field, StringConstraints
 from blueprint.problems import Problem
 from blueprint.stackfile.values import Address, Network, Strict
 
-MADE = ("kvm", "qemu")
-"""Hypervisors whose virtual machines Quorate makes. libvirt's provider looks for machine types, which lxc has not."""
+OWN_KERNEL = ("kvm", "qemu")
+"""Hypervisors of virtual machines, whose disks start from a disk image."""
+SHARED_KERNEL = ("lxc", "container")
+"""Hypervisors of system containers, which share their host's kernel and start from a root file system."""
 KEY = "quorate:virt"
-_QCOW2 = b"QFI\xfb"
-"""First bytes of a disk image in the format qcow2 (QEMU, docs/interop/qcow2)."""
-
 
 CPUS = r"^[0-9]{1,4}(-[0-9]{1,4})?(,[0-9]{1,4}(-[0-9]{1,4})?){0,99}$"
 """Matches numbers and ranges of CPUs, as libvirt's attribute `cpuset` has them."""
@@ -48,34 +48,44 @@ class Numa(Strict):
     ]
 
 
-class BaseImage(Strict):
-    """The disk image that the disks of virtual machines start from."""
+class Image(Strict):
+    """A file that machines start from, with its digest."""
 
     source: Annotated[
         str,
         StringConstraints(min_length=1, max_length=1024),
-        Field(description="path of a qcow2 image with cloud-init, absolute or relative to the project"),
+        Field(description="path of the file, absolute or relative to the project"),
     ]
     sha256: Annotated[
-        str, StringConstraints(pattern=r"^[0-9a-f]{64}$"), Field(description="SHA-256 digest of the image")
+        str, StringConstraints(pattern=r"^[0-9a-f]{64}$"), Field(description="SHA-256 digest of the file")
     ]
 
 
 class Virt(Strict):
-    """How the target live makes the virtual machines of virt hosts with hypervisor kvm or qemu."""
+    """How the target live makes the machines of virt hosts. Those without an image here must exist."""
 
-    image: BaseImage
+    image: Annotated[
+        Image | None, Field(description="disk image with cloud-init in the format qcow2, for hypervisor kvm and qemu")
+    ] = None
+    root_filesystem: Annotated[
+        Image | None,
+        Field(description="tar archive of a root file system with cloud-init, for hypervisor lxc and container"),
+    ] = None
     authorized_keys: Annotated[
         tuple[str, ...], Field(min_length=1, description="public SSH keys that may log in as the user of quorate:ssh")
     ]
     gateway: Annotated[Address | None, Field(description="default gateway of the virtual machines")] = None
     nameservers: Annotated[tuple[Address, ...], Field(description="DNS servers of the virtual machines")] = ()
 
+    def image_for(self, hypervisor: str | None) -> Image | None:
+        """Returns what machines of a hypervisor start from; None if Quorate does not make them."""
+        return self.root_filesystem if hypervisor in SHARED_KERNEL else self.image
 
-def problems(virt: Virt, management: Network | None, *, reads_image: bool) -> Iterator[Problem]:
+
+def problems(virt: Virt, management: Network | None, *, reads_images: bool) -> Iterator[Problem]:
     """Yields the problems of the values.
 
-    `management`: the machines' network. `reads_image`: whether to read the image and compare its digest.
+    `management`: the machines' network. `reads_images`: whether to read the images and compare their digests.
     """
     if management is None:
         yield Problem(
@@ -86,21 +96,50 @@ def problems(virt: Virt, management: Network | None, *, reads_image: bool) -> It
     for number, key in enumerate(virt.authorized_keys):
         if len(key.split()) < 2 or "PRIVATE KEY" in key or "\n" in key.strip() or not key.split()[0].startswith(_KINDS):
             yield Problem(f"{KEY}.authorizedKeys[{number}]", "is not a public SSH key; write a line of `ssh-add -L`")
-    if reads_image:
-        yield from _image(virt.image)
+    if virt.image is None and virt.root_filesystem is None:
+        advice = "write image for hypervisor kvm and qemu, or rootFilesystem for lxc and container"
+        yield Problem(KEY, f"has nothing that machines start from; {advice}")
+    if reads_images and virt.image:
+        yield from _image(virt.image, f"{KEY}.image", _QCOW2)
+    if reads_images and virt.root_filesystem:
+        yield from _image(virt.root_filesystem, f"{KEY}.rootFilesystem", _TAR)
 
 
 _KINDS = ("ssh-", "ecdsa-", "sk-")
 """Beginnings of the types of public SSH keys (ssh-keygen(1))."""
 
 
-def _image(image: BaseImage) -> Iterator[Problem]:
-    key = f"{KEY}.image"
+@dataclass(frozen=True)
+class _Format:
+    """A format of images: how its first bytes are recognized, and what to write in place of another file."""
+
+    name: str
+    matches: Callable[[bytes], bool]
+    advice: str
+
+
+_COMPRESSED = (b"\x1f\x8b", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd", b"BZh")
+"""First bytes of files of gzip, xz, Zstandard and bzip2. GNU tar recognizes them too."""
+_USTAR = slice(257, 262)
+"""Place of the word `ustar` in an archive (tar(5), POSIX ustar Archives)."""
+_HEAD = 512
+_QCOW2 = _Format(
+    "an image in the format qcow2",
+    lambda head: head.startswith(b"QFI\xfb"),  # QEMU, docs/interop/qcow2
+    "write the path of one; `qemu-img convert -O qcow2` makes it",
+)
+_TAR = _Format(
+    "a tar archive",
+    lambda head: head.startswith(_COMPRESSED) or head[_USTAR] == b"ustar",
+    "write the path of an archive of a root file system; `mmdebstrap` makes one",
+)
+
+
+def _image(image: Image, key: str, expected: _Format) -> Iterator[Problem]:
     try:
         with Path(image.source).open("rb") as file:
-            if file.read(len(_QCOW2)) != _QCOW2:
-                advice = "write the path of one; `qemu-img convert -O qcow2` makes it"
-                yield Problem(f"{key}.source", f"{image.source} is not an image in the format qcow2; {advice}")
+            if not expected.matches(file.read(_HEAD)):
+                yield Problem(f"{key}.source", f"{image.source} is not {expected.name}; {expected.advice}")
                 return
             file.seek(0)
             digest = hashlib.file_digest(file, "sha256").hexdigest()

@@ -37,10 +37,10 @@ class VirtualMachine:
     """A virtual machine that a target may make."""
 
     node: Node
-    definition: str
-    """The XML of its libvirt domain."""
+    definition: Mapping[str, str]
+    """Texts of the files that define it, by name: a libvirt domain, or those of a system container."""
     disk: int
-    """Size of its disk in GiB."""
+    """Size of its disk in GiB. A system container is in the file system of its host, without a limit."""
     restart: Restart
     """What is asked before it restarts."""
 

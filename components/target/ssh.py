@@ -10,10 +10,7 @@ are sent to `apply` on its standard input, as a Pulumi secret.
 
 from __future__ import annotations
 
-import base64
 import hashlib
-import io
-import tarfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,6 +22,7 @@ from pulumi_command import remote
 from blueprint.plan.nodes import Node
 from blueprint.stackfile import settings
 from components.target import Target, Tree, VirtualMachine, directory, live
+from components.target.secret_archive import archive
 from components.target.ssh_connection import as_root, connection
 from components.templates import fill
 from components.tree import mode_of, write_whole
@@ -36,8 +34,10 @@ if TYPE_CHECKING:
 CHECKSUMS = "checksums"
 """File with the SHA-256 digest of every other file of a machine's directory, in the format of sha256sum."""
 DIALS = 3
-"""Failed connection attempts after which a machine fails. Project figure: a machine that boots needs longer, and the
-next `up` continues there."""
+"""Failed connection attempts after which a machine fails. Project figure: the provider pauses 5 s at most between two,
+so a machine that is down fails within a minute."""
+BOOTING_DIALS = 30
+"""The same for a machine that Quorate makes and that may still boot: two minutes or more. Project figure."""
 
 
 class Ssh(Target):
@@ -132,7 +132,7 @@ class Ssh(Target):
             connection=connection,
             create=self._script(node, *apply),
             delete=None if once else self._script(node, "leave", *owner),
-            stdin=_archive(tree.secrets),
+            stdin=archive(tree.secrets),
             # What `apply` prints is in the state, and in the error if it fails.
             logging=remote.Logging.STDERR,
             add_previous_output_in_env=False,
@@ -143,8 +143,10 @@ class Ssh(Target):
         return " ".join(as_root(self._ssh, "sh", f"{APPLY_DIRECTORY}/{node}/{name}", *arguments))
 
     def _connection(self, node: Node) -> remote.ConnectionArgs:
-        host_key = self._hypervisors.host_key(node) if self._hypervisors else node.machine.host_key
-        return connection(node.address, host_key, self._ssh, DIALS)
+        if self._hypervisors is None:
+            return connection(node.address, node.machine.host_key, self._ssh, DIALS)
+        attempts = BOOTING_DIALS if self._hypervisors.makes(node) else DIALS
+        return connection(node.address, self._hypervisors.host_key(node), self._ssh, attempts)
 
 
 def _write(place: Path, texts: Mapping[str, str]) -> str:
@@ -164,20 +166,3 @@ def _write(place: Path, texts: Mapping[str, str]) -> str:
 
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _archive(secrets: Mapping[str, str | pulumi.Output[str]]) -> pulumi.Output[str]:
-    """Returns secret files as a tar archive in base64, the same for the same content."""
-    paths = sorted(secrets)
-
-    def pack(texts: Sequence[str]) -> str:
-        packed = io.BytesIO()
-        with tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as archive:
-            for path, text in zip(paths, texts, strict=True):
-                content = text.encode()
-                entry = tarfile.TarInfo(path.lstrip("/"))
-                entry.size, entry.mode = len(content), 0o600
-                archive.addfile(entry, io.BytesIO(content))
-        return base64.encodebytes(packed.getvalue()).decode()
-
-    return pulumi.Output.secret(pulumi.Output.all(*(secrets[path] for path in paths)).apply(pack))

@@ -1,4 +1,4 @@
-"""The cloud-init data of a virtual machine (data source NoCloud): who may log in, its host key and its address.
+"""The data of cloud-init for a new machine (data source NoCloud): who may log in, its host key and its address.
 
 cloud-init reads it at the first boot of a machine. A later change has no effect on a machine that has booted.
 """
@@ -6,10 +6,32 @@ cloud-init reads it at the first boot of a machine. A later change has no effect
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from ipaddress import IPv4Network
 
 from blueprint.stackfile.virt import Virt
+
+_NAMES = {"lxc": "eth0", "container": "host0"}
+"""The first network interface of a system container, as libvirt and systemd-nspawn name it. It is a virtual one without
+a permanent MAC address, by which netplan would look for it. In virtual machines, the name depends on the device."""
+_MAC = re.compile(r"<mac address=['\"]([0-9a-fA-F:]{17})['\"]")
+
+
+@dataclass(frozen=True)
+class Interface:
+    """How cloud-init finds the interface in the management network: by its name or MAC address; None if unknown."""
+
+    mac: str | None = None
+    name: str | None = None
+
+    @classmethod
+    def of(cls, hypervisor: str | None, domain: str) -> Interface:
+        """Returns the interface of a machine. `domain`: its libvirt domain, whose first MAC address counts, or ""."""
+        if name := _NAMES.get(hypervisor or ""):
+            return cls(name=name)
+        found = _MAC.search(domain)
+        return cls(mac=found[1]) if found else cls()
 
 
 @dataclass(frozen=True)
@@ -18,8 +40,7 @@ class Guest:
 
     name: str
     address: str
-    mac: str | None
-    """The address of its network interface; None if its domain does not have the address that the template offers."""
+    interface: Interface
     user: str
     """The user that logs in by SSH: root, or a user with sudo."""
 
@@ -48,12 +69,13 @@ def meta_data(guest: Guest) -> str:
 
 def network_config(guest: Guest, virt: Virt, management: IPv4Network) -> str:
     """Returns the file network-config: a fixed address in the management network."""
-    interface: dict[str, object] = {
-        "match": {"macaddress": guest.mac} if guest.mac else {"name": "en*"},
-        "addresses": [f"{guest.address}/{management.prefixlen}"],
-    }
+    interface: dict[str, object] = {"addresses": [f"{guest.address}/{management.prefixlen}"]}
+    if guest.interface.mac:
+        interface["match"] = {"macaddress": guest.interface.mac}
+    elif not guest.interface.name:
+        interface["match"] = {"name": "en*"}
     if virt.gateway:
         interface["routes"] = [{"to": "0.0.0.0/0", "via": str(virt.gateway)}]
     if virt.nameservers:
         interface["nameservers"] = {"addresses": [str(each) for each in virt.nameservers]}
-    return json.dumps({"version": 2, "ethernets": {"management": interface}}) + "\n"
+    return json.dumps({"version": 2, "ethernets": {guest.interface.name or "management": interface}}) + "\n"

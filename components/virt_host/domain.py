@@ -26,7 +26,7 @@ FOLDER = Path(__file__).parent
 DOMAINS = {"kvm": "domain.xml", "qemu": "domain.xml", "lxc": "domain-lxc.xml"}
 DOMAIN = "domain.xml"
 """Name of the file with the libvirt domain, which has the values in place of the placeholders."""
-CONTAINER = ("container.nspawn", "limits.conf")
+CONTAINER = ("container.nspawn", "service.conf")
 
 CPU_MODES = {"kvm": "host-passthrough", "qemu": "maximum"}
 """The CPU model by hypervisor: the host's own, and for emulation all that QEMU emulates."""

@@ -273,7 +273,7 @@ def test_resources_of_a_virt_host_that_is_down_are_left_out(
     monkeypatch.setenv(VALUE, "owner's")
 
     def validated(root: Path, name: str) -> Stack:
-        return replace(stack.load(root, name), makes_machines=True, has_jump_host=jump_host)
+        return replace(stack.load(root, name), needs_libvirt=True, has_jump_host=jump_host)
 
     def ensure(_engine: object, _reporter: object) -> None: ...
 

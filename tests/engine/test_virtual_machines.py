@@ -14,6 +14,7 @@ import yaml
 import contract
 from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
+from blueprint.stackfile.virt import SHARED_KERNEL
 from commands import lab_stack, stack
 from policy.facts.host_commands import COPY_TO_REMOTE, REMOTE
 from tests.engine.conftest import Project, open_project
@@ -23,7 +24,7 @@ from toolchain import libvirt_provider
 from toolchain.engine import installed
 from toolchain.progress import Reporter, UserError
 
-IMAGE = b"QFI\xfb an image"
+IMAGE, ARCHIVE = b"QFI\xfb an image", b"\x1f\x8b an archive"
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f deployer"
 
 
@@ -34,8 +35,24 @@ def live(tmp_path: Path, engine: dict[str, str]) -> Project:
         libvirt_provider.ensure(installed(ROOT), Reporter())
     except UserError as reason:
         pytest.skip(str(reason))
-    image = tmp_path / "image.qcow2"
-    image.write_bytes(IMAGE)
+    return live_project(tmp_path, engine, "image", IMAGE)
+
+
+@pytest.fixture(params=SHARED_KERNEL)
+def containers(tmp_path: Path, engine: dict[str, str], request: pytest.FixtureRequest) -> Project:
+    """The same with system containers."""
+    project = live_project(tmp_path, engine, "rootFilesystem", ARCHIVE)
+    document = yaml.safe_load(project.stack_file.read_text(encoding="utf-8"))
+    for each in document["config"]["quorate:servers"]:
+        each["hypervisor"] = request.param
+    project.stack_file.write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
+    return project
+
+
+def live_project(tmp_path: Path, engine: dict[str, str], key: str, content: bytes) -> Project:
+    """The stack dev with the target live, whose machines start from a file with this content."""
+    image = tmp_path / "image"
+    image.write_bytes(content)
     source = STACKS["dev"]
     keys = dict.fromkeys((node.name for node in plan(load_file(source)).nodes), HOST_KEY)
     document = stack.read_document(source)
@@ -47,7 +64,7 @@ def live(tmp_path: Path, engine: dict[str, str]) -> Project:
             for server in servers
         ],
         "quorate:virt": {
-            "image": {"source": str(image), "sha256": hashlib.sha256(IMAGE).hexdigest()},
+            key: {"source": str(image), "sha256": hashlib.sha256(content).hexdigest()},
             "authorizedKeys": [KEY],
         },
     }
@@ -69,6 +86,19 @@ def test_a_first_preview_needs_no_virt_host_and_shows_every_machine(live: Projec
     assert "PRIVATE KEY" not in done.output
 
 
+def test_a_preview_of_system_containers_needs_no_libvirt(containers: Project) -> None:
+    done = containers.run("preview", "--policy-pack", str(ROOT / "policy"))
+    assert done.code == 0, done.output
+    assert "PRIVATE KEY" not in done.output
+    found = inputs(done)
+    for node in containers.plan.nodes:
+        if node.virtual:
+            own = f"cloud-{node.server}-{node.name}"
+            assert found[f"{own}-container"]["create"].startswith(f"sh -s make {node.name} {node.machine.hypervisor} ")
+            assert (f"{own}-definition" in found) == (node.machine.hypervisor == "lxc")
+    assert not [name for name in found if name.endswith(("-domain", "-libvirt"))]
+
+
 def test_machines_restart_one_after_the_other_before_anything_else_changes(live: Project) -> None:
     done = live.run("preview", "--json")
     assert done.code == 0, done.output
@@ -85,14 +115,37 @@ def test_machines_restart_one_after_the_other_before_anything_else_changes(live:
     assert early == []
 
 
+def test_a_machine_is_deleted_before_its_virtual_machine(live: Project) -> None:
+    """Pulumi orders deletions by direct dependencies and parents, among the resources that it deletes."""
+    done = live.run("preview", "--json")
+    assert done.code == 0, done.output
+    steps = json.loads(done.output[done.output.index("{") :])["steps"]
+    states = {step["urn"]: step["newState"] for step in steps}
+    for node in live.plan.nodes:
+        if node.virtual:
+            own = f"cloud-{node.server}-{node.name}"
+            deleted = {urn: state for urn, state in states.items() if _is_of(urn, own)}
+            (apply,) = [urn for urn in deleted if urn.endswith(f"::{own}-apply")]
+            (domain,) = [urn for urn in deleted if urn.endswith(f"::{own}-domain")]
+            assert domain in needed(deleted, apply)
+
+
+def _is_of(urn: str, own: str) -> bool:
+    name = urn.rpartition("::")[2]
+    return name == own or name.startswith(f"{own}-")
+
+
 def needed(states: Mapping[str, Any], urn: str) -> set[str]:
-    """Returns all resources that must exist before a resource: its parent's and its own dependencies, recursively."""
+    """Returns the resources that must exist before a resource: its parent's and its own dependencies, recursively.
+
+    Only those in `states` count.
+    """
     found: set[str] = set()
     waiting = [urn]
     while waiting:
         state = states[waiting.pop()]
         for each in (*state.get("dependencies", ()), state.get("parent", "")):
-            if each and each not in found:
+            if each in states and each not in found:
                 found.add(each)
                 waiting.append(each)
     return found

@@ -66,7 +66,7 @@ class Cloud:
             "quorate:servers": [
                 {
                     "name": "virt1",
-                    "address": libvirt_host.ADDRESS,
+                    "address": libvirt_host.PLACE.address,
                     "roles": ["virt", "compute"],
                     "hypervisor": "qemu",
                     "hostKey": self.host.host_key,
@@ -166,7 +166,7 @@ def test_a_virt_host_that_is_down_blocks_nothing(cloud: Cloud) -> None:
     assert virt_host_check.left_out(deployment) == {}
     with libvirt_host.without_network():
         ((address, urns),) = virt_host_check.left_out(deployment).items()
-        assert address == libvirt_host.ADDRESS
+        assert address == libvirt_host.PLACE.address
         image = f"virt1-image-{cloud.image[1][:12]}"
         made = {f"{name}-{part}" for name in GUESTS for part in ("disk", "cloud-init", "domain")}
         assert {urn.rpartition("::")[2] for urn in urns} == {"virt1-libvirt", image, *made}

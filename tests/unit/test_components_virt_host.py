@@ -109,9 +109,9 @@ def test_our_own_domains_are_xml_of_the_right_type_and_size(hypervisor: str) -> 
 def test_a_container_has_a_full_init_limits_and_no_domain() -> None:
     """Seed 002: 'we will aim to run a full init stack in each alt-hypervisor instance'."""
     found = files(machine("container"), None)
-    assert found.keys() == {"container.nspawn", "limits.conf"}
+    assert found.keys() == {"container.nspawn", "service.conf"}
     assert "Boot=yes" in found["container.nspawn"]
-    assert "MemoryMax=8G\nCPUQuota=400%" in found["limits.conf"]
+    assert "MemoryMax=8G\nCPUQuota=400%" in found["service.conf"]
 
 
 def test_a_physical_server_has_no_such_file() -> None:

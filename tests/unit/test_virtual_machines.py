@@ -18,9 +18,9 @@ from blueprint.plan.planner import plan
 from blueprint.stackfile.settings import Ssh
 from blueprint.stackfile.virt import Virt
 from components.target import ssh_client
-from components.target.hypervisors import stylesheet
+from components.target.libvirt_machines import stylesheet
 from components.virt_host import live_changes, redefinition, restarts
-from components.virt_host.cloud_init import Guest, meta_data, network_config, user_data
+from components.virt_host.cloud_init import Guest, Interface, meta_data, network_config, user_data
 from components.virt_host.domain import DOMAIN, files
 from components.virt_host.host_keys import host_key
 from components.virt_host.redefinition import Change, RestartError
@@ -51,7 +51,7 @@ def test_openssh_reads_a_derived_host_key(tmp_path: Path) -> None:
 
 
 def test_cloud_init_data() -> None:
-    guest = Guest("m", "10.20.0.50", "52:54:0a:14:00:32", "admin")
+    guest = Guest("m", "10.20.0.50", Interface(mac="52:54:0a:14:00:32"), "admin")
     first, _, text = user_data(guest, VIRT, "PRIVATE", "ssh-ed25519 AAAA").partition("\n")
     assert first == "#cloud-config"
     data = json.loads(text)
@@ -65,8 +65,29 @@ def test_cloud_init_data() -> None:
     assert json.loads(meta_data(guest))["local-hostname"] == "m"
 
 
+@pytest.mark.parametrize(
+    ("hypervisor", "key", "match"),
+    [
+        ("kvm", "management", {"macaddress": "52:54:0a:14:00:32"}),
+        # Interfaces of containers have no permanent MAC address, by which netplan looks for them.
+        ("lxc", "eth0", None),
+        ("container", "host0", None),
+    ],
+)
+def test_the_interface_in_the_management_network(hypervisor: str, key: str, match: object) -> None:
+    interface = Interface.of(hypervisor, files(machine(hypervisor), None).get(DOMAIN, ""))
+    found = json.loads(network_config(Guest("m", "10.20.0.50", interface, "root"), VIRT, IPv4Network("10.20.0.0/22")))
+    assert found["ethernets"][key].get("match") == match
+
+
+def test_a_template_without_a_mac_address_takes_any_interface() -> None:
+    guest = Guest("m", "10.20.0.50", Interface.of("kvm", "<domain/>"), "root")
+    found = json.loads(network_config(guest, VIRT, IPv4Network("10.20.0.0/22")))
+    assert found["ethernets"]["management"]["match"] == {"name": "en*"}
+
+
 def test_root_logs_in_without_sudo() -> None:
-    data = json.loads(user_data(Guest("m", "10.20.0.50", None, "root"), VIRT, "p", "q").partition("\n")[2])
+    data = json.loads(user_data(Guest("m", "10.20.0.50", Interface(), "root"), VIRT, "p", "q").partition("\n")[2])
     assert data["users"] == [{"name": "root", "ssh_authorized_keys": ["ssh-ed25519 AAAA me"]}]
     assert data["disable_root"] is False
 

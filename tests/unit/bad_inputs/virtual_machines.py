@@ -10,6 +10,7 @@ from tests.stacks import full_size, server
 from tests.unit.bad_inputs.case import Bad, stack, with_vm
 
 IMAGE = b"QFI\xfb and more"
+ARCHIVE = b"\x1f\x8b of gzip"
 DIGEST = hashlib.sha256(IMAGE).hexdigest()
 HOST_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f"
 GUEST = {"id": 0, "cpu": 4, "ram": 8, "address": "10.20.3.20", "roles": ["compute"]}
@@ -36,7 +37,7 @@ def made(
         "servers": [*servers, extra],
         **more,
     }
-    return Bad(stack(**changes), said, files={"image.qcow2": content})
+    return Bad(stack(**changes), said, files={"image.qcow2": content, "root.tar": ARCHIVE})
 
 
 def keys(pattern: str) -> Any:
@@ -110,10 +111,38 @@ CASES = {
     "a host key of a machine that is made": made(
         "quorate:servers[4] (v1).vms[0].hostKey: Quorate makes this machine", vm={"hostKey": HOST_KEY}
     ),
-    "nothing to make": made(
-        "quorate:virt: has no virtual machine to make; add vms to a server with hypervisor kvm or qemu",
+    "an image that no machine starts from": made(
+        "quorate:virt.image: no machine starts from it; add vms to a server with hypervisor kvm or qemu, or remove it",
         host={"hypervisor": "container"},
         vm={"hostKey": HOST_KEY},
+    ),
+    "a root file system that no machine starts from": made(
+        "quorate:virt.rootFilesystem: no machine starts from it; add vms to a server with hypervisor lxc or container",
+        virt={"rootFilesystem": {"source": "root.tar", "sha256": hashlib.sha256(ARCHIVE).hexdigest()}},
+    ),
+    "a root file system of another format": made(
+        "quorate:virt.rootFilesystem.source: image.qcow2 is not a tar archive; write the path of an archive",
+        host={"hypervisor": "lxc"},
+        virt={"image": None, "rootFilesystem": {"source": "image.qcow2", "sha256": DIGEST}},
+    ),
+    "another root file system": made(
+        "quorate:virt.rootFilesystem.sha256: root.tar has the digest",
+        host={"hypervisor": "container"},
+        virt={"image": None, "rootFilesystem": {"source": "root.tar", "sha256": DIGEST}},
+    ),
+    "nothing that machines start from": made(
+        "quorate:virt: has nothing that machines start from; write image for hypervisor kvm and qemu, or ",
+        virt={"image": None},
+        vm={"hostKey": HOST_KEY},
+    ),
+    "a host key of a container that is made": made(
+        "quorate:servers[4] (v1).vms[0].hostKey: Quorate makes this machine",
+        host={"hypervisor": "container"},
+        vm={"hostKey": HOST_KEY},
+        virt={
+            "image": None,
+            "rootFilesystem": {"source": "root.tar", "sha256": hashlib.sha256(ARCHIVE).hexdigest()},
+        },
     ),
     "emulation in production": made(
         "quorate:servers[4] (v1).hypervisor: qemu emulates every instruction", host={"hypervisor": "qemu"}
