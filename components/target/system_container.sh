@@ -72,6 +72,7 @@ start_container() {
     install -D -m 0644 -- "$given/${pair%% *}" "${pair#* }"
   done
   systemctl daemon-reload
+  systemctl enable --quiet machines.target  # starts its containers with the host
   systemctl enable --quiet --now "$unit"
 }
 
@@ -95,6 +96,7 @@ remove() {
   if [ "$hypervisor" = container ]; then
     systemctl disable --quiet --now "$unit"
     rm -f -- "$settings" "$drop_in"
+    rmdir -- "$(dirname -- "$drop_in")" 2>/dev/null || true
     systemctl daemon-reload
   elif domains dominfo "$name" >/dev/null 2>&1; then
     domains shutdown "$name" || true

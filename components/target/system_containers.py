@@ -90,7 +90,7 @@ class SystemContainers:
                 f"{host.name}-root-filesystem",
                 merged(opts, protect=False, depends_on=[checked]),
                 connection=reached,
-                source=pulumi.FileAsset(str(Path(self._image.source).absolute())),
+                source=pulumi.FileAsset(self._image.source),
                 remote_path=self._place,
             )
         return self._copied[host.name]

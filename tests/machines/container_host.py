@@ -40,6 +40,19 @@ class ContainerHost:
     """The running virt host."""
 
     host_key: str
+    root: Path
+    """The Debian root of the machine."""
+
+    def start(self) -> None:
+        """Starts the host and waits until it has booted."""
+        nspawn.start(MACHINE, self.root, {})
+        nspawn.await_init(MACHINE)
+        nspawn.await_boot(MACHINE)
+
+    def restart(self) -> None:
+        """Cuts the host's power, and starts it again."""
+        nspawn.cut_power(MACHINE.directory)
+        self.start()
 
     def told(self, *command: str) -> str:
         """Returns the output of a command on the host, which must succeed."""
@@ -69,10 +82,9 @@ def running(root: Path, public_key: str) -> Generator[ContainerHost]:
         with (MACHINE.directory / "upper/root/.ssh/authorized_keys").open("a", encoding="utf-8") as keys:
             keys.write(public_key)
         stack.callback(nspawn.cut_power, MACHINE.directory)
-        nspawn.start(MACHINE, root, {})
-        nspawn.await_init(MACHINE)
-        nspawn.await_boot(MACHINE)
-        yield ContainerHost(ssh_access.host_key(MACHINE))
+        found = ContainerHost(ssh_access.host_key(MACHINE), root)
+        found.start()
+        yield found
 
 
 def root_filesystem(root: Path, archive: Path) -> None:

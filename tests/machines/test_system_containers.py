@@ -208,6 +208,15 @@ def test_a_killed_container_starts_again(cloud: Cloud) -> None:
     assert cloud.told("c2", "hostname") == "c2"
 
 
+def test_containers_start_with_their_host(cloud: Cloud) -> None:
+    started = time.monotonic()
+    cloud.nspawn.restart()
+    for name in NSPAWN:
+        assert cloud.told(name, "hostname") == name
+    print(f"both containers answer after {time.monotonic() - started:.0f} s")
+    assert cloud.up().changes() == {}
+
+
 def test_a_machine_leaves_before_its_container_is_removed(cloud: Cloud) -> None:
     cloud.write(ram=1, without="c1")
     done = cloud.up()
