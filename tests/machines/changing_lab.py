@@ -232,11 +232,17 @@ def start(changing: Changing, first_master: Callable[[Machine], object]) -> None
 
 
 def make_client(lab: Lab) -> None:
-    """Writes the kubeconfig of the writing client to the first worker."""
+    """Writes the kubeconfig of the writing client to the first worker, and waits until the worker's proxy answers.
+
+    A worker may be Ready before the pod of its proxy runs: it joins through a master.
+    """
     config = yaml.safe_load(masters.output(lab.machine("master1"), ["cat", masters.ADMIN]))
     config["clusters"][0]["cluster"]["server"] = "https://127.0.0.1:6443"
     script = f"umask 077; cat >{ADMINISTRATOR}"
-    nspawn.run_in(lab.machine(WORKERS[0]), ["sh", "-c", script], stdin=yaml.safe_dump(config))
+    worker = lab.machine(WORKERS[0])
+    nspawn.run_in(worker, ["sh", "-c", script], stdin=yaml.safe_dump(config))
+    ask = ["kubectl", f"--kubeconfig={ADMINISTRATOR}", "--request-timeout=5s", "get", "--raw=/readyz"]
+    until(f"the proxy of {worker.name} answers", lambda: nspawn.run_in(worker, ask).returncode == 0)
 
 
 def etcdctl(master: Machine, *words: str) -> str:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import subprocess
 import time
 from collections.abc import Generator
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -17,22 +15,21 @@ import yaml
 from proof.services.lab import until
 from tests import sshd
 from tests.engine.conftest import (
-    Done,
-    Project,
     engine,  # noqa: F401  # pyright: ignore[reportUnusedImport] - a fixture
-    open_project,
 )
 from tests.machines import by_hand, container_host, libvirt_host
 from tests.machines.container_host import ContainerHost
+from tests.machines.guests import Guests, open_stack
 from tests.machines.libvirt_host import VirtHost
 from toolchain import debian_root
 from toolchain.progress import Reporter, UserError
 
 pytestmark = [pytest.mark.alone, pytest.mark.heavy]
 
-HERE = Path(__file__).parent
 NSPAWN, LXC = {"c1": "10.77.1.11", "c2": "10.77.1.12"}, {"l1": "10.77.0.21"}
 GUESTS = NSPAWN | LXC
+BOOT = 60
+"""Seconds until a container must answer by SSH."""
 ROOT_FILES = {name: Path("/var/lib/machines") / name for name in NSPAWN}
 
 
@@ -40,14 +37,14 @@ ROOT_FILES = {name: Path("/var/lib/machines") / name for name in NSPAWN}
 class Cloud:
     """A stack with system containers on two virt hosts."""
 
-    project: Project
+    guests: Guests
     nspawn: ContainerHost
     lxc: VirtHost
     image: tuple[Path, str]
 
     def write(self, ram: int = 1, without: str = "") -> None:
         """Writes the stack file. `ram`: of every machine, in GiB. `without`: a machine that it does not have."""
-        document = yaml.safe_load(self.project.stack_file.read_text(encoding="utf-8"))
+        document = yaml.safe_load(self.guests.project.stack_file.read_text(encoding="utf-8"))
         own = {"cpu": 1, "ram": ram, "roles": ["master"]}
         key = (self.lxc.directory / "login.pub").read_text(encoding="utf-8").strip()
         document["config"] |= {
@@ -77,36 +74,7 @@ class Cloud:
                 )
             ],
         }
-        self.project.stack_file.write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
-
-    def ssh(self, name: str, command: str) -> subprocess.CompletedProcess[str]:
-        """Runs a command on a machine, whose host key must be the one that the stack derives."""
-        known = self.lxc.directory / f"known_hosts_{name}"
-        if not known.exists():
-            key = self.project.run("stack", "output", name).output.strip()
-            known.write_text(f"{GUESTS[name]} {key}\n", encoding="utf-8")
-        options = ("BatchMode=yes", f"UserKnownHostsFile={known}", "GlobalKnownHostsFile=none", "ConnectTimeout=10")
-        words = [word for option in options for word in ("-o", option)]
-        return subprocess.run(
-            ["ssh", "-F", "none", *words, f"root@{GUESTS[name]}", command],
-            capture_output=True,
-            text=True,
-            check=False,
-            env=self.project.environment,
-        )
-
-    def told(self, name: str, command: str) -> str:
-        """Output of a command that must succeed, as soon as the machine answers."""
-        until(f"{name} answers", lambda: self.ssh(name, "true").returncode == 0, 60, pause=1)
-        done = self.ssh(name, command)
-        assert done.returncode == 0, done.stderr
-        return done.stdout.strip()
-
-    def up(self, *options: str) -> Done:
-        started = time.monotonic()
-        done = self.project.run("up", "--yes", "--skip-preview", *options)
-        print(f"up {' '.join(options)}: {time.monotonic() - started:.0f} s")
-        return done
+        self.guests.project.stack_file.write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -128,21 +96,12 @@ def cloud(
     container_host.root_filesystem(guest, archive)
     with archive.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
-    (directory / "login.pub").write_text(agent.public_key, encoding="utf-8")
-    first = directory / "first.yaml"
-    config: dict[str, Any] = {"profile": "lab", "architecture": "100", "target": "live"}
-    config["features"] = ["reduced-footprint"]
-    text = yaml.safe_dump({"config": {f"quorate:{key}": value for key, value in config.items()}})
-    first.write_text(f"# system containers\n{text}", encoding="utf-8")
-    opened = open_project(directory / "project", "containers", engine, first)
-    program = opened.directory / "__main__.py"
-    program.unlink()
-    program.write_text((HERE / "containers_program.py").read_text(encoding="utf-8"), encoding="utf-8")
-    environment = opened.environment | {"SSH_AUTH_SOCK": str(agent.socket)}
+    project = open_stack(directory, "containers_program.py", engine, agent)
     with ExitStack() as stack:
         nspawn = stack.enter_context(container_host.running(machine, agent.public_key))
         lxc = stack.enter_context(libvirt_host.running(directory, agent.public_key, libvirt_host.LXC))
-        found = Cloud(replace(opened, environment=environment), nspawn, lxc, (archive, digest))
+        guests = Guests(project, GUESTS, directory, BOOT)
+        found = Cloud(guests, nspawn, lxc, (archive, digest))
         found.write()
         yield found
 
@@ -151,53 +110,55 @@ def test_machines_are_made_and_answer(cloud: Cloud) -> None:
     """This and the next tests need the machines of the tests before them."""
     # As an interrupted run leaves it.
     cloud.nspawn.told("mkdir", "-p", "/var/lib/machines/.c1.quorate/root/unfinished")
-    done = cloud.up()
+    done = cloud.guests.up()
     assert done.code == 0, done.output
     assert cloud.nspawn.containers() == set(NSPAWN)
     assert cloud.lxc.names("list", "--name") == cloud.lxc.names("list", "--autostart", "--name") == set(LXC)
     for name, address in GUESTS.items():
-        assert cloud.told(name, "hostname") == name
-        assert address in cloud.told(name, "hostname --all-ip-addresses")
-        cloud.told(name, "test -e /root/joined")
-    assert len({cloud.told(name, "cat /etc/machine-id") for name in GUESTS}) == len(GUESTS)
+        assert cloud.guests.told(name, "hostname") == name
+        assert address in cloud.guests.told(name, "hostname --all-ip-addresses")
+        cloud.guests.told(name, "test -e /root/joined")
+    assert len({cloud.guests.told(name, "cat /etc/machine-id") for name in GUESTS}) == len(GUESTS)
     assert cloud.nspawn.told("systemctl", "is-enabled", "systemd-nspawn@c1") == "enabled"
     cloud.nspawn.told("test", "!", "-e", "/var/lib/machines/.c1.quorate")
-    cloud.told("c1", "test ! -e /root/unfinished")
-    assert cloud.up().changes() == {}, "a second up changes nothing"
-    assert "PRIVATE KEY" not in cloud.project.state_file.read_text(encoding="utf-8")
+    cloud.guests.told("c1", "test ! -e /root/unfinished")
+    assert cloud.guests.up().changes() == {}, "a second up changes nothing"
+    assert "PRIVATE KEY" not in cloud.guests.project.state_file.read_text(encoding="utf-8")
 
 
 def test_limits_change_while_a_container_runs(cloud: Cloud) -> None:
     leaders = {name: cloud.nspawn.leader(name) for name in NSPAWN}
-    cloud.told("l1", "touch /root/needed && sync")
+    cloud.guests.told("l1", "touch /root/needed && sync")
     cloud.write(ram=2)
     changed = {"c1-container", "c2-container", "l1-definition"}
-    assert cloud.project.run("preview").changes() == {"update": changed | {f"machine-{name}" for name in GUESTS}}
-    done = cloud.up()
+    assert cloud.guests.project.run("preview").changes() == {"update": changed | {f"machine-{name}" for name in GUESTS}}
+    done = cloud.guests.up()
     assert done.code != 0
     assert "l1 was not changed and not restarted: the quorum cannot spare it" in done.output
     shown = cloud.nspawn.told("systemctl", "show", "systemd-nspawn@c1", "--property=MemoryMax", "--value")
     assert int(shown) == 2 * 1024**3
-    cloud.told("l1", "rm /root/needed")
-    done = cloud.up()
+    cloud.guests.told("l1", "rm /root/needed")
+    done = cloud.guests.up()
     assert done.code == 0, done.output
-    assert int(cloud.told("l1", "awk '/MemTotal/ {print $2}' /proc/meminfo")) == 2 * 1024**2
+    assert int(cloud.guests.told("l1", "awk '/MemTotal/ {print $2}' /proc/meminfo")) == 2 * 1024**2
     assert {name: cloud.nspawn.leader(name) for name in NSPAWN} == leaders
-    assert cloud.up().changes() == {}
+    assert cloud.guests.up().changes() == {}
 
 
 def test_memory_in_use_is_not_taken_away(cloud: Cloud) -> None:
-    cloud.told("c1", "systemd-run --unit=hog python3 -c 'import time; kept = b\"x\" * (1300 << 20); time.sleep(900)'")
+    cloud.guests.told(
+        "c1", "systemd-run --unit=hog python3 -c 'import time; kept = b\"x\" * (1300 << 20); time.sleep(900)'"
+    )
     size = "awk '/VmRSS/ {print $2}' /proc/$(systemctl show hog --property=MainPID --value)/status"
-    until("the memory is taken", lambda: int(cloud.told("c1", size)) > 1300 << 10, 60)
+    until("the memory is taken", lambda: int(cloud.guests.told("c1", size)) > 1300 << 10, 60)
     cloud.write(ram=1)
-    done = cloud.up()
+    done = cloud.guests.up()
     assert done.code != 0
     assert "c1: its processes have 13" in done.output
     assert "write more than ram: 1" in done.output
-    assert cloud.told("c1", "systemctl is-active hog") == "active"
-    cloud.told("c1", "systemctl stop hog")
-    done = cloud.up()
+    assert cloud.guests.told("c1", "systemctl is-active hog") == "active"
+    cloud.guests.told("c1", "systemctl stop hog")
+    done = cloud.guests.up()
     assert done.code == 0, done.output
 
 
@@ -205,21 +166,21 @@ def test_a_killed_container_starts_again(cloud: Cloud) -> None:
     leader = cloud.nspawn.leader("c2")
     cloud.nspawn.told("systemctl", "kill", "--signal=KILL", "systemd-nspawn@c2")
     until("c2 is back", lambda: "c2" in cloud.nspawn.containers() and cloud.nspawn.leader("c2") != leader, 60)
-    assert cloud.told("c2", "hostname") == "c2"
+    assert cloud.guests.told("c2", "hostname") == "c2"
 
 
 def test_containers_start_with_their_host(cloud: Cloud) -> None:
     started = time.monotonic()
     cloud.nspawn.restart()
     for name in NSPAWN:
-        assert cloud.told(name, "hostname") == name
+        assert cloud.guests.told(name, "hostname") == name
     print(f"both containers answer after {time.monotonic() - started:.0f} s")
-    assert cloud.up().changes() == {}
+    assert cloud.guests.up().changes() == {}
 
 
 def test_a_machine_leaves_before_its_container_is_removed(cloud: Cloud) -> None:
     cloud.write(ram=1, without="c1")
-    done = cloud.up()
+    done = cloud.guests.up()
     assert done.code == 0, done.output
     assert cloud.nspawn.containers() == {"c2"}
     cloud.nspawn.told("test", "-e", str(ROOT_FILES["c1"] / "root/left"))
@@ -228,7 +189,7 @@ def test_a_machine_leaves_before_its_container_is_removed(cloud: Cloud) -> None:
 
 
 def test_destroy_leaves_the_root_file_systems(cloud: Cloud) -> None:
-    done = cloud.project.run("destroy", "--yes")
+    done = cloud.guests.project.run("destroy", "--yes")
     assert done.code == 0, done.output
     assert cloud.nspawn.containers() == set()
     assert cloud.lxc.names("list", "--all", "--name") == set()
@@ -242,7 +203,7 @@ def test_a_host_without_its_hypervisor_says_so(cloud: Cloud) -> None:
     socket.rename(hidden)
     cloud.nspawn.told("mv", program, f"{program}.hidden")
     try:
-        done = cloud.up()
+        done = cloud.guests.up()
     finally:
         hidden.rename(socket)
         cloud.nspawn.told("mv", f"{program}.hidden", program)

@@ -6,10 +6,9 @@ QEMU emulates the processor, so that a boot takes minutes.
 from __future__ import annotations
 
 import json
-import subprocess
 import time
 from collections.abc import Generator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +19,10 @@ from commands import virt_host_check
 from proof.services.lab import until
 from tests import sshd
 from tests.engine.conftest import (
-    Done,
-    Project,
     engine,  # noqa: F401  # pyright: ignore[reportUnusedImport] - a fixture
-    open_project,
 )
 from tests.machines import base_image, libvirt_host
+from tests.machines.guests import Guests, open_stack
 from tests.machines.libvirt_host import VirtHost
 from tests.stacks import ROOT
 from toolchain import debian_root, libvirt_provider
@@ -44,7 +41,7 @@ TEMPLATE = "own.xml"
 class Cloud:
     """A stack with two virtual machines on a virt host."""
 
-    project: Project
+    guests: Guests
     host: VirtHost
     image: tuple[Path, str]
 
@@ -52,7 +49,7 @@ class Cloud:
         """Writes the stack file. `changes`: keys of vm1, and `template`."""
         template = changes.pop("template", None)
         own = {"cpu": 1, "ram": 1, "disk": 2, "roles": ["master"]}
-        document = yaml.safe_load(self.project.stack_file.read_text(encoding="utf-8"))
+        document = yaml.safe_load(self.guests.project.stack_file.read_text(encoding="utf-8"))
         guests = [
             {"id": number, "name": name, "address": address, **own, **(changes if name == "vm1" else {})}
             for number, (name, address) in enumerate(GUESTS.items())
@@ -78,39 +75,10 @@ class Cloud:
         }
         if template:
             document["config"]["quorate:template"] = template
-        self.project.stack_file.write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
-
-    def ssh(self, name: str, command: str) -> subprocess.CompletedProcess[str]:
-        """Runs a command on a machine, whose host key must be the one that the stack derives."""
-        known = self.host.directory / f"known_hosts_{name}"
-        if not known.exists():
-            key = self.project.run("stack", "output", name).output.strip()
-            known.write_text(f"{GUESTS[name]} {key}\n", encoding="utf-8")
-        options = ("BatchMode=yes", f"UserKnownHostsFile={known}", "GlobalKnownHostsFile=none", "ConnectTimeout=60")
-        words = [word for option in options for word in ("-o", option)]
-        return subprocess.run(
-            ["ssh", "-F", "none", *words, f"root@{GUESTS[name]}", command],
-            capture_output=True,
-            text=True,
-            check=False,
-            env=self.project.environment,
-        )
-
-    def told(self, name: str, command: str) -> str:
-        """Output of a command that must succeed, as soon as the machine answers."""
-        until(f"{name} answers", lambda: self.ssh(name, "true").returncode == 0, BOOT, pause=3)
-        done = self.ssh(name, command)
-        assert done.returncode == 0, done.stderr
-        return done.stdout.strip()
+        self.guests.project.stack_file.write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
 
     def boot_id(self, name: str) -> str:
-        return self.told(name, "cat /proc/sys/kernel/random/boot_id")
-
-    def up(self, *options: str) -> Done:
-        started = time.monotonic()
-        done = self.project.run("up", "--yes", "--skip-preview", *options)
-        print(f"up {' '.join(options)}: {time.monotonic() - started:.0f} s")
-        return done
+        return self.guests.told(name, "cat /proc/sys/kernel/random/boot_id")
 
 
 @pytest.fixture(scope="module")
@@ -129,40 +97,32 @@ def cloud(
     directory = tmp_path_factory.mktemp("virt")
     image = directory / "base.qcow2"
     digest = base_image.make(root, image)
-    (directory / "login.pub").write_text(agent.public_key, encoding="utf-8")
-    first = directory / "first.yaml"
-    config = {"profile": "lab", "architecture": "100", "target": "live", "features": ["reduced-footprint"]}
-    text = yaml.safe_dump({"config": {f"quorate:{key}": value for key, value in config.items()}})
-    first.write_text(f"# virtual machines\n{text}", encoding="utf-8")
-    opened = open_project(directory / "project", "guests", engine, first)
-    program = opened.directory / "__main__.py"
-    program.unlink()
-    program.write_text((Path(__file__).parent / "guests_program.py").read_text(encoding="utf-8"), encoding="utf-8")
-    environment = opened.environment | {"SSH_AUTH_SOCK": str(agent.socket)}
+    project = open_stack(directory, "guests_program.py", engine, agent)
     with libvirt_host.running(directory, agent.public_key) as host:
-        found = Cloud(replace(opened, environment=environment), host, (image, digest))
+        guests = Guests(project, GUESTS, directory, BOOT)
+        found = Cloud(guests, host, (image, digest))
         found.write()
         yield found
 
 
 def test_machines_are_made_once_and_started_again(cloud: Cloud) -> None:
     """This and the next tests need the machines of the tests before them."""
-    done = cloud.up()
+    done = cloud.guests.up()
     assert done.code == 0, done.output
     assert cloud.host.names("list", "--name") == set(GUESTS)
     assert cloud.host.names("list", "--autostart", "--name") == set(GUESTS)
-    assert cloud.up().changes() == {}, "a second up changes nothing"
+    assert cloud.guests.up().changes() == {}, "a second up changes nothing"
 
     cloud.host.virsh("destroy", "vm2")
-    done = cloud.up("--refresh")
+    done = cloud.guests.up("--refresh")
     assert done.code == 0, done.output
     assert cloud.host.names("list", "--name") == set(GUESTS)
-    done = cloud.up("--refresh")
+    done = cloud.guests.up("--refresh")
     assert done.changes().keys() <= {"refresh"}, "a refresh replaces nothing"
 
 
 def test_a_virt_host_that_is_down_blocks_nothing(cloud: Cloud) -> None:
-    deployment = json.loads(cloud.project.run("stack", "export").output)
+    deployment = json.loads(cloud.guests.project.run("stack", "export").output)
     assert virt_host_check.left_out(deployment) == {}
     with libvirt_host.without_network():
         ((address, urns),) = virt_host_check.left_out(deployment).items()
@@ -172,55 +132,55 @@ def test_a_virt_host_that_is_down_blocks_nothing(cloud: Cloud) -> None:
         assert {urn.rpartition("::")[2] for urn in urns} == {"virt1-libvirt", image, *made}
         excluded = [word for urn in urns for word in ("--exclude", urn)]
         for command in (["preview"], ["up", "--yes", "--skip-preview"], ["refresh", "--yes"]):
-            done = cloud.project.run(*command, *excluded)
+            done = cloud.guests.project.run(*command, *excluded)
             assert done.code == 0, done.output
             assert done.changes().keys() <= {"refresh"}
-    assert cloud.up().changes() == {}
+    assert cloud.guests.up().changes() == {}
 
 
 def test_machines_boot_and_change_one_at_a_time(cloud: Cloud) -> None:
     started = time.monotonic()
     for name, address in GUESTS.items():
-        assert cloud.told(name, "hostname") == name
-        assert address in cloud.told(name, "hostname --all-ip-addresses")
+        assert cloud.guests.told(name, "hostname") == name
+        assert address in cloud.guests.told(name, "hostname --all-ip-addresses")
     print(f"both machines answer after {time.monotonic() - started:.0f} s")
-    assert int(cloud.told("vm1", "awk '/MemTotal/ {print $2}' /proc/meminfo")) >= 1024**2
-    cloud.told("vm1", "touch /root/kept /root/needed && sync")
+    assert int(cloud.guests.told("vm1", "awk '/MemTotal/ {print $2}' /proc/meminfo")) >= 1024**2
+    cloud.guests.told("vm1", "touch /root/kept /root/needed && sync")
     boots = {name: cloud.boot_id(name) for name in GUESTS}
     before = cloud.host.virsh("dumpxml", "--inactive", "vm1")
     cloud.write(ram=2)
-    assert cloud.project.run("preview").changes() == {"update": {"vm1-definition"}}
-    done = cloud.up()
+    assert cloud.guests.project.run("preview").changes() == {"update": {"vm1-definition"}}
+    done = cloud.guests.up()
     assert done.code != 0
     assert "vm1 was not changed and not restarted: the quorum cannot spare it" in done.output
     assert cloud.boot_id("vm1") == boots["vm1"]
     assert cloud.host.virsh("dumpxml", "--inactive", "vm1") == before
 
-    cloud.told("vm1", "rm /root/needed")
-    done = cloud.up()
+    cloud.guests.told("vm1", "rm /root/needed")
+    done = cloud.guests.up()
     assert done.code == 0, done.output
-    assert int(cloud.told("vm1", "awk '/MemTotal/ {print $2}' /proc/meminfo")) >= 2 * 1024**2
-    cloud.told("vm1", "test -e /root/kept")
+    assert int(cloud.guests.told("vm1", "awk '/MemTotal/ {print $2}' /proc/meminfo")) >= 2 * 1024**2
+    cloud.guests.told("vm1", "test -e /root/kept")
     assert cloud.boot_id("vm2") == boots["vm2"]
 
-    assert cloud.up().changes() == {}
+    assert cloud.guests.up().changes() == {}
 
 
 def test_memory_and_description_change_without_a_restart(cloud: Cloud) -> None:
     boots = {name: cloud.boot_id(name) for name in GUESTS}
-    cloud.told("vm1", "touch /root/needed")
+    cloud.guests.told("vm1", "touch /root/needed")
     memory = "  <memory unit='MiB'>{memory}</memory>"
     more = f"{memory}\n  <currentMemory unit='MiB'>1024</currentMemory>\n  <description>{{note}}</description>"
     text = (ROOT / "components/virt_host/domain.xml").read_text(encoding="utf-8")
-    (cloud.project.directory / TEMPLATE).write_text(text.replace(memory, more), encoding="utf-8")
+    (cloud.guests.project.directory / TEMPLATE).write_text(text.replace(memory, more), encoding="utf-8")
     cloud.write(ram=2, values={"note": "changed"}, template=TEMPLATE)
-    done = cloud.up()
+    done = cloud.guests.up()
     assert done.code == 0, done.output
     assert "<description>changed</description>" in cloud.host.virsh("dumpxml", "--inactive", "vm1")
     size = "awk '/MemTotal/ {print $2}' /proc/meminfo"
-    until("vm1 gives memory back", lambda: int(cloud.told("vm1", size)) <= 1024**2, 60)
+    until("vm1 gives memory back", lambda: int(cloud.guests.told("vm1", size)) <= 1024**2, 60)
     assert {name: cloud.boot_id(name) for name in GUESTS} == boots
-    assert cloud.up().changes() == {}
+    assert cloud.guests.up().changes() == {}
 
 
 def test_an_own_template_is_a_new_definition(cloud: Cloud) -> None:
@@ -229,19 +189,19 @@ def test_an_own_template_is_a_new_definition(cloud: Cloud) -> None:
     lines = [line for line in own if "<uuid>" not in line]
     lines.insert(2, "  <description>{note}</description>")
     text = "\n".join(lines).replace("vm1", "{name}").replace("52:54:0a:4d:00:0b", "{mac}")
-    (cloud.project.directory / TEMPLATE).write_text(text, encoding="utf-8")
+    (cloud.guests.project.directory / TEMPLATE).write_text(text, encoding="utf-8")
     cloud.write(ram=2, values={"note": "{braces} &amp"}, template=TEMPLATE)
-    assert cloud.project.run("preview").changes() == {"update": {"vm1-definition", "vm2-definition"}}
+    assert cloud.guests.project.run("preview").changes() == {"update": {"vm1-definition", "vm2-definition"}}
 
 
 def test_destroy_leaves_disks(cloud: Cloud) -> None:
-    done = cloud.project.run("destroy", "--yes")
+    done = cloud.guests.project.run("destroy", "--yes")
     assert done.code == 0, done.output
     assert cloud.host.names("list", "--all", "--name") == set()
     image = f"image-{cloud.image[1][:12]}.qcow2"
     volumes = {line.split()[0] for line in cloud.host.virsh("vol-list", libvirt_host.POOL).splitlines()[2:] if line}
     assert volumes == {"vm1.qcow2", "vm2.qcow2", image}
-    assert "PRIVATE KEY" not in cloud.project.state_file.read_text(encoding="utf-8")
+    assert "PRIVATE KEY" not in cloud.guests.project.state_file.read_text(encoding="utf-8")
 
 
 def test_a_host_without_libvirt_says_so(cloud: Cloud) -> None:
@@ -249,7 +209,7 @@ def test_a_host_without_libvirt_says_so(cloud: Cloud) -> None:
     hidden = socket.with_name("hidden")
     socket.rename(hidden)
     try:
-        done = cloud.up()
+        done = cloud.guests.up()
     finally:
         hidden.rename(socket)
     assert done.code != 0
