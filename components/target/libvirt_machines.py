@@ -89,7 +89,7 @@ class LibvirtMachines:
         """Makes a virtual machine. Returns the resource that stands for it and for later changes of its definition."""
         node = vm.node
         provider, image = self._host(host, opts)
-        own = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(provider=provider))
+        own = merged(opts, provider=provider)
         disk = libvirt.Volume(
             f"{name}-disk",
             merged(own, retain_on_delete=True, ignore_changes=["size", "baseVolumeId", "source"]),

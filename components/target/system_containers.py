@@ -37,6 +37,7 @@ class SystemContainers:
         self._access = access
         self._image = image
         self._place = f"{_IMAGES}/{image.sha256[:12]}.tar"
+        self._script = _SCRIPT.read_text(encoding="utf-8")
         self._copied: dict[str, pulumi.Resource] = {}
 
     def machine(
@@ -83,7 +84,7 @@ class SystemContainers:
                 merged(opts, protect=False),
                 connection=reached,
                 create=f"mkdir -p {_IMAGES} && {check}",
-                stdin=_SCRIPT.read_text(encoding="utf-8"),
+                stdin=self._script,
                 logging=remote.Logging.STDERR,
             )
             self._copied[host.name] = remote.CopyToRemote(
@@ -102,5 +103,4 @@ class SystemContainers:
         """Returns the script, and before it the function that prints the machine's files. A secret."""
         seed = {f"seed/{name}": text for name, text in self._access.cloud_init(vm).items()}
         files: Mapping[str, str | pulumi.Output[str]] = {**vm.definition, **seed}
-        script = _SCRIPT.read_text(encoding="utf-8")
-        return archive(files).apply(lambda packed: f"files() {{ cat <<'END'\n{packed}END\n}}\n{script}")
+        return archive(files).apply(lambda packed: f"files() {{ cat <<'END'\n{packed}END\n}}\n{self._script}")

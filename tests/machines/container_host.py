@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import subprocess
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
@@ -87,7 +88,9 @@ def running(root: Path, public_key: str) -> Generator[ContainerHost]:
         yield found
 
 
-def root_filesystem(root: Path, archive: Path) -> None:
-    """Writes the archive that system containers start from. They need no kernel."""
+def root_filesystem(root: Path, archive: Path) -> str:
+    """Writes the archive that system containers start from. They need no kernel. Returns its SHA-256 digest."""
     words = ["tar", "--directory", root, "--exclude=./boot/*", "--use-compress-program=gzip -1", "--create", "--file"]
     subprocess.run([*words, archive, "."], check=True)
+    with archive.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Generator
 from contextlib import ExitStack
@@ -93,9 +92,7 @@ def cloud(
         pytest.skip(str(reason))
     directory = tmp_path_factory.mktemp("containers")
     archive = directory / "root.tar.gz"
-    container_host.root_filesystem(guest, archive)
-    with archive.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    digest = container_host.root_filesystem(guest, archive)
     project = open_stack(directory, "containers_program.py", engine, agent)
     with ExitStack() as stack:
         nspawn = stack.enter_context(container_host.running(machine, agent.public_key))
@@ -104,6 +101,7 @@ def cloud(
         found = Cloud(guests, nspawn, lxc, (archive, digest))
         found.write()
         yield found
+    by_hand.require_nothing_left()
 
 
 def test_machines_are_made_and_answer(cloud: Cloud) -> None:
