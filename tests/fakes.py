@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path
 
 from toolchain.environment import locked_version
+from toolchain.go_build import Sources
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -27,6 +28,7 @@ def locked(package: str) -> str:
 
 
 LOCKED_PULUMI = locked("pulumi")
+BUILT_PULUMI = Sources(ROOT / "toolchain" / "engine", "").pulumi
 LOCKED_PACKAGES = sum(line[:1].isalpha() for line in (ROOT / "requirements.lock").read_text("utf-8").splitlines())
 
 # What the real ones print, cut to the lines that matter.

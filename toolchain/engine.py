@@ -152,7 +152,8 @@ class Wanted:
     cache: Path
 
     @property
-    def pulumi(self) -> str:
+    def sdk(self) -> str:
+        """The version of Pulumi's Python SDK, which an engine has to support."""
         return locked_version(self.lock, "pulumi")
 
     @property
@@ -161,7 +162,7 @@ class Wanted:
 
     @property
     def sources(self) -> go_build.Sources:
-        return go_build.Sources(self.modules, self.pulumi, self.kubernetes)
+        return go_build.Sources(self.modules, self.kubernetes)
 
 
 def cache_directory(environment: Mapping[str, str]) -> Path:
@@ -205,8 +206,8 @@ def from_path(wanted: Wanted, reporter: Reporter) -> Engine | None:
         version = run([pulumi, "version"], environment=_plain(), timeout=120)[-1].lstrip("v")
     except (ProgramError, IndexError):
         return None
-    if not fits(version, wanted.pulumi):
-        reporter.say(f"The Pulumi on PATH is {version}; this project needs {wanted.pulumi} or a newer 3.x.")
+    if not fits(version, wanted.sdk):
+        reporter.say(f"The Pulumi on PATH is {version}; this project needs {wanted.sdk} or a newer 3.x.")
         return None
     if not any((each.parent / "pulumi-language-python").exists() for each in (pulumi, pulumi.resolve())):
         reporter.say("The Pulumi on PATH has no Python language host.")
@@ -222,7 +223,7 @@ def from_modules(wanted: Wanted, reporter: Reporter) -> Engine:
     sources = wanted.sources
     go = go_build.ensure_go(wanted.cache, wanted.modules / "go.lock", wanted.venv, sources.needed_go, reporter)
     home = wanted.cache / f"engine-{sources.digest(go)}"
-    engine = Engine("build", wanted.pulumi, str(home / "bin"), str(home / "home"))
+    engine = Engine("build", sources.pulumi, str(home / "bin"), str(home / "home"))
     if not checksums.exist(home):
         _record_earlier_build(home)
     damaged = engine.damaged

@@ -37,7 +37,7 @@ def lock_digest(lock: Path) -> str:
 def locked_version(lock: Path, package: str) -> str:
     """Returns the version that the lock file pins for a package, such as pulumi.
 
-    The Pulumi engine and its Kubernetes provider have the versions of their SDKs.
+    Providers have the versions of their SDKs. The engine may be newer than its SDK (go_build.Sources.pulumi).
     """
     found = re.search(rf"^{re.escape(package)}==([^\s\\;]+)", lock.read_text(encoding="utf-8"), re.MULTILINE)
     if not found:

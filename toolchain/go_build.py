@@ -22,7 +22,8 @@ from toolchain.environment import pip_error, pip_install
 from toolchain.progress import ProgramError, Reporter, UserError, run
 
 MODULES = ("kubernetes", "pulumi")
-CLI = "github.com/pulumi/pulumi/pkg/v3/cmd/pulumi"
+PKG = "github.com/pulumi/pulumi/pkg/v3"
+CLI = f"{PKG}/cmd/pulumi"
 SDK = "github.com/pulumi/pulumi/sdk/v3"
 VERSION_VARIABLE = f"{SDK}/go/common/version.Version"
 SDK_SCRIPTS = ("python/cmd/pulumi-language-python-exec", "python/dist/pulumi-resource-pulumi-python")
@@ -55,11 +56,16 @@ class Go:
 
 @dataclass(frozen=True)
 class Sources:
-    """The sources of an engine: directory of the Go modules, and versions of Pulumi and its Kubernetes provider."""
+    """The sources of an engine: directory of the Go modules, and version of Pulumi's Kubernetes provider."""
 
     modules: Path
-    pulumi: str
     kubernetes: str
+
+    @property
+    def pulumi(self) -> str:
+        """The version of the engine: that of the module `pkg`, which go.mod requires."""
+        text = (self.modules / "pulumi" / "go.mod").read_text(encoding="utf-8")
+        return re.findall(rf"^\s*{re.escape(PKG)} v(\S+)", text, re.MULTILINE)[0]
 
     @property
     def needed_go(self) -> tuple[int, ...]:
@@ -85,7 +91,7 @@ class Sources:
 
 
 def version_of(text: str) -> tuple[int, ...]:
-    """Returns a version such as `go1.26.8` or `v3.259.0` as numbers, without a suffix such as `-alpha` or `rc1`."""
+    """Returns a version such as `go1.26.8` or `v3.276.0` as numbers, without a suffix such as `-alpha` or `rc1`."""
     found = re.search(r"\d+(?:\.\d+)*", text)
     return tuple(int(part) for part in found[0].split(".")) if found else (0,)
 

