@@ -98,3 +98,6 @@ DNS_SERVICE = 10
 
 QUORUM_STATE_OUTPUT = "standing"
 """The stack output with the members of each quorum, which the policy rules compare the next deployment with."""
+
+VERDICTS_FILE = "QUORATE_VERDICTS"
+"""Environment variable with the path of the file into which the policy pack writes the verdicts of all rules."""

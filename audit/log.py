@@ -1,7 +1,7 @@
-"""Reads the event log of a preview: the verdicts of every rule, and problems that make an audit of it unreliable.
+"""Reads what a preview wrote: the engine's event log, and beside it the policy pack's record of all verdicts.
 
 An audit is unreliable if the log is empty or truncated, if the preview failed for another reason than a policy of this
-pack, or if the log has no result of the pack.
+pack, if the log has no result of the pack, or if the record cannot be read.
 """
 
 from __future__ import annotations
@@ -12,25 +12,18 @@ from pathlib import Path
 
 from policy.engine import record
 from policy.engine.events import PACK, Event, PackSummary, Phase, Violation, parse
-from policy.facts.placement_map import Placement
+from policy.engine.record import Record
 
 
 @dataclass
 class Log:
-    """The last phase of an event log, with the policy pack's record (policy/engine/record.py) in its messages."""
+    """The last phase of an event log, with the policy pack's record of the same run."""
 
     phase: Phase = field(default_factory=Phase)
-    records: dict[str, record.RuleRecord] = field(default_factory=dict[str, record.RuleRecord])
-    """The pack's record of each rule, by rule id."""
-    placement: Placement | None = None
-    end: record.EndRecord | None = None
+    record: Record | None = None
+    """The verdicts of all rules; None if the pack wrote none."""
     problems: list[str] = field(default_factory=list[str])
     """Reasons why an audit of the log is unreliable; empty if it is reliable."""
-
-    @property
-    def recorded(self) -> bool:
-        """Whether the log contains the policy pack's own record."""
-        return bool(self.records) or self.end is not None
 
     @property
     def pack(self) -> PackSummary | None:
@@ -44,7 +37,7 @@ class Log:
 
 
 def read(path: Path) -> Log:
-    """Reads the event log at a path. If the log cannot be read, the result has the reason in `problems`."""
+    """Reads the event log at a path, and the record beside it. `problems` has the reason if they cannot be read."""
     log = Log()
     try:
         text = path.read_text(encoding="utf-8")
@@ -59,7 +52,7 @@ def read(path: Path) -> Log:
     if not lines:
         log.problems.append(f"the event log {path} is empty: no preview has run, or it ended before its first event")
     elif parse(lines[0]):
-        _add_records(log)
+        _add_record(log, path.with_name(record.FILE))
         _check(log)
     return log
 
@@ -73,21 +66,11 @@ def _events(lines: Iterable[str], log: Log) -> Iterator[Event]:
         yield event
 
 
-def _add_records(log: Log) -> None:
+def _add_record(log: Log, path: Path) -> None:
     try:
-        for each in record.read(log.phase.messages):
-            if isinstance(each, record.EndRecord):
-                log.end = each
-            elif isinstance(each, Placement):
-                log.placement = each
-            else:
-                log.records[each.rule] = each
-    except (ValueError, KeyError, TypeError) as reason:
-        log.problems.append(f"the pack's record in the event log cannot be read: {reason}")
-    if log.records and log.end is None:
-        log.problems.append("the pack's record in the event log has no end: the log is truncated")
-    if log.end and log.end.rules != len(log.records):
-        log.problems.append(f"the event log has records of {len(log.records)} rules; the pack wrote {log.end.rules}")
+        log.record = record.read(path)
+    except (OSError, ValueError, KeyError, TypeError) as reason:
+        log.problems.append(f"the policy pack's record {path} cannot be read: {reason}")
 
 
 def _check(log: Log) -> None:

@@ -12,7 +12,7 @@ from audit.log import Log
 from policy.catalogue import BY_ID, RULES
 from policy.facts.known_types import Coverage, total
 from policy.facts.placement_map import Placement
-from policy.facts.stack import PRODUCTION
+from policy.facts.stack_configuration import PRODUCTION
 from policy.findings import Enforcement, Finding, Severity, Verdict, Waiver
 from policy.rule import AnyRule
 
@@ -36,14 +36,14 @@ class Audit:
     time: int
     """When the preview ended, in seconds since 1970; 0 if the log has no time."""
     today: str
-    """The date on which waivers were checked for expiry; empty if the log does not contain it."""
+    """The date on which waivers were checked for expiry; empty without the pack's record."""
     findings: tuple[Finding, ...]
     problems: tuple[str, ...]
     """Reasons why the audit is unreliable; empty if it is reliable."""
     placement: Placement | None = None
-    """The nodes that may run each workload; None if the log does not contain them."""
+    """The nodes that may run each workload; None without the pack's record."""
     coverage: Mapping[str, Coverage] = field(default_factory=dict[str, Coverage])
-    """How many resources were evaluated, only read, harmless or unknown, by type; empty if the log does not say."""
+    """How many resources were evaluated, only read, harmless or unknown, by type; empty without the pack's record."""
 
     def of(self, rule: AnyRule) -> list[Finding]:
         """Returns the findings of one rule."""
@@ -120,17 +120,23 @@ def _rank(verdict: Verdict, severity: Severity) -> tuple[int, int]:
 
 def audit(stack: str, log: Log) -> Audit:
     """Builds the audit of a stack from an event log of its preview."""
-    profile = (log.end.profile if log.end else log.phase.profile) or PRODUCTION
-    findings = [
+    made = log.record
+    profile = (made.profile if made else log.phase.profile) or PRODUCTION
+    findings = (
         finding for rule in RULES for finding in sorted(_findings(rule, log, rule.enforced(profile)), key=_place)
-    ]
-    architecture = log.end.architecture if log.end else ""
-    problems = (*log.problems, *_contradictions(log))
-    today = log.end.today if log.end else ""
-    pack = log.pack.version if log.pack else ""
-    coverage = log.end.coverage if log.end else dict[str, Coverage]()
-    time = log.phase.end.time if log.phase.end else 0
-    return Audit(stack, profile, architecture, pack, time, today, tuple(findings), problems, log.placement, coverage)
+    )
+    return Audit(
+        stack,
+        profile,
+        architecture=made.architecture if made else "",
+        pack=log.pack.version if log.pack else "",
+        time=log.phase.end.time if log.phase.end else 0,
+        today=made.today if made else "",
+        findings=tuple(findings),
+        problems=(*log.problems, *_contradictions(log)),
+        placement=made.placement if made else None,
+        coverage=made.coverage if made else {},
+    )
 
 
 def _place(finding: Finding) -> tuple[int, str, str]:
@@ -138,7 +144,7 @@ def _place(finding: Finding) -> tuple[int, str, str]:
 
 
 def _findings(rule: AnyRule, log: Log, level: Enforcement) -> Iterator[Finding]:
-    """Yields the findings of a rule: from the policy pack's record if the log has it, otherwise from Pulumi's events.
+    """Yields the findings of a rule: from the policy pack's record if there is one, otherwise from Pulumi's events.
 
     `level`: the enforcement level of a finding for which the log has none.
     """
@@ -149,7 +155,7 @@ def _findings(rule: AnyRule, log: Log, level: Enforcement) -> Iterator[Finding]:
         details = (resource, message, rule.source, rule.remediation, waiver)
         return Finding(rule.id, rule.severity, enforcement, verdict, *details)
 
-    if recorded := log.records.get(rule.id):
+    if recorded := log.record and log.record.by_rule.get(rule.id):
         for each in recorded.verdicts:
             yield found(each.verdict, recorded.enforcement, each.resource, each.message, each.waiver)
         return
@@ -159,10 +165,11 @@ def _findings(rule: AnyRule, log: Log, level: Enforcement) -> Iterator[Finding]:
         yield found(_verdict(violation.message), level, violation.resource, _finding_line(violation.message))
     if reported:
         return
-    if log.pack and rule.id in log.pack.passed and not log.recorded:
+    if log.pack and rule.id in log.pack.passed and log.record is None:
         yield found(Verdict.PASS, level, log.phase.stack_urn, "the stack, according to the engine's summary")
     else:
-        yield found(Verdict.NOT_EVALUATED, level, log.phase.stack_urn, "the event log has no verdict of the rule")
+        message = "neither the policy pack's record nor the event log has a verdict of the rule"
+        yield found(Verdict.NOT_EVALUATED, level, log.phase.stack_urn, message)
 
 
 def _verdict(message: str) -> Verdict:
@@ -183,12 +190,12 @@ def _contradictions(log: Log) -> Iterator[str]:
     reported = Counter(violation.rule for violation in log.violations)
     for rule in sorted(reported.keys() - BY_ID.keys()):
         yield f"the engine reports a rule that is not in this pack: {rule}"
-    if not log.recorded:
+    if log.record is None:
         return
-    for rule in sorted(log.records.keys() - BY_ID.keys()):
-        yield f"the event log belongs to another pack: it has verdicts of the rule {rule}"
+    for rule in sorted(log.record.by_rule.keys() - BY_ID.keys()):
+        yield f"the record belongs to another pack: it has verdicts of the rule {rule}"
     for rule in RULES:
-        recorded = log.records.get(rule.id)
+        recorded = log.record.by_rule.get(rule.id)
         count = sum(each.verdict.reported for each in recorded.verdicts) if recorded else 0
         if count != reported[rule.id]:
             yield f"{rule.id}: the engine reports {reported[rule.id]} violations, the pack's record has {count}"

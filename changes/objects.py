@@ -15,7 +15,7 @@ from changes.side import Side, title_of
 from policy.facts.components import Cloud, MasterTier, VirtHost
 from policy.facts.kubernetes.budgets_and_services import Budget
 from policy.facts.kubernetes.workload import Workload, kubernetes_kind
-from policy.facts.stack import LAB
+from policy.facts.stack_configuration import LAB
 from policy.wording import join_names, pluralize
 
 _FACTS = {

@@ -1,7 +1,8 @@
 """Reads the engine's event log through a pipe, and drops secrets before anything is written to a file.
 
 The engine has an event log only in debug mode, and the log then contains debug messages with secrets in clear text.
-Therefore the engine writes the log into a pipe. Of the debug messages, only the policy pack's verdicts are kept.
+Therefore the engine writes the log into a pipe, and no debug message is kept. The policy pack writes its verdicts into
+a file of their own (policy/engine/record.py).
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from contract import VERDICTS_FILE
+from files import atomic
+from policy.engine import record
 from policy.engine.events import Phase, parse
-from policy.engine.record import PREFIX as VERDICTS
 
 _LAST = b'{"quorateEnd":true}\n'
 
@@ -25,19 +28,21 @@ class RunSummary:
     """Events of the last phase of a Pulumi run. An update may have two phases: preview and update."""
 
     lines: list[str] = field(default_factory=list[str])
-    """The events of the phase, each a JSON object as text, without most debug messages (see take)."""
+    """The events of the phase, each a JSON object as text, without debug messages."""
     phase: Phase = field(default_factory=Phase)
+    verdicts: str | None = None
+    """The policy pack's record of the run as text (policy/engine/record.py); None if the pack evaluated no stack."""
 
     def take(self, line: bytes) -> None:
         """Adds a line of the event log.
 
-        Drops a line that is no event, and a debug message without the pack's verdicts.
+        Drops a line that is no event, and debug messages.
         """
         event = parse(line)
         if event is None:
             return
         message = event.message
-        if message and message.severity == "debug" and not message.text.startswith(VERDICTS):
+        if message and message.severity == "debug":
             return
         if event.begins_phase:
             self.lines, self.phase = [], Phase()
@@ -70,17 +75,25 @@ class RunSummary:
         return bool(self.phase.mandatory) and not self.phase.causes
 
     def write(self, path: Path) -> None:
-        """Writes the kept events to a file, one per line."""
+        """Writes the kept events to a file, one per line, and the policy pack's record beside it."""
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("".join(f"{line}\n" for line in self.lines), encoding="utf-8")
+        verdicts = path.with_name(record.FILE)
+        if self.verdicts is None:
+            verdicts.unlink(missing_ok=True)  # that of an earlier run
+        else:
+            atomic.write_private(verdicts, self.verdicts)
 
 
 @contextmanager
-def listening() -> Generator[tuple[Path, RunSummary]]:
-    """Yields a pipe for Pulumi's `--event-log`, and the summary of its events. It is complete when the context ends."""
+def listening() -> Generator[tuple[Path, dict[str, str], RunSummary]]:
+    """Yields a pipe for Pulumi's `--event-log`, environment variables for the engine, and the summary of the run.
+
+    The variables name the file for the policy pack's record. The summary is complete when the context ends.
+    """
     summary = RunSummary()
     with tempfile.TemporaryDirectory(prefix="quorate-events-") as directory:
-        pipe = Path(directory) / "events"
+        pipe, verdicts = Path(directory) / "events", Path(directory) / record.FILE
         os.mkfifo(pipe, 0o600)
         # Open for reading and writing, so that opening does not wait for the engine, and the engine may reopen the log.
         handle = os.open(pipe, os.O_RDWR)
@@ -95,8 +108,10 @@ def listening() -> Generator[tuple[Path, RunSummary]]:
         reader = threading.Thread(target=read, daemon=True)
         reader.start()
         try:
-            yield pipe, summary
+            yield pipe, {VERDICTS_FILE: str(verdicts)}, summary
         finally:
             os.write(handle, _LAST)
             reader.join()
             os.close(handle)
+            if verdicts.exists():
+                summary.verdicts = verdicts.read_text(encoding="utf-8")

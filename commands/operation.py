@@ -132,8 +132,9 @@ class Operation:
         options += [word for urn in self.excluded for word in ("--exclude", urn)]
         if verb in ("up", "preview") and self.pack:
             options += ["--policy-pack", self.pack]
-        environment = {**self.environment(), "PULUMI_DEBUG_COMMANDS": "true"}  # the event log is a debug option
-        with listening() as (pipe, summary):
+        with listening() as (pipe, variables, summary):
+            # The event log is a debug option.
+            environment = {**self.environment(), **variables, "PULUMI_DEBUG_COMMANDS": "true"}
             command = [self.engine.pulumi, verb, *options, "--event-log", pipe]
             if output is None:
                 code, was_interrupted = self._wait(command, pipe, environment, None)

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import cast
 
-from policy.facts.stack import LAB, PRODUCTION
+from policy.facts.stack_configuration import LAB, PRODUCTION
 from policy.requirements import DOCUMENTS, Norm, parts
 from policy.rule import AnyRule, Rule
 from policy.rules import (

@@ -13,7 +13,8 @@ from typing import Generic, Protocol, TypeVar
 
 from policy.facts.properties import Malformed, NotKnown
 from policy.facts.resource import Resource
-from policy.facts.stack import LAB, PRODUCTION, Facts, NoNodes
+from policy.facts.stack import Facts, NoNodes, NotConfigured
+from policy.facts.stack_configuration import LAB, PRODUCTION
 from policy.findings import Enforcement, Finding, Severity, Verdict
 from policy.requirements import PROJECT, requirement
 
@@ -233,6 +234,6 @@ def _why_not_applicable(rule: Rule[S], facts: Facts) -> str:
 
 
 def _why(reason: Exception) -> str:
-    if isinstance(reason, NotKnown | Malformed | NoNodes):
+    if isinstance(reason, NotKnown | Malformed | NoNodes | NotConfigured):
         return str(reason)
     return f"the rule failed with {type(reason).__name__}: {reason}"

@@ -18,7 +18,8 @@ from pulumi_policy import (
 
 from policy.catalogue import RULES
 from policy.engine.decode import from_sdk
-from policy.facts.stack import PRODUCTION, Facts
+from policy.facts.stack import Facts
+from policy.facts.stack_configuration import PRODUCTION
 from policy.findings import Enforcement, Finding, Verdict
 from policy.rule import AnyRule, evaluate
 

@@ -1,23 +1,28 @@
-"""Writes and reads the policy pack's record: all verdicts of one evaluation, as debug messages in Pulumi's event log.
+"""The policy pack's record: the verdicts of all rules on a stack, in a file that the audit reads.
 
-Pulumi's events name violated and passed policies, but not which resources passed, nor why a policy did not apply. The
-pack therefore writes every verdict as a debug message, which the event log contains and the terminal does not show.
-This module defines the record's format for its writer (analyzer.py) and its reader (audit/log.py).
+Pulumi's events name violated and passed policies, but not which resources passed. Quorate's commands therefore name a
+file in the environment variable contract.VERDICTS_FILE, and the pack writes every verdict into it, whole or not at all,
+readable by its owner only. A plain `pulumi preview --policy-pack policy` names no file and shows the same violations.
+This module defines the format for its writer (analyzer.py) and its reader (audit/log.py).
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
 from typing import Any, cast
 
+from files import atomic
 from policy.facts.known_types import Coverage
 from policy.facts.placement_map import Placement
 from policy.findings import Enforcement, Finding, Verdict, Waiver
 
-PREFIX = "quorate-verdicts "
-VERSION = 4
+FILE = "verdicts.json"
+"""Name of the file, beside the event log of the same run."""
+VERSION = 5
 
 
 @dataclass(frozen=True)
@@ -41,14 +46,12 @@ class RuleRecord:
 
 
 @dataclass(frozen=True)
-class EndRecord:
-    """The last message of a record: how many rules and resources were evaluated.
+class Record:
+    """All verdicts of one evaluation of a stack, and what the evaluation depended on."""
 
-    Without it, the record is truncated.
-    """
-
-    rules: int
-    resources: int
+    rules: tuple[RuleRecord, ...]
+    placement: Placement
+    """The nodes that may run each workload."""
     profile: str
     architecture: str
     today: str
@@ -56,65 +59,63 @@ class EndRecord:
     coverage: Mapping[str, Coverage]
     """How many resources were evaluated, only read, harmless or unknown, by resource type."""
 
+    @cached_property
+    def by_rule(self) -> Mapping[str, RuleRecord]:
+        return {each.rule: each for each in self.rules}
 
-def written_rules(rules: Iterable[tuple[str, Enforcement, Iterable[Finding]]]) -> str:
-    """Returns a message with the verdicts of all rules.
 
-    It is one message, because the pack waits after each message.
+def recorded(rule: str, enforcement: Enforcement, findings: Iterable[Finding]) -> RuleRecord:
+    """Returns the record of a rule, from its findings."""
+    verdicts = (RuleVerdict(each.verdict, each.resource, each.message, each.waiver) for each in findings)
+    return RuleRecord(rule, enforcement, tuple(verdicts))
+
+
+def write(record: Record, path: Path) -> None:
+    """Writes a record to a file with mode 0600."""
+    document = {
+        "version": VERSION,
+        "profile": record.profile,
+        "architecture": record.architecture,
+        "today": record.today,
+        "coverage": {type_: vars(each) for type_, each in record.coverage.items()},
+        "placement": record.placement.to_json(),
+        "rules": [
+            {"rule": each.rule, "enforcement": each.enforcement, "verdicts": [_written(one) for one in each.verdicts]}
+            for each in record.rules
+        ],
+    }
+    atomic.write_private(path, json.dumps(document, separators=(",", ":")))
+
+
+def read(path: Path) -> Record | None:
+    """Reads a record; None if the file does not exist.
+
+    Raises OSError, ValueError, KeyError or TypeError if the file cannot be read or has another version.
     """
-    records = [
-        {"rule": rule, "enforcement": enforcement, "verdicts": [_written_verdict(each) for each in findings]}
-        for rule, enforcement, findings in rules
-    ]
-    return _written({"rules": records})
+    try:
+        document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    if document.get("version") != VERSION:
+        raise ValueError(f"verdicts of version {document.get('version')}; this program reads version {VERSION}")
+    coverage = cast("dict[str, dict[str, int]]", document["coverage"])
+    rules = (
+        RuleRecord(each["rule"], Enforcement(each["enforcement"]), tuple(_verdict(*one) for one in each["verdicts"]))
+        for each in cast("Sequence[dict[str, Any]]", document["rules"])
+    )
+    return Record(
+        tuple(rules),
+        Placement.from_json(document["placement"]),
+        document["profile"],
+        document["architecture"],
+        document["today"],
+        {type_: Coverage(**each) for type_, each in coverage.items()},
+    )
 
 
-def written_placement(placement: Placement) -> str:
-    """Returns a message with the placement of the stack: the nodes that may run each workload."""
-    return _written({"placement": placement.to_json()})
-
-
-def written_end(end: EndRecord) -> str:
-    """Returns the message that ends a record."""
-    counts = {type_: vars(each) for type_, each in end.coverage.items()}
-    return _written({"end": {**vars(end), "coverage": counts}})
-
-
-def read(messages: Iterable[str]) -> Iterator[RuleRecord | Placement | EndRecord]:
-    """Yields the contents of the pack's record among an event log's messages; other messages are ignored.
-
-    Raises ValueError, KeyError or TypeError if the record is malformed or has another version.
-    """
-    for message in messages:
-        if message.startswith(PREFIX):
-            yield from _read(cast("dict[str, Any]", json.loads(message.removeprefix(PREFIX))))
-
-
-def _written(content: dict[str, Any]) -> str:
-    return PREFIX + json.dumps({"version": VERSION, **content}, separators=(",", ":"))
-
-
-def _written_verdict(finding: Finding) -> list[object]:
-    return [
-        finding.verdict,
-        finding.resource,
-        finding.message,
-        *([finding.waiver.to_json()] if finding.waiver else []),
-    ]
-
-
-def _read(content: dict[str, Any]) -> Iterator[RuleRecord | Placement | EndRecord]:
-    if content.get("version") != VERSION:
-        raise ValueError(f"verdicts of version {content.get('version')}; this program reads version {VERSION}")
-    if "end" in content:
-        end = cast("dict[str, Any]", content["end"])
-        written = cast("dict[str, dict[str, int]]", end.pop("coverage"))
-        yield EndRecord(**end, coverage={type_: Coverage(**each) for type_, each in written.items()})
-    if "placement" in content:
-        yield Placement.from_json(content["placement"])
-    for each in cast("Sequence[dict[str, Any]]", content.get("rules", ())):
-        verdicts = cast("Sequence[Sequence[Any]]", each["verdicts"])
-        yield RuleRecord(each["rule"], Enforcement(each["enforcement"]), tuple(_verdict(*one) for one in verdicts))
+def _written(verdict: RuleVerdict) -> list[object]:
+    waiver = [verdict.waiver.to_json()] if verdict.waiver else []
+    return [verdict.verdict, verdict.resource, verdict.message, *waiver]
 
 
 def _verdict(verdict: str, resource: str, message: str, waiver: dict[str, str] | None = None) -> RuleVerdict:

@@ -17,6 +17,7 @@ from policy.facts.components import Cloud
 from policy.facts.host_commands import PLACING
 from policy.facts.resource import Resource
 from policy.facts.stack import Facts
+from policy.facts.stack_configuration import StackConfiguration
 from policy.facts.stack_waivers import Waivers
 from policy.findings import Enforcement, Finding
 from policy.rule import AnyRule, evaluate
@@ -28,9 +29,8 @@ class SingleResources:
     These are the Cloud component, which names profile and architecture, and the resources that place files on machines.
     """
 
-    def __init__(self, profile: str, architecture_file: str | None, waivers: Waivers) -> None:
-        self._profile = profile
-        self._architecture_file = architecture_file
+    def __init__(self, configuration: StackConfiguration, waivers: Waivers) -> None:
+        self._configuration = configuration
         self._waivers = waivers
         self._context: list[Resource] = []
 
@@ -42,7 +42,7 @@ class SingleResources:
             self._context.append(resource)
         if not read:
             return
-        facts = Facts(context, self._profile, self._architecture_file)
+        facts = Facts(context, self._configuration)
         for rule in read:
             findings = evaluate(rule, facts, Enforcement.MANDATORY)
             on_it = [finding for finding in findings if finding.resource == resource.urn]

@@ -34,9 +34,8 @@ from policy.facts.order import Order
 from policy.facts.placed_etcd import placed_configurations, placed_etcds
 from policy.facts.placed_machines import placed_machines
 from policy.facts.resource import Resource
+from policy.facts.stack_configuration import StackConfiguration
 from policy.facts.stack_waivers import Waivers, today
-
-PRODUCTION, LAB = "production", "lab"
 
 _ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -48,25 +47,33 @@ class NoNodes(Exception):
         super().__init__("the stack describes no node (Machine, MachinePool or Node), so where it may run is not known")
 
 
+class NotConfigured(Exception):
+    """The policy pack has not received the stack's configuration."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the policy pack has received no configuration of the stack: its profile and waivers are unknown"
+        )
+
+
 class Facts:
     """The facts about a stack that policy rules may read, derived from its resources."""
 
     def __init__(
         self,
         resources: Iterable[Resource],
-        profile: str = PRODUCTION,
-        architecture_file: str | None = None,
+        configuration: StackConfiguration | None = None,
         waivers: Waivers | None = None,
         levels: tuple[Level, ...] = (),
     ) -> None:
-        """`profile`, `architecture_file` and `waivers` come from the stack's configuration, if it is known.
+        """`configuration` and `waivers`: those of the stack, if they are known.
 
         `levels`: the enforcement level of each rule in this evaluation; () if Pulumi's SDK runs a policy without
         Quorate's analyzer (analyzer.py).
         """
         self.resources = tuple(resources)
-        self._profile = profile
-        self._architecture_file = architecture_file
+        self._configuration = configuration or StackConfiguration()
+        self._architecture_file = self._configuration.architecture
         self.waivers = waivers or Waivers(on=today())
         self.levels = levels
         self._eligible: dict[Workload, tuple[Node, ...]] = {}
@@ -80,6 +87,11 @@ class Facts:
                 return resource.urn
         return self.resources[0].urn if self.resources else ""
 
+    @property
+    def stack_name(self) -> str:
+        """The stack's name, which its URN contains; empty if no resource is known."""
+        return self.stack_urn.removeprefix("urn:pulumi:").partition("::")[0]
+
     @cached_property
     def clouds(self) -> tuple[Cloud, ...]:
         """The stack's Cloud component, () if the stack has none."""
@@ -88,12 +100,19 @@ class Facts:
     @property
     def profile(self) -> str:
         """The profile, "lab" or "production": of the Cloud component, or else of the stack's configuration."""
-        return self.clouds[0].profile if self.clouds else self._profile
+        return self.clouds[0].profile if self.clouds else self.configured_profile
 
     @property
     def configured_profile(self) -> str:
         """The profile in the stack's configuration, which decides the enforcement level of each rule."""
-        return self._profile
+        return self._configuration.profile
+
+    @property
+    def configured_stack(self) -> str:
+        """Name of the stack whose configuration the pack received. Raises NotConfigured if it received none."""
+        if not self._configuration.stack:
+            raise NotConfigured
+        return self._configuration.stack
 
     @property
     def names_no_architecture(self) -> bool:

@@ -15,7 +15,8 @@ from policy.facts.kubernetes.workload import Workload
 from policy.facts.programs import Quorum
 from policy.facts.properties import NotKnown
 from policy.facts.quorums import Group, groups, pods
-from policy.facts.stack import PRODUCTION, Facts
+from policy.facts.stack import Facts
+from policy.facts.stack_configuration import PRODUCTION
 from policy.findings import Severity
 from policy.rule import ADVISORY, Problem, Source, rule
 

@@ -9,7 +9,8 @@ from contract import COMPUTE_NODE
 from policy.facts.kubernetes.node import Node
 from policy.facts.machine import MASTER
 from policy.facts.resource import Resource
-from policy.facts.stack import LAB, Facts
+from policy.facts.stack import Facts
+from policy.facts.stack_configuration import LAB
 from policy.findings import Enforcement, Severity
 from policy.rule import IN_ANY_PROFILE, Problem, Source, rule
 from policy.wording import join_names
@@ -63,6 +64,33 @@ def enforcement_not_lowered(facts: Facts, _stack: Stack) -> Iterator[Problem]:
         yield Problem(
             f"the Cloud has profile {join_names(others)}, and quorate:profile is {configured}", "one profile in both"
         )
+
+
+def _with_own_server(facts: Facts) -> Iterator[Stack]:
+    if facts.levels:
+        yield from _stack(facts)
+
+
+@rule(
+    id="configuration-received",
+    title="The policy pack has the configuration of the stack that it evaluates",
+    severity=Severity.CRITICAL,
+    rationale="Profile, architecture and waivers are in the stack's configuration. Without it, the pack evaluates a "
+    "lab as production and ignores waivers; with the configuration of another stack, production may count as a lab.",
+    sources=(Source("project", "Enforcement", 3),),
+    remediation="Run the pack with `pulumi preview`, `pulumi up` or `quorate audit`, and unset PULUMI_STACK, "
+    "PULUMI_CONFIG and PULUMI_DRY_RUN in your shell: Pulumi sets them for the pack.",
+    subjects=_with_own_server,
+    not_applicable_reason="the policies run without the pack's own server",
+    enforcement=IN_ANY_PROFILE,
+    waivable=False,
+    since="0.7.0",
+)
+def configuration_received(facts: Facts, _stack: Stack) -> Iterator[Problem]:
+    """Compares the name of the configured stack with the one in the URNs of the resources."""
+    configured = facts.configured_stack
+    if facts.stack_name not in ("", configured):
+        yield Problem(f"the pack has received the configuration of stack {configured}", f"that of {facts.stack_name}")
 
 
 def _is_compute(node: Node) -> bool:

@@ -8,7 +8,8 @@ from functools import lru_cache
 from image_reference import parse
 from policy.facts.components import Cloud
 from policy.facts.pods import POD_TYPES, Pods, pods
-from policy.facts.stack import PRODUCTION, Facts
+from policy.facts.stack import Facts
+from policy.facts.stack_configuration import PRODUCTION
 from policy.findings import Severity
 from policy.rule import ADVISORY, Problem, Source, rule
 from policy.wording import join_names

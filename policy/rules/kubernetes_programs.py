@@ -14,7 +14,8 @@ from policy.facts.product_defaults import DEPLOYMENT_REPLICAS, DNS_REPLICAS, LEA
 from policy.facts.programs import Quorum
 from policy.facts.quorums import Group, groups
 from policy.facts.resource import Resource
-from policy.facts.stack import PRODUCTION, Facts
+from policy.facts.stack import Facts
+from policy.facts.stack_configuration import PRODUCTION
 from policy.findings import Severity
 from policy.rule import Problem, Source, rule
 from policy.rules.api import LARGE, arguments, configured, large

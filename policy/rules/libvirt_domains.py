@@ -11,7 +11,8 @@ from policy.facts.kubernetes.node import MACHINE_TYPES
 from policy.facts.libvirt import Domain
 from policy.facts.machine import Machine
 from policy.facts.quorums import voting_nodes
-from policy.facts.stack import PRODUCTION, Facts
+from policy.facts.stack import Facts
+from policy.facts.stack_configuration import PRODUCTION
 from policy.findings import Severity
 from policy.rule import Problem, Source, rule
 from policy.wording import join_names

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from policy.facts.components import Component, Etcd, MasterTier, Member
 from policy.facts.etcd_files import EtcdConfiguration
-from policy.facts.stack import PRODUCTION, Facts
+from policy.facts.stack import Facts
+from policy.facts.stack_configuration import PRODUCTION
 from policy.findings import Severity
 from policy.rule import Problem, Source, rule
 from policy.wording import join_names, pluralize

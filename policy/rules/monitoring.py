@@ -11,7 +11,8 @@ from policy.facts.kubernetes.quantity import GIB, Resources
 from policy.facts.kubernetes.workload import Workload
 from policy.facts.programs import Quorum
 from policy.facts.quorums import is_metrics_store, quorum_of
-from policy.facts.stack import PRODUCTION, Facts
+from policy.facts.stack import Facts
+from policy.facts.stack_configuration import PRODUCTION
 from policy.findings import Severity
 from policy.rule import Problem, Source, rule
 from policy.wording import join_names

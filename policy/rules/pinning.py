@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from policy.facts.kubernetes.workload import Workload
 from policy.facts.quorums import is_member
-from policy.facts.stack import PRODUCTION, Facts
+from policy.facts.stack import Facts
+from policy.facts.stack_configuration import PRODUCTION
 from policy.findings import Severity
 from policy.rule import Problem, Source, rule
 from policy.wording import join_names

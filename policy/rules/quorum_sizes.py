@@ -8,7 +8,8 @@ from contract import ETCD
 from policy.facts.kubernetes.workload import Workload
 from policy.facts.programs import Quorum
 from policy.facts.quorums import Group, groups, is_metrics_store, is_quorum, majority, pods
-from policy.facts.stack import LAB, Facts
+from policy.facts.stack import Facts
+from policy.facts.stack_configuration import LAB
 from policy.findings import Severity
 from policy.rule import Problem, Source, rule
 from policy.wording import pluralize

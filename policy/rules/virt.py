@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 from policy.facts.components import Cloud, VirtHost
 from policy.facts.kubernetes.node import MACHINE_TYPES
 from policy.facts.machine import Machine
-from policy.facts.stack import PRODUCTION, Facts
+from policy.facts.stack import Facts
+from policy.facts.stack_configuration import PRODUCTION
 from policy.findings import Severity
 from policy.rule import Problem, Source, rule
 from policy.wording import join_names, pluralize

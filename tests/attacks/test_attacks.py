@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from policy.catalogue import RULES
-from policy.facts.stack import PRODUCTION
+from policy.facts.stack_configuration import PRODUCTION
 from policy.findings import Enforcement
 from policy.rule import evaluate
 from tests.attacks.attack import Attack

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from policy.catalogue import BY_ID
-from policy.facts.stack import PRODUCTION
+from policy.facts.stack_configuration import PRODUCTION
 from policy.findings import Enforcement
 from tests.broken.broken import Broken
 from tests.broken.cases import BY_NAME

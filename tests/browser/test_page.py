@@ -245,7 +245,7 @@ def test_nodes_that_do_not_say_their_server_leave_a_doubt(show: Open) -> None:
 
 def test_without_a_map_it_says_why(show: Open) -> None:
     shown = show(log_of(SHARED, with_record=False))
-    assert "does not contain the placement" in shown.page.locator("main").inner_text()
+    assert "the policy pack's record is missing" in shown.page.locator("main").inner_text()
     sound(shown)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from commands.event_pipe import RunSummary, listening
+from contract import VERDICTS_FILE
 from policy.engine import record
 
 URN = "urn:pulumi:dev::quorate::kubernetes:apps/v1:StatefulSet::galera"
@@ -45,9 +46,6 @@ def test_debug_messages_are_not_kept_for_they_hold_secrets(tmp_path: Path) -> No
             line(0, policyLoadEvent={}),
             line(1, **diagnostic("debug", 'props={"password": "hunter2"}')),
             line(2, **diagnostic("warning", "low on disk")),
-            line(
-                3, **diagnostic("debug", record.written_end(record.EndRecord(27, 174, "lab", "100", "2026-11-21", {})))
-            ),
             line(4, **violation("advisory")),
         ]
     )
@@ -57,10 +55,21 @@ def test_debug_messages_are_not_kept_for_they_hold_secrets(tmp_path: Path) -> No
     assert [next(key for key in json.loads(event) if key.endswith("Event")) for event in text.splitlines()] == [
         "policyLoadEvent",
         "diagnosticEvent",
-        "diagnosticEvent",
         "policyEvent",
     ]
-    assert "quorate-verdicts" in text
+
+
+def test_the_record_of_a_run_is_kept_beside_its_events(tmp_path: Path) -> None:
+    events, kept = tmp_path / "audit" / "events.jsonl", tmp_path / "audit" / record.FILE
+    with listening() as (_, variables, heard):
+        Path(variables[VERDICTS_FILE]).write_text("{}", encoding="utf-8")
+    heard.write(events)
+    assert kept.read_text(encoding="utf-8") == "{}"
+    assert kept.stat().st_mode & 0o777 == 0o600
+    with listening() as (_, _, heard):
+        pass
+    heard.write(events)
+    assert not kept.exists(), "the pack of this run wrote none"
 
 
 def test_of_an_up_the_second_phase_counts() -> None:
@@ -101,7 +110,7 @@ def test_what_is_no_event_is_passed_over() -> None:
 
 def test_a_writer_that_opens_the_log_twice_is_heard_to_the_end() -> None:
     """`up` opens its log once for the preview and once for the update, truncating it as if it were a file."""
-    with listening() as (pipe, heard):
+    with listening() as (pipe, _, heard):
         for preview in (True, False):
             handle = os.open(pipe, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o666)
             os.write(handle, line(0, **summary(preview=preview, create=1000)))
@@ -114,6 +123,6 @@ def test_a_writer_that_opens_the_log_twice_is_heard_to_the_end() -> None:
 
 
 def test_an_engine_that_never_opens_the_log_is_not_waited_for() -> None:
-    with listening() as (_, heard):
+    with listening() as (_, _, heard):
         pass
     assert heard.lines == []

@@ -21,6 +21,8 @@ import yaml
 from blueprint.plan.planner import Plan, plan
 from blueprint.stackfile.loader import load_file
 from components.tree import OWNERS
+from contract import VERDICTS_FILE
+from policy.engine import record
 from tests.stacks import ROOT, SOURCES, STACKS
 from toolchain.engine import MANIFEST, Engine
 
@@ -75,13 +77,14 @@ class Project:
     def run(self, *words: str) -> Done:
         """A `pulumi` command on the stack, to its end."""
         log = self.directory / "events.jsonl"
-        log.unlink(missing_ok=True)
+        verdicts = log.with_name(record.FILE)
+        for left in (log, verdicts):
+            left.unlink(missing_ok=True)
         command = [*self.prefix, "pulumi", *words, "--stack", self.stack, "--non-interactive", "--color", "never"]
         if words[0] in ("up", "preview", "refresh", "destroy"):
             command += ["--event-log", str(log)]
-        done = subprocess.run(
-            command, cwd=self.directory, env=self.environment, check=False, capture_output=True, text=True
-        )
+        environment = {**self.environment, VERDICTS_FILE: str(verdicts)}
+        done = subprocess.run(command, cwd=self.directory, env=environment, check=False, capture_output=True, text=True)
         lines = log.read_text(encoding="utf-8").splitlines() if log.exists() else []
         return Done(done.returncode, done.stdout + done.stderr, [json.loads(line) for line in lines])
 

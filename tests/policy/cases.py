@@ -32,6 +32,8 @@ class Case:
     """The stack's waivers, made anew for each test: they remember what they were used for."""
     levels: Sequence[Level] = ()
     """The level of each rule, as the pack's server has it."""
+    configured_stack: str = "test"
+    """The stack whose configuration the pack has received."""
     kinds: frozenset[Verdict] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -59,9 +61,12 @@ def case(
     message: str = "",
     waivers: Callable[[], Waivers] | None = None,
     levels: Sequence[Level] = (),
+    configured_stack: str = "test",
 ) -> Case:
     """A case; names are written with spaces between them, none of them at all means that the rule does not apply."""
     flat = [each for some in given for each in ([some] if isinstance(some, Given) else some)]
     sets = (names(*written.split()) for written in (passes, fails, undecided))
     of_any = cast("AnyRule", rule)
-    return Case(of_any, about, flat, *sets, message=message, waivers=waivers, levels=levels)
+    return Case(
+        of_any, about, flat, *sets, message=message, waivers=waivers, levels=levels, configured_stack=configured_stack
+    )

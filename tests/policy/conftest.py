@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from contract import VERDICTS_FILE
+from policy.engine import record
 from tests.policy.world import Given
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -26,6 +28,11 @@ class Preview:
     code: int
     output: str
     log: Path
+
+    @property
+    def record(self) -> Path:
+        """The file with the policy pack's verdicts."""
+        return self.log.with_name(record.FILE)
 
     @property
     def events(self) -> list[dict[str, Any]]:
@@ -73,7 +80,8 @@ def _run(
 ) -> Preview:
     state, project, log = directory / "state", directory / "project", directory / "events.jsonl"
     state.mkdir(exist_ok=True)
-    log.unlink(missing_ok=True)
+    for left in (log, log.with_name(record.FILE)):
+        left.unlink(missing_ok=True)
     # The engine writes beside the program.
     shutil.copytree(program, project, dirs_exist_ok=True)
     file = directory / "Pulumi.test.yaml"
@@ -83,6 +91,7 @@ def _run(
         "PULUMI_BACKEND_URL": state.as_uri(),
         "PULUMI_CONFIG_PASSPHRASE": "test",
         "PULUMI_DEBUG_COMMANDS": "true",
+        VERDICTS_FILE: str(log.with_name(record.FILE)),
         "QUORATE_GIVEN": str(directory / "given.json"),
         "QUORATE_RENDERED": str(directory / "rendered"),
         **more,

@@ -1,4 +1,4 @@
-"""Event logs as the engine writes them, for tests of the report that need no engine.
+"""Event logs and records as the engine and the policy pack write them, for tests of the report that need no engine.
 
 test_engine_report.py keeps them honest: it reads the log of a real preview.
 """
@@ -13,8 +13,10 @@ from typing import Any
 
 from policy.catalogue import RULES, WAIVABLE
 from policy.engine import record
+from policy.engine.record import Record, recorded
 from policy.facts import placement_map
 from policy.facts.known_types import coverage
+from policy.facts.levels import Level
 from policy.facts.stack_waivers import Waivers
 from policy.findings import Finding, Verdict, Waiver
 from policy.rule import evaluate
@@ -25,27 +27,28 @@ Event = dict[str, Any]
 TODAY = date(2026, 11, 21)
 
 
-def log_of(
-    given: Iterable[Given], profile: str = "production", *waived: Waiver, with_record: bool = True
-) -> list[Event]:
-    """The events of a preview of these resources, in a stack with these waivers."""
-    judged = facts(given, Waivers(waived, on=TODAY, rules=WAIVABLE), profile=profile)
+class Run(list[Event]):
+    """The events of a run, with the policy pack's record; a list made of them has no record."""
+
+    record: Record | None = None
+
+    def but(self, events: Iterable[Event]) -> Run:
+        """Returns a run with these events and the same record."""
+        other = Run(events)
+        other.record = self.record
+        return other
+
+
+def log_of(given: Iterable[Given], profile: str = "production", *waived: Waiver, with_record: bool = True) -> Run:
+    """The events and the record of a preview of these resources, in a stack with these waivers."""
+    levels = [Level(rule.id, rule.enforcement, rule.enforced(profile)) for rule in RULES]
+    judged = facts(given, Waivers(waived, on=TODAY, rules=WAIVABLE), levels, profile)
     said = {rule.id: judged.waivers.apply(evaluate(rule, judged, rule.enforced(profile))) for rule in RULES}
     events = [
         _event(preludeEvent={"config": {"quorate:profile": profile}}),
         _event(resourcePreEvent={"metadata": {"type": "pulumi:pulumi:Stack", "urn": stack().urn}}),
         debug("registering resource"),
     ]
-    if with_record:
-        written = ((rule, findings[0].enforcement, findings) for rule, findings in said.items())
-        events.append(debug(record.written_rules(written)))
-        events.append(debug(record.written_placement(placement_map.read(judged))))
-        verdicts = [each for findings in said.values() for each in findings]
-        evaluated = {each.resource for each in verdicts if each.verdict is not Verdict.NOT_APPLICABLE}
-        counts = coverage(judged.resources, evaluated)
-        events.append(
-            debug(record.written_end(record.EndRecord(len(said), 9, profile, "100", TODAY.isoformat(), counts)))
-        )
     for findings in said.values():
         events += [_violation(finding) for finding in findings if finding.verdict.reported]
     events.append(_event(policyAnalyzeStackSummaryEvent=_pack_summary(said)))
@@ -53,7 +56,14 @@ def log_of(
     if stopped:
         events.append(error("preview failed"))
     events.append(_event(summaryEvent={"isPreview": True, "result": "failed" if stopped else "succeeded"}))
-    return [{"sequence": number, **event} for number, event in enumerate(events)]
+    run = Run({"sequence": number, **event} for number, event in enumerate(events))
+    if with_record:
+        verdicts = [each for findings in said.values() for each in findings]
+        evaluated = {each.resource for each in verdicts if each.verdict is not Verdict.NOT_APPLICABLE}
+        rules = tuple(recorded(rule, findings[0].enforcement, findings) for rule, findings in said.items())
+        counts = coverage(judged.resources, evaluated)
+        run.record = Record(rules, placement_map.read(judged), profile, "100", TODAY.isoformat(), counts)
+    return run
 
 
 def debug(message: str) -> Event:
@@ -65,8 +75,12 @@ def error(message: str) -> Event:
 
 
 def written(events: Iterable[Event], path: Path) -> Path:
-    """Writes an event log to a file, and returns the path."""
+    """Writes an event log to a file, and its record, if there is one, beside it. Returns the path of the log."""
     path.write_text("".join(json.dumps(event) + "\n" for event in events), encoding="utf-8")
+    beside = path.with_name(record.FILE)
+    beside.unlink(missing_ok=True)
+    if isinstance(events, Run) and events.record:
+        record.write(events.record, beside)
     return path
 
 

@@ -15,9 +15,9 @@ from pulumi_policy import EnforcementLevel
 from policy.catalogue import RULES
 from policy.engine.analyzer import Analyzer
 from policy.engine.pack import RulePolicy, policies
-from policy.facts.stack import LAB, PRODUCTION
+from policy.facts.stack_configuration import LAB, PRODUCTION
 from policy.findings import Enforcement
-from tests.policy.world import UNKNOWN, Given, cloud, message, quorum, whole_stack
+from tests.policy.world import UNKNOWN, Given, cloud, message, quorum, stack, whole_stack
 
 ROOT = Path(__file__).parents[2]
 CONTEXT = cast("Any", None)
@@ -40,7 +40,11 @@ def answered(given: Iterable[Given], profile: str | None) -> set[tuple[str, str]
     """Returns the violated rules, each with its enforcement level."""
     server = analyzer()
     config = {"quorate:profile": profile} if profile else {}
-    server.ConfigureStack(messages.AnalyzerStackConfigureRequest(config=config), CONTEXT)
+    server.ConfigureStack(messages.AnalyzerStackConfigureRequest(stack="test", config=config), CONTEXT)
+    return violations(server, given)
+
+
+def violations(server: Analyzer, given: Iterable[Given]) -> set[tuple[str, str]]:
     response = server.AnalyzeStack(asked(given), CONTEXT)
     return {(messages.EnforcementLevel.Name(each.enforcementLevel), each.policyName) for each in response.diagnostics}
 
@@ -64,6 +68,72 @@ def test_the_profile_decides(given: list[Given], profile: str | None, level: str
     assert {each for each, rule in said if rule in advised} <= {"ADVISORY"}
 
 
+LAB_CONFIG = '{"quorate:profile": "lab"}'
+BROKEN_LAB = [cloud(profile="lab") if each.name == "cloud" else each for each in BROKEN]
+
+
+@pytest.mark.parametrize(
+    ("environment", "level"),
+    [
+        ({"PULUMI_STACK": "test", "PULUMI_CONFIG": LAB_CONFIG, "PULUMI_DRY_RUN": "true"}, "ADVISORY"),
+        ({"PULUMI_STACK": "test", "PULUMI_DRY_RUN": "true"}, "MANDATORY"),
+    ],
+    ids=["lab", "a stack without configuration"],
+)
+def test_a_proxy_gives_the_configuration_in_the_environment(
+    environment: dict[str, str], level: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The proxy of SDK 3.259.0 passes `ConfigureStack` on to no pack."""
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    found = violations(analyzer(), BROKEN_LAB)
+    assert (level, "rabbitmq-size") in found
+    assert ("MANDATORY", "configuration-received") not in found
+
+
+def test_a_call_replaces_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The proxy of SDK 3.276.0 gives both; variables of the user's shell would be those of another stack."""
+    monkeypatch.setenv("PULUMI_STACK", "another")
+    monkeypatch.setenv("PULUMI_CONFIG", LAB_CONFIG)
+    found = answered(BROKEN, "production")
+    assert ("MANDATORY", "rabbitmq-size") in found
+    assert ("MANDATORY", "configuration-received") not in found
+
+
+@pytest.mark.parametrize(
+    ("environment", "message"),
+    [
+        ({}, "not evaluated: the stack: the policy pack has received no configuration"),
+        ({"PULUMI_STACK": "test", "PULUMI_CONFIG": "{"}, "not evaluated: the stack: the policy pack has received no"),
+        ({"PULUMI_STACK": "test", "PULUMI_CONFIG": "[]"}, "not evaluated: the stack: the policy pack has received no"),
+        ({"PULUMI_CONFIG": LAB_CONFIG}, "not evaluated: the stack: the policy pack has received no configuration"),
+        (
+            {"PULUMI_STACK": "prod", "PULUMI_CONFIG": LAB_CONFIG},
+            "the stack: the pack has received the configuration of stack prod; expected that of test",
+        ),
+    ],
+)
+@pytest.mark.parametrize("call", [False, True], ids=["no call", "a call without a configuration"])
+def test_a_configuration_that_is_missing_or_foreign_is_a_violation(
+    environment: dict[str, str], message: str, call: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`pulumi policy publish` has no configuration; the proxy of SDK 3.276.0 then calls with an empty request."""
+    for name in ("PULUMI_STACK", "PULUMI_CONFIG", "PULUMI_DRY_RUN"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    server = analyzer()
+    if call:
+        server.ConfigureStack(messages.AnalyzerStackConfigureRequest(), CONTEXT)
+    (found,) = [
+        each
+        for each in server.AnalyzeStack(asked([stack(), *whole_stack()]), CONTEXT).diagnostics
+        if each.policyName == "configuration-received"
+    ]
+    assert found.enforcementLevel == messages.EnforcementLevel.MANDATORY
+    assert message in found.message
+
+
 def test_the_norm_is_read_while_the_program_runs() -> None:
     """Importing it takes a tenth of a second, which would otherwise be spent at the end of every preview."""
     code = f"""
@@ -72,7 +142,7 @@ from tests.policy.test_analyzer import *
 loaded = [name for name in sys.modules if name.startswith({"blueprint.architecture.loader"!r})]
 for name in loaded:
     del sys.modules[name]
-analyzer().ConfigureStack(messages.AnalyzerStackConfigureRequest(config={{}}), CONTEXT)
+analyzer().ConfigureStack(messages.AnalyzerStackConfigureRequest(stack="test", config={{}}), CONTEXT)
 for thread in threading.enumerate():
     if thread is not threading.main_thread() and thread.daemon:
         thread.join(30)
@@ -86,7 +156,7 @@ def test_the_engine_is_told_the_level_beforehand() -> None:
     """It hands the level of each policy back as that policy's configuration."""
     pack = policies()
     server = analyzer(pack)
-    request = messages.AnalyzerStackConfigureRequest(config={"quorate:profile": "lab"})
+    request = messages.AnalyzerStackConfigureRequest(stack="test", config={"quorate:profile": "lab"})
     server.ConfigureStack(request, CONTEXT)
     mandatory = {policy.name for policy in pack if policy.enforcement_level is EnforcementLevel.MANDATORY}
     assert mandatory == {
@@ -96,6 +166,7 @@ def test_the_engine_is_told_the_level_beforehand() -> None:
         "one-storage-node-at-a-time",
         "enforcement-not-lowered",
         "lab-profile-fits",
+        "configuration-received",
     }
     assert {policy.enforcement_level for policy in pack if policy.name not in mandatory} == {EnforcementLevel.ADVISORY}
 
@@ -110,9 +181,10 @@ def test_not_applicable_is_said_with_its_reason() -> None:
 
 def test_a_disabled_policy_says_nothing() -> None:
     pack = policies()
+    server = analyzer(pack)
     for policy in pack:
         policy.enforcement_level = EnforcementLevel.DISABLED
-    response = analyzer(pack).AnalyzeStack(asked(BROKEN), CONTEXT)
+    response = server.AnalyzeStack(asked(BROKEN), CONTEXT)
     assert not response.diagnostics
     assert not response.not_applicable
 
@@ -124,10 +196,13 @@ def test_single_resources_are_not_judged() -> None:
 
 
 def test_an_empty_stack() -> None:
-    response = analyzer().AnalyzeStack(asked([]), CONTEXT)
+    server = analyzer()
+    server.ConfigureStack(messages.AnalyzerStackConfigureRequest(stack="test"), CONTEXT)
+    response = server.AnalyzeStack(asked([]), CONTEXT)
     assert not response.diagnostics
     silent = {each.policy_name for each in response.not_applicable}
-    assert silent == {rule.id for rule in RULES} - {"enforcement-not-lowered"}, "levels are evaluated in any stack"
+    evaluated = {"enforcement-not-lowered", "configuration-received"}
+    assert silent == {rule.id for rule in RULES} - evaluated, "levels are evaluated in any stack"
 
 
 def test_an_architecture_of_the_stacks_own(tmp_path: Path) -> None:
@@ -139,7 +214,7 @@ def test_an_architecture_of_the_stacks_own(tmp_path: Path) -> None:
 
     def undecided(config: dict[str, str], resources: Iterable[Given] = given) -> set[str]:
         server = analyzer()
-        server.ConfigureStack(messages.AnalyzerStackConfigureRequest(config=config), CONTEXT)
+        server.ConfigureStack(messages.AnalyzerStackConfigureRequest(stack="test", config=config), CONTEXT)
         return {each.message for each in server.AnalyzeStack(asked(resources), CONTEXT).diagnostics}
 
     assert not undecided({"quorate:architecture": str(file)})
@@ -158,7 +233,9 @@ def test_an_architecture_of_the_stacks_own(tmp_path: Path) -> None:
 def test_configuration_lowers_no_rule_unseen(configured: str, expected: set[str]) -> None:
     """Of the gate's own rules not one, its guard among them."""
     server = analyzer()
-    server.ConfigureStack(messages.AnalyzerStackConfigureRequest(config={"quorate:profile": "production"}), CONTEXT)
+    server.ConfigureStack(
+        messages.AnalyzerStackConfigureRequest(stack="test", config={"quorate:profile": "production"}), CONTEXT
+    )
     level = messages.EnforcementLevel.Value(configured)
     config = {rule.id: messages.PolicyConfig(enforcementLevel=level) for rule in RULES}
     request = messages.ConfigureAnalyzerRequest(policyConfig=config)

@@ -10,7 +10,7 @@ from pulumi_policy import EnforcementLevel
 from policy import catalogue
 from policy.catalogue import BY_ID, FAMILIES, RULES
 from policy.engine.pack import RulePolicy
-from policy.facts.stack import LAB, PRODUCTION
+from policy.facts.stack_configuration import LAB, PRODUCTION
 from policy.findings import Enforcement, Severity
 from policy.requirements import DOCUMENTS, PROJECT, parts, requirement
 from policy.rule import AnyRule

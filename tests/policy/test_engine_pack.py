@@ -93,17 +93,28 @@ def test_pulumis_own_configuration_overrides_single_rules(preview: Previews, tmp
     assert done.verdict_of(BY_ID["galera-size"]) is Verdict.NOT_EVALUATED
 
 
-def test_every_verdict_is_in_the_engines_log(preview: Previews) -> None:
+def test_every_verdict_is_in_the_record(preview: Previews) -> None:
     result = preview(whole_stack(), PRODUCTION)
-    messages = [event["diagnosticEvent"]["message"] for event in result.events if "diagnosticEvent" in event]
-    found = list(record.read(messages))
-    rules = [each for each in found if isinstance(each, record.RuleRecord)]
-    end = found[-1]
-    assert [each.rule for each in rules] == [rule.id for rule in RULES]
-    assert isinstance(end, record.EndRecord)
-    assert (end.rules, end.profile, end.architecture) == (len(RULES), "production", "100")
-    sizes = next(each for each in rules if each.rule == "rabbitmq-size")
-    assert [(each.verdict, each.resource.rpartition("::")[2]) for each in sizes.verdicts] == [
+    found = record.read(result.record)
+    assert found
+    assert [each.rule for each in found.rules] == [rule.id for rule in RULES]
+    assert (found.profile, found.architecture) == ("production", "100")
+    assert [(each.verdict, each.resource.rpartition("::")[2]) for each in found.by_rule["rabbitmq-size"].verdicts] == [
         (Verdict.PASS, "rabbitmq")
     ]
-    assert record.PREFIX not in result.output, "it is for the log, not for the screen"
+    assert result.record.stat().st_mode & 0o777 == 0o600
+
+
+def test_without_a_file_for_the_record_pulumi_reports_the_same(preview: Previews) -> None:
+    """As in a plain `pulumi preview --policy-pack policy`, which names no file."""
+    given = without_spread(whole_stack())
+    named, plain = preview(given, PRODUCTION), preview(given, PRODUCTION, QUORATE_VERDICTS="")
+    assert not plain.record.exists()
+    assert (plain.code, plain.violations()) == (named.code, named.violations())
+
+
+def test_a_record_that_cannot_be_written_is_an_error(preview: Previews, tmp_path: Path) -> None:
+    (tmp_path / "a-file").touch()
+    result = preview(whole_stack(), PRODUCTION, QUORATE_VERDICTS=str(tmp_path / "a-file" / "verdicts.json"))
+    assert result.code != 0
+    assert "a-file" in result.output

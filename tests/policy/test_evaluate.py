@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from policy.facts.kubernetes.workload import Workload
 from policy.facts.stack import Facts
+from policy.facts.stack_configuration import StackConfiguration
 from policy.findings import Enforcement, Severity, Verdict, resource_name
 from policy.rule import NO_ARCHITECTURE, Problem, Rule, Source, evaluate, rule
 from policy.rules.instances import instances_match_row
@@ -55,7 +56,7 @@ def test_a_rule_that_compares_with_an_architecture_says_that_there_is_none() -> 
 
 def test_a_stack_without_a_cloud_names_its_architecture_in_its_configuration() -> None:
     for name in ("100", "blueprint/architecture/100.yaml"):
-        judged = Facts(facts([stack()]).resources, architecture_file=name)
+        judged = Facts(facts([stack()]).resources, StackConfiguration(architecture=name))
         assert judged.required_architecture.name == "100"
 
 

@@ -11,6 +11,7 @@ import pytest
 from audit import losses
 from audit.plan import PlanFile
 from policy.engine import record
+from policy.engine.record import Record
 from policy.facts import placement_map
 from policy.facts.placement_map import Placement
 from tests.policy.world import (
@@ -116,9 +117,11 @@ def test_what_cannot_be_known_is_named_and_left_out() -> None:
 
 
 @pytest.mark.parametrize("given", [whole_stack("1000"), [*NODES, quorum(pools=["p"])], []], ids=["1000", "few", "none"])
-def test_it_comes_through_the_engines_log_as_it_was(given: list[Given]) -> None:
+def test_it_comes_through_the_record_as_it_was(given: list[Given], tmp_path: Path) -> None:
     found = of(given)
-    assert list(record.read([record.written_placement(found)])) == [found]
+    written = Record((), found, "lab", "100", "2026-11-21", {})
+    record.write(written, tmp_path / record.FILE)
+    assert record.read(tmp_path / record.FILE) == written
     assert of(list(reversed(given))) == found, "whatever the order that resources come in"
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from policy.catalogue import RULES
 from policy.facts.operators import OPERATORS
-from policy.facts.stack import PRODUCTION
+from policy.facts.stack_configuration import PRODUCTION
 from policy.findings import Enforcement, Finding, Verdict, resource_name
 from policy.rule import evaluate
 from tests.policy.tables.network import autoscaler

@@ -58,7 +58,9 @@ def analyzed(*given: Given, dry_run: bool = False, server: Analyzer | None = Non
     written = {
         f"quorate:{key}": value if isinstance(value, str) else json.dumps(value) for key, value in config.items()
     }
-    analyzer.ConfigureStack(messages.AnalyzerStackConfigureRequest(dry_run=dry_run, config=written), CONTEXT)
+    analyzer.ConfigureStack(
+        messages.AnalyzerStackConfigureRequest(stack="test", dry_run=dry_run, config=written), CONTEXT
+    )
     response = messages.AnalyzeResponse()
     for each in given:
         request = messages.AnalyzeRequest(type=each.type, urn=each.urn, name=each.name, properties=message(each.props))

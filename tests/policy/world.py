@@ -26,7 +26,8 @@ import contract
 from blueprint.architecture.loader import load_architecture
 from policy.engine.decode import from_message
 from policy.facts.levels import Level
-from policy.facts.stack import PRODUCTION, Facts
+from policy.facts.stack import Facts
+from policy.facts.stack_configuration import PRODUCTION, StackConfiguration
 from policy.facts.stack_waivers import Waivers
 
 UNKNOWN = proxy.UNKNOWN_STRING_VALUE
@@ -427,10 +428,11 @@ def facts(
     waivers: Waivers | None = None,
     levels: Sequence[Level] = (),
     profile: str = PRODUCTION,
+    configured_stack: str = "test",
 ) -> Facts:
     """Returns the resources as the policy pack's analyzer reads them.
 
-    `profile`: the profile in the stack's configuration.
+    `profile`: the profile in the configuration of the stack `configured_stack`.
     """
     stack = list(given)
     urns = {each.name: each.urn for each in stack}
@@ -447,7 +449,7 @@ def facts(
         )
         for each in stack
     )
-    return Facts(resources, profile, waivers=waivers, levels=tuple(levels))
+    return Facts(resources, StackConfiguration(configured_stack, profile), waivers, tuple(levels))
 
 
 def message(props: Props) -> struct_pb2.Struct:

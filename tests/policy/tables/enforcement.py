@@ -1,11 +1,11 @@
 from policy.facts.levels import Level
 from policy.findings import Enforcement
 from policy.rule import ENFORCEMENT, IN_ANY_PROFILE
-from policy.rules.enforcement import enforcement_not_lowered, lab_profile_fits
+from policy.rules.enforcement import configuration_received, enforcement_not_lowered, lab_profile_fits
 from tests.policy.cases import case
 from tests.policy.world import UNKNOWN, Given, cloud, machine, machine_pool, masters, stack
 
-lowered, fits = enforcement_not_lowered, lab_profile_fits
+lowered, fits, received = enforcement_not_lowered, lab_profile_fits, configuration_received
 STACK = "quorate-test"
 LAB = cloud(profile="lab")
 
@@ -65,6 +65,26 @@ CASES = (
     ),
     case(lowered, "the profile of the Cloud is not known", stack(), cloud(profile=UNKNOWN), undecided=STACK),
     case(lowered, "without a Cloud and levels", stack()),
+    case(received, "the stack's own configuration", stack(), levels=[AS_IT_IS], configured_stack="test", passes=STACK),
+    case(
+        received,
+        "the configuration of another stack",
+        stack(),
+        levels=[AS_IT_IS],
+        configured_stack="prod",
+        fails=STACK,
+        message="the pack has received the configuration of stack prod; expected that of test",
+    ),
+    case(
+        received,
+        "no configuration",
+        stack(),
+        levels=[AS_IT_IS],
+        configured_stack="",
+        undecided=STACK,
+        message="the policy pack has received no configuration of the stack",
+    ),
+    case(received, "a rule that Pulumi's SDK runs alone", stack()),
     case(fits, "fifty computes", stack(), LAB, machine_pool("compute", 50), passes=STACK),
     case(
         fits,
