@@ -85,6 +85,7 @@ esac"""
             "PATH": f"{self.path}:/nowhere",
             "HOME": str(self.cache.parent),
             "XDG_CACHE_HOME": str(self.cache),
+            "https_proxy": "http://127.0.0.1:9",  # refuses every connection
             **more,
         }
 

@@ -1,8 +1,6 @@
-"""Finds or installs the Pulumi engine of this clone.
+"""The Pulumi engine of this clone, which a manifest in the Python environment describes.
 
-There are two sources: a suitable `pulumi` on PATH and, if there is none, a build from Go modules, which go.sum pins by
-hash. Builds are stored with checksums in the user's cache, for all clones that pin the same versions. A manifest in the
-Python environment names the engine that the commands use.
+toolchain/engine_sources.py finds or installs it.
 """
 
 from __future__ import annotations
@@ -10,15 +8,14 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
 
-from toolchain import checksums, go_build
-from toolchain.environment import locked_version
-from toolchain.progress import ProgramError, Reporter, UserError, run
+from toolchain import checksums
+from toolchain.progress import UserError
 
 COMMAND_LAUNCHER = """\
 #!/bin/sh
@@ -29,10 +26,8 @@ provider=$(command -v quorate-command-provider) || {
 }
 exec "${PULUMI_PYTHON_CMD:-python}" -P "$provider" "$@"
 """
-Source = Literal["path", "build"]
+Source = Literal["path", "download", "build"]
 MANIFEST = "quorate-engine.json"
-PROVIDER = "home/plugins/resource-kubernetes-v*"
-"""Pattern of the Kubernetes provider's directory in a built engine."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +40,9 @@ class Engine:
     home: str | None
     """PULUMI_HOME; None for a Pulumi found on PATH."""
     recipe: str = ""
-    """Digest of the sources in the clone from which this engine was installed (Sources.recipe)."""
+    """Digest of the sources in the clone from which this engine was installed (Wanted.recipe)."""
+    user_home: str = ""
+    """PULUMI_HOME of the user with which the set-up checked a Pulumi on PATH; empty if it was not set."""
 
     @property
     def pulumi(self) -> Path:
@@ -53,16 +50,16 @@ class Engine:
 
     @property
     def directory(self) -> Path:
-        """The directory of a built engine in the user's cache."""
+        """The directory of a built or downloaded engine in the user's cache."""
         return Path(self.binaries).parent
 
     @property
     def damaged(self) -> list[str]:
-        """Files of a built engine that are missing or have changed; [] for an engine on PATH."""
-        return checksums.damaged(self.directory) if self.source == "build" else []
+        """Files of an engine in the cache that are missing or have changed; [] for an engine on PATH."""
+        return [] if self.source == "path" else checksums.damaged(self.directory)
 
     def add_command_provider(self, version: str) -> None:
-        """Writes the launcher of the stand-in for pulumi-command, unless the engine is that of PATH.
+        """Writes the launcher of the stand-in for pulumi-command, unless the engine has the official provider.
 
         It is not part of the build, because it starts the active clone's program.
         """
@@ -76,10 +73,11 @@ class Engine:
         unfinished.replace(launcher)
 
     def has_command_provider(self, version: str) -> bool:
-        """Whether the launcher of the stand-in is there, or the engine downloads the official provider."""
+        """Whether the launcher of the stand-in is there, or the engine has or downloads the official provider."""
         try:
             return (
                 self.home is None
+                or self.source == "download"
                 or self._command_provider(self.home, version).read_text(encoding="utf-8") == COMMAND_LAUNCHER
             )
         except OSError:
@@ -88,6 +86,10 @@ class Engine:
     @staticmethod
     def _command_provider(home: str, version: str) -> Path:
         return Path(home) / "plugins" / f"resource-command-v{version}" / "pulumi-resource-command"
+
+    def is_elsewhere(self, environment: Mapping[str, str]) -> bool:
+        """Whether a Pulumi on PATH uses another PULUMI_HOME than the one that the set-up checked."""
+        return self.source == "path" and self.user_home != environment.get("PULUMI_HOME", "")
 
     @property
     def is_there(self) -> bool:
@@ -98,13 +100,14 @@ class Engine:
         settings = {"PULUMI_SKIP_UPDATE_CHECK": "true"}
         if self.home:
             settings["PULUMI_HOME"] = self.home
-        if self.source == "build":
-            # A built engine cannot download providers, and each attempt would take a minute.
+        if self.source != "path":
+            # The set-up installs the providers. Pulumi would download further ones without a checksum, and where it
+            # cannot, each attempt would take a minute.
             settings["PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION"] = "true"
         return settings
 
     def keep_no_logs(self) -> None:
-        """Stops a built engine from writing a log of every run, by creating a file in place of its log directory.
+        """Stops an engine in the cache from writing a log of every run: creates a file in place of its log directory.
 
         Pulumi logs every property, encrypted and compressed, which takes half of its processor time and up to half a
         gigabyte. No option disables these logs, but Pulumi does not log if it cannot create the directory.
@@ -135,34 +138,16 @@ def installed(root: Path) -> Engine:
     engine = Engine.load(root / ".venv" / MANIFEST)
     if engine is None:
         raise UserError("Pulumi is not set up; run `make setup`.")
+    if engine.is_elsewhere(os.environ):
+        raise UserError(
+            f"PULUMI_HOME is {os.environ.get('PULUMI_HOME') or 'not set'}; it was {engine.user_home or 'not set'} when "
+            "`make setup` installed the plugins of the Pulumi on PATH. Set it back, or run `make setup`."
+        )
     if damaged := engine.damaged:
         raise UserError(
-            f"Pulumi in {engine.directory} is damaged ({', '.join(damaged)}); `make setup` builds it again."
+            f"Pulumi in {engine.directory} is damaged ({', '.join(damaged)}); `make setup` installs it again."
         )
     return engine
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """The engine that a clone requires: the lock file with its version, and the directories for its build."""
-
-    venv: Path
-    lock: Path
-    modules: Path
-    cache: Path
-
-    @property
-    def sdk(self) -> str:
-        """The version of Pulumi's Python SDK, which an engine has to support."""
-        return locked_version(self.lock, "pulumi")
-
-    @property
-    def kubernetes(self) -> str:
-        return locked_version(self.lock, "pulumi-kubernetes")
-
-    @property
-    def sources(self) -> go_build.Sources:
-        return go_build.Sources(self.modules, self.kubernetes)
 
 
 def cache_directory(environment: Mapping[str, str]) -> Path:
@@ -174,88 +159,6 @@ def cache_directory(environment: Mapping[str, str]) -> Path:
         except RuntimeError:
             raise UserError("Your user has no home directory. Set HOME or XDG_CACHE_HOME, then run it again.") from None
     return base / "quorate"
-
-
-def fits(found: str, pinned: str) -> bool:
-    """Whether an engine of version `found` supports the pinned SDK: same minor release, or a newer 3.x."""
-    have, want = go_build.version_of(found), go_build.version_of(pinned)
-    return have[:1] == want[:1] and (have >= want or have[:2] == want[:2])
-
-
-def ensure(wanted: Wanted, sources: Iterable[Source], reporter: Reporter) -> Engine:
-    """Returns an engine from the first of the sources that provides one. Raises UserError if no source does."""
-    ways: dict[Source, Callable[[Wanted, Reporter], Engine | None]] = {
-        "path": from_path,
-        "build": from_modules,
-    }
-    for source in sources:
-        engine = ways[source](wanted, reporter)
-        if engine:
-            return engine
-    raise UserError("Pulumi could not be installed from the source that QUORATE_ENGINE names.")
-
-
-def from_path(wanted: Wanted, reporter: Reporter) -> Engine | None:
-    """Returns the Pulumi on PATH; None if it lacks a suitable version, a Python host or the Kubernetes provider."""
-    places = [place for place in os.get_exec_path() if place != str(wanted.venv / "bin")]
-    found = shutil.which("pulumi", path=os.pathsep.join(places))
-    if not found or wanted.cache in Path(found).resolve().parents:
-        return None
-    pulumi = Path(found)
-    try:
-        version = run([pulumi, "version"], environment=_plain(), timeout=120)[-1].lstrip("v")
-    except (ProgramError, IndexError):
-        return None
-    if not fits(version, wanted.sdk):
-        reporter.say(f"The Pulumi on PATH is {version}; this project needs {wanted.sdk} or a newer 3.x.")
-        return None
-    if not any((each.parent / "pulumi-language-python").exists() for each in (pulumi, pulumi.resolve())):
-        reporter.say("The Pulumi on PATH has no Python language host.")
-        return None
-    if not _has_provider(pulumi, None, wanted.kubernetes, reporter):
-        return None
-    reporter.say(f"Using the Pulumi {version} on PATH.")
-    return Engine("path", version, str(pulumi.parent), None)
-
-
-def from_modules(wanted: Wanted, reporter: Reporter) -> Engine:
-    """Returns the engine built from Go modules; builds it if it is missing from the user's cache or damaged."""
-    sources = wanted.sources
-    go = go_build.ensure_go(wanted.cache, wanted.modules / "go.lock", wanted.venv, sources.needed_go, reporter)
-    home = wanted.cache / f"engine-{sources.digest(go)}"
-    engine = Engine("build", sources.pulumi, str(home / "bin"), str(home / "home"))
-    if not checksums.exist(home):
-        _record_earlier_build(home)
-    damaged = engine.damaged
-    if damaged:
-        reporter.say(f"Pulumi in the cache is damaged ({', '.join(damaged)}): building it again.")
-    if damaged or not checksums.exist(home):
-        reporter.say("Building Pulumi, once for all clones: about 10 minutes on two cores, less with a warm cache.")
-        with Unfinished(home) as partial:
-            go_build.build(sources, go, partial, reporter)
-            checksums.write(partial, _programs(partial))
-            finish(partial, home)
-    return engine
-
-
-def _programs(home: Path) -> list[Path]:
-    """Returns the programs and scripts of a built engine."""
-    return sorted(path for place in ("bin", PROVIDER) for path in home.glob(f"{place}/*") if path.is_file())
-
-
-def _record_earlier_build(home: Path) -> None:
-    """Writes checksums for an engine that an earlier version of Quorate built without them, if its programs run."""
-    programs = _programs(home)
-    providers = list(home.glob(f"{PROVIDER}/pulumi-resource-kubernetes"))
-    if not providers or not all(file.stat().st_size for file in programs):
-        return
-    environment = {**_plain(), "PULUMI_HOME": str(home / "home")}
-    try:
-        for command in ([home / "bin" / "pulumi", "version"], *([provider, "-h"] for provider in providers)):
-            run(command, environment=environment, timeout=120)
-    except ProgramError:
-        return
-    checksums.write(home, programs)
 
 
 class Unfinished:
@@ -277,17 +180,3 @@ def finish(partial: Path, final: Path) -> None:
     """Renames the complete directory `partial` to `final`, and replaces an earlier, damaged directory there."""
     shutil.rmtree(final, ignore_errors=True)
     partial.rename(final)
-
-
-def _has_provider(pulumi: Path, home: Path | None, version: str, reporter: Reporter) -> bool:
-    try:
-        go_build.install_provider(pulumi, home, "kubernetes", version)
-    except ProgramError as failure:
-        reporter.say(f"  Pulumi cannot download its Kubernetes provider {version} ({failure}).")
-        return False
-    return True
-
-
-def _plain() -> dict[str, str]:
-    """Returns the user's environment with Pulumi's update check disabled."""
-    return {**os.environ, "PULUMI_SKIP_UPDATE_CHECK": "true"}

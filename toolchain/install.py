@@ -17,8 +17,9 @@ from pathlib import Path
 from types import FrameType
 from typing import cast, get_args
 
-from toolchain import checksums, engine, environment
-from toolchain.engine import Engine, Source, Wanted
+from toolchain import checksums, engine, engine_sources, environment
+from toolchain.engine import Engine, Source
+from toolchain.engine_sources import Wanted
 from toolchain.entry_point import exit_code
 from toolchain.progress import Reporter, UserError, duration
 from toolchain.system_errors import explain
@@ -72,8 +73,9 @@ def is_ready(sources: tuple[Source, ...]) -> bool:
         found is not None
         and found.source in sources
         and environment.is_ready(VENV, LOCK)
+        and not found.is_elsewhere(os.environ)
         and environment.is_connected(VENV, settings(found))
-        and found.recipe == wanted().sources.recipe
+        and found.recipe == wanted().recipe
         and found.has_command_provider(environment.locked_version(LOCK, "pulumi-command"))
         and (found.source == "path" or (checksums.exist(found.directory) and not found.damaged))
     )
@@ -83,12 +85,14 @@ def ensure(sources: tuple[Source, ...], reporter: Reporter) -> None:
     """Installs the Python environment if it is missing, then the engine, and connects both."""
     if not environment.is_ready(VENV, LOCK):
         environment.ensure(VENV, LOCK, reporter)
-    found = engine.ensure(wanted(), sources, reporter)
+    found = engine_sources.ensure(wanted(), sources, reporter)
+    if found.home and os.environ.get("PULUMI_HOME", found.home) != found.home:
+        reporter.say(f"PULUMI_HOME of your environment is not used: this project's Pulumi has its own, {found.home}.")
     found.keep_no_logs()
     (ROOT / STATE).mkdir(parents=True, exist_ok=True)
     found.add_command_provider(environment.locked_version(LOCK, "pulumi-command"))
     environment.connect(VENV, found.pulumi, ROOT / "toolchain", settings(found))
-    replace(found, recipe=wanted().sources.recipe).save(VENV / engine.MANIFEST)
+    replace(found, recipe=wanted().recipe).save(VENV / engine.MANIFEST)
 
 
 def settings(found: Engine) -> dict[str, str]:

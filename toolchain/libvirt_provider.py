@@ -1,6 +1,7 @@
 """Installs Pulumi's libvirt provider, which only live stacks with virtual machines need.
 
-A Pulumi on PATH downloads the official one. For a built engine, it is built from Go modules, which go.sum pins by hash.
+A Pulumi on PATH downloads the official one. A downloaded engine gets the official one if its checksum is pinned.
+Otherwise, the provider is built from Go modules, which go.sum pins by hash.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ import json
 import os
 import shutil
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from toolchain import checksums
+from toolchain import checksums, release
 from toolchain.engine import Engine, Unfinished, cache_directory, finish
 from toolchain.environment import locked_version
 from toolchain.go_build import Build, Go, ensure_go, install_provider, version_of
@@ -45,8 +47,28 @@ def ensure(engine: Engine, reporter: Reporter) -> None:
         cache = cache_directory(os.environ)
         with alone(cache / NAME, reporter):
             if not plugin.exists():
-                built = _built(cache, version, reporter)
-                install_provider(engine.pulumi, Path(engine.home), NAME, version, built)
+                with TemporaryDirectory() as folder:
+                    found = _downloaded(engine, version, Path(folder), reporter) or _built(cache, version, reporter)
+                    install_provider(engine.pulumi, Path(engine.home), NAME, version, found)
+
+
+def _downloaded(engine: Engine, version: str, folder: Path, reporter: Reporter) -> Path | None:
+    """Returns the archive of the official provider for a downloaded engine; None if it has to be built.
+
+    Raises UserError if the archive has another checksum than the pinned one.
+    """
+    if engine.source != "download":
+        return None
+    sums = release.read_sums(MODULE.parent / release.SUMS)
+    archive = release.Release(engine.version, {NAME: version}).archives(sums).get(NAME)
+    if not archive:
+        return None
+    try:
+        reporter.begin(f"Downloading the libvirt provider {version}")
+        return release.fetch(archive, release.site(os.environ), folder, reporter)
+    except release.DownloadError as failure:
+        reporter.say(f"The libvirt provider {version} could not be downloaded ({failure}).")
+        return None
 
 
 def _built(cache: Path, version: str, reporter: Reporter) -> Path:

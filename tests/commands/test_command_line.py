@@ -449,7 +449,7 @@ def test_a_built_engine_whose_checksum_differs_is_not_run(world: World, capfd: p
     checksums.write(world.root, [pulumi])
     pulumi.write_bytes(pulumi.read_bytes() + b"\ntouch pwned\n")
     assert command_line.main(["up"]) == 1
-    assert "is damaged (engine/pulumi); `make setup` builds it again." in capfd.readouterr().err
+    assert "is damaged (engine/pulumi); `make setup` installs it again." in capfd.readouterr().err
     assert world.asked == []
 
 

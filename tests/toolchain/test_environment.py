@@ -10,7 +10,7 @@ import pytest
 
 from tests.fakes import ROOT, run
 from toolchain import environment
-from toolchain.engine import fits
+from toolchain.engine_sources import fits
 from toolchain.environment import hook, hooked, locked_version, pip_error
 from toolchain.progress import ProgramError, UserError
 

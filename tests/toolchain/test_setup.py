@@ -12,7 +12,6 @@ import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import get_args
 
 import pytest
 
@@ -28,7 +27,6 @@ from tests.fakes import (
     script,
 )
 from toolchain import setup
-from toolchain.engine import Source
 from toolchain.process_identity import is_alive
 
 GO = """\
@@ -102,15 +100,6 @@ def test_a_changed_recipe_brings_another_engine(clone: Clone, go: Path) -> None:
     assert "Building Pulumi" in output
     assert "Installing" not in output
     assert len(list((clone.cache / "quorate").glob("engine-*"))) == 2  # another clone may still use the first
-
-
-def test_an_old_pulumi_on_path_is_passed_over(clone: Clone, go: Path) -> None:
-    clone.python(PIP_WORKS)
-    clone.pulumi("3.100.0")
-    code, output = clone.set_up()
-    assert code == 0, output
-    assert f"The Pulumi on PATH is 3.100.0; this project needs {LOCKED_PULUMI}" in output
-    assert "Building Pulumi" in output
 
 
 def test_without_pulumi_on_path_the_engine_is_built_once_for_all_clones(clone: Clone, go: Path, tmp_path: Path) -> None:
@@ -246,7 +235,7 @@ def test_two_set_ups_at_once_wait_for_each_other(clone: Clone, tmp_path: Path) -
 def test_an_unknown_choice_of_engine_is_refused(clone: Clone) -> None:
     code, output = clone.set_up(QUORATE_ENGINE="docker")
     assert code == 1
-    assert output == "QUORATE_ENGINE is 'docker'; set it to one of path, build, or unset it.\n"
+    assert output == "QUORATE_ENGINE is 'docker'; set it to one of path, download, build, or unset it.\n"
 
 
 def test_an_old_python_is_told_so_in_a_sentence(
@@ -290,11 +279,6 @@ def _built(clone: Clone) -> Path:
     assert code == 0, output
     (engine,) = (clone.cache / "quorate").glob("engine-*")
     return engine
-
-
-def test_only_pulumi_on_path_and_builds_pinned_by_hash_are_sources() -> None:
-    """The SDK's installer downloads a script and runs it, without a checksum."""
-    assert get_args(Source) == ("path", "build")
 
 
 @pytest.mark.parametrize("content", ["", "#!/bin/sh\n", "#!/bin/sh\necho something else of any length\n", None])
