@@ -3,6 +3,9 @@
 The resources of one deployment do not show whether its three members are those of the last deployment. So the program
 exports the members as the stack output `standing`, and reads this output of the last deployment through a
 StackReference to its own stack. Policy rules compare both (docs/adr/0005-looking-back.md).
+
+The output is marked as a secret only so that Pulumi prints one line of it instead of hundreds; the members are not
+secret (docs/adr/0033-output-of-a-run.md).
 """
 
 from __future__ import annotations
@@ -93,7 +96,7 @@ class Previous(pulumi.ComponentResource):
 
     def __init__(self, name: str, state: dict[str, Any], opts: pulumi.ResourceOptions) -> None:
         super().__init__(contract.PREVIOUS, name, {}, opts)
-        self.standing = self.urn.apply(lambda _: state)
+        self.standing = pulumi.Output.secret(self.urn.apply(lambda _: state))
         own = f"{pulumi.get_organization()}/{pulumi.get_project()}/{pulumi.get_stack()}"
         stood = pulumi.StackReference(own, opts=pulumi.ResourceOptions(parent=self)).get_output(QUORUM_STATE_OUTPUT)
-        self.register_outputs({"stood": stood})
+        self.register_outputs({"stood": pulumi.Output.unsecret(stood)})

@@ -21,7 +21,7 @@ import yaml
 from blueprint.plan.planner import Plan, plan
 from blueprint.stackfile.loader import load_file
 from components.tree import OWNERS
-from contract import VERDICTS_FILE
+from contract import QUORUM_STATE_OUTPUT, VERDICTS_FILE
 from policy.engine import record
 from tests.stacks import ROOT, SOURCES, STACKS
 from toolchain.engine import MANIFEST, Engine
@@ -99,6 +99,12 @@ class Project:
         document: dict[str, Any] = json.loads(self.state_file.read_text(encoding="utf-8"))
         resources: list[dict[str, Any]] = document["checkpoint"]["latest"].get("resources") or []
         return {each["urn"]: each for each in resources}
+
+    def quorum_state(self) -> dict[str, Any]:
+        """Returns the quorum members that the last deployment recorded for the next one."""
+        done = self.run("stack", "output", QUORUM_STATE_OUTPUT, "--json", "--show-secrets")
+        assert done.code == 0, done.output
+        return json.loads(done.output)
 
     @property
     def state_file(self) -> Path:

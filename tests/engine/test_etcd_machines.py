@@ -91,7 +91,7 @@ def assert_recorded(own: Project) -> None:
         Resource(each["type"], urn, urn.rpartition("::")[2], lambda each=each: each.get("outputs", {}))
         for urn, each in state.items()
     )
-    output = state[facts.stack_urn]["outputs"]["standing"]
+    output = own.quorum_state()
     left = Previous(Resource(Previous.TYPE, "", "previous", lambda output=output: {"stood": output}))
     assert set(left.quorums()["etcd"].nodes) == NAMES
     seen = Facts([*facts.resources, left.resource])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from policy.facts.components import Previous
@@ -42,7 +43,7 @@ def test_what_is_left_behind_is_what_the_policies_see(rendered: Projects) -> Non
             Resource(each["type"], urn, urn.rpartition("::")[2], lambda each=each: each.get("outputs", {}))
             for urn, each in project.state().items()
         )
-        output = project.state()[facts.stack_urn]["outputs"]["standing"]
+        output = project.quorum_state()
         left = Previous(Resource(Previous.TYPE, "", "previous", lambda output=output: {"stood": output}))
         quorums = left.quorums()
         assert quorums.keys() >= {"etcd", "mysqld", "rabbitmq", "ceph-mon"}
@@ -72,7 +73,10 @@ def test_one_master_may_be_replaced(standing: Projects) -> None:
 
 
 def test_two_masters_may_not(standing: Projects) -> None:
-    ra100 = standing("ra100")
+    assert_two_masters_may_not(standing("ra100"))
+
+
+def assert_two_masters_may_not(ra100: Project) -> None:
     rest = named(ra100, "master[1-3]", name="master1", rack="r1")
     others = named(ra100, "master[1-3]", name="master[8-9]", address="10.20.0.18", rack="r[2-3]", countFrom=8)
     replace(ra100, "master[1-3]", rest, others)
@@ -89,16 +93,40 @@ def test_two_masters_may_not(standing: Projects) -> None:
 def test_an_update_that_fails_leaves_what_stood(standing: Projects) -> None:
     """A failed update keeps the old record: else the next change would be compared with members never created."""
     ra100 = standing("ra100")
-    stack = "urn:pulumi:ra100::quorate::pulumi:pulumi:Stack::quorate-ra100"
-    before = ra100.state()[stack]["outputs"]["standing"]
+    before = ra100.quorum_state()
     rest = named(ra100, "master[1-3]", name="master[1-2]", rack="r[1-2]")
     replace(ra100, "master[1-3]", rest, named(ra100, "master[1-3]", name="master9", address="10.20.0.19", rack="r3"))
     in_the_way = ra100.build / "machines" / "master9"
     in_the_way.write_text("a file where a directory must be")
     failed = ra100.run("up", "--yes", "--skip-preview")
     assert failed.code != 0
-    assert ra100.state()[stack]["outputs"]["standing"] == before
+    assert ra100.quorum_state() == before
     in_the_way.unlink()
     ra100.up()
-    after = ra100.state()[stack]["outputs"]["standing"]
+    after = ra100.quorum_state()
     assert after["quorums"]["etcd"]["nodes"].keys() == {"master1", "master2", "master9"}
+
+
+def test_the_record_is_one_line_of_pulumis_output(standing: Projects) -> None:
+    """As a secret output it is not printed member by member."""
+    ra100 = standing("ra100")
+    rest = named(ra100, "master[1-3]", name="master[1-2]", rack="r[1-2]")
+    replace(ra100, "master[1-3]", rest, named(ra100, "master[1-3]", name="master9", address="10.20.0.19", rack="r3"))
+    assert "10.20.0" not in ra100.run("stack", "output").output
+    assert "server" not in ra100.up().output.partition("Outputs:")[2]
+
+
+def test_the_record_of_an_earlier_version_is_compared(standing: Projects) -> None:
+    """Stacks that were deployed before the record was marked as a secret have it in the state in clear text."""
+    ra100 = standing("ra100")
+    recorded = ra100.quorum_state()
+    document = json.loads(ra100.state_file.read_text(encoding="utf-8"))
+    stack = next(
+        each for each in document["checkpoint"]["latest"]["resources"] if "standing" in each.get("outputs", ())
+    )
+    assert "ciphertext" in stack["outputs"]["standing"]
+    stack["outputs"]["standing"] = recorded
+    ra100.state_file.write_text(json.dumps(document), encoding="utf-8")
+    assert ra100.quorum_state() == recorded
+    assert violations(ra100.run("preview", "--expect-no-changes", *PACK)) == {}
+    assert_two_masters_may_not(ra100)
