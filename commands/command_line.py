@@ -47,6 +47,7 @@ StackOption = Annotated[
 ]
 BaseOption = Annotated[str, typer.Option(help="The commit, branch or tag to compare with.", metavar="REF")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+VerboseOption = Annotated[bool, typer.Option("--verbose", help="Print Pulumi's own output as it comes.")]
 BinariesOption = Annotated[
     Path | None, typer.Option(help="A directory with the control plane's programs.", resolve_path=True)
 ]
@@ -158,41 +159,43 @@ def doctor(stack: StackOption = "dev") -> int:
 
 
 @_command
-def preview(stack: StackOption = "dev") -> int:
+def preview(stack: StackOption = "dev", verbose: VerboseOption = False) -> int:
     """Show what `up` would change and which rules it would break."""
     from commands import deployment
 
-    return deployment.preview(_clone(), stack)
+    return deployment.preview(_clone(), stack, is_verbose=verbose)
 
 
 @_command
 def up(
     stack: StackOption = "dev",
     refresh_first: Annotated[bool, typer.Option("--refresh", help="Refresh the state first.")] = False,
+    verbose: VerboseOption = False,
 ) -> int:
     """Deploy a stack if its preview passes the policy pack."""
     from commands import deployment
 
-    return deployment.up(_clone(), stack, refresh_first=refresh_first)
+    return deployment.up(_clone(), stack, refresh_first=refresh_first, is_verbose=verbose)
 
 
 @_command
-def refresh(stack: StackOption = "dev") -> int:
+def refresh(stack: StackOption = "dev", verbose: VerboseOption = False) -> int:
     """Find rendered files that are missing or changed, and record them in the state for the next `up`."""
     from commands import deployment
 
-    return deployment.refresh(_clone(), stack)
+    return deployment.refresh(_clone(), stack, is_verbose=verbose)
 
 
 @_command
 def destroy(
     stack: StackOption = "dev",
     confirm: Annotated[str, typer.Option(help="The stack's name again.", metavar="NAME")] = "",
+    verbose: VerboseOption = False,
 ) -> int:
     """Destroy a stack (anything but a rendered lab also needs --confirm NAME)."""
     from commands import deployment
 
-    return deployment.destroy(_clone(), stack, confirm)
+    return deployment.destroy(_clone(), stack, confirm, is_verbose=verbose)
 
 
 @_command

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -26,6 +26,7 @@ from commands.event_pipe import RunSummary
 from commands.live_cluster import LIVE, LiveCluster
 from commands.operation import Operation, Result
 from commands.passphrase import Access, Command
+from commands.run_display import RunDisplay
 from commands.stack import Stack
 from commands.stack_check import validated_stack
 from contract import KUBECONFIG_OUTPUT
@@ -36,43 +37,49 @@ from toolchain.install import STATE
 from toolchain.progress import Reporter, UserError, duration
 
 CHANGES = {"create": "created", "update": "updated", "replace": "replaced", "delete": "deleted"}
+PLANNED = {"create": "to create", "update": "to update", "replace": "to replace", "delete": "to delete"}
 
 
-def up(root: Path, name: str, *, refresh_first: bool = False) -> int:
+def up(root: Path, name: str, *, refresh_first: bool = False, is_verbose: bool = False) -> int:
     """Deploys a stack if its preview passes the policy pack and shows a change."""
     started = time.monotonic()
     with prepared("up", root, name) as operation:
+        display = RunDisplay(operation, "up", is_verbose=is_verbose)
         tree_check.write_again(operation)
         if refresh_first:
-            result = operation.run("refresh")
+            result = display.run("refresh")
             if result.code or result.was_interrupted:
-                return failure("up", name, result)
+                return failure("up", name, result, display)
         changes = live_check.require_nodes(operation.cluster) if operation.cluster else []
-        result = operation.run("preview")
+        result = display.run("preview")
         if not result.code and not result.was_interrupted:
             if operation.cluster:
                 live_check.label_nodes(operation.cluster, changes)
             if result.summary.shows_change:
-                result = operation.run("up")
+                result = display.run("up")
         if not result.code and not result.was_interrupted:
             tree_check.remember(operation)
         elif operation.cluster:
-            live_check.show_failed_jobs(operation.cluster)
+            live_check.show_failing(operation.cluster, display.messages.failing)
         if operation.stack.sets_up_machines and (kubeconfig := operation.output(KUBECONFIG_OUTPUT)):
             atomic.write_private(live_cluster.own_kubeconfig(root, name), kubeconfig)
     if result.code or result.was_interrupted:
-        return failure("up", name, result)
+        return failure("up", name, result, display)
     tree = Path("build") / name
-    print(f"\n{change_summary(result.summary)} ({duration(time.monotonic() - started)})")
+    display.show_changes("Changes:")
+    display.show_warnings()
+    display.show_secrets()
+    print(f"{change_summary(result.summary)} ({duration(time.monotonic() - started)}: {display.times})")
     print(f"Rendered tree: {tree}/" if operation.stack.target == "render" else f"Audit report: {tree}/audit/")
     audit_report.write(root, operation.stack, result.summary)
+    display.show_log()
     file = operation.stack.file.relative_to(root)
     inspect = f"inspect {tree}/" if operation.stack.target == "render" else f"run `make verify STACK={name}`"
     print(f"Next: {inspect}, or edit {file} and run `make preview STACK={name}`.")
     return 0
 
 
-def refresh(root: Path, name: str) -> int:
+def refresh(root: Path, name: str, *, is_verbose: bool = False) -> int:
     """Reads the actual resources of a stack into its state, so that the next preview shows how they differ."""
     workspace = stack.main_workspace(root, stack.load(root, name).name, os.environ)
     if workspace.state_file and not workspace.has_state:
@@ -80,48 +87,61 @@ def refresh(root: Path, name: str) -> int:
         return 0
     with prepared("refresh", root, name) as operation:
         tree_check.record(operation)
-        result = operation.run("refresh")
+        display = RunDisplay(operation, "refresh", is_verbose=is_verbose)
+        result = display.run("refresh")
     if result.code or result.was_interrupted:
-        return failure("refresh", name, result)
+        return failure("refresh", name, result, display)
+    display.show_changes("Changes of the state:")
+    display.show_warnings()
+    print(f"{change_summary(result.summary)} ({display.times})")
+    display.show_log()
     print(f"Next: `make preview STACK={name}` shows what differs, `make up STACK={name}` restores it.")
     return 0
 
 
-def preview(root: Path, name: str) -> int:
+def preview(root: Path, name: str, *, is_verbose: bool = False) -> int:
     """Shows what `up` would change and which rules it would break."""
     with prepared("preview", root, name) as operation:
         tree_check.warn(operation)
         cluster = operation.cluster
         blocking = live_check.blocking(cluster, live_check.node_differences(cluster)) if cluster else []
-        result = operation.run("preview")
+        display = RunDisplay(operation, "preview", is_verbose=is_verbose)
+        result = display.run("preview")
     if result.code or result.was_interrupted:
-        return failure("preview", name, result)
+        return failure("preview", name, result, display)
+    display.show_changes("`up` would change:")
+    display.show_warnings()
+    display.show_findings(result.summary)
+    print(f"{change_summary(result.summary, PLANNED)} ({display.times})")
+    display.show_log()
     if blocking:
-        print("\n`up` will refuse: the cluster's nodes differ from the plan (see above).", file=sys.stderr)
-    return 1 if blocking else 0
+        print("`up` will refuse: the cluster's nodes differ from the plan (see above).", file=sys.stderr)
+        return 1
+    deploy = f"`make up STACK={name}` deploys it" if result.summary.shows_change else "nothing to deploy"
+    print(f"Next: {deploy}; `make audit STACK={name}` shows every rule.")
+    return 0
 
 
 def audit(root: Path, name: str) -> int:
     """Previews a stack with the policy pack, and writes the audit report. Returns 0 if the audit passes."""
-    log = Path("build") / name / "audit" / "preview.log"
     with prepared("audit", root, name) as operation:
-        build_directory.of_stack(root, name)
-        print(f"Previewing {name} with the policy pack …", flush=True)
-        result = operation.run("preview", output=root / log)
+        display = RunDisplay(operation, "audit", is_verbose=False)
+        result = display.run("preview")
     if result.was_interrupted:
-        return failure("audit", name, result)
+        return failure("audit", name, result, display)
+    display.show_warnings()
     if result.code and not result.summary.stopped_by_policy:
-        # An engine that fails before its first event explains itself only in its output.
-        output = (root / log).read_text(encoding="utf-8", errors="replace").strip().splitlines()
-        causes = result.summary.phase.causes or output[-5:] or [f"Pulumi {result.ending} and printed nothing."]
-        print("\n".join(causes), file=sys.stderr)
+        display.show_failure(result)
         audit_report.write(root, operation.stack, result.summary)  # replaces the report of an earlier preview
-        print(f"No audit: the preview failed (see the errors above). Full output: {log}", file=sys.stderr)
+        print(
+            f"No audit: the preview failed (see the errors above). Pulumi's own output: {display.log}", file=sys.stderr
+        )
         return 1
+    display.show_log()
     return audit_report.write(root, operation.stack, result.summary)
 
 
-def destroy(root: Path, name: str, confirmed: str) -> int:
+def destroy(root: Path, name: str, confirmed: str, *, is_verbose: bool = False) -> int:
     """Destroys a stack. For a rendered lab, also deletes its state and build/<stack>."""
     if not stack.load(root, name).is_disposable and confirmed != name:
         raise UserError(f"{name} is not a rendered lab. To destroy it, run `make destroy STACK={name} CONFIRM={name}`.")
@@ -130,46 +150,57 @@ def destroy(root: Path, name: str, confirmed: str) -> int:
             print(f"There is no stack {name} in {STATE}: nothing to destroy.")
             return 0
         operation.open(keep_secrets=True)
-        result = operation.run("destroy")
+        display = RunDisplay(operation, "destroy", is_verbose=is_verbose)
+        result = display.run("destroy")
         if result.code or result.was_interrupted:
-            return failure("destroy", name, result)
-        print(f"\n{change_summary(result.summary)}")
+            return failure("destroy", name, result, display)
+        display.show_changes("Changes:")
+        display.show_warnings()
+        print(f"{change_summary(result.summary)} ({display.times})")
         if operation.cluster:
             print(live_cluster.kept(operation.cluster))
         if operation.stack.is_disposable:
             operation.remove_stack()
             if not build_directory.remove(operation.workspace.directory):
                 print(f"Kept build/{name}: it has no marker file {MARKER}, so Quorate did not make it.")
+        if display.has_log:
+            display.show_log()
     return 0
 
 
-def change_summary(summary: RunSummary) -> str:
+def change_summary(summary: RunSummary, words: Mapping[str, str] = CHANGES) -> str:
     """Returns a sentence with the numbers of resources that a run created, updated, replaced and deleted."""
     same = summary.changes.get("same", 0)
-    changed = [f"{count} {CHANGES[kind]}" for kind, count in summary.changed.items() if kind in CHANGES]
+    changed = [f"{count} {words[kind]}" for kind, count in summary.changed.items() if kind in words]
     if not changed:
         return f"No changes: all {same} resources are up to date."
     return ", ".join(changed) + (f"; {same} unchanged." if same else ".")
 
 
-def failure(command: Command, name: str, result: Result) -> int:
+def failure(command: Command, name: str, result: Result, display: RunDisplay) -> int:
     """Prints why a command of Quorate did not complete and what the user can do. Returns the command's exit code."""
     summary = result.summary
     if result.was_interrupted:
-        print(f"\nInterrupted. Run `make {command} STACK={name}` again to continue.", file=sys.stderr)
+        print(f"Pulumi's own output: {display.log}", file=sys.stderr)
+        print(f"Interrupted. Run `make {command} STACK={name}` again to continue.", file=sys.stderr)
         return 130
+    if command in ("up", "destroy") and not summary.only_previewed:
+        display.show_changes("Changed before the failure:")
+    display.show_warnings()
+    display.show_failure(result)
+    print(f"Pulumi's own output: {display.log}", file=sys.stderr)
     if summary.stopped_by_policy:
         unchanged = " Nothing was changed." if command == "up" and summary.only_previewed else ""
         found = len(summary.phase.mandatory)
         print(
-            f"\nPolicy check failed: {found} findings of mandatory rules (listed above).{unchanged}\n"
+            f"Policy check failed: {found} findings of mandatory rules (listed above).{unchanged}\n"
             f"`make audit STACK={name}` shows each rule's source and fix.",
             file=sys.stderr,
         )
     elif result.code > 128:
-        print(f"\n`{command}` failed for {name}: Pulumi {result.ending}.", file=sys.stderr)
+        print(f"`{command}` failed for {name}: Pulumi {result.ending}.", file=sys.stderr)
     else:
-        print(f"\n`{command}` failed for {name}; see the error above.", file=sys.stderr)
+        print(f"`{command}` failed for {name}; see the error above.", file=sys.stderr)
     return 1
 
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 import os
 import tempfile
 import threading
-from collections.abc import Generator
+import traceback
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +19,7 @@ from pathlib import Path
 from contract import VERDICTS_FILE
 from files import atomic
 from policy.engine import record
-from policy.engine.events import Phase, parse
+from policy.engine.events import Event, Phase, parse
 
 _LAST = b'{"quorateEnd":true}\n'
 
@@ -33,21 +34,22 @@ class RunSummary:
     verdicts: str | None = None
     """The policy pack's record of the run as text (policy/engine/record.py); None if the pack evaluated no stack."""
 
-    def take(self, line: bytes) -> None:
-        """Adds a line of the event log.
+    def take(self, line: bytes) -> Event | None:
+        """Adds a line of the event log, and returns its event.
 
-        Drops a line that is no event, and debug messages.
+        Drops a line that is no event, and debug messages; then returns None.
         """
         event = parse(line)
         if event is None:
-            return
+            return None
         message = event.message
         if message and message.severity == "debug":
-            return
+            return None
         if event.begins_phase:
             self.lines, self.phase = [], Phase()
         self.phase.add(event)
         self.lines.append(line.decode("utf-8").rstrip())
+        return event
 
     @property
     def changes(self) -> dict[str, int]:
@@ -86,10 +88,11 @@ class RunSummary:
 
 
 @contextmanager
-def listening() -> Generator[tuple[Path, dict[str, str], RunSummary]]:
+def listening(watch: Callable[[Event], None] | None = None) -> Generator[tuple[Path, dict[str, str], RunSummary]]:
     """Yields a pipe for Pulumi's `--event-log`, environment variables for the engine, and the summary of the run.
 
-    The variables name the file for the policy pack's record. The summary is complete when the context ends.
+    The variables name the file for the policy pack's record. The summary is complete when the context ends. `watch` is
+    called with each event that is kept, by another thread.
     """
     summary = RunSummary()
     with tempfile.TemporaryDirectory(prefix="quorate-events-") as directory:
@@ -99,11 +102,18 @@ def listening() -> Generator[tuple[Path, dict[str, str], RunSummary]]:
         handle = os.open(pipe, os.O_RDWR)
 
         def read() -> None:
+            watching = watch
             with os.fdopen(os.dup(handle), "rb") as events:
                 for line in events:
                     if line == _LAST:
                         return
-                    summary.take(line)
+                    event = summary.take(line)
+                    try:
+                        if event and watching:
+                            watching(event)
+                    except Exception:  # the engine waits until its events are read: what fails to show them must not
+                        traceback.print_exc()
+                        watching = None
 
         reader = threading.Thread(target=read, daemon=True)
         reader.start()

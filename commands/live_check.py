@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
+
 from blueprint.plan.planner import Plan, plan
 from commands import live_cluster
 from commands.live_cluster import LiveCluster
 from commands.live_nodes import Change, Difference, differences, notes, patch
 from components.openstack.config.wiring import ENVIRONMENT
 from components.openstack.data import MODE, directories
+from console import resources
+from console.resources import Kind
 from files.quoting import printable
+from policy.engine.events import Step
 from proof.api import MERGE, ApiError, Unreachable
-from proof.objects import Object, listed, name, number, text
+from proof.objects import Object, holds, listed, mapping, name, number, text
 from toolchain.progress import UserError
 
+_WORKLOADS = {"Deployment": "deployments", "StatefulSet": "statefulsets", "DaemonSet": "daemonsets"}
+"""Kinds of workloads that wait for their pods, with their plurals in the API."""
 LINES = 20
 """Number of lines shown from the end of a failed pod's log."""
 
@@ -91,32 +98,69 @@ def label_nodes(cluster: LiveCluster, changes: list[Change]) -> None:
         print(f"Set labels and taints of node {change.node} as planned.", flush=True)
 
 
+def show_failing(cluster: LiveCluster, steps: Iterable[Step]) -> None:
+    """Prints the last lines of each failed Job of Quorate, and of a pod of each workload among the failed `steps`."""
+    try:
+        show_failed_jobs(cluster)
+        for step in steps:
+            kind = resources.kind(step)
+            if kind.name in _WORKLOADS:
+                print(failing_workload(cluster, kind, resources.name(step)), flush=True)
+    except (ApiError, Unreachable) as error:
+        print(f"The cluster's failing objects could not be read: {error}", flush=True)
+
+
 def show_failed_jobs(cluster: LiveCluster) -> None:
     """For each failed Job of Quorate in the cluster, prints the last lines of its newest pod's log."""
     labels = {"labelSelector": "app.kubernetes.io/managed-by=quorate"}
-    try:
-        jobs: list[Object] = cluster.api.ask("GET", "/apis/batch/v1/jobs", query=labels)["items"]
-        for job in jobs:
-            if number(job, "status", "failed") and not number(job, "status", "succeeded"):
-                print(failed_job(cluster, job), flush=True)
-    except (ApiError, Unreachable) as error:
-        print(f"The cluster's Jobs could not be read: {error}", flush=True)
+    jobs: list[Object] = cluster.api.ask("GET", "/apis/batch/v1/jobs", query=labels)["items"]
+    for job in jobs:
+        if number(job, "status", "failed") and not number(job, "status", "succeeded"):
+            print(failed_job(cluster, job), flush=True)
 
 
 def failed_job(cluster: LiveCluster, job: Object) -> str:
     """Returns a text for a failed Job: the exit code and the last log lines of its newest pod."""
     namespace = text(job, "metadata", "namespace")
-    query = {"labelSelector": f"batch.kubernetes.io/job-name={name(job)}"}
-    pods: list[Object] = cluster.api.ask("GET", f"/api/v1/namespaces/{namespace}/pods", query=query)["items"]
-    title = f"\nJob {namespace}/{name(job)} has failed"
+    pods = _pods(cluster, namespace, {"batch.kubernetes.io/job-name": name(job)})
+    title = f"Job {namespace}/{name(job)} has failed"
     if not pods:
         return f"{title}; its pods are gone, and their logs with them."
-    newest = max(pods, key=lambda pod: text(pod, "metadata", "creationTimestamp"))
+    newest = _newest(pods)
     codes = [number(each, "state", "terminated", "exitCode") for each in listed(newest, "status", "containerStatuses")]
     ended = f" (exit code {codes[0]})" if codes and codes[0] else ""
-    path = f"/api/v1/namespaces/{namespace}/pods/{name(newest)}/log"
+    return f"{title}{ended}. {_last_lines(cluster, namespace, newest)}"
+
+
+def failing_workload(cluster: LiveCluster, kind: Kind, called: str) -> str:
+    """Returns a text for a workload that is not ready: the reason and the last log lines of its newest unready pod."""
+    title = f"{kind.name} {kind.namespace}/{called} is not ready"
+    path = f"/apis/apps/v1/namespaces/{kind.namespace}/{_WORKLOADS[kind.name]}/{called}"
+    labels = mapping(cluster.api.ask("GET", path), "spec", "selector", "matchLabels")
+    pods = [pod for pod in _pods(cluster, kind.namespace, labels) if not holds(pod, "Ready")]
+    if not pods:
+        return f"{title}; it has no pod that is not ready."
+    newest = _newest(pods)
+    statuses = listed(newest, "status", "containerStatuses")
+    reasons = [text(each, "state", "waiting", "reason") for each in statuses]
+    reason = next((f" ({each})" for each in reasons if each), "")
+    return f"{title}{reason}. {_last_lines(cluster, kind.namespace, newest)}"
+
+
+def _pods(cluster: LiveCluster, namespace: str, labels: Mapping[str, str]) -> list[Object]:
+    query = {"labelSelector": ",".join(f"{key}={value}" for key, value in labels.items())}
+    return cluster.api.ask("GET", f"/api/v1/namespaces/{namespace}/pods", query=query)["items"]
+
+
+def _newest(pods: Sequence[Object]) -> Object:
+    return max(pods, key=lambda pod: text(pod, "metadata", "creationTimestamp"))
+
+
+def _last_lines(cluster: LiveCluster, namespace: str, pod: Object) -> str:
+    """Returns a text with the last lines of a pod's log, or with the reason why it cannot be read."""
+    path = f"/api/v1/namespaces/{namespace}/pods/{name(pod)}/log"
     reply = cluster.api.call("GET", path, query={"tailLines": str(LINES)})
     if reply.status >= 300:
-        return f"{title}{ended}. The log of pod {name(newest)} cannot be read: {text(reply.body, 'message')}"
+        return f"The log of pod {name(pod)} cannot be read: {text(reply.body, 'message')}"
     lines = "\n".join(f"    {printable(line)}" for line in reply.text.splitlines()[-LINES:])
-    return f"{title}{ended}. The last lines of pod {name(newest)}:\n{lines}"
+    return f"The last lines of pod {name(pod)}:\n{lines}"

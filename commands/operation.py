@@ -13,12 +13,12 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from commands import locks
 from commands.engine_guard import SIGNALLED
@@ -26,6 +26,7 @@ from commands.event_pipe import RunSummary, listening
 from commands.live_cluster import LiveCluster
 from commands.passphrase import FILE, VALUE
 from commands.stack import ROOT_SECRET, Stack, Workspace
+from policy.engine.events import Event
 from toolchain.engine import Engine
 from toolchain.progress import ProgramError, UserError, ending, run
 
@@ -52,6 +53,18 @@ class Result:
     def ending(self) -> str:
         """How the engine ended, such as `exited with 1` or `was ended by SIGKILL`."""
         return ending(128 - self.code if self.code > 128 else self.code)
+
+
+class Watcher(Protocol):
+    """Follows a Pulumi run while it runs."""
+
+    def take(self, event: Event) -> None:
+        """Takes an event of the run; called by another thread."""
+        ...
+
+    def interrupt(self) -> None:
+        """Is called when the user interrupts the run, which then ends after its operations in progress."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -117,10 +130,10 @@ class Operation:
         if done.returncode:
             raise UserError(f"The root secret of {self.stack.name} could not be encrypted: {done.stderr.strip()}")
 
-    def run(self, verb: Verb, *, output: Path | None = None) -> Result:
+    def run(self, verb: Verb, *, output: Path, watcher: Watcher | None = None) -> Result:
         """Runs a Pulumi command on the stack; `up` skips Pulumi's preview.
 
-        `output`: a file for the output, or the terminal.
+        `output`: a file to which Pulumi's output is appended. `watcher`: follows the run.
         """
         options = ["--stack", self.stack.name, "--config-file", str(self.workspace.stack_file)]
         if verb == "up":
@@ -132,16 +145,12 @@ class Operation:
         options += [word for urn in self.excluded for word in ("--exclude", urn)]
         if verb in ("up", "preview") and self.pack:
             options += ["--policy-pack", self.pack]
-        with listening() as (pipe, variables, summary):
+        watch, interrupted = (watcher.take, watcher.interrupt) if watcher else (None, None)
+        with listening(watch) as (pipe, variables, summary), output.open("ab") as file:
             # The event log is a debug option.
             environment = {**self.environment(), **variables, "PULUMI_DEBUG_COMMANDS": "true"}
             command = [self.engine.pulumi, verb, *options, "--event-log", pipe]
-            if output is None:
-                code, was_interrupted = self._wait(command, pipe, environment, None)
-            else:
-                output.parent.mkdir(parents=True, exist_ok=True)
-                with output.open("wb") as file:
-                    code, was_interrupted = self._wait(command, pipe, environment, file.fileno())
+            code, was_interrupted = self._wait(command, pipe, environment, file.fileno(), interrupted)
         return Result(code, summary, was_interrupted)
 
     def deployment(self) -> dict[str, Any]:
@@ -184,7 +193,12 @@ class Operation:
         run(command, environment=self.environment(), timeout=120)
 
     def _wait(
-        self, command: list[str | Path], pipe: Path, environment: Mapping[str, str], output: int | None
+        self,
+        command: list[str | Path],
+        pipe: Path,
+        environment: Mapping[str, str],
+        output: int,
+        interrupted: Callable[[], None] | None,
     ) -> tuple[int, bool]:
         """Runs the engine under its guard and waits until it ends, also after an interrupt.
 
@@ -197,6 +211,8 @@ class Operation:
         def take(number: int, _frame: FrameType | None) -> None:
             nonlocal was_interrupted
             was_interrupted = True
+            if interrupted:
+                interrupted()
             if number != signal.SIGINT and guard:
                 guard.send_signal(signal.SIGTERM)
 

@@ -25,6 +25,10 @@ class Message:
 
     severity: str
     text: str
+    urn: str = ""
+    """URN of the resource that the message is about; empty if it is about none."""
+    is_status: bool = False
+    """Whether the message only describes the present state of an operation, such as what the resource waits for."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +69,14 @@ class Step:
     """Whether the operation removes the resource, or its old version, from the stack."""
     state: dict[str, Any]
     """The planned state of the resource; empty for a removal."""
+    operation: str = ""
+    """Pulumi's name of the operation, such as `create` or `same`."""
+    before: dict[str, Any] = field(default_factory=dict[str, Any])
+    """The state of the resource before the operation; empty for a new resource."""
+    changed: tuple[str, ...] = ()
+    """Names of the properties that the operation changes."""
+    is_planned: bool = False
+    """Whether the operation is only previewed."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +115,14 @@ class Event:
     def message(self) -> Message | None:
         if (found := self.body.get("diagnosticEvent")) is None:
             return None
-        return Message(str(found.get("severity", "")), str(found.get("message", "")))
+        severity, text, urn = (str(found.get(key, "")) for key in ("severity", "message", "urn"))
+        return Message(severity, text, urn, bool(found.get("ephemeral")))
+
+    @property
+    def notice(self) -> str | None:
+        """A message of the Pulumi command line itself, such as a warning about its settings."""
+        found = self.body.get("stdoutEvent")
+        return None if found is None else str(found.get("message", ""))
 
     @property
     def violation(self) -> Violation | None:
@@ -127,13 +146,30 @@ class Event:
 
     @property
     def step(self) -> Step | None:
-        if (found := self.body.get("resourcePreEvent")) is None:
+        """The operation that begins."""
+        return self._step("resourcePreEvent")
+
+    @property
+    def finished(self) -> Step | None:
+        """The operation that has ended, with its result as the state. Pulumi reports components twice."""
+        return self._step("resOutputsEvent")
+
+    @property
+    def failed(self) -> Step | None:
+        """The operation that has failed."""
+        return self._step("resOpFailedEvent")
+
+    def _step(self, kind: str) -> Step | None:
+        if (found := self.body.get(kind)) is None:
             return None
         metadata = found["metadata"]
-        state = cast("dict[str, Any]", metadata.get("new") or {})
+        before, state = (cast("dict[str, Any]", metadata.get(key) or {}) for key in ("old", "new"))
         urn = metadata.get("urn") or state.get("urn", "")
         type_ = metadata.get("type") or state.get("type", "")
-        return Step(type_, urn, metadata.get("op") in _REMOVALS, state)
+        operation = str(metadata.get("op", ""))
+        changed = tuple(str(each) for each in metadata.get("diffs") or ())
+        removes, is_planned = operation in _REMOVALS, bool(found.get("planning"))
+        return Step(type_, urn, removes, state, operation, before, changed, is_planned)
 
     @property
     def stack_outputs(self) -> StackOutputs | None:
@@ -151,6 +187,11 @@ class Event:
         changes = {kind: int(count) for kind, count in counts.items()}
         preview, time = bool(found.get("isPreview")), int(self.body.get("timestamp", 0))
         return PhaseEnd(found.get("result", ""), changes, preview, time)
+
+
+def closes_phase(error: str) -> bool:
+    """Whether an error is the one with which Pulumi closes a failed phase, and names no cause."""
+    return error.lower().startswith(_CLOSING_ERRORS)
 
 
 def parse(line: str | bytes) -> Event | None:
@@ -201,7 +242,7 @@ class Phase:
     @property
     def causes(self) -> list[str]:
         """The errors of the phase without the error with which Pulumi closes a failed phase."""
-        return [error for error in self.errors if not error.lower().startswith(_CLOSING_ERRORS)]
+        return [error for error in self.errors if not closes_phase(error)]
 
     @property
     def mandatory(self) -> list[Violation]:

@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import time
@@ -415,7 +416,10 @@ def test_an_audit_of_a_failing_preview_is_no_verdict(world: World, capfd: pytest
     assert "verdict: --events build/dev/audit/events.jsonl" in captured.out, "the report says why, in place of an older"
     assert "ValueError: no" in captured.err
     assert "No audit: the preview failed" in captured.err
-    assert (world.root / "build/dev/audit/preview.log").read_text(encoding="utf-8") == "noise\n"
+    (log,) = (world.root / "build/dev/log").iterdir()
+    assert f"Pulumi's own output: {log.relative_to(world.root)}" in captured.err
+    assert log.read_text(encoding="utf-8") == "noise\n"
+    assert stat.S_IMODE(log.stat().st_mode) == 0o600
 
 
 @pytest.mark.parametrize(
@@ -601,7 +605,7 @@ def test_an_interrupt_waits_for_the_engine_and_says_how_to_go_on(
     )
     program = (
         "import sys; from pathlib import Path; from commands import command_line\n"
-        f"command_line.ROOT = Path({str(world.root)!r}); sys.exit(command_line.main(['preview']))"
+        f"command_line.ROOT = Path({str(world.root)!r}); sys.exit(command_line.main(['preview', '--verbose']))"
     )
     process = subprocess.Popen(
         [sys.executable, "-c", program],

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import pytest
 
-from commands.live_check import show_failed_jobs
+from commands.live_check import show_failing
 from commands.live_cluster import LiveCluster
 from proof.api import Api, ApiError, Reply
 from tests.stacks import full_size, parsed
@@ -35,7 +35,7 @@ class Answers:
 
 
 def shown(answers: Answers, capsys: pytest.CaptureFixture[str]) -> str:
-    show_failed_jobs(LiveCluster(cast("Api", answers), SETTINGS, "lab", ()))
+    show_failing(LiveCluster(cast("Api", answers), SETTINGS, "lab", ()), [])
     return capsys.readouterr().out
 
 
@@ -56,7 +56,7 @@ def test_the_last_lines_of_the_newest_pod_are_shown(capsys: pytest.CaptureFixtur
     log = Reply(200, {}, text="".join(f"line {number}\n" for number in range(50)) + "bad \x1b[31m word\n")
     answers = Answers(log, jobs=JOBS, pods=PODS)
     said = shown(answers, capsys)
-    assert said.startswith("\nJob openstack/keystone-db-sync has failed (exit code 3). The last lines of pod two:\n")
+    assert said.startswith("Job openstack/keystone-db-sync has failed (exit code 3). The last lines of pod two:\n")
     assert "line 49" in said
     assert "line 20" not in said
     assert "bad \\x1b[31m word" in said

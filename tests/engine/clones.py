@@ -87,7 +87,7 @@ class Clone:
 
         `everything` also signals the engine and its guard: Ctrl-C of a terminal, or a machine that stops.
         """
-        with self.start("up") as process:
+        with self.start("up", "--verbose") as process:
             assert process.stdout
             updates = False
             for line in process.stdout:

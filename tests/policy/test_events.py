@@ -61,7 +61,7 @@ def test_a_step_tells_whether_the_resource_stays() -> None:
         event = parse(json.dumps({"resourcePreEvent": {"metadata": {"op": operation, "new": state}}}))
         return event.step if event else None
 
-    assert step("same") == Step("a:b:C", URN, removes=False, state=state)
+    assert step("same") == Step("a:b:C", URN, removes=False, state=state, operation="same")
     removes = {operation: found.removes for operation in ("update", "delete") if (found := step(operation))}
     assert removes == {"update": False, "delete": True}
 
