@@ -20,7 +20,7 @@ from toolchain.environment import locked_version
 from toolchain.progress import ProgramError, Reporter, UserError, run
 
 PLUGINS = ("kubernetes", "command")
-"""Plugins of a release. A build has the stand-in for the second; libvirt's is for live stacks (libvirt_provider.py)."""
+"""Plugins that an engine needs. A build has a stand-in for the second; libvirt_provider.py installs libvirt's."""
 PROVIDER = "home/plugins/resource-kubernetes-v*"
 """Pattern of the Kubernetes provider's directory in a built engine."""
 INSTEAD = "or unset QUORATE_ENGINE, and the set-up installs a Pulumi for this project."
@@ -120,7 +120,8 @@ def from_path(wanted: Wanted, reporter: Reporter) -> Engine:
     if not shutil.which("pulumi-language-python", path=os.pathsep.join(hosts)):
         reason = "The Pulumi on PATH has no Python language host (pulumi-language-python)."
         raise UnsuitableError(reason, f"Install Pulumi's complete release, which has it, {INSTEAD}")
-    _add_provider(pulumi, wanted.kubernetes)
+    for name, plugin in wanted.release.plugins.items():
+        _add_plugin(pulumi, name, plugin)
     reporter.say(f"Using the Pulumi {version} on PATH.")
     return Engine("path", version, str(pulumi.parent), None, user_home=os.environ.get("PULUMI_HOME", ""))
 
@@ -216,20 +217,20 @@ def _record_earlier_build(home: Path) -> None:
     checksums.write(home, programs)
 
 
-def _add_provider(pulumi: Path, version: str) -> None:
-    """Installs the Kubernetes provider for the Pulumi on PATH, which downloads it if it is not there yet.
+def _add_plugin(pulumi: Path, name: str, version: str) -> None:
+    """Installs a plugin for the Pulumi on PATH, which downloads it if it is not there yet.
 
     Raises UnsuitableError if it cannot be installed.
     """
     home = os.environ.get("PULUMI_HOME", "")
     try:
-        go_build.install_provider(pulumi, None, "kubernetes", version)
+        go_build.install_provider(pulumi, None, name, version)
     except ProgramError as failure:
         where = f" in PULUMI_HOME ({home})" if home else ""
-        reason = f"The Pulumi on PATH cannot install its Kubernetes provider {version}{where}: {_words(failure)}."
+        reason = f"The Pulumi on PATH cannot install its plugin {name} {version}{where}: {_words(failure)}."
         remedy = (
-            f"Set PULUMI_HOME to a directory that you can write, install the provider from an archive of "
-            f"{release.SITE}/plugins (pulumi plugin install resource kubernetes {version} --file …), {INSTEAD}"
+            f"Set PULUMI_HOME to a directory that you can write, install the plugin from an archive of "
+            f"{release.SITE}/plugins (pulumi plugin install resource {name} {version} --file …), {INSTEAD}"
         )
         raise UnsuitableError(reason, remedy) from None
 

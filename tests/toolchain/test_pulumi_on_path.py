@@ -13,9 +13,9 @@ from toolchain.progress import UserError
 
 NEEDED = f"{LOCKED_PULUMI} or a newer 3.x"
 OTHERWISE = "or unset QUORATE_ENGINE, and the set-up installs a Pulumi for this project."
-NO_NETWORK = """\
-echo 'error: [resource plugin kubernetes-4.25.0] downloading from : dial tcp: lookup get.pulumi.com: no such host' >&2
-exit 255"""
+NO_NETWORK = (
+    "echo 'error: [resource plugin] downloading from : dial tcp: lookup get.pulumi.com: no such host' >&2; exit 255"
+)
 
 
 @pytest.fixture
@@ -58,14 +58,19 @@ CASES = {
         f"Install Pulumi's complete release, which has it, {OTHERWISE}",
         has_host=False,
     ),
-    "without the plugin": Unsuitable(
-        PULUMI.replace('echo "$@" >> "$(dirname "$0")/installed"', NO_NETWORK),
-        "The Pulumi on PATH cannot install its Kubernetes provider 4.25.0: [resource plugin kubernetes-4.25.0] "
-        "downloading from : dial tcp: lookup get.pulumi.com: no such host.",
-        "Set PULUMI_HOME to a directory that you can write, install the provider from an archive of "
-        "https://get.pulumi.com/releases/plugins (pulumi plugin install resource kubernetes 4.25.0 --file …), "
-        + OTHERWISE,
-    ),
+    **{
+        f"without the plugin {name}": Unsuitable(
+            PULUMI.replace(
+                '"plugin install"*)', f'"plugin install resource {name}"*) {NO_NETWORK} ;; "plugin install"*)'
+            ),
+            f"The Pulumi on PATH cannot install its plugin {name} {version}: [resource plugin] downloading from : "
+            "dial tcp: lookup get.pulumi.com: no such host.",
+            "Set PULUMI_HOME to a directory that you can write, install the plugin from an archive of "
+            f"https://get.pulumi.com/releases/plugins (pulumi plugin install resource {name} {version} --file …), "
+            + OTHERWISE,
+        )
+        for name, version in (("kubernetes", "4.25.0"), ("command", "1.2.1"))
+    },
     "broken": Unsuitable(
         "echo 'cannot execute: required file not found' >&2; exit 127",
         "The Pulumi on PATH does not work: `{path}/pulumi version` cannot execute: required file not found.",
@@ -131,13 +136,13 @@ def test_another_pulumi_home_is_checked_again(clone: Clone) -> None:
     code, output = clone.set_up(PULUMI_HOME="/elsewhere")
     assert code == 0, output
     assert "Using the Pulumi" in output
-    assert (clone.path / "installed").read_text(encoding="utf-8").count("plugin install") == 2
+    assert (clone.path / "installed").read_text(encoding="utf-8").count("plugin install") == 4
     assert clone.set_up(PULUMI_HOME="/elsewhere") == (0, "")
 
-    CASES["without the plugin"].put(clone)
+    CASES["without the plugin kubernetes"].put(clone)
     code, output = clone.set_up(QUORATE_ENGINE="path", PULUMI_HOME="/third")
     assert code == 1
-    assert "cannot install its Kubernetes provider 4.25.0 in PULUMI_HOME (/third): [resource plugin " in output
+    assert "cannot install its plugin kubernetes 4.25.0 in PULUMI_HOME (/third): [resource plugin] " in output
 
 
 def test_a_command_with_another_pulumi_home_is_refused(

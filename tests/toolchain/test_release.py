@@ -250,6 +250,29 @@ def test_without_a_checksum_nothing_is_downloaded(clone: Clone, site: Site) -> N
     assert site.asked == []
 
 
+def test_a_release_that_does_not_run_here_is_passed_over(clone: Clone, site: Site) -> None:
+    """As on a system whose loader the programs do not find."""
+    refusal = b"#!/bin/sh\necho 'required file not found' >&2\nexit 127\n"
+    site.files[PATHS["pulumi"]] = archive({"pulumi/pulumi": refusal})
+    site.pin(clone.root)
+    reason = f"The downloaded Pulumi {BUILT_PULUMI} does not run here: required file not found."
+    code, output = clone.set_up(QUORATE_RELEASES=site.address)
+    assert code == 1
+    assert reason in output.splitlines()
+    assert "No compiler" in output
+    assert clone.set_up(QUORATE_ENGINE="download", QUORATE_RELEASES=site.address)[1].splitlines()[-2] == reason
+    assert releases(clone) == []
+
+
+def test_a_pulumi_home_of_the_user_is_left_alone(clone: Clone, site: Site, tmp_path: Path) -> None:
+    home = tmp_path / "home-of-the-user"
+    code, output = clone.set_up(QUORATE_RELEASES=site.address, PULUMI_HOME=str(home))
+    assert code == 0, output
+    (kept,) = releases(clone)
+    assert f"PULUMI_HOME of your environment is not used: this project's Pulumi has its own, {kept}/home." in output
+    assert not home.exists()
+
+
 def test_a_new_checksum_makes_the_set_up_look_again(clone: Clone, site: Site) -> None:
     clone.set_up(QUORATE_RELEASES=site.address)
     site.files[PATHS["command"]] = archive({"pulumi-resource-command": b"another"})
