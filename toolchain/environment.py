@@ -19,8 +19,8 @@ from toolchain.progress import ProgramError, Reporter, UserError, run
 
 STAMP = "quorate-environment.json"
 HOOK = "quorate-engine.sh"
-PLUGINS = ("language_host", "command_provider")
-"""Programs of the clone that the engine starts by name, such as `quorate-language-host`."""
+PLUGINS = ("command_provider",)
+"""Programs of the clone that the engine starts by name, such as `quorate-command-provider`."""
 YIELDING = frozenset({"PULUMI_BACKEND_URL"})
 """Names of variables that `activate` sets only if the user has not set them: a team may choose its own state
 backend."""

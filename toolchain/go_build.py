@@ -1,8 +1,7 @@
 """Builds the Pulumi engine from Go modules, which are pinned by hash.
 
 Finds or downloads Go, builds the two modules below toolchain/engine, and writes an engine directory: the command
-`pulumi`, the launcher of the language host, the SDK's executor scripts, and the Kubernetes provider in a PULUMI_HOME.
-The language host itself is a file of the clone (see LAUNCHER).
+`pulumi`, the language host, the SDK's executor scripts, and the Kubernetes provider in a PULUMI_HOME.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ import platform
 import re
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from toolchain import checksums
@@ -24,21 +23,11 @@ from toolchain.progress import ProgramError, Reporter, UserError, run
 MODULES = ("kubernetes", "pulumi")
 PKG = "github.com/pulumi/pulumi/pkg/v3"
 CLI = f"{PKG}/cmd/pulumi"
+LANGUAGE_HOST = "pulumi-language-python"
 SDK = "github.com/pulumi/pulumi/sdk/v3"
 VERSION_VARIABLE = f"{SDK}/go/common/version.Version"
 SDK_SCRIPTS = ("python/cmd/pulumi-language-python-exec", "python/dist/pulumi-resource-pulumi-python")
 ROOM_NEEDED = 6 * 1024**3  # bytes that both builds add to Go's caches, with a margin
-
-LAUNCHER = """\
-#!/bin/sh
-# Started by the engine. The host belongs to the clone whose environment is active, so that clones share an engine;
-# it finds the SDK's executor here.
-host=$(command -v quorate-language-host) || {
-    echo "This Pulumi runs Python in the project's environment: activate it (. .venv/bin/activate)." >&2
-    exit 1
-}
-QUORATE_ENGINE_BIN=$(dirname -- "$0") exec "${PULUMI_PYTHON_CMD:-python}" -P "$host" "$@"
-"""
 
 
 @dataclass(frozen=True)
@@ -77,9 +66,9 @@ class Sources:
     def recipe(self) -> str:
         """Digest of the engine's sources. If the digest changes, `make setup` installs the engine again."""
         made_from = hashlib.sha256()
-        for path in (path for name in MODULES for path in sorted((self.modules / name).iterdir())):
-            made_from.update(f"{path.parent.name}/{path.name}\0".encode() + path.read_bytes() + b"\0")
-        made_from.update(json.dumps([self.pulumi, self.kubernetes, LAUNCHER, *SDK_SCRIPTS]).encode())
+        for path in (path for name in MODULES for path in sorted((self.modules / name).rglob("*")) if path.is_file()):
+            made_from.update(f"{path.relative_to(self.modules).as_posix()}\0".encode() + path.read_bytes() + b"\0")
+        made_from.update(json.dumps([self.pulumi, self.kubernetes, *SDK_SCRIPTS]).encode())
         return made_from.hexdigest()
 
     def digest(self, go: Go) -> str:
@@ -180,6 +169,14 @@ def build(sources: Sources, go: Go, target: Path, reporter: Reporter) -> None:
         output=binaries / "pulumi",
         variable=f"{VERSION_VARIABLE}=v{sources.pulumi}",
     )
+    # Needs only packages that the command has as well.
+    host = replace(
+        cli,
+        what="its language host for Python",
+        expectation="seconds",
+        package="./language_host",
+        output=binaries / LANGUAGE_HOST,
+    )
     provider = Build(
         what=f"the Kubernetes provider {sources.kubernetes}",
         expectation="5 to 7 minutes on two cores",
@@ -189,6 +186,7 @@ def build(sources: Sources, go: Go, target: Path, reporter: Reporter) -> None:
         variable=f"main.version={sources.kubernetes}",
     )
     cli.run(go, reporter)
+    host.run(go, reporter)
     _add_scripts(go, cli.module, binaries)
     provider.run(go, reporter)
     install_provider(cli.output, target / "home", "kubernetes", sources.kubernetes, provider.output)
@@ -196,14 +194,13 @@ def build(sources: Sources, go: Go, target: Path, reporter: Reporter) -> None:
 
 
 def _add_scripts(go: Go, module: Path, binaries: Path) -> None:
-    """Writes the launcher of the language host and, from the SDK's module, the scripts that run Python programs."""
+    """Writes the scripts of the SDK's module that run Python programs."""
     question = [go.command, "list", "-m", "-f", "{{.Dir}}", SDK]
     where = run(question, directory=module, environment=go_environment(os.environ))
     for script in SDK_SCRIPTS:
-        shutil.copyfile(Path(where[-1]) / script, binaries / Path(script).name)
-    (binaries / "pulumi-language-python").write_text(LAUNCHER, encoding="utf-8")
-    for script in binaries.iterdir():
-        script.chmod(0o755)
+        copy = binaries / Path(script).name
+        shutil.copyfile(Path(where[-1]) / script, copy)
+        copy.chmod(0o755)
 
 
 def install_provider(pulumi: Path, home: Path | None, name: str, version: str, file: Path | None = None) -> None:

@@ -38,7 +38,7 @@ case "$1" in
     build)
         echo "go: downloading example.org/module v1.0.0"; echo example.org/module
         while [ "$1" != -o ]; do shift; done
-        printf '#!/bin/sh\\necho "$PULUMI_HOME $*" >> "%(log)s"; mkdir -p "$PULUMI_HOME"\\n' > "$2" ;;
+        printf '#!/bin/sh\\necho "$PULUMI_HOME $*" >> "%(log)s"; mkdir -p "$PULUMI_HOME"\\n' > "$2"; chmod +x "$2" ;;
 esac"""
 
 
@@ -55,7 +55,7 @@ def go(clone: Clone, tmp_path: Path) -> Path:
         script((sdk / name).parent, Path(name).name, "")
     log = tmp_path / "pulumi.log"
     script(clone.path, "go", GO % {"sdk": sdk, "log": log})
-    for name in ("mkdir", "printf"):
+    for name in ("chmod", "mkdir", "printf"):
         script(clone.path, name, f'exec {shutil.which(name, path=os.defpath)} "$@"')
     return log
 
