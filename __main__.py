@@ -16,6 +16,7 @@ from blueprint.plan import planner
 from blueprint.plan.planner import Plan
 from blueprint.problems import InvalidStackError, Problem
 from blueprint.stackfile import loader
+from blueprint.stackfile.root_secret import WithoutRootSecret
 from components import previous, target
 from components.cloud import Cloud, CloudArgs
 from components.k8s_master.pki import Pki
@@ -50,10 +51,8 @@ def main() -> None:
     for warning in (*plan.warnings, *validation.warnings(plan.machines, plan.settings.template)):
         pulumi.warn(warning)
 
-    root_secret = pulumi.Config("quorate").get_secret("rootSecret")
+    root_secret = _root_secret(plan, stack)
     if not runtime.is_dry_run():
-        if root_secret is None:
-            raise InvalidStackError([Problem("quorate:rootSecret", loader.ROOT_IS_MISSING)])
         Path(target.secrets_directory(stack)).mkdir(mode=0o700, exist_ok=True)
 
     landing = _target(plan, stack, root_secret)
@@ -64,6 +63,20 @@ def main() -> None:
     pulumi.export("plan", str(target.directory(stack) / "plan.json"))
     pulumi.export("services", {service.name: service.instances for service in plan.services})
     pulumi.export(contract.QUORUM_STATE_OUTPUT, history.standing)
+
+
+def _root_secret(plan: Plan, stack: str) -> pulumi.Output[str] | None:
+    """Returns the stack's root secret; None, with a warning, in a preview without one."""
+    if configured := pulumi.Config("quorate").get_secret("rootSecret"):
+        return configured
+    others = bool(runtime.get_config_secret_keys_env())
+    absent = WithoutRootSecret(plan.settings, stack, os.environ.get("PULUMI_BACKEND_URL"), others)
+    if generated := absent.generated():
+        return pulumi.Output.secret(generated)
+    if not runtime.is_dry_run():
+        raise InvalidStackError([Problem("quorate:rootSecret", absent.missing())])
+    pulumi.warn(absent.placeholders())
+    return None
 
 
 def _target(plan: Plan, stack: str, root_secret: pulumi.Output[str] | None) -> Target:

@@ -242,7 +242,7 @@ def prepared(command: Command, root: Path, name: str) -> Generator[Operation]:
     operation = Operation(engine, validated, workspace, variables, cluster=cluster)
     if command != "destroy":
         operation.open(keep_secrets=True)
-        _give_root_secret(root, operation, can_generate=command == "up")
+        _check_root_secret(root, operation, can_generate=command == "up")
         if needs_libvirt and not validated.has_jump_host:
             # With a jump host, libvirt's provider may reach hosts that this one does not.
             operation = _without_unreachable(operation)
@@ -284,10 +284,11 @@ def _connected(command: Command, root: Path, validated: Stack, access: Access) -
         return None, Access(is_temporary=True, note=str(error))
 
 
-def _give_root_secret(root: Path, operation: Operation, *, can_generate: bool) -> None:
-    """Sets the generated root secret of a rendered lab whose stack file has no secrets; `up` may generate the secret.
+def _check_root_secret(root: Path, operation: Operation, *, can_generate: bool) -> None:
+    """Checks the generated root secret of a rendered lab whose stack file has no secrets; `up` may generate the secret.
 
-    Does nothing if the state is outside this clone, because users of a shared state would generate different secrets.
+    The program reads it (blueprint/stackfile/root_secret.py). Does nothing if the state is outside this clone, because
+    users of a shared state would generate different secrets.
     """
     workspace = operation.workspace
     if not operation.stack.can_generate_secrets or workspace.backend != stack.default_backend(root):
@@ -296,4 +297,4 @@ def _give_root_secret(root: Path, operation: Operation, *, can_generate: bool) -
     if can_generate and passphrase.generate_secret(file):
         print("Generated a root secret for this lab.", flush=True)
     if file.is_file():
-        operation.give_root_secret(passphrase.generated_secret(file))
+        passphrase.generated_secret(file)

@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 
 from blueprint.patterns import expand_numbered
-from blueprint.stackfile import vm_lists
+from blueprint.stackfile import list_files
 from blueprint.stackfile.inventory import guest_names
 from blueprint.stackfile.loader import load_file
 from blueprint.stackfile.settings import Settings
@@ -58,7 +58,7 @@ def write(root: Path, original: str, host_keys: Mapping[str, str]) -> None:
     document = stack.without_secrets(stack.read_document(source))
     encrypted = _kept_secret(file) or _new_secret(root, original, file, document)
     config = {key: value for key, value in stack.config_of(document).items() if key not in _DROPPED}
-    servers = vm_lists.inlined({vm_lists.SERVERS: config[_SERVERS]})[vm_lists.SERVERS]
+    servers = list_files.inlined({list_files.SERVERS: config[_SERVERS]})[list_files.SERVERS]
     config |= {
         stack.TARGET: "live",
         "quorate:cni": "none",  # cloud/network.py connects the pods

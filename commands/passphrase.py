@@ -7,7 +7,6 @@ they use a temporary state and placeholder secrets.
 
 from __future__ import annotations
 
-import re
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from commands.stack import Stack, Workspace, default_backend
-from files import atomic
+from files import generated_secret as file_of_secret
 from toolchain.progress import UserError
 
 Command = Literal["up", "refresh", "destroy", "preview", "audit"]
@@ -74,21 +73,20 @@ def temporary_passphrase() -> dict[str, str]:
 
 def generate_secret(path: Path) -> bool:
     """Writes a new secret into a file with mode 0600. Returns False and changes nothing if the file exists."""
-    return atomic.create(path, secrets.token_urlsafe(48) + "\n", 0o600)
+    return file_of_secret.create(path)
 
 
 def generated_secret(path: Path) -> str:
     """Reads a file that generate_secret() wrote, and returns the secret. Raises UserError if the content is damaged."""
-    content = path.read_bytes()
-    if not re.fullmatch(rb"[A-Za-z0-9_-]{64}\n", content):
-        what = "is empty" if not content.strip() else "is damaged: expected the generated 64 characters and a line end"
+    try:
+        return file_of_secret.read(path)
+    except file_of_secret.DamagedError as what:
         name = path.parent.name
         raise UserError(
             f"build/{name}/{path.name} {what}. Nothing was run.\n"
             f"Restore it from a backup, or start over with `make clean` and `make up STACK={name}`; "
             "a rendered lab loses no data."
-        )
-    return content.decode().strip()
+        ) from None
 
 
 def _given(environment: Mapping[str, str]) -> dict[str, str]:

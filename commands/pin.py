@@ -42,26 +42,39 @@ class Pin:
 def pin_stack(root: Path, name: str) -> int:
     """Writes the planned pools of a stack's nodes into its stack file, and prints the changed entries."""
     file = stack.find(root, name)
-    print("\n".join(report(file.relative_to(root), pin(file))))
+    pins = pin(file)
+    print("\n".join(report((root / file_of_servers(file)).relative_to(root), pins)))
     return 0
 
 
 def pin(file: Path) -> list[Pin]:
-    """Writes the planned pools into a stack file. Returns the changed entries; [] if the file already has all pools.
+    """Writes the planned pools into a stack file, or into the file with its servers.
 
-    Raises InvalidStackError if the stack file is invalid and so has no plan.
+    Returns the changed entries; [] if the file already has all pools. Raises InvalidStackError
+    if the stack file is invalid and so has no plan.
     """
     result = plan(load_file(file))  # raises for an invalid stack file, before its text is read below
-    try:
-        text = text_file.read(file)
-    except text_file.UnreadableError as error:  # replaced since it was loaded
-        raise UserError(f"{file} cannot be read: {error}. Run it again.") from None
+    file = file_of_servers(file)
+    text = _text(file)
     edits, pins = _edits(result, text)
     for start, end, new in sorted(edits, reverse=True):
         text = text[:start] + new + text[end:]
     if edits:
         atomic.write(file, text)
     return pins
+
+
+def file_of_servers(file: Path) -> Path:
+    """Returns the file in which the servers of a valid stack file are written: another one if it names a path."""
+    servers = _written_servers(_text(file))
+    return Path(str(servers.value)) if isinstance(servers, yaml.ScalarNode) else file
+
+
+def _text(file: Path) -> str:
+    try:
+        return text_file.read(file)
+    except text_file.UnreadableError as error:  # replaced since it was loaded
+        raise UserError(f"{file} cannot be read: {error}. Run it again.") from None
 
 
 def report(file: Path, pins: Sequence[Pin]) -> list[str]:
@@ -75,7 +88,7 @@ def _edits(result: Plan, text: str) -> tuple[list[tuple[int, int, str]], list[Pi
     """Returns the edits of a stack file's text (start, end and new text of each), and the pins that the edits write."""
     chosen = {node.name: node.dedicated_to or node.machine.pin for node in result.nodes}
     written = {node.name: node.machine.pin for node in result.nodes}
-    entries = _servers(text)
+    entries = _items(_written_servers(text))
     edits: list[tuple[int, int, str]] = []
     pins: list[Pin] = []
     for server, entry in zip(result.settings.servers, entries, strict=True):
@@ -136,9 +149,12 @@ def _block(found: Pin, column: int) -> str:
     return "\n".join(["pool:", *lines])
 
 
-def _servers(text: str) -> list[yaml.MappingNode]:
-    document = yaml.compose(text, yaml.SafeLoader)
-    return _items(_value(_value(document, "config"), "quorate:servers"))
+def _written_servers(text: str) -> yaml.Node | None:
+    """Returns the list of servers in the text of a stack file, or of a file that contains only this list."""
+    document: yaml.Node | None = yaml.compose(text, yaml.SafeLoader)
+    if isinstance(document, yaml.SequenceNode):
+        return document
+    return _value(_value(document, "config"), "quorate:servers")
 
 
 def _pairs(node: yaml.MappingNode) -> Iterator[tuple[yaml.ScalarNode, yaml.Node]]:

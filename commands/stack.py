@@ -1,7 +1,8 @@
 """A stack's file, its kind, and its directories under build/.
 
 Pulumi writes the salt of the passphrase into its stack file. The commands run Pulumi on a copy under build/, so that
-they never change a stack file of the repository.
+they never change a stack file of the repository. The copy names the stack file, and the program reads the settings
+there: Pulumi passes the configuration to every process as one environment variable, which Linux limits to 128 KiB.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from urllib.parse import unquote, urlsplit
 
 import yaml
 
-from blueprint.stackfile.loader import SETTINGS_FILE, load_file
+from blueprint.stackfile.loader import COPIED, STACK_FILE, load_file
 from blueprint.stackfile.settings import EXISTING
 from commands import build_directory
 from contract import STACK_NAME
@@ -31,10 +32,6 @@ TARGET = "quorate:target"
 
 GENERATED = "generated"
 """Directory below build/<stack> for a stack file that a command generated (commands/machine_lab.py)."""
-
-LARGEST_CONFIGURATION = 32_000
-"""Maximum size of a stack file's text in bytes. Pulumi passes the configuration to every process as one environment
-variable, with quotation marks escaped; Linux limits it to 128 KiB. A larger configuration is passed as a file."""
 
 
 @dataclass(frozen=True)
@@ -204,23 +201,15 @@ class Workspace:
             document = without_secrets(document)
         elif not any(is_encrypted(value) for value in config_of(document).values()):
             document.pop("encryptionsalt", None)
-        text = _to_yaml(document)
-        if len(text.encode()) > LARGEST_CONFIGURATION:
-            text = _to_yaml(self._with_settings_file(document))
-        atomic.write(self.stack_file, text)
+        config = {key: value for key, value in config_of(document).items() if _is_copied(key, value)}
+        named = {f"quorate:{STACK_FILE}": os.path.relpath(source, self.root)}  # relative to the program's directory
+        atomic.write(self.stack_file, _to_yaml({**document, "config": {**config, **named}}))
 
-    def _with_settings_file(self, document: Mapping[str, Any]) -> dict[str, Any]:
-        """Writes Quorate's settings into a separate file. Returns the stack file's content with the path of that file.
 
-        Encrypted values stay in the stack file, because the engine decrypts them there.
-        """
-        config = config_of(document)
-        moved = {key for key, value in config.items() if key.startswith("quorate:") and not is_encrypted(value)}
-        file = self.project / "settings.yaml"
-        atomic.write(file, _to_yaml({"config": {key: config[key] for key in moved}}))
-        kept = {key: value for key, value in config.items() if key not in moved}
-        # The path is relative to the program's directory.
-        return {**document, "config": {**kept, f"quorate:{SETTINGS_FILE}": os.path.relpath(file, self.root)}}
+def _is_copied(key: str, value: object) -> bool:
+    """Whether Pulumi or the policy pack reads a key of the configuration; the program reads the stack file itself."""
+    namespace, _, name = key.partition(":")
+    return namespace != "quorate" or name in COPIED or is_encrypted(value)
 
 
 def _to_yaml(document: Mapping[str, Any]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,14 +16,44 @@ from commands.stack import Stack
 from files.quoting import printable
 from toolchain.progress import UserError
 
+LARGEST_VARIABLE = 128 * 1024
+"""Maximum size of one environment variable in bytes, with its name and a zero byte (Linux, MAX_ARG_STRLEN)."""
+
 
 def check(files: Sequence[Path]) -> int:
-    """Prints a summary of every valid stack file, and the errors of each invalid one. Returns 1 if there are errors."""
-    plans = [_planned(file) for file in files]
-    for file, result in zip(files, plans, strict=True):
-        if result:
-            print(f"{file}: valid: {summary(result)}")
-    return 0 if all(plans) else 1
+    """Prints a summary of every valid stack file, and the errors of each invalid one. Returns 1 if there are errors.
+
+    Warns of a stack file that is too large for the Pulumi CLI.
+    """
+    valid = [_is_valid(file) for file in files]
+    for file, is_valid in zip(files, valid, strict=True):
+        if is_valid and (size := _variable_size(file)) > LARGEST_VARIABLE:
+            print(
+                f"{file}: warning: the Pulumi CLI fails with 'argument list too long': it passes the configuration, "
+                f"{size // 1024} KiB, to the program in one environment variable, which Linux limits to "
+                f"{LARGEST_VARIABLE // 1024} KiB. Write the list of servers into a file of its own, and its path into "
+                "this one, such as quorate:servers: own/servers.yaml; or write servers as patterns such as "
+                "cmp[001-300]. Quorate's commands pass the configuration by file.",
+                file=sys.stderr,
+            )
+    return 0 if all(valid) else 1
+
+
+def _is_valid(file: Path) -> bool:
+    """Whether a stack file is valid. Prints its summary, or its errors."""
+    result = _planned(file)
+    if result:
+        print(f"{file}: valid: {summary(result)}")
+    return result is not None
+
+
+def _variable_size(file: Path) -> int:
+    """Returns the size of the environment variable in which Pulumi passes a stack file's configuration, in bytes."""
+    texts = {
+        key: value if isinstance(value, str) else json.dumps(value, separators=(",", ":"), default=str)
+        for key, value in stack.config_of(stack.read_document(file)).items()
+    }
+    return len(f"PULUMI_CONFIG={json.dumps(texts, separators=(',', ':'))}") + 1
 
 
 def show_plan(root: Path, name: str, *, as_json: bool) -> int:
@@ -38,7 +69,7 @@ def show_plan(root: Path, name: str, *, as_json: bool) -> int:
 def validated_stack(root: Path, name: str) -> Stack:
     """Loads a stack and prints its summary. Prints all errors of its file and raises UserError if there are any."""
     file = stack.find(root, name).relative_to(root)
-    if check([file]) != 0:
+    if not _is_valid(file):
         raise UserError(f"{file} is invalid (see the errors above). Nothing was changed.")
     return stack.load(root, name)
 

@@ -7,6 +7,7 @@ checked that it is set and encrypted.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -17,23 +18,22 @@ from pydantic_core import ErrorDetails
 
 from blueprint.model_errors import without_broken
 from blueprint.problems import InvalidStackError, Problem
-from blueprint.stackfile import checks, explain, inventory, reader, vm_lists
+from blueprint.stackfile import checks, explain, inventory, list_files, reader
+from blueprint.stackfile.root_secret import ROOT_IS_MISSING
 from blueprint.stackfile.settings import EXISTING, Settings
 from files import yaml_reader
 
 _MOST_ERRORS = 500
 """Maximum number of validation errors that are reported, because the search for similar names is slow."""
 
-SETTINGS_FILE = "settingsFile"
-"""Key with the path of a settings file, which Quorate's commands write into a stack's configuration; users must not."""
+STACK_FILE = "stackFile"
+"""Key with the path of the stack file whose settings a copy leaves out. Quorate's commands write the copy for Pulumi
+(commands/stack.py); in a stack file the key is unknown."""
 
-ROOT_IS_MISSING = (
-    "is not set, and all passwords are derived from it; write it once with "
-    "'pulumi config set --secret quorate:rootSecret'"
-)
-"""Message for a stack without a root secret, which a live target and every update need."""
+COPIED = ("profile", "architecture", "waivers")
+"""Keys that such a copy contains as well, because the policy pack reads them from Pulumi's configuration."""
 
-__all__ = ["ROOT_IS_MISSING", "SETTINGS_FILE", "Settings", "from_pulumi", "load_file"]
+__all__ = ["COPIED", "STACK_FILE", "Settings", "from_pulumi", "load_file"]
 
 
 def load_file(path: Path) -> Settings:
@@ -45,19 +45,40 @@ def from_pulumi(config: Mapping[str, str], secret_keys: Collection[str]) -> Sett
     """Returns the settings in the configuration that Pulumi passes to the program.
 
     `config`: values by key (`quorate:<key>`), with lists and mappings as JSON. `secret_keys`: the encrypted keys. If
-    `quorate:settingsFile` is set, settings are also read from that file: they are too large for a process's
-    environment. Raises InvalidStackError if the settings are invalid.
+    `quorate:stackFile` is set, the settings are read from that stack file. Raises InvalidStackError if the settings are
+    invalid.
     """
     configuration = reader.from_engine(config, secret_keys)
-    file = configuration.raw.get(SETTINGS_FILE)
-    if file is not None:
-        rest = {key: value for key, value in configuration.raw.items() if key != SETTINGS_FILE}
-        configuration = replace(configuration, raw={**reader.read(Path(str(file))).raw, **rest})
-    return _validate(configuration)
+    file = configuration.raw.get(STACK_FILE)
+    return _validate(configuration if file is None else _of_copy(configuration, Path(str(file))))
+
+
+def _of_copy(copy: reader.Configuration, file: Path) -> reader.Configuration:
+    """Returns the configuration in a stack file, with the decrypted secrets of its copy."""
+    original = reader.read(file)
+    problems = [
+        Problem(
+            f"{reader.NAMESPACE}:{key}",
+            f"has changed in {file} since the copy that Pulumi reads was written; run 'quorate preview' once, which "
+            "writes the copy again",
+        )
+        for key in COPIED
+        if _text(copy.raw.get(key)) != _text(original.raw.get(key))
+    ]
+    if problems:
+        raise InvalidStackError(problems)
+    secrets = {key: value for key, value in copy.raw.items() if key in reader.SECRETS}
+    settings = {key: value for key, value in original.raw.items() if key not in reader.SECRETS}
+    return replace(copy, raw={**settings, **secrets})
+
+
+def _text(value: object) -> str:
+    """Returns a value as Pulumi passes it to programs: a text as it is, another value as JSON."""
+    return value if isinstance(value, str) else json.dumps(value, sort_keys=True, default=str)
 
 
 def _validate(configuration: reader.Configuration) -> Settings:
-    configuration = replace(configuration, raw=vm_lists.inlined(configuration.raw))
+    configuration = replace(configuration, raw=list_files.inlined(configuration.raw))
     problems = reader.secret_problems(configuration)
     secret = tuple(problem.key for problem in problems)
     plain = {key: value for key, value in configuration.raw.items() if key not in reader.SECRETS}

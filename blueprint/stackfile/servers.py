@@ -36,8 +36,8 @@ def _by_name(value: object) -> object:
     return {"": value} if isinstance(value, str) else value
 
 
-def _or_path(schema: dict[str, Any]) -> None:
-    """Adds text to a schema for a list. blueprint/stackfile/vm_lists.py reads the file before the models do."""
+def or_path(schema: dict[str, Any]) -> None:
+    """Adds text to a schema for a list. blueprint/stackfile/list_files.py reads the file before the models do."""
     schema["type"] = ["array", "string"]
 
 
@@ -130,6 +130,6 @@ class Server(Strict):
         tuple[VirtualMachine, ...],
         Field(
             description="the virtual machines of a virt host, or the path of a JSON or YAML file with this list",
-            json_schema_extra=_or_path,
+            json_schema_extra=or_path,
         ),
     ] = ()

@@ -14,7 +14,7 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field, StringConstraints
 
 from blueprint.stackfile.cloud_content import Bootstrap
-from blueprint.stackfile.servers import Server
+from blueprint.stackfile.servers import Server, or_path
 from blueprint.stackfile.values import (
     Digests,
     Domain,
@@ -234,7 +234,14 @@ class Settings(Strict):
         tuple[Literal["performance", "security", "isolation"], ...],
         Field(description="disclaimers that you have read (000 and 002); required in production on virtual machines"),
     ] = ()
-    servers: Annotated[tuple[Server, ...], Field(min_length=1)]
+    servers: Annotated[
+        tuple[Server, ...],
+        Field(
+            min_length=1,
+            description="the servers, or the path of a JSON or YAML file with this list",
+            json_schema_extra=or_path,
+        ),
+    ]
     topology: Annotated[
         ProjectPath | None, Field(description="a Fuel-CCP topology file, instead of roles on servers")
     ] = None

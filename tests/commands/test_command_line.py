@@ -16,6 +16,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from stat import S_IMODE
 from typing import Any, cast
 from unittest.mock import Mock
 
@@ -28,6 +29,7 @@ from commands import command_line, deployment, lab_stack, live_cluster, stack, v
 from commands.live_cluster import LiveCluster
 from commands.passphrase import FILE, VALUE
 from commands.stack import Stack
+from files import generated_secret
 from proof.api import Api, ApiError
 from tests.commands.test_event_pipe import diagnostic, line, summary, violation
 from tests.commands.test_live_nodes import item
@@ -41,7 +43,6 @@ secrets="${PULUMI_CONFIG_PASSPHRASE-unset}|${PULUMI_CONFIG_PASSPHRASE_FILE-unset
 echo "$*|$secrets|$PULUMI_BACKEND_URL|${PULUMI_SKIP_CHECKPOINTS-}" >> "%(log)s"
 case "$*" in
     *"stack init"*) mkdir -p "$(dirname "%(state)s")"; echo '{"version": 3, "checkpoint": {}}' > "%(state)s" ;;
-    *"config set"*) cat >> "%(log)s.secret"; echo >> "%(log)s.secret" ;;
     *"stack output"*) echo the-kubeconfig ;;
 esac
 for word in "$@"; do
@@ -126,7 +127,7 @@ def test_the_first_up_of_a_lab_needs_no_hand_work(world: World, capfd: pytest.Ca
     assert "Rendered tree: build/dev/" in said
     assert "verdict: --events build/dev/audit/events.jsonl --stack dev --out build/dev/audit" in said
     assert "Next: " in said
-    assert world.verbs == ["init", "set", "preview", "up"]
+    assert world.verbs == ["init", "preview", "up"]
     words, value, file, backend, skips = world.asked[-1]
     assert "--skip-preview --yes --policy-pack policy" in words
     assert f"--config-file {world.root}/build/dev/project/Pulumi.dev.yaml" in words
@@ -135,11 +136,23 @@ def test_the_first_up_of_a_lab_needs_no_hand_work(world: World, capfd: pytest.Ca
     assert skips == "true"
 
 
-def test_the_made_up_root_secret_is_on_no_command_line(world: World) -> None:
+def test_the_made_up_root_secret_is_in_its_file_only(world: World) -> None:
     command_line.main(["up", "--stack", "dev"])
-    secret = Path(f"{world.log}.secret").read_text(encoding="utf-8").strip()
-    assert len(secret) > 60
+    file = world.root / "build" / "dev" / ".root-secret"
+    secret = generated_secret.read(file)
+    assert S_IMODE(file.stat().st_mode) == 0o600
     assert secret not in world.log.read_text(encoding="utf-8")
+    copy = world.root / "build" / "dev" / "project" / "Pulumi.dev.yaml"
+    assert secret not in copy.read_text(encoding="utf-8")
+
+
+def test_a_damaged_root_secret_stops_before_the_engine(world: World, capfd: pytest.CaptureFixture[str]) -> None:
+    command_line.main(["up"])
+    asked = len(world.asked)
+    (world.root / "build" / "dev" / ".root-secret").write_text("short\n", encoding="utf-8")
+    assert command_line.main(["preview"]) == 1
+    assert "build/dev/.root-secret is damaged" in capfd.readouterr().err
+    assert len(world.asked) == asked
 
 
 def outputs(old: str, new: str) -> dict[str, Any]:
@@ -167,7 +180,7 @@ def test_a_refresh_leaves_out_what_the_provider_cannot_read(world: World, capfd:
     assert world.asked == []
     command_line.main(["up"])
     assert command_line.main(["refresh"]) == 0
-    assert world.verbs[-2:] == ["set", "refresh"]
+    assert world.verbs[-2:] == ["up", "refresh"]
     words = world.asked[-1][0]
     assert "--yes --exclude **kubernetes:**" in words
     assert "--policy-pack" not in words
@@ -361,9 +374,8 @@ def test_a_preview_of_a_lab_that_stands_compares_with_it(world: World) -> None:
     assert "--policy-pack policy" in words
     assert "--yes" not in words
     assert (file, backend) == (str(world.root / "build/dev/.passphrase"), (world.root / "build/.state").as_uri())
-    # The stack is made once, its secret given again.
-    assert world.verbs == ["init", "set", "preview", "up", "set", "preview"]
-    assert len(set(Path(f"{world.log}.secret").read_text(encoding="utf-8").split())) == 1
+    # The stack is made once, and its secret stays.
+    assert world.verbs == ["init", "preview", "up", "preview"]
 
 
 def test_only_an_up_makes_a_root_secret_up(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -378,7 +390,7 @@ def test_the_stack_file_stays_as_its_owner_wrote_it(world: World) -> None:
     command_line.main(["up"])
     assert (world.root / "Pulumi.dev.yaml").read_bytes() == before
     copy = yaml.safe_load((world.root / "build/dev/project/Pulumi.dev.yaml").read_text(encoding="utf-8"))
-    assert copy["config"] == yaml.safe_load(before)["config"]
+    assert copy["config"]["quorate:stackFile"] == "Pulumi.dev.yaml"
 
 
 def test_a_policys_no_is_no_crash(world: World, capfd: pytest.CaptureFixture[str]) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 import yaml
 
+from blueprint.problems import InvalidStackError
 from blueprint.stackfile.loader import from_pulumi, load_file
 from commands import stack
 from commands.stack import Workspace, without_secrets
@@ -53,16 +55,18 @@ def test_the_stack_file_is_not_written_to(root: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("config", "kept"),
-    [({"quorate:profile": "lab"}, False), ({"quorate:profile": "lab", "quorate:rootSecret": SEALED}, True)],
+    ("secrets", "kept"),
+    [({}, False), ({"quorate:rootSecret": SEALED}, True)],
 )
-def test_a_salt_is_kept_for_what_is_sealed_under_it(root: Path, config: dict[str, object], kept: bool) -> None:
+def test_a_salt_is_kept_for_what_is_sealed_under_it(root: Path, secrets: dict[str, object], kept: bool) -> None:
     """Plain `pulumi`, run with any passphrase, leaves its salt in the stack file; the state has its own."""
     source = root / "Pulumi.dev.yaml"
+    config = {"quorate:profile": "lab", **secrets}
     source.write_text(yaml.safe_dump({"config": config, "encryptionsalt": SALT}), encoding="utf-8")
     workspace = stack.main_workspace(root, "dev", {})
     workspace.prepare(source, keep_secrets=True)
-    expected = {"config": config, "encryptionsalt": SALT} if kept else {"config": config}
+    copy = {**config, "quorate:stackFile": "Pulumi.dev.yaml"}
+    expected = {"config": copy, "encryptionsalt": SALT} if kept else {"config": copy}
     assert yaml.safe_load(workspace.stack_file.read_text(encoding="utf-8")) == expected
 
 
@@ -71,7 +75,8 @@ def test_what_an_earlier_run_left_in_the_working_copy_is_gone(root: Path) -> Non
     workspace.prepare(root / "Pulumi.dev.yaml", keep_secrets=True)
     workspace.stack_file.write_text(f"config:\n  quorate:old: 1\nencryptionsalt: {SALT}\n", encoding="utf-8")
     workspace.prepare(root / "Pulumi.dev.yaml", keep_secrets=True)
-    assert yaml.safe_load(workspace.stack_file.read_text(encoding="utf-8")) == {"config": {"quorate:profile": "lab"}}
+    expected = {"quorate:profile": "lab", "quorate:stackFile": "Pulumi.dev.yaml"}
+    assert yaml.safe_load(workspace.stack_file.read_text(encoding="utf-8")) == {"config": expected}
 
 
 def test_without_its_secrets_a_stack_file_needs_no_passphrase() -> None:
@@ -108,23 +113,56 @@ def test_the_state_of_another_backend_is_not_looked_for(root: Path) -> None:
     assert workspace.state_file is None
 
 
-def test_a_large_configuration_reaches_the_program_by_file(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A large configuration as one environment variable would fail with "Argument list too long"."""
+WAIVER = {"rule": "galera-size", "resource": "x", "reason": "a move", "owner": "Ada", "expires": "2027-01-31"}
+
+
+def large(root: Path, **more: object) -> Path:
+    """A stack file with 2,000 servers listed one by one, and with a secret."""
     server = {"roles": ["compute"], "cpu": 24, "memory": 256}
     servers = [{"name": f"cmp{n:04}", "address": f"10.20.{4 + n // 250}.{n % 250 + 1}", **server} for n in range(2000)]
     first = {"name": "one", "address": "10.20.0.11", "roles": ["master", "controller", "storage"]}
-    config = {"quorate:profile": "lab", "quorate:servers": [{**server, **first}, *servers], "other:key": "kept"}
+    config = {"quorate:profile": "lab", "quorate:servers": [{**server, **first}, *servers], **more}
     source = root / "Pulumi.dev.yaml"
     source.write_text(yaml.safe_dump({"config": {**config, "quorate:rootSecret": SEALED}}), encoding="utf-8")
+    return source
+
+
+def passed(workspace: Workspace) -> dict[str, str]:
+    """The copy's configuration as Pulumi passes it to the program and the policy pack."""
+    config = {**stack.read_document(workspace.stack_file)["config"], "quorate:rootSecret": "decrypted"}
+    return {key: each if isinstance(each, str) else json.dumps(each, sort_keys=True) for key, each in config.items()}
+
+
+def test_the_program_reads_the_settings_of_the_stack_file_itself(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A large configuration as one environment variable would fail with "Argument list too long"."""
+    source = large(root, **{"quorate:architecture": 100, "quorate:waivers": [WAIVER], "other:key": "kept"})
     assert source.stat().st_size > 131_072  # the limit of one environment variable
     workspace = stack.main_workspace(root, "dev", {})
     workspace.prepare(source, keep_secrets=True)
-    left = stack.read_document(workspace.stack_file)["config"]
-    assert left == {
+    config = passed(workspace)
+    assert config == {
+        "quorate:profile": "lab",
+        "quorate:architecture": "100",
+        "quorate:waivers": json.dumps([WAIVER], sort_keys=True),
         "other:key": "kept",
-        "quorate:rootSecret": SEALED,
-        "quorate:settingsFile": "build/dev/project/settings.yaml",
+        "quorate:rootSecret": "decrypted",
+        "quorate:stackFile": "Pulumi.dev.yaml",
     }
     monkeypatch.chdir(root)
-    handed = {**left, "quorate:rootSecret": "decrypted"}
-    assert from_pulumi(handed, ["quorate:rootSecret"]) == load_file(source)
+    assert from_pulumi(config, ["quorate:rootSecret"]) == load_file(source)
+
+
+def test_a_copy_with_another_profile_than_its_stack_file_is_refused(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The policy pack would evaluate the stack with the profile of the copy."""
+    source = large(root)
+    workspace = stack.main_workspace(root, "dev", {})
+    workspace.prepare(source, keep_secrets=True)
+    source.write_text(
+        source.read_text(encoding="utf-8").replace("profile: lab", "profile: production"), encoding="utf-8"
+    )
+    monkeypatch.chdir(root)
+    with pytest.raises(InvalidStackError, match="run 'quorate preview' once") as refusal:
+        from_pulumi(passed(workspace), ["quorate:rootSecret"])
+    assert [problem.key for problem in refusal.value.problems] == ["quorate:profile"]

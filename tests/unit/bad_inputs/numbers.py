@@ -55,7 +55,10 @@ CASES = {
     ),
     "a profile of a number": Bad(stack(profile=1), "quorate:profile: 1 is not known; write one of: lab, production"),
     "a profile of a list": Bad(stack(profile=["lab"]), "quorate:profile: a list is not known"),
-    "servers of text": Bad(stack(servers="x"), "quorate:servers: 'x' does not fit; write a list"),
+    "servers of text": Bad(
+        stack(servers="x"), "quorate:servers: x cannot be read: no such file or directory; write a list of servers"
+    ),
+    "servers of a number": Bad(stack(servers=1), "quorate:servers: 1 does not fit; write a list"),
     "no servers": Bad(stack(servers=[]), "quorate:servers: an empty list does not fit; write at least 1 of them"),
     "a server of text": Bad(stack(servers=["x"]), "quorate:servers[0]: 'x' does not fit; write a mapping"),
     "roles of text": server("'compute' does not fit; write a list", roles="compute"),

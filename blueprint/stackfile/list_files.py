@@ -1,7 +1,9 @@
-"""Reads lists of virtual machines that a stack file names by a path instead of writing them: `vms: own/vms.json`.
+"""Reads lists that a stack file names by a path: `quorate:servers: own/servers.yaml`, or `vms: own/vms.json`.
 
-Fuel had the list as a JSON document of its own (source 000, Data model impact). JSON is read as YAML. The list replaces
-its path before the stack file is checked, so that the same checks and messages apply.
+Pulumi passes a stack's configuration to programs in one environment variable, which Linux limits to 128 KiB; a long
+list of servers does not fit. Fuel had the list of virtual machines as a JSON document of its own (source 000, Data
+model impact). JSON is read as YAML. The list replaces its path before the stack file is checked, so that the same
+checks and messages apply.
 """
 
 from __future__ import annotations
@@ -17,25 +19,28 @@ from blueprint.problems import InvalidStackError, Problem
 from blueprint.stackfile.values import project_path
 
 SERVERS = "servers"
-_KEY = "vms"
-_FORM = "a list of virtual machines such as [{id: 0, cpu: 2, ram: 4, …}]"
+_VMS = "vms"
+_SERVERS_FORM = "a list of servers such as [{name: ctl1, address: 10.20.0.31, …}]"
+_VMS_FORM = "a list of virtual machines such as [{id: 0, cpu: 2, ram: 4, …}]"
 
 
 def inlined(raw: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the settings of a stack file, as plain data, with the lists of files that servers name.
+    """Returns the settings of a stack file, as plain data, with the lists of the files that it names.
 
     Raises InvalidStackError, with every reason, if such a file cannot be used.
     """
     servers = raw.get(SERVERS)
+    if isinstance(servers, str):
+        servers = _read(servers, f"quorate:{SERVERS}", _SERVERS_FORM)
     if not isinstance(servers, list):
         return dict(raw)
     found: list[Any] = []
     problems: list[Problem] = []
     for index, server in enumerate(cast("list[Any]", servers)):
-        path = cast("dict[str, Any]", server).get(_KEY) if isinstance(server, dict) else None
+        path = cast("dict[str, Any]", server).get(_VMS) if isinstance(server, dict) else None
         if isinstance(path, str):
             try:
-                found.append({**server, _KEY: _read(path, f"quorate:{SERVERS}[{index}].{_KEY}")})
+                found.append({**server, _VMS: _read(path, f"quorate:{SERVERS}[{index}].{_VMS}", _VMS_FORM)})
             except InvalidStackError as error:
                 problems += error.problems
         else:
@@ -45,9 +50,9 @@ def inlined(raw: Mapping[str, Any]) -> dict[str, Any]:
     return {**raw, SERVERS: found}
 
 
-def _read(path: str, key: str) -> list[Any]:
+def _read(path: str, key: str, form: str) -> list[Any]:
     try:
-        return yaml_file.read_list(Path(project_path(path)), _FORM)
+        return yaml_file.read_list(Path(project_path(path)), form)
     except PydanticCustomError as error:
         raise InvalidStackError([Problem(key, error.message())]) from None
     except InvalidStackError as error:

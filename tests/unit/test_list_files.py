@@ -1,4 +1,4 @@
-"""A list of virtual machines in a file is the same as the list in the stack file."""
+"""A list of servers or virtual machines in a file is the same as the list in the stack file."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import pytest
 import yaml
 
 from blueprint.plan.planner import plan
+from blueprint.problems import InvalidStackError
+from blueprint.stackfile.loader import load_file
 from commands.pin import pin
 from components.virt_host.domain import values
 from tests.stacks import full_size, parsed, server, write
@@ -57,4 +59,45 @@ def test_pools_of_machines_in_a_file_are_written_by_hand(tmp_path: Path, monkeyp
         pin(file)
     pools = {"mysqld": "a[1-3]", "rabbitmq": "a[4-6]"}
     (tmp_path / "vms.yaml").write_text(yaml.safe_dump([{**controllers[0], "pool": pools}]), encoding="utf-8")
+    assert pin(file) == []
+
+
+def test_a_file_has_the_servers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    servers = stack("vms.yaml")["servers"]
+    (tmp_path / "servers.yaml").write_text(yaml.safe_dump(servers), encoding="utf-8")
+    (tmp_path / "vms.yaml").write_text(yaml.safe_dump(VMS), encoding="utf-8")
+    file = write(tmp_path, {**stack(VMS), "servers": "servers.yaml"})
+    assert load_file(file) == parsed(stack(VMS))
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("none.yaml", "none.yaml cannot be read: no such file or directory; write a list of servers such as"),
+        ("../servers.yaml", "leads out of the project; write a path inside the project, relative to its directory"),
+        ("mapping.yaml", "mapping.yaml is not a list; write a list of servers such as"),
+    ],
+)
+def test_a_file_that_cannot_be_used_gets_one_message(
+    path: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mapping.yaml").write_text("servers: []\n", encoding="utf-8")
+    with pytest.raises(InvalidStackError) as refusal:
+        load_file(write(tmp_path, {**stack(VMS), "servers": path}))
+    (problem,) = refusal.value.problems
+    assert problem.key == "quorate:servers"
+    assert said in problem.message
+
+
+def test_pools_of_servers_in_a_file_are_written_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    servers = tmp_path / "servers.yaml"
+    servers.write_text("# ours\n" + yaml.safe_dump(full_size("100")["servers"]), encoding="utf-8")
+    file = write(tmp_path, {**full_size("100"), "servers": servers.name})
+    before = file.read_text(encoding="utf-8")
+    assert [each.entry for each in pin(file)] == ["ctl[01-06]"]
+    assert file.read_text(encoding="utf-8") == before
+    assert servers.read_text(encoding="utf-8").startswith("# ours\n")
     assert pin(file) == []
