@@ -42,6 +42,7 @@ start)
   setsid "$0" run </dev/null >>"$ROOT/etcd.log" 2>&1 &
   ;;
 run)
+  echo $$ >"$ROOT/group"
   while [ -e "$ROOT/started" ]; do
     (
       set -a
@@ -56,7 +57,9 @@ run)
   ;;
 stop | disable)
   rm -f "$ROOT/started"
-  [ ! -e "$ROOT/pid" ] || kill -9 "$(cat "$ROOT/pid")" 2>/dev/null || :
+  # The loop that restarts etcd ends too: a later start would find it, and two of them run two members.
+  [ ! -e "$ROOT/group" ] || kill -s KILL -- "-$(cat "$ROOT/group")" 2>/dev/null || :
+  rm -f "$ROOT/group"
   ;;
 esac
 """
