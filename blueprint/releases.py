@@ -6,6 +6,7 @@ DISTRO_VERSIONS: dict[str, dict[str, str]] = {
     "2025.1": {"rocky": "9", "ubuntu": "noble", "debian": "bookworm", "centos": "stream9"},
     "2025.2": {"rocky": "10", "ubuntu": "noble", "debian": "bookworm", "centos": "stream10"},
     "2026.1": {"rocky": "10", "ubuntu": "noble", "debian": "trixie", "centos": "stream10"},
+    "2026.2": {"rocky": "10", "ubuntu": "noble", "debian": "trixie"},
 }
 """The version of each Linux distribution in Kolla's images, by OpenStack release and distribution (Kolla-Ansible)."""
 

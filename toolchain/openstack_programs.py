@@ -24,8 +24,9 @@ INSTALLER = LOCKS / "uv.lock"
 """Lock file of uv, which installs 270 packages in half a minute; pip takes more than five minutes."""
 BUILD = LOCKS / "build.lock"
 """Lock file of the build tools for the two packages without wheels on PyPI."""
-NEWEST = "2026.1"
-"""The release whose services the tests run; other releases are used only for their option lists."""
+DEFAULT = "2026.1"
+"""The release of a stack that names none, whose services the tests run. Other releases are used for their option lists
+and to validate rendered configuration."""
 _COMPLETE = "quorate-complete"
 
 
@@ -73,7 +74,7 @@ def _install(home: Path, lock: Path, reporter: Reporter) -> None:
 def main() -> int:
     """`python -m toolchain.openstack_programs [release]`: installs the programs and prints their directory."""
     reporter = Reporter()
-    release = sys.argv[1] if len(sys.argv) > 1 else NEWEST
+    release = sys.argv[1] if len(sys.argv) > 1 else DEFAULT
     return exit_code(lambda: print(ensure(release, reporter) / "bin"), reporter)
 
 

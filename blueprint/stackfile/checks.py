@@ -22,8 +22,9 @@ CONFIG_LIMIT = 1024 * 1024
 
 _CONFIG_NAME = re.compile(r"(?!\.\.)[-._a-zA-Z0-9]{1,253}")
 """Matches valid keys of a ConfigMap (Kubernetes API, IsConfigMapKey)."""
-_KOLLA_OWN = re.compile(r"(.+\.)?config\.json")
-"""Matches names of files with instructions for Kolla's start script, which only Quorate writes."""
+_KOLLA_OWN = re.compile(r"(.+\.)?config\.json|config\.yaml")
+"""Matches names of files with instructions for Kolla's start script, which only Quorate writes. From 2026.2 on, the
+script reads config.yaml, if there is one, instead of config.json."""
 
 
 def problems(settings: Settings) -> list[Problem]:
@@ -85,6 +86,9 @@ def _release(settings: Settings) -> Iterator[Problem]:
     if settings.release not in DISTRO_VERSIONS:
         known = ", ".join(DISTRO_VERSIONS)
         yield Problem("quorate:release", f"{settings.release} has no Kolla images; write one of: {known}")
+    elif settings.images.distro not in (distros := DISTRO_VERSIONS[settings.release]):
+        problem = f"Kolla has no images of {settings.release} for {settings.images.distro}"
+        yield Problem("quorate:images.distro", f"{problem}; write one of: {', '.join(distros)}")
 
 
 def _kubernetes(settings: Settings) -> Iterator[Problem]:
@@ -104,7 +108,8 @@ def _service(name: str, override: Override) -> Iterator[Problem]:
             advice = "write letters, digits, '-', '.' and '_'"
             yield Problem(f"{key}.config.{file}", f"is not a valid name of a file; {advice}")
         elif _KOLLA_OWN.fullmatch(file):
-            yield Problem(f"{key}.config.{file}", "is a file that Quorate writes for Kolla; write another name")
+            problem = "is a file with instructions for Kolla's start script, which Quorate writes; write another name"
+            yield Problem(f"{key}.config.{file}", problem)
     size = sum(len(text.encode()) for text in override.config.values())
     if size > CONFIG_LIMIT:
         yield Problem(f"{key}.config", f"its files have {size} bytes together; write {CONFIG_LIMIT} or less")

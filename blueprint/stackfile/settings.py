@@ -223,7 +223,11 @@ class Settings(Strict):
     cluster: Annotated[
         ExistingCluster | None, Field(description="the running cluster that the target live is applied to")
     ] = None
-    release: Annotated[Text, StringConstraints(pattern=r"^20[0-9][0-9]\.[12]$")] = "2026.1"
+    release: Annotated[
+        Text,
+        StringConstraints(pattern=r"^20[0-9][0-9]\.[12]$"),
+        Field(description="OpenStack release; from 2026.1, a cloud can be upgraded to 2027.1 directly (SLURP)"),
+    ] = "2026.1"
     kubernetes: Annotated[
         Text,
         StringConstraints(pattern=KUBERNETES_VERSION),

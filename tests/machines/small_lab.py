@@ -172,4 +172,4 @@ def _explanation(lab: Lab) -> str:
 
 def release() -> Path:
     """Returns the environment with openstacksdk."""
-    return openstack_programs.ensure(openstack_programs.NEWEST, Reporter())
+    return openstack_programs.ensure(openstack_programs.DEFAULT, Reporter())

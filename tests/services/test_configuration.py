@@ -1,10 +1,11 @@
-"""Every configuration file that the example stacks render passes the oslo-config-validator of the real release."""
+"""Every configuration file that the example stacks render passes the oslo-config-validator of the real releases."""
 
 from __future__ import annotations
 
 import json
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,25 +15,31 @@ from blueprint.openstack.options import FILES, Option, listed
 from components.openstack import node_values
 from proof.services.containers import Container, read
 from tests.services.stack import documents
-from toolchain.openstack_programs import NEWEST, ensure
+from toolchain.openstack_programs import DEFAULT, ensure, releases
 from toolchain.option_lists import PROJECTS
 from toolchain.progress import Reporter
 
 VALIDATE = Path(__file__).parent / "validate.py"
 _UNKNOWN = "is not part of the sample config"
 EXAMPLES = ("dev", "prod", "ra1000")
+NEWEST = releases()[-1]
+
+
+def python_of(release: str) -> Path:
+    """The Python of the release's environment."""
+    return ensure(release, Reporter()) / "bin" / "python"
 
 
 @pytest.fixture(scope="module")
 def python() -> Path:
-    """The Python of the release's environment."""
-    return ensure(NEWEST, Reporter()) / "bin" / "python"
+    """The Python of the default release's environment."""
+    return python_of(DEFAULT)
 
 
-@pytest.fixture(scope="module")
-def containers() -> list[Container]:
-    """Every container of the example stacks."""
-    return [container for stack in EXAMPLES for container in read(documents(stack)).values()]
+@cache
+def containers_of(release: str) -> list[Container]:
+    """Every container of the example stacks with a release."""
+    return [container for stack in EXAMPLES for container in read(documents(stack, release=release)).values()]
 
 
 def files_of(containers: Iterable[Container], project: str) -> list[dict[str, Any]]:
@@ -55,12 +62,12 @@ def files_of(containers: Iterable[Container], project: str) -> list[dict[str, An
     return list(found.values())
 
 
-def unlisted(complaints: Iterable[str], lists: Sequence[str]) -> list[str]:
+def unlisted(complaints: Iterable[str], release: str, lists: Sequence[str]) -> list[str]:
     """The complaints without those of keystoneauth's options, which some projects read and their generator lacks.
 
     The lists of options are the generator's and these (toolchain/option_lists.py).
     """
-    known = [listed(NEWEST, name) for name in lists]
+    known = [listed(release, name) for name in lists]
     return [text for text in complaints if not any(_is_listed(text, sections) for sections in known)]
 
 
@@ -93,13 +100,14 @@ def validated(python: Path, files: list[dict[str, Any]]) -> Mapping[str, list[st
     return json.loads(done.stdout)
 
 
+@pytest.mark.parametrize("release", [DEFAULT, NEWEST])
 @pytest.mark.parametrize("project", PROJECTS)
-def test_no_option_is_unknown_or_deprecated(project: str, python: Path, containers: list[Container]) -> None:
-    files = files_of(containers, project)
+def test_no_option_is_unknown_or_deprecated(project: str, release: str) -> None:
+    files = files_of(containers_of(release), project)
     assert files
-    reported = validated(python, files)
-    wrong = {each["name"]: found for each in files if (found := unlisted(reported[each["name"]], each["lists"]))}
-    assert not wrong
+    reported = validated(python_of(release), files)
+    complaints = {each["name"]: unlisted(reported[each["name"]], release, each["lists"]) for each in files}
+    assert not {name: found for name, found in complaints.items() if found}
 
 
 def test_the_values_of_a_node_override_all_other_files(python: Path, tmp_path: Path) -> None:
@@ -121,10 +129,11 @@ def test_the_values_of_a_node_override_all_other_files(python: Path, tmp_path: P
         assert done.stdout == expected
 
 
-def test_a_wrong_option_is_found(python: Path) -> None:
+@pytest.mark.parametrize("release", [DEFAULT, NEWEST])
+def test_a_wrong_option_is_found(release: str) -> None:
     text = "[DEFAULT]\ndebgu = true\n[placement_database]\nmax_pool_size = 5\nmax_overflow = 1\n[nonsense]\na = 1\n"
     file = {"name": "a", "text": text, "namespaces": PROJECTS["placement"]["placement.conf"], "exclude": []}
-    (found,) = validated(python, [file]).values()
+    (found,) = validated(python_of(release), [file]).values()
     assert found == [
         "DEFAULT/debgu is not part of the sample config",
         "nonsense/a is not part of the sample config",

@@ -17,13 +17,17 @@ from pathlib import Path
 from typing import Any
 
 
+_LOGGERS = ("root", "oslo_config.validator")
+"""Names of the validator's logger: until 2026.1, and later."""
+
+
 class _Complaints(logging.Handler):
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
         self.texts: list[str] = []
 
     def emit(self, record: logging.LogRecord) -> None:
-        if record.name == "root":
+        if record.name in _LOGGERS:
             self.texts.append(record.getMessage())
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.fakes import script
 from toolchain import openstack_programs, option_lists
-from toolchain.openstack_programs import BUILD, INSTALLER, LOCKS, NEWEST
+from toolchain.openstack_programs import BUILD, DEFAULT, INSTALLER, LOCKS
 from toolchain.progress import ProgramError, Reporter, UserError
 
 
@@ -30,12 +30,12 @@ def commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]
 
 
 def test_they_are_installed_once(commands: list[list[str]]) -> None:
-    home = openstack_programs.ensure(NEWEST, Reporter())
+    home = openstack_programs.ensure(DEFAULT, Reporter())
     installs = commands[1:]
     assert all("--require-hashes" in command for command in installs)
-    assert [command[-1] for command in installs] == [str(INSTALLER), str(LOCKS / f"{NEWEST}.lock")]
+    assert [command[-1] for command in installs] == [str(INSTALLER), str(LOCKS / f"{DEFAULT}.lock")]
     assert installs[-1][installs[-1].index("--build-constraints") + 1] == str(BUILD)
-    assert openstack_programs.ensure(NEWEST, Reporter()) == home
+    assert openstack_programs.ensure(DEFAULT, Reporter()) == home
     assert len(commands) == 3
 
 
@@ -46,13 +46,15 @@ def test_an_unfinished_installation_starts_over(commands: list[list[str]], monke
     with monkeypatch.context() as patch:
         patch.setattr(openstack_programs, "run", fail)
         with pytest.raises(UserError, match=r"No network: OpenStack 2026\.1 \(nova 33"):
-            openstack_programs.ensure(NEWEST, Reporter())
-    openstack_programs.ensure(NEWEST, Reporter())
+            openstack_programs.ensure(DEFAULT, Reporter())
+    openstack_programs.ensure(DEFAULT, Reporter())
     assert "--clear" in commands[0]
 
 
 def test_an_unknown_release_is_refused() -> None:
-    with pytest.raises(UserError, match=r"OpenStack 2031\.1 is not known; write one of: 2025\.1, 2025\.2, 2026\.1"):
+    with pytest.raises(
+        UserError, match=r"OpenStack 2031\.1 is not known; write one of: 2025\.1, 2025\.2, 2026\.1, 2026\.2"
+    ):
         openstack_programs.ensure("2031.1", Reporter())
 
 

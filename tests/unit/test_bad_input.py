@@ -407,7 +407,12 @@ CASES: dict[str, tuple[dict[str, Any], str, str]] = {
     "a release that Kolla has no images for": (
         full_size("100", release="2031.2"),
         "quorate:release",
-        "2031.2 has no Kolla images; write one of: 2025.1, 2025.2, 2026.1",
+        "2031.2 has no Kolla images; write one of: 2025.1, 2025.2, 2026.1, 2026.2",
+    ),
+    "a distribution for which Kolla stopped to build": (
+        full_size("100", release="2026.2", images={"distro": "centos"}),
+        "quorate:images.distro",
+        "Kolla has no images of 2026.2 for centos; write one of: rocky, ubuntu, debian",
     ),
     "a version of Kubernetes that is too old": (
         full_size("100", kubernetes="1.20.0"),
@@ -437,7 +442,7 @@ CASES: dict[str, tuple[dict[str, Any], str, str]] = {
     "a file that is Kolla's own": (
         full_size("100", services={"mysqld": {"config": {"proxysql.config.json": "{}"}}}),
         "quorate:services.mysqld.config.proxysql.config.json",
-        "is a file that Quorate writes for Kolla",
+        "is a file with instructions for Kolla's start script, which Quorate writes",
     ),
     "a file in a folder": (
         full_size("100", services={"mysqld": {"config": {"a/b": "x"}}}),
@@ -564,7 +569,9 @@ def test_settings_and_placement_are_refused_together(tmp_path: Path) -> None:
     assert keys == {"quorate:release", "quorate:cluster", "quorate:template", "quorate:servers"}
 
 
-@pytest.mark.parametrize("name", ["a/b", "../x", "..x", "with space", "", "config.json", "proxysql.config.json"])
+@pytest.mark.parametrize(
+    "name", ["a/b", "../x", "..x", "with space", "", "config.json", "proxysql.config.json", "config.yaml"]
+)
 def test_names_that_no_configuration_file_can_have(tmp_path: Path, name: str) -> None:
     stack = full_size("100", services={"mysqld": {"config": {name: "x"}}})
     (message,) = refusal(write(tmp_path, stack))

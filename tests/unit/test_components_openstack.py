@@ -193,6 +193,7 @@ def test_images_are_kollas_by_release_and_distribution() -> None:
         ("2025.2", "debian", "2025.2-debian-bookworm"),
         ("2026.1", "ubuntu", "2026.1-ubuntu-noble"),
         ("2026.1", "centos", "2026.1-centos-stream10"),
+        ("2026.2", "debian", "2026.2-debian-trixie"),
     ],
 )
 def test_tags_are_those_that_kolla_publishes(release: str, distro: str, tag: str) -> None:

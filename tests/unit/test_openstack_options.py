@@ -12,8 +12,9 @@ from blueprint.openstack.options import FILES, Kind, Sections, listed
 from blueprint.plan.planner import plan
 from blueprint.releases import DISTRO_VERSIONS
 from blueprint.stackfile.loader import load_file
+from blueprint.stackfile.settings import Settings
 from tests.stacks import ROOT, full_size, parsed
-from toolchain.openstack_programs import releases
+from toolchain.openstack_programs import DEFAULT, releases
 from toolchain.option_lists import PROJECTS
 
 WITH_LISTS = sorted(path.name for path in (ROOT / "blueprint/openstack/options").iterdir())
@@ -27,6 +28,10 @@ def found(project: str, file: str, sections: Sections) -> list[str]:
 def test_every_release_has_every_list() -> None:
     assert WITH_LISTS == sorted(DISTRO_VERSIONS) == releases()
     assert {project: tuple(files) for project, files in PROJECTS.items()} == FILES
+
+
+def test_the_tests_run_the_services_of_the_default_release() -> None:
+    assert Settings.model_fields["release"].default == DEFAULT
 
 
 @pytest.mark.parametrize(("release", "file"), EVERY_LIST)
