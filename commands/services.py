@@ -21,7 +21,7 @@ def prove_services(root: Path, name: str) -> int:
     except lab.Unavailable as reason:
         raise UserError(f"{reason}.") from None
     with interrupted_by_termination():
-        release = openstack_programs.ensure(openstack_programs.NEWEST, reporter)
+        release = openstack_programs.ensure(openstack_programs.DEFAULT, reporter)
         programs = Programs(debian_root.ensure(reporter), release)
         ceph_root = debian_root.ensure(reporter, debian_root.CEPH)
         reporter.begin(f"Rendering {name} with Pulumi in a temporary state")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -23,6 +24,11 @@ DISK_SHARE = 0.95
 """Smallest part of the size in the stack file that a disk may have. Project figure."""
 CGROUP = "cgroup2fs"
 """Type of the file system of cgroup v2. Kubelets from 1.35 on refuse to start with v1 (failCgroupV1)."""
+
+ETCD = (3, 5, 26)
+"""The oldest version of etcd that may run. Earlier ones of 3.5 keep their members in a store that 3.6 does not read
+(https://etcd.io/blog/2025/zombie_members_upgrade/)."""
+_ETCD_VERSION = re.compile(r"([0-9]+)\.([0-9]+)\.([0-9]+)")
 
 _TASK_NAME = 15
 """Characters of a program's name that Linux keeps (TASK_COMM_LEN less one)."""
@@ -133,6 +139,19 @@ def programs(node: Node, reading: Reading, has_member: bool) -> Problems:
         yield f"missing kernel modules: {', '.join(missing)}", "install the kernel's package of modules"
 
 
+def etcd(_node: Node, reading: Reading, has_member: bool) -> Problems:
+    """Checks the version of the program of a member."""
+    version = reading.facts.one("etcd")
+    if has_member and "etcd" in reading.facts.all("program") and not accepted(version):
+        yield f"its etcd is {version or 'of an unknown version'}", "install etcd 3.6, or 3.5.26 or later of 3.5"
+
+
+def accepted(version: str) -> bool:
+    """Whether etcd of a version may run, as components/k8s_master/members.sh asks before it starts a member."""
+    found = _ETCD_VERSION.fullmatch(version)
+    return found is not None and found[1] == "3" and tuple(map(int, found.groups())) >= ETCD
+
+
 def ports(node: Node, reading: Reading, has_member: bool) -> Problems:
     """Checks that the ports of etcd and Kubernetes are free or used by them."""
     if not reading.facts.one("ports"):
@@ -192,7 +211,11 @@ _BY_NODE: Mapping[str, Callable[[Node, Reading], Problems]] = {
     "size": size,
     "disks": disks,
 }
-_BY_MEMBER: Mapping[str, Callable[[Node, Reading, bool], Problems]] = {"programs": programs, "ports": ports}
+_BY_MEMBER: Mapping[str, Callable[[Node, Reading, bool], Problems]] = {
+    "programs": programs,
+    "etcd": etcd,
+    "ports": ports,
+}
 CHECKS = (*_ALIKE, *_BY_NODE, *_BY_MEMBER)
 """Names of the checks of a single machine: those that are alike for all, and those that depend on the node."""
 

@@ -43,6 +43,7 @@ facts() {
   for program in conntrack containerd curl etcd etcdctl etcdutl kubeadm kubectl kubelet runc systemd-nspawn virsh; do
     if has "$program"; then fact program "$program"; fi
   done
+  if has etcd; then fact etcd "$(etcd --version 2>/dev/null | sed -n 's/^etcd Version: //p')"; fi
   for module in br_netfilter overlay; do
     if [ -d "/sys/module/$module" ] || privileged modprobe -n -q "$module" 2>/dev/null; then fact module "$module"; fi
   done

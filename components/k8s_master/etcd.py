@@ -177,12 +177,18 @@ _STEPS = (
         apply='systemd-sysusers "$ROOT/etc/sysusers.d/etcd.conf"',
     ),
     Step(
+        name="require-etcd-version",
+        does="Stops if this machine's etcd is of a version that may neither run nor join.",
+        check=_run("has-version"),
+        apply=_run("has-version"),
+    ),
+    Step(
         name="start-etcd",
         does="Starts this machine's member of a new cluster, without waiting for the others.",
         check=_run("is-started"),
         apply=_run("start"),
         leave=f'[ ! -f "$ROOT{MEMBERS}" ] || {_run("leave")}',
-        after=("create-etcd-user",),
+        after=("create-etcd-user", "require-etcd-version"),
     ),
     Step(
         name=JOIN,

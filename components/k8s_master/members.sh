@@ -3,6 +3,7 @@
 #
 #   members COMMAND
 #
+#   has-version  succeeds if etcd on this machine is of a version that may run or join
 #   may-stop     succeeds if the others are a majority without this machine's member
 #   is-started   succeeds if the member is started, or if a cluster runs that it has to join
 #   start        starts the member of a new cluster, without waiting for the others
@@ -138,6 +139,34 @@ remove() { # after find_member, and after the majority was counted
   say "removed member $WHO ($ID) from etcd"
 }
 
+# Up to 3.5.25, etcd kept its members in a store that 3.6 does not read: there, a promoted member can be a learner again,
+# and a removed one a member (https://etcd.io/blog/2025/zombie_members_upgrade/). 3.5.26 repairs both.
+accepted() { # version
+  case $1 in
+  3.5.*[!0-9.]*) return 1 ;;
+  3.5.*) [ "${1##*.}" -ge 26 ] ;;
+  3.[6-9].* | 3.[1-9][0-9].*) ;;
+  *) return 1 ;;
+  esac
+}
+ACCEPTED="3.6, or 3.5.26 or later of 3.5"
+
+has_version() {
+  # `command`: etcd itself, not the function
+  found=$(command etcd --version 2>/dev/null | awk '/^etcd Version:/ { print $3 }')
+  accepted "$found" || die 1 "etcd on this machine is ${found:-not there}: install $ACCEPTED"
+}
+
+# Before this machine joins. A member that does not answer has been counted.
+require_versions() {
+  members | while read -r _ who _ clients _; do
+    [ "$clients" != - ] || continue
+    found=$(etcd "$clients" "$ASK" endpoint status --write-out=fields 2>/dev/null |
+      awk '$1 == "\"Version\"" { gsub(/"/, "", $3); print $3 }')
+    [ -z "$found" ] || accepted "$found" || die 1 "member $who runs etcd $found: before a member joins, install $ACCEPTED there"
+  done
+}
+
 has_data() { [ -d "$DATA/member" ]; }
 
 start_unit() {
@@ -213,6 +242,7 @@ add() {
     die 1 "etcd has $VOTERS voting members, $HEALTHY of them are healthy (not:$FAILED). With one more, $needed must be:" \
       "repair the others first, or remove them from the stack"
   fi
+  require_versions
   if has_data; then # of a member that was removed while this machine was down
     systemctl stop etcd.service
     mv -- "$DATA/member" "$DATA/removed-$(date -u +%Y%m%dT%H%M%SZ)"
@@ -376,6 +406,7 @@ defragment() {
 stored() { etcd "$(client_of "$OWN")" "$ASK" get --keys-only "/registry/$1"; } # object
 
 case ${1-} in
+has-version) has_version ;;
 may-stop) may_stop ;;
 is-started) is_started ;;
 start) start ;;
@@ -387,5 +418,5 @@ may-leave) may_leave ;;
 leave) leave ;;
 defragment) defragment ;;
 stored) stored "$2" ;;
-*) die 2 "usage: $0 may-stop|is-started|start|votes|join|is-tidy|tidy|may-leave|leave|defragment|stored PATH" ;;
+*) die 2 "usage: $0 has-version|may-stop|is-started|start|votes|join|is-tidy|tidy|may-leave|leave|defragment|stored PATH" ;;
 esac

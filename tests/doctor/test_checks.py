@@ -35,6 +35,7 @@ SOUND: dict[str, list[str]] = {
     "cgroup": [checks.CGROUP],
     "machine-id": ["a"],
     "free": [str(100 * 1024**2)],
+    "etcd": ["3.6.16"],
     "program": [
         "conntrack",
         "containerd",
@@ -135,6 +136,8 @@ def test_a_sound_machine_passes_every_check() -> None:
             "missing programs: conntrack, containerd, kubeadm, kubectl, kubelet, runc, etcd, etcdctl, etcdutl, curl",
         ),
         ({"module": ["overlay"]}, "programs", "missing kernel modules: br_netfilter"),
+        ({"etcd": ["3.5.16"]}, "etcd", "its etcd is 3.5.16"),
+        ({"etcd": []}, "etcd", "its etcd is of an unknown version"),
         ({"free": [str(1024**2)]}, "disks", "1.0 GiB are free in /var/lib, less than 20"),
         ({"disk": ["disk 0 960197124096"]}, "disks", "it has 0 hdd disks of 4000 GB, not 1"),
         (

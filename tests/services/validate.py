@@ -16,7 +16,6 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
-
 _LOGGERS = ("root", "oslo_config.validator")
 """Names of the validator's logger: until 2026.1, and later."""
 

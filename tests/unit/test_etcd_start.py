@@ -16,6 +16,7 @@ from blueprint.plan.planner import plan
 from blueprint.stackfile.loader import load_file
 from components.k8s_master import etcd
 from components.templates import fill
+from doctor.checks import accepted
 from tests.stacks import STACKS
 from tests.unit.placeholders import CERTIFICATES
 
@@ -36,13 +37,16 @@ class Machine:
 
     root: Path
 
-    def prepare(self, etcdctl: str, *, state: str = "inactive", has_data: bool = False) -> None:
-        """Writes the files and programs. `etcdctl`: its commands. `state`: that of etcd's unit."""
+    def prepare(
+        self, etcdctl: str, *, state: str = "inactive", has_data: bool = False, version: str = "3.6.16"
+    ) -> None:
+        """Writes the files and programs. `etcdctl`: its commands. `state`: that of etcd's unit. `version`: etcd's."""
         for path, text in fill(etcd.parts(THIRD, MASTERS, CERTIFICATES).plain_files, {}).items():
             (self.root / path[1:]).parent.mkdir(parents=True, exist_ok=True)
             (self.root / path[1:]).write_text(text)
         (self.root / "var/lib/etcd" / ("member" if has_data else "")).mkdir(parents=True)
         programs = {
+            "etcd": f"echo 'etcd Version: {version}'\n",
             "etcdctl": etcdctl,
             "kubectl": "exit 1\n",
             "systemctl": f'[ "$1" = is-active ] && {{ echo {state}; exit 3; }}\necho "$*" >>"$ROOT/log"\n',
@@ -54,11 +58,17 @@ class Machine:
 
     def run(self, name: str, part: str) -> int:
         """Runs the check or the commands of a step. Returns the exit code."""
+        return self.result(name, part).returncode
+
+    def result(self, name: str, part: str) -> subprocess.CompletedProcess[str]:
+        """Runs the check or the commands of a step."""
         steps = etcd.parts(THIRD, MASTERS, CERTIFICATES).steps
         (step,) = (each for each in steps if each.name == name)
         text = step.check if part == "check" else step.apply
         environment = {"PATH": f"{self.root / 'bin'}:{os.environ['PATH']}", "ROOT": str(self.root)}
-        return subprocess.run(["sh", "-euc", text], env=environment, check=False, timeout=60).returncode
+        return subprocess.run(
+            ["sh", "-euc", text], env=environment, check=False, timeout=60, capture_output=True, text=True
+        )
 
     @property
     def has_started(self) -> bool:
@@ -101,3 +111,47 @@ def test_a_member_with_data_starts_whatever_the_others_say(machine: Machine) -> 
     assert machine.run("start-etcd", "apply") == 0
     assert machine.has_started
     assert not (machine.root / "etc/etcd/start.env").exists()
+
+
+@pytest.mark.parametrize(
+    ("version", "may_run"),
+    [
+        ("3.4.23", False),
+        ("3.5.16", False),
+        ("3.5.25", False),
+        ("3.5.26", True),
+        ("3.5.30", True),
+        ("3.6.0", True),
+        ("3.6.16", True),
+        ("3.7.3", True),
+        ("3.10.1", True),
+        ("3.5.26-rc.1", False),
+        ("2.3.8", False),
+        ("4.0.0", False),
+        ("", False),
+    ],
+)
+def test_apply_and_the_doctor_accept_the_same_versions_of_etcd(
+    machine: Machine, version: str, *, may_run: bool
+) -> None:
+    machine.prepare(NONE, version=version)
+    assert (machine.run("require-etcd-version", "check") == 0, accepted(version)) == (may_run, may_run)
+
+
+def test_the_version_to_install_is_named(machine: Machine) -> None:
+    machine.prepare(NONE, version="3.5.16")
+    said = machine.result("require-etcd-version", "apply").stderr
+    assert said == "etcd on this machine is 3.5.16: install 3.6, or 3.5.26 or later of 3.5\n"
+    (machine.root / "bin" / "etcd").write_text("#!/bin/sh\nexit 127\n")
+    assert "etcd on this machine is not there: install 3.6" in machine.result("require-etcd-version", "apply").stderr
+
+
+def test_a_machine_joins_no_cluster_with_a_member_that_loses_its_members_in_3_6(machine: Machine) -> None:
+    status = """case $* in *"endpoint status"*) echo '"Version" : "3.5.16"'; exit ;; esac\n"""
+    machine.prepare(status + listed(FIRST.address, SECOND.address))
+    done = machine.result("join-etcd", "apply")
+    assert done.returncode == 1
+    assert (
+        "member m runs etcd 3.5.16: before a member joins, install 3.6, or 3.5.26 or later of 3.5 there" in done.stderr
+    )
+    assert "added" not in done.stdout

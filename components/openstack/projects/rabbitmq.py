@@ -67,8 +67,8 @@ SERVER_ADDITIONAL_ERL_ARGS="{wait}"
 
 def _layers(wiring: Wiring, name: str) -> Iterator[Layer]:
     # RabbitMQ pauses on the minority side of a partition; by default both sides would continue. Khepri, the metadata
-    # store of new clusters from 4.2, always requires a majority (https://www.rabbitmq.com/docs/metadata-store). 4.3, which
-    # Kolla has in 2026.2, has no other store and accepts the option without effect.
+    # store of new clusters from 4.2, always requires a majority (https://www.rabbitmq.com/docs/metadata-store). 4.3,
+    # which Kolla has in 2026.2, has no other store and accepts the option without effect.
     yield _layer("004, 5.3.12", {"cluster_partition_handling": "pause_minority"})
     # A quorum queue is replicated and needs a majority; a classic queue is only on the member that it was declared on.
     yield _layer("https://www.rabbitmq.com/docs/quorum-queues", {"default_queue_type": "quorum"})
