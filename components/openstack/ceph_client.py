@@ -10,7 +10,7 @@ from components.openstack.definition import File
 CONFIGURATION = File("ceph.conf", "/etc/ceph/ceph.conf")
 ADMINISTRATOR = cephx.entry("client.admin", mon="allow *", mgr="allow *", osd="allow *", mds="allow *")
 
-_MANUAL = "https://docs.ceph.com/en/squid/rados/configuration"
+_MANUAL = "https://docs.ceph.com/en/tentacle/rados/configuration"
 
 
 def configuration(wiring: Wiring, *layers: Layer) -> ConfigFile:

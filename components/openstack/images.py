@@ -9,8 +9,9 @@ from blueprint.releases import image_tag
 from blueprint.stackfile.settings import Override, Settings
 from components.openstack.definition import Container
 
-CEPH_TAG = "v19.2.3"
-"""Tag of Ceph's image: a version of Ceph Squid, the series of the Ceph clients in Kolla's 2026.1 images."""
+CEPH_TAG = "v20.2.5"
+"""Tag of Ceph's image: a version of Ceph Tentacle. Its daemons serve the older clients in Kolla's images, which are of
+Reef (18.2) on Debian and of Squid (19.2) on Rocky Linux."""
 
 
 def reference(container: Container, settings: Settings, override: Override, *, main: bool) -> str:

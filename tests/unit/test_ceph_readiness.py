@@ -76,7 +76,7 @@ def test_nothing_is_ready_without_its_socket(tmp_path: Path) -> None:
 
 
 def test_a_manager_is_ready_when_it_answers(tmp_path: Path) -> None:
-    with daemon(tmp_path / "ceph-mgr.ceph-mon-0.asok", {"version": framed({"version": "19.2.3"})}):
+    with daemon(tmp_path / "ceph-mgr.ceph-mon-0.asok", {"version": framed({"version": "20.2.5"})}):
         assert ready("ceph-mgr", tmp_path)
 
 

@@ -181,7 +181,7 @@ def test_images_are_kollas_by_release_and_distribution() -> None:
         container.image: images.reference(container, SETTINGS, Override(), main=True) for _, container in CONTAINERS
     }
     assert found["keystone"] == "quay.io/openstack.kolla/keystone:2026.1-debian-trixie"
-    assert found["ceph"] == "quay.io/ceph/ceph:v19.2.3"
+    assert found["ceph"] == "quay.io/ceph/ceph:v20.2.5"
     kolla = {image: reference for image, reference in found.items() if image != "ceph"}
     assert all(ref == f"quay.io/openstack.kolla/{image}:2026.1-debian-trixie" for image, ref in kolla.items())
 

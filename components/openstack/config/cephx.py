@@ -44,7 +44,7 @@ def keyring(entity: str) -> TextFile:
 def block_devices(pool: str, reads: Sequence[str] = ()) -> dict[str, str]:
     """Returns the rights of a Ceph account that keeps block devices in `pool` and clones those of the pools in `reads`.
 
-    https://docs.ceph.com/en/squid/rbd/rbd-openstack/#setup-ceph-client-authentication
+    https://docs.ceph.com/en/tentacle/rbd/rbd-openstack/#setup-ceph-client-authentication
     """
     own = f"profile rbd pool={pool}"
     others = (f"profile rbd-read-only pool={each}" for each in reads)

@@ -71,7 +71,7 @@ def _layers(copies: int) -> Iterator[Layer]:
 
 
 def _layer(page: str, **options: bool | int) -> Layer:
-    return Layer(Level.PROJECT, f"https://docs.ceph.com/en/squid/{page}/", {"mon": options})
+    return Layer(Level.PROJECT, f"https://docs.ceph.com/en/tentacle/{page}/", {"mon": options})
 
 
 def _answers(command: str, sockets: str, *states: str) -> Exec:

@@ -22,12 +22,12 @@ from components.openstack.definition import (
 )
 from components.openstack.projects import ceph
 
-_MANUAL = "https://docs.ceph.com/en/squid/radosgw/keystone/"
+_MANUAL = "https://docs.ceph.com/en/tentacle/radosgw/keystone/"
 _ENTITY = "client.radosgw"
 _KEYRING = f"{_ENTITY}.keyring"
 _RIGHTS = cephx.entry(_ENTITY, mon="allow rw", osd="allow rwx")
 """Rights of the gateway's Ceph account, which let it create its own pools
-(https://docs.ceph.com/en/squid/radosgw/pools/)."""
+(https://docs.ceph.com/en/tentacle/radosgw/pools/)."""
 _PASSWORD = "keystone-password"  # noqa: S105 - the name of a file
 _PORT = APIS["radosgw"]
 

@@ -65,7 +65,7 @@ def mariadb(**changes: object) -> Given:
 
 def ceph(**changes: object) -> Given:
     spec: Props = {
-        "cephVersion": {"image": f"registry.example/ceph:v19.2.3{DIGEST}"},
+        "cephVersion": {"image": f"registry.example/ceph:v20.2.5{DIGEST}"},
         "mon": {"count": 3},
         "resources": {"mon": {"requests": {"cpu": "1", "memory": "2Gi"}}},
         "disruptionManagement": {"managePodBudgets": True},
