@@ -13,6 +13,7 @@ import pytest
 from commands.event_pipe import RunSummary, listening
 from contract import VERDICTS_FILE
 from policy.engine import record
+from policy.engine.events import Event
 
 URN = "urn:pulumi:dev::quorate::kubernetes:apps/v1:StatefulSet::galera"
 
@@ -126,3 +127,21 @@ def test_an_engine_that_never_opens_the_log_is_not_waited_for() -> None:
     with listening() as (_, _, heard):
         pass
     assert heard.lines == []
+
+
+def test_a_display_that_fails_does_not_stop_the_engine(capfd: pytest.CaptureFixture[str]) -> None:
+    """The engine would wait for a reader of its events, and keep the stack's lock."""
+    seen: list[int] = []
+
+    def watch(event: Event) -> None:
+        seen.append(event.body["sequence"])
+        if len(seen) == 2:
+            raise KeyError("format")
+
+    with listening(watch) as (pipe, _, heard), pipe.open("wb") as log:
+        log.write(line(0, **diagnostic("debug", "hunter2")))
+        for number in range(1, 5000):
+            log.write(line(number, **violation("advisory")))
+    assert seen == [1, 2]
+    assert len(heard.lines) == 4999
+    assert "KeyError: 'format'" in capfd.readouterr().err

@@ -8,7 +8,9 @@ import pytest
 
 from commands.live_check import show_failing
 from commands.live_cluster import LiveCluster
+from policy.engine.events import Event
 from proof.api import Api, ApiError, Reply
+from tests.console.events import started
 from tests.stacks import full_size, parsed
 
 SETTINGS = parsed(full_size("100"))
@@ -21,9 +23,12 @@ class Answers:
         self.log, self.lists = log, lists
         self.asked: list[str] = []
 
-    def ask(self, method: str, path: str, *, query: dict[str, str]) -> dict[str, Any]:
+    def ask(self, method: str, path: str, *, query: dict[str, str] | None = None) -> dict[str, Any]:
         assert method == "GET"
-        assert query
+        if query is None:
+            self.asked.append(f"{method} {path}")
+            return {"spec": {"selector": {"matchLabels": {"app": "nova", "component": "api"}}}}
+        self.asked += [f"{method} {path} {query}"] if "app=" in query["labelSelector"] else []
         kind = path.rpartition("/")[2]
         if kind not in self.lists:
             raise ApiError(403, "Forbidden", f"{kind} are not yours")
@@ -34,8 +39,9 @@ class Answers:
         return self.log
 
 
-def shown(answers: Answers, capsys: pytest.CaptureFixture[str]) -> str:
-    show_failing(LiveCluster(cast("Api", answers), SETTINGS, "lab", ()), [])
+def shown(answers: Answers, capsys: pytest.CaptureFixture[str], *failing: Event) -> str:
+    steps = [step for event in failing if (step := event.step)]
+    show_failing(LiveCluster(cast("Api", answers), SETTINGS, "lab", ()), steps)
     return capsys.readouterr().out
 
 
@@ -74,3 +80,27 @@ def test_what_cannot_be_read_is_said(capsys: pytest.CaptureFixture[str]) -> None
     assert "The log of pod two cannot be read: no kubelet" in shown(Answers(refused, jobs=JOBS, pods=PODS), capsys)
     assert "its pods are gone" in shown(Answers(refused, jobs=JOBS, pods=[]), capsys)
     assert "could not be read: 403 Forbidden: jobs are not yours" in shown(Answers(refused), capsys)
+
+
+def test_a_workload_that_does_not_get_ready_shows_its_newest_pod_that_is_not(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def member(name: str, created: str, ready: str) -> dict[str, Any]:
+        waits = {"state": {"waiting": {"reason": "CrashLoopBackOff"}}}
+        status = {"conditions": [{"type": "Ready", "status": ready}], "containerStatuses": [waits]}
+        return {"metadata": {"name": name, "creationTimestamp": created}, "status": status}
+
+    pods = [member("old", "1", "False"), member("broken", "2", "False"), member("ready", "3", "True")]
+    answers = Answers(Reply(200, {}, text="no database\n"), jobs=[], pods=pods)
+    events = [started("update", f"kubernetes:{kind}", "cloud-api") for kind in ("apps/v1:Deployment", "core/v1:Secret")]
+    said = shown(answers, capsys, *events)
+    assert said == (
+        "Deployment nova/api is not ready (CrashLoopBackOff). The last lines of pod broken:\n    no database\n"
+    )
+    assert answers.asked == [
+        "GET /apis/apps/v1/namespaces/nova/deployments/api",
+        "GET /api/v1/namespaces/nova/pods {'labelSelector': 'app=nova,component=api'}",
+        "GET /api/v1/namespaces/nova/pods/broken/log {'tailLines': '20'}",
+    ]
+    none = Answers(Reply(200, {}, text=""), jobs=[], pods=[member("ready", "3", "True")])
+    assert "Deployment nova/api is not ready; it has no pod that is not ready." in shown(none, capsys, *events)
