@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from toolchain.engine_sources import PLUGINS
 from toolchain.environment import locked_version
 from toolchain.go_build import Sources
 
@@ -39,10 +40,12 @@ connection: [Errno -2] Name or service not known'"
 echo "ERROR: Could not find a version that satisfies the requirement annotated-types==0.8.0 (from versions: none)"
 exit 1"""
 PIP_WORKS = 'echo "Collecting annotated-types==0.8.0"; echo "Installing collected packages: annotated-types"'
+_LISTED = "; ".join(f"echo '{name}  resource  {locked(f'pulumi-{name}')}  1 MB'" for name in PLUGINS)
 PULUMI = f"""\
+[ "$1" != plugin ] || echo "$PULUMI_HOME $@" >> "$(dirname "$0")/asked"
 case "$*" in
     version) echo "v{LOCKED_PULUMI}" ;;
-    "plugin install"*) echo "$@" >> "$(dirname "$0")/installed" ;;
+    "plugin ls") {_LISTED} ;;
 esac"""
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from toolchain import checksums, go_build, release
+from toolchain import checksums, go_build, plugins, release
 from toolchain.engine import Engine, Source, Unfinished, finish
 from toolchain.environment import locked_version
 from toolchain.progress import ProgramError, Reporter, UserError, run
@@ -121,7 +121,7 @@ def from_path(wanted: Wanted, reporter: Reporter) -> Engine:
         reason = "The Pulumi on PATH has no Python language host (pulumi-language-python)."
         raise UnsuitableError(reason, f"Install Pulumi's complete release, which has it, {INSTEAD}")
     for name, plugin in wanted.release.plugins.items():
-        _add_plugin(pulumi, name, plugin)
+        _add_plugin(pulumi, name, plugin, wanted.sums, reporter)
     reporter.say(f"Using the Pulumi {version} on PATH.")
     return Engine("path", version, str(pulumi.parent), None, user_home=os.environ.get("PULUMI_HOME", ""))
 
@@ -217,22 +217,23 @@ def _record_earlier_build(home: Path) -> None:
     checksums.write(home, programs)
 
 
-def _add_plugin(pulumi: Path, name: str, version: str) -> None:
-    """Installs a plugin for the Pulumi on PATH, which downloads it if it is not there yet.
-
-    Raises UnsuitableError if it cannot be installed.
-    """
+def _add_plugin(pulumi: Path, name: str, version: str, sums: Path, reporter: Reporter) -> None:
+    """Installs a plugin for the Pulumi on PATH if it is missing. Raises UnsuitableError if it cannot be installed."""
     home = os.environ.get("PULUMI_HOME", "")
+    where = f" in PULUMI_HOME ({home})" if home else ""
     try:
-        go_build.install_provider(pulumi, None, name, version)
+        plugins.ensure(pulumi, name, version, sums, reporter)
+    except release.DownloadError as failure:
+        raise UnsuitableError(
+            f"The Pulumi on PATH has no plugin {name} {version}{where}, which could not be downloaded ({failure}).",
+            f"Get the archive by other means and run `pulumi plugin install resource {name} {version} --file …`, "
+            f"name a mirror ({release.SETTING}), {INSTEAD}",
+        ) from None
     except ProgramError as failure:
-        where = f" in PULUMI_HOME ({home})" if home else ""
-        reason = f"The Pulumi on PATH cannot install its plugin {name} {version}{where}: {_words(failure)}."
-        remedy = (
-            f"Set PULUMI_HOME to a directory that you can write, install the plugin from an archive of "
-            f"{release.SITE}/plugins (pulumi plugin install resource {name} {version} --file …), {INSTEAD}"
-        )
-        raise UnsuitableError(reason, remedy) from None
+        raise UnsuitableError(
+            f"The Pulumi on PATH cannot install its plugin {name} {version}{where}: {_words(failure)}.",
+            f"Set PULUMI_HOME to a directory that you can write, {INSTEAD}",
+        ) from None
 
 
 def _words(failure: ProgramError | IndexError) -> str:

@@ -86,7 +86,8 @@ def ensure(sources: tuple[Source, ...], reporter: Reporter) -> None:
     if not environment.is_ready(VENV, LOCK):
         environment.ensure(VENV, LOCK, reporter)
     found = engine_sources.ensure(wanted(), sources, reporter)
-    if found.home and os.environ.get("PULUMI_HOME", found.home) != found.home:
+    home = os.environ.get("PULUMI_HOME")
+    if found.home and home and wanted().cache not in Path(home).parents:  # there it is `activate`'s, of any engine
         reporter.say(f"PULUMI_HOME of your environment is not used: this project's Pulumi has its own, {found.home}.")
     found.keep_no_logs()
     (ROOT / STATE).mkdir(parents=True, exist_ok=True)

@@ -13,7 +13,7 @@ import shutil
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from toolchain import checksums, release
+from toolchain import checksums, plugins, release
 from toolchain.engine import Engine, Unfinished, cache_directory, finish
 from toolchain.environment import locked_version
 from toolchain.go_build import Build, Go, ensure_go, install_provider, version_of
@@ -40,9 +40,9 @@ def ensure(engine: Engine, reporter: Reporter) -> None:
     version = locked_version(LOCK, "pulumi-libvirt")
     if engine.home is None:
         try:
-            install_provider(engine.pulumi, None, NAME, version)
-        except ProgramError as failure:
-            raise UserError(f"Pulumi cannot download its libvirt provider {version}: {failure}") from None
+            plugins.ensure(engine.pulumi, NAME, version, MODULE.parent / release.SUMS, reporter)
+        except (ProgramError, release.DownloadError) as failure:
+            raise UserError(f"Pulumi cannot install its libvirt provider {version}: {failure}") from None
     elif not (plugin := Path(engine.home) / "plugins" / f"resource-{NAME}-v{version}" / PROGRAM).exists():
         cache = cache_directory(os.environ)
         with alone(cache / NAME, reporter):

@@ -78,12 +78,15 @@ class Release:
         }
         return {"pulumi": f"sdk/pulumi-v{self.engine}-{names[0]}.tar.gz", **plugins}
 
+    def paths_here(self) -> dict[str, str]:
+        """Returns the paths of the archives for this platform."""
+        return self.paths(platform.system().lower(), platform.machine().lower())
+
     def archives(self, sums: Mapping[str, str]) -> dict[str, Archive]:
         """Returns the archives for this platform, of which `sums` has the checksum by file name."""
-        paths = self.paths(platform.system().lower(), platform.machine().lower())
         return {
             what: Archive(path, sums[PurePosixPath(path).name])
-            for what, path in paths.items()
+            for what, path in self.paths_here().items()
             if PurePosixPath(path).name in sums
         }
 
@@ -139,6 +142,13 @@ def fetch(archive: Archive, base: str, folder: Path, reporter: Reporter) -> Path
             f"Try another network or a mirror ({SETTING}), or build Pulumi from Go modules: QUORATE_ENGINE=build."
         )
     return target
+
+
+def require(path: str, base: str) -> None:
+    """Raises DownloadError if the site cannot be reached or does not have a file."""
+    blocks = _blocks(f"{base}/{path}")
+    next(blocks, None)
+    blocks.close()
 
 
 def unpack(file: Path, binaries: Path) -> None:

@@ -68,6 +68,17 @@ def test_the_source_of_the_provider(
     assert installed == [official if is_downloaded else BUILT]
 
 
+def test_a_pulumi_on_path_that_cannot_download_the_plugin(
+    installed: list[bytes], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    with serving() as site:
+        site.pin(tmp_path)
+        monkeypatch.setenv("QUORATE_RELEASES", site.address)
+        with pytest.raises(UserError, match=rf"cannot install its libvirt provider {VERSION}: .*: HTTP 404 Not Found$"):
+            libvirt_provider.ensure(Engine("path", "3.276.0", str(tmp_path), None), Reporter())
+    assert installed == []
+
+
 def test_another_archive_than_the_pinned_one_is_refused(
     tmp_path: Path, installed: list[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,15 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes import LOCKED_PULUMI, PIP_WORKS, PULUMI, Clone, make_clone, script
+from tests.fakes import LOCKED_PULUMI, PIP_WORKS, PULUMI, Clone, locked, make_clone, script
+from tests.toolchain.download_site import serving
 from toolchain.engine import MANIFEST, Engine, Source, installed
+from toolchain.engine_sources import PLUGINS
 from toolchain.progress import UserError
+from toolchain.release import SUMS, Release
 
 NEEDED = f"{LOCKED_PULUMI} or a newer 3.x"
 OTHERWISE = "or unset QUORATE_ENGINE, and the set-up installs a Pulumi for this project."
-NO_NETWORK = (
-    "echo 'error: [resource plugin] downloading from : dial tcp: lookup get.pulumi.com: no such host' >&2; exit 255"
-)
+VERSIONS = {name: locked(f"pulumi-{name}") for name in PLUGINS}
+PATHS = Release("", VERSIONS).paths_here()
 
 
 @pytest.fixture
@@ -33,6 +35,8 @@ class Unsuitable:
     reason: str
     remedy: str
     has_host: bool = True
+    progress: str = ""
+    """What the set-up says before."""
 
     def put(self, clone: Clone) -> None:
         if self.pulumi is not None:
@@ -60,16 +64,15 @@ CASES = {
     ),
     **{
         f"without the plugin {name}": Unsuitable(
-            PULUMI.replace(
-                '"plugin install"*)', f'"plugin install resource {name}"*) {NO_NETWORK} ;; "plugin install"*)'
-            ),
-            f"The Pulumi on PATH cannot install its plugin {name} {version}: [resource plugin] downloading from : "
-            "dial tcp: lookup get.pulumi.com: no such host.",
-            "Set PULUMI_HOME to a directory that you can write, install the plugin from an archive of "
-            f"https://get.pulumi.com/releases/plugins (pulumi plugin install resource {name} {version} --file …), "
-            + OTHERWISE,
+            PULUMI.replace(name, "another"),
+            f"The Pulumi on PATH has no plugin {name} {VERSIONS[name]}, which could not be downloaded "
+            f"(https://get.pulumi.com/releases/{path}: Connection refused).",
+            "Get the archive by other means and run `pulumi plugin install resource "
+            f"{name} {VERSIONS[name]} --file …`, name a mirror (QUORATE_RELEASES), {OTHERWISE}",
+            progress=f"Installing the plugin {name} {VERSIONS[name]} for the Pulumi on PATH …",
         )
-        for name, version in (("kubernetes", "4.25.0"), ("command", "1.2.1"))
+        for name, path in PATHS.items()
+        if name in VERSIONS
     },
     "broken": Unsuitable(
         "echo 'cannot execute: required file not found' >&2; exit 127",
@@ -96,7 +99,8 @@ def test_a_pulumi_that_was_asked_for_and_does_not_suit_is_an_error(clone: Clone,
     changed = manifest.read_bytes()
     code, output = clone.set_up(QUORATE_ENGINE="path")
     assert code == 1
-    assert output.splitlines() == [case.reason.format(path=clone.path), case.remedy]
+    said = [case.progress, case.reason.format(path=clone.path), case.remedy]
+    assert output.splitlines() == [line for line in said if line]
     assert manifest.read_bytes() == changed
     assert not list((clone.cache / "quorate").glob("engine-*"))
 
@@ -129,20 +133,79 @@ def test_a_pulumi_behind_one_of_the_cache_is_found(clone: Clone, tmp_path: Path)
     assert (clone.root / ".venv" / "bin" / "pulumi").readlink() == clone.path / "pulumi"
 
 
+def without_plugins(clone: Clone, installs: str = "") -> None:
+    """Puts a Pulumi without plugins on PATH; `installs` is the shell code of its command `plugin install`."""
+    program = PULUMI.replace("  resource  ", "  converter  ")
+    script(clone.path, "pulumi", f'{program}\n[ "$2" != install ] || {{ {installs or ":"}; }}')
+    script(clone.path, "pulumi-language-python", "")
+
+
+@pytest.mark.skipif(not PATHS, reason="Pulumi has no releases for this platform")
+@pytest.mark.parametrize("is_pinned", [True, False])
+def test_missing_plugins_are_installed(clone: Clone, *, is_pinned: bool) -> None:
+    """From an archive that is verified or, without a checksum, by Pulumi's own download."""
+    without_plugins(clone)
+    with serving() as site:
+        site.files = {PATHS[name]: name.encode() for name in VERSIONS}
+        if is_pinned:
+            site.pin(clone.root)
+        else:
+            (clone.root / "toolchain" / "engine" / SUMS).write_text("", encoding="utf-8")
+        code, output = clone.set_up(QUORATE_RELEASES=site.address)
+    assert code == 0, output
+    installs = [line.split() for line in asked(clone) if "install" in line]
+    assert [words[:5] for words in installs] == [
+        ["plugin", "install", "resource", name, version] for name, version in VERSIONS.items()
+    ]
+    assert all((words[5:6] == ["--file"]) is is_pinned for words in installs)
+
+
+@pytest.mark.skipif(not PATHS, reason="Pulumi has no releases for this platform")
+def test_a_plugin_with_another_checksum_is_refused(clone: Clone) -> None:
+    without_plugins(clone)
+    with serving() as site:
+        site.files = {PATHS[name]: name.encode() for name in VERSIONS}
+        site.pin(clone.root)
+        site.files[PATHS["kubernetes"]] = b"another"
+        code, output = clone.set_up(QUORATE_RELEASES=site.address)
+    assert code == 1
+    assert "may have been tampered with" in output
+    assert not any("install" in line for line in asked(clone))
+
+
+def test_pulumi_s_own_mirrors_of_plugins_are_respected(clone: Clone) -> None:
+    without_plugins(clone)
+    code, output = clone.set_up(PULUMI_PLUGIN_DOWNLOAD_URL_OVERRIDES=".*=https://mirror.example")
+    assert code == 0, output
+    assert sum("plugin install" in line for line in asked(clone)) == len(VERSIONS)
+
+
+def test_a_plugin_that_pulumi_does_not_install(clone: Clone) -> None:
+    without_plugins(clone, "echo 'error: mkdir /third: read-only file system.' >&2; exit 1")
+    settings = {"QUORATE_ENGINE": "path", "PULUMI_HOME": "/third", "PULUMI_PLUGIN_DOWNLOAD_URL_OVERRIDES": ".*=file:"}
+    code, output = clone.set_up(**settings)
+    assert code == 1
+    assert output.splitlines()[-2:] == [
+        "The Pulumi on PATH cannot install its plugin kubernetes 4.25.0 in PULUMI_HOME (/third): "
+        "mkdir /third: read-only file system.",
+        f"Set PULUMI_HOME to a directory that you can write, {OTHERWISE}",
+    ]
+
+
 def test_another_pulumi_home_is_checked_again(clone: Clone) -> None:
-    """The provider is in the directory that was set before."""
+    """The plugins are in the directory that was set before."""
     clone.pulumi()
     assert clone.set_up()[0] == 0
     code, output = clone.set_up(PULUMI_HOME="/elsewhere")
     assert code == 0, output
     assert "Using the Pulumi" in output
-    assert (clone.path / "installed").read_text(encoding="utf-8").count("plugin install") == 4
+    assert [line for line in asked(clone) if line.startswith("/elsewhere plugin ls")]
     assert clone.set_up(PULUMI_HOME="/elsewhere") == (0, "")
 
-    CASES["without the plugin kubernetes"].put(clone)
-    code, output = clone.set_up(QUORATE_ENGINE="path", PULUMI_HOME="/third")
-    assert code == 1
-    assert "cannot install its plugin kubernetes 4.25.0 in PULUMI_HOME (/third): [resource plugin] " in output
+
+def asked(clone: Clone) -> list[str]:
+    """Returns what the Pulumi on PATH was asked about plugins, each with PULUMI_HOME before it."""
+    return [line.strip() for line in (clone.path / "asked").read_text(encoding="utf-8").splitlines()]
 
 
 def test_a_command_with_another_pulumi_home_is_refused(

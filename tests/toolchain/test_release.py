@@ -272,6 +272,12 @@ def test_a_pulumi_home_of_the_user_is_left_alone(clone: Clone, site: Site, tmp_p
     assert f"PULUMI_HOME of your environment is not used: this project's Pulumi has its own, {kept}/home." in output
     assert not home.exists()
 
+    (clone.root / ".venv" / MANIFEST).unlink()
+    before = clone.cache / "quorate" / "engine-0" / "home"  # in an environment that was activated before
+    code, output = clone.set_up(QUORATE_RELEASES=site.address, PULUMI_HOME=str(before))
+    assert code == 0, output
+    assert "PULUMI_HOME" not in output
+
 
 def test_a_new_checksum_makes_the_set_up_look_again(clone: Clone, site: Site) -> None:
     clone.set_up(QUORATE_RELEASES=site.address)
