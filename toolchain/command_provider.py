@@ -5,7 +5,9 @@ It implements the two resources that Quorate uses, `command:remote:Command` and 
 inputs, outputs and behaviour of the official provider 1.2.1, over the OpenSSH client. A Pulumi that can download
 providers runs the official one instead.
 
-Not implemented: passwords, passphrases of keys, and assets that are URLs. They fail with a message.
+Not implemented: passwords, passphrases of keys, `environment`, and assets that are URLs. They fail with a message. The
+previous output of a command is never in its environment: the official provider sends it by the protocol, and servers
+refuse such variables unless AcceptEnv lists them.
 """
 
 # ruff: noqa: N802, ARG002 - the protocol names the methods and their arguments
@@ -40,9 +42,38 @@ from pulumi.runtime.proto import provider_pb2_grpc as service
 
 VERSION = "1.2.1"
 COMMAND, COPY = "command:remote:Command", "command:remote:CopyToRemote"
+REQUIRED: Mapping[str, frozenset[str]] = {
+    COMMAND: frozenset({"connection"}),
+    COPY: frozenset({"connection", "source", "remotePath"}),
+}
+OPTIONAL: Mapping[str, frozenset[str]] = {
+    COMMAND: frozenset(
+        {"create", "update", "delete", "stdin", "triggers", "logging", "environment", "addPreviousOutputInEnv"}
+    ),
+    COPY: frozenset({"triggers"}),
+}
+"""Inputs of each resource, which are also outputs."""
+OUTPUTS: Mapping[str, frozenset[str]] = {COMMAND: frozenset({"stdout", "stderr"}), COPY: frozenset()}
+"""Outputs of each resource that are not inputs."""
+REPLACING = "triggers"
+"""The input of both resources whose change replaces a resource."""
+UNSUPPORTED = ("password", "privateKeyPassword")
+CONNECTION = frozenset(
+    {
+        "host",
+        "user",
+        "port",
+        "hostKey",
+        "privateKey",
+        "agentSocketPath",
+        "dialErrorLimit",
+        "perDialTimeout",
+        *UNSUPPORTED,
+    }
+)
+"""Properties of a connection and of its proxy."""
 DEFAULTS: Mapping[str, Any] = {"user": "root", "port": 22, "dialErrorLimit": 10, "perDialTimeout": 15}
 """The official provider's defaults of a connection and of its proxy."""
-ENVIRONMENT = ("PULUMI_COMMAND_STDOUT", "PULUMI_COMMAND_STDERR")
 HOST, PROXY = "quorate-machine", "quorate-proxy"
 """Names under which the host keys are in the file of known hosts."""
 SSH_FAILED = 255
@@ -101,7 +132,7 @@ class Session:
         yield str(self._connection["host"])
 
     def _options(self, target: Inputs, alias: str) -> Iterator[str]:
-        for unsupported in ("password", "privateKeyPassword"):
+        for unsupported in UNSUPPORTED:
             if unsupported in target:
                 raise Failed(f"{unsupported} is not supported by this stand-in for pulumi-command; use an SSH agent")
         known = self._directory / alias
@@ -131,7 +162,7 @@ class Session:
 
 
 class Log:
-    """Sends lines of a command's output to the engine, which shows them under the resource."""
+    """Sends lines of a command's output to the engine, which shows them beside the resource while it is changed."""
 
     def __init__(self, send: Callable[[engine_pb2.LogRequest], object], urn: str, kinds: str) -> None:
         self._send, self._urn, self._kinds = send, urn, kinds
@@ -140,7 +171,8 @@ class Log:
         """Sends a line; `kind` is stdout or stderr."""
         if self._kinds in ("stdoutAndStderr", kind):
             text = line.decode(errors="replace").rstrip("\n")
-            self._send(engine_pb2.LogRequest(severity=engine_pb2.INFO, urn=self._urn, message=text))
+            request = engine_pb2.LogRequest(severity=engine_pb2.INFO, urn=self._urn, message=text, ephemeral=True)
+            self._send(request)
 
 
 def _talk(child: subprocess.Popen[bytes], stdin: bytes, log: Log | None) -> tuple[int, bytes, bytes]:
@@ -195,39 +227,45 @@ class Provider(service.ResourceProviderServicer):
         return messages.ConfigureResponse(acceptSecrets=False, supportsPreview=True)
 
     def Check(self, request: messages.CheckRequest, context: grpc.ServicerContext) -> messages.CheckResponse:
-        """Fills in the connection's defaults."""
-        inputs = _dict(request.news)
+        """Fills in the connection's defaults. Refuses missing inputs, and inputs that the resource does not have."""
+        inputs, type_ = _dict(request.news), _type(request.urn)
         for target in _connections(inputs):
             for key, value in DEFAULTS.items():
                 target.setdefault(key, value)
-        return messages.CheckResponse(inputs=_struct(inputs))
+        wrong = dict.fromkeys(REQUIRED[type_] - inputs.keys(), "missing")
+        wrong |= dict.fromkeys(inputs.keys() - REQUIRED[type_] - OPTIONAL[type_], "unknown")
+        failures = [messages.CheckFailure(property=key, reason=wrong[key]) for key in sorted(wrong)]
+        return messages.CheckResponse(inputs=_struct(inputs), failures=failures)
 
     def Diff(self, request: messages.DiffRequest, context: grpc.ServicerContext) -> messages.DiffResponse:
-        """Changed triggers replace a resource, except a Command that has `update`. Other inputs update it."""
+        """Changed triggers replace a resource. Other inputs update it."""
         olds, news = _dict(request.old_inputs), _dict(request.news)
         changed = [
             key
             for key in sorted(olds.keys() | news.keys())
             if key not in request.ignoreChanges and _compared(olds.get(key)) != _compared(news.get(key))
         ]
-        updates = _type(request.urn) == COMMAND and "update" in news
         return messages.DiffResponse(
             changes=messages.DiffResponse.DIFF_SOME if changed else messages.DiffResponse.DIFF_NONE,
             diffs=changed,
-            replaces=[] if updates else [key for key in changed if key == "triggers"],
+            replaces=[key for key in changed if key == REPLACING],
         )
 
     def Create(self, request: messages.CreateRequest, context: grpc.ServicerContext) -> messages.CreateResponse:
         inputs = _dict(request.properties)
         if request.preview:
             return messages.CreateResponse(properties=_struct(inputs))
-        outputs = self._do(request.urn, inputs, inputs.get("create"), {}, context)
+        outputs = self._do(request.urn, inputs, inputs.get("create"), {"stdout": "", "stderr": ""}, context)
         return messages.CreateResponse(id=secrets.token_hex(8), properties=_struct(outputs))
 
     def Update(self, request: messages.UpdateRequest, context: grpc.ServicerContext) -> messages.UpdateResponse:
+        """Runs `update`, or else `create`. Copies again only if the source or its place has changed."""
         inputs, before = _dict(request.news), _dict(request.olds)
-        kept = {key: before[key] for key in ("stdout", "stderr") if key in before}
-        if request.preview:
+        kept = {key: before[key] for key in OUTPUTS[_type(request.urn)] if key in before}
+        is_copied = _type(request.urn) == COPY and all(
+            _compared(before.get(key)) == _compared(inputs.get(key)) for key in ("source", "remotePath")
+        )
+        if request.preview or is_copied:
             return messages.UpdateResponse(properties=_struct({**kept, **inputs}))
         command = inputs.get("update", inputs.get("create"))
         return messages.UpdateResponse(properties=_struct(self._do(request.urn, inputs, command, kept, context)))
@@ -251,13 +289,15 @@ class Provider(service.ResourceProviderServicer):
     def _do(
         self, urn: str, inputs: Inputs, command: str | None, before: Inputs, context: grpc.ServicerContext
     ) -> Inputs:
+        """Copies, or runs a command. Returns the outputs: those of `before` if there is no command."""
         try:
-            with self._session(inputs["connection"]) as session:
-                if _type(urn) == COPY:
+            if _type(urn) == COPY:
+                with self._session(inputs["connection"]) as session:
                     return self._copy(session, inputs)
-                if command is None:
-                    return {**inputs, "stdout": "", "stderr": ""}
-                return self._run(session, urn, inputs, command, before)
+            if command is None:
+                return {**inputs, **before}
+            with self._session(inputs["connection"]) as session:
+                return self._run(session, urn, inputs, command)
         except (Failed, OSError) as error:
             context.abort(grpc.StatusCode.UNKNOWN, str(error))
 
@@ -268,15 +308,13 @@ class Provider(service.ResourceProviderServicer):
             session.dial()
             yield session
 
-    def _run(self, session: Session, urn: str, inputs: Inputs, command: str, before: Inputs) -> Inputs:
-        variables: dict[str, str] = dict(inputs.get("environment") or {})
-        if inputs.get("addPreviousOutputInEnv", True):
-            previous = dict(zip(ENVIRONMENT, (before.get("stdout"), before.get("stderr")), strict=True))
-            variables |= {name: value for name, value in previous.items() if value}
-        # The official provider sets variables by the protocol, which servers accept only with AcceptEnv.
-        exported = "".join(f"export {name}={shlex.quote(value)}; " for name, value in variables.items())
+    def _run(self, session: Session, urn: str, inputs: Inputs, command: str) -> Inputs:
+        if inputs.get("environment"):
+            raise Failed(
+                "environment is not supported by this stand-in for pulumi-command; set variables in the command"
+            )
         log = Log(self._send, urn, inputs.get("logging", "stdoutAndStderr"))
-        code, output, error = session.run(exported + command, str(inputs.get("stdin", "")).encode(), log)
+        code, output, error = session.run(command, str(inputs.get("stdin", "")).encode(), log)
         if code:
             text = (output + error).decode(errors="replace")
             raise Failed(f'Process exited with status {code}: running "{command}":\n{text}')

@@ -21,6 +21,8 @@ STAMP = "quorate-environment.json"
 HOOK = "quorate-engine.sh"
 PLUGINS = ("command_provider",)
 """Programs of the clone that the engine starts by name, such as `quorate-command-provider`."""
+BESIDE_PULUMI = ("pulumi-language-python", "pulumi-resource-pulumi-python")
+"""Programs of an engine that it starts by name, and takes from PATH before its own directory."""
 YIELDING = frozenset({"PULUMI_BACKEND_URL"})
 """Names of variables that `activate` sets only if the user has not set them: a team may choose its own state
 backend."""
@@ -170,10 +172,16 @@ def launcher(venv: Path, root: Path) -> str:
 def connect(venv: Path, pulumi: Path, plugins: Path, settings: Mapping[str, str]) -> None:
     """Makes plain `pulumi` work in the activated environment as it does under `make`.
 
-    Links `pulumi` and the plugins of the directory `plugins`, which the engine starts, into the environment. `activate`
-    then sources a file that sets the engine's variables, and `deactivate` restores the previous values.
+    Links `pulumi`, the programs beside it and the plugins of the directory `plugins` into the environment, so that the
+    engine does not start those of another Pulumi on PATH. `activate` then sources a file that sets the engine's
+    variables, and `deactivate` restores the previous values.
     """
     _link(venv / "bin" / "pulumi", pulumi)
+    for name in BESIDE_PULUMI:
+        (venv / "bin" / name).unlink(missing_ok=True)  # that of an earlier engine
+        for place in (pulumi.resolve().parent, pulumi.parent):
+            if (place / name).exists():
+                _link(venv / "bin" / name, place / name)
     for name in PLUGINS:
         _link(_command(venv, name), plugins / f"{name}.py")
     _write(venv / HOOK, hook(settings))

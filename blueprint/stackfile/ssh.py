@@ -14,9 +14,11 @@ ALGORITHMS = (
     "ecdsa-sha2-nistp256",
     "ecdsa-sha2-nistp384",
     "ecdsa-sha2-nistp521",
-    "ssh-rsa",
 )
-"""Types of host keys that OpenSSH generates (ssh-keygen(1), option -t)."""
+"""Types of host keys that Pulumi's command provider and a current sshd both accept."""
+
+RSA = "ssh-rsa"
+"""With such a host key, the command provider 1.2.1 asks for signatures with SHA-1, which sshd refuses since 8.8."""
 
 HOST_KEY_ADVICE = "write the line of /etc/ssh/ssh_host_ed25519_key.pub"
 
@@ -29,6 +31,8 @@ def host_key_error(key: str) -> str:
     if "PRIVATE KEY" in key:
         return ""
     algorithm, _, rest = key.strip().partition(" ")
+    if algorithm == RSA:
+        return f"is an RSA key, with which Pulumi's command provider cannot log in; {HOST_KEY_ADVICE}"
     if algorithm not in ALGORITHMS:
         return f"is not a valid public host key; {HOST_KEY_ADVICE}, which begins with one of: {', '.join(ALGORITHMS)}"
     try:

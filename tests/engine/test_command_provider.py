@@ -1,9 +1,13 @@
-"""The stand-in for pulumi-command on the real engine, with a real sshd."""
+"""The stand-in for pulumi-command on the real engine, with a real sshd.
+
+With the official provider 1.2.1 in its place, the same tests pass; the messages of failed connections differ.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Generator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -59,12 +63,13 @@ class Remote:
     stdin: str = SECRET
     host_key: str = ""
     proxy: dict[str, Any] | None = None
+    dials: int = 0
 
     def run(self, *words: str) -> Done:
         connection = {
             "host": self.machine.address,
             "host_key": self.host_key or sshd.host_key(self.machine),
-            "dial_error_limit": 0,
+            "dial_error_limit": self.dials,
         }
         given = {"connection": connection, "proxy": self.proxy, "stdin": self.stdin, "command": self.command}
         (self.project.directory / "given.json").write_text(json.dumps(given))
@@ -118,16 +123,42 @@ def test_standard_input_is_a_secret_in_the_state_and_in_no_output(stack: Remote)
     assert made["outputs"]["stdout"] == "created"
 
 
-def test_update_and_delete_have_their_own_commands_with_the_last_output(stack: Remote) -> None:
+def test_update_and_delete_have_their_own_commands(stack: Remote) -> None:
+    """The server does not accept variables, so that the last output is not in the environment."""
     command = {
         "create": "echo created",
-        "update": 'echo "update after $PULUMI_COMMAND_STDOUT" | tee -a log',
-        "delete": 'echo "delete after $PULUMI_COMMAND_STDOUT" >>log',
+        "update": 'echo "updated $PULUMI_COMMAND_STDOUT" | tee -a log',
+        "delete": 'echo "deleted $PULUMI_COMMAND_STDOUT" >>log',
     }
     replace(stack, command=command).up()
     replace(stack, command=command, stdin="other").up()
     assert replace(stack, command=command).run("destroy", "--yes").code == 0
-    assert stack.log().splitlines() == ["update after created", "delete after update after created"]
+    assert stack.log().splitlines() == ["updated ", "deleted "]
+
+
+def test_changed_triggers_replace_a_command_although_it_has_an_update(stack: Remote) -> None:
+    command: dict[str, Any] = {"create": "echo created >>log", "update": "echo updated >>log", "triggers": ["first"]}
+    replace(stack, command=command).up()
+    done = replace(stack, command=command | {"triggers": ["second"]}).up()
+    assert done.changes() == {each: {"command"} for each in ("create-replacement", "replace", "delete-replaced")}
+    assert stack.log() == "created\ncreated\n"
+
+
+def test_a_command_without_create_and_update_keeps_its_output(stack: Remote) -> None:
+    stack.up()
+    done = replace(stack, command={"delete": "echo deleted >>log"}).up()
+    assert done.changes() == {"update": {"command"}}
+    assert stack.log() == SECRET
+    (made,) = [each for each in stack.project.state().values() if each["type"] == "command:remote:Command"]
+    assert made["outputs"]["stdout"] == "created"
+
+
+def test_a_copy_is_repeated_only_for_another_source(stack: Remote) -> None:
+    stack.up()
+    stack.machine.run(["rm", "-r", "/root/places"])
+    done = replace(stack, dials=1).up()
+    assert done.changes() == {"update": {"copied", "command"}}
+    assert "places" not in stack.machine.run(["ls", "/root"])
 
 
 def test_a_failed_command_is_an_error_with_its_output_and_runs_again(stack: Remote) -> None:
@@ -143,7 +174,7 @@ def test_a_failed_command_is_an_error_with_its_output_and_runs_again(stack: Remo
 def test_another_host_key_is_refused_before_anything_is_sent(stack: Remote, agent: Agent) -> None:
     done = replace(stack, host_key=agent.public_key).run("up", "--yes", "--skip-preview")
     assert done.code
-    assert "Host key verification failed" in done.output
+    assert re.search("Host key verification failed|host key mismatch", done.output)
     assert stack.machine.run(["ls", "/root"]) == ""
 
 
@@ -151,7 +182,7 @@ def test_no_login_without_the_agent(stack: Remote) -> None:
     environment = stack.project.environment | {"SSH_AUTH_SOCK": os.devnull}
     done = replace(stack, project=replace(stack.project, environment=environment)).run("up", "--yes", "--skip-preview")
     assert done.code
-    assert "Permission denied" in done.output
+    assert re.search("Permission denied|dial unix /dev/null", done.output)
 
 
 def test_a_jump_host_has_its_own_host_key(stack: Remote, machines: dict[str, Machine]) -> None:

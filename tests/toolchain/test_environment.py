@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes import ROOT, run
+from tests.fakes import ROOT, run, script
 from toolchain import environment
 from toolchain.engine_sources import fits
 from toolchain.environment import hook, hooked, locked_version, pip_error
@@ -28,10 +28,10 @@ export VIRTUAL_ENV
 def activate(venv: Path, settings: dict[str, str]) -> Path:
     """Returns the script `activate` with the hook, as the set-up writes it."""
     (venv / "bin").mkdir(parents=True)
-    script = venv / "bin" / "activate"
-    script.write_text(ACTIVATE % venv, encoding="utf-8")
+    file = venv / "bin" / "activate"
+    file.write_text(ACTIVATE % venv, encoding="utf-8")
     environment.connect(venv, venv / "engine" / "pulumi", venv, settings)
-    return script
+    return file
 
 
 def shell(script: str, tmp_path: Path, **variables: str) -> str:
@@ -66,6 +66,23 @@ def test_an_environment_without_a_program_of_the_engine_is_connected_again(tmp_p
     assert environment.is_connected(venv, {})
     (venv / "bin" / "quorate-command-provider").unlink()
     assert not environment.is_connected(venv, {})
+
+
+def test_the_engine_finds_its_own_programs_first(tmp_path: Path) -> None:
+    """A release links only `pulumi` to a directory of PATH: its other programs are beside the file."""
+    venv, release, path = tmp_path / "venv", tmp_path / "release", tmp_path / "path"
+    for name in environment.BESIDE_PULUMI:
+        script(release, name, "")
+    path.mkdir()
+    (path / "pulumi").symlink_to(script(release, "pulumi", ""))
+    activate(venv, {})
+    assert not (venv / "bin" / "pulumi-language-python").exists()
+    environment.connect(venv, path / "pulumi", venv, {})
+    assert (venv / "bin" / "pulumi").readlink() == path / "pulumi"
+    for name in environment.BESIDE_PULUMI:
+        assert (venv / "bin" / name).readlink() == release / name
+    environment.connect(venv, tmp_path / "another" / "pulumi", venv, {})
+    assert not (venv / "bin" / "pulumi-language-python").is_symlink()
 
 
 def test_the_hook_is_put_in_once() -> None:

@@ -69,6 +69,11 @@ CASES: dict[str, tuple[dict[str, Any], str, str]] = {
         "quorate:servers[4].hostKey (x1)",
         "is not a complete ssh-ed25519 key",
     ),
+    "an RSA host key": (
+        with_server(server("x1", ["compute"], "10.20.9.9", hostKey="ssh-rsa AAAAB3NzaC1yc2EAAAADAQAB")),
+        "quorate:servers[4].hostKey (x1)",
+        "is an RSA key, with which Pulumi's command provider cannot log in; write the line of",
+    ),
     "a private host key": (
         with_server(server("x1", ["compute"], "10.20.9.9", hostKey="-----BEGIN OPENSSH PRIVATE KEY-----\nc2VjcmV0")),
         "quorate:servers[4].hostKey",
@@ -85,9 +90,9 @@ CASES: dict[str, tuple[dict[str, Any], str, str]] = {
         "names x3, which is not in this entry",
     ),
     "a host key of the jump host that is not a key": (
-        {**full_size("100"), "ssh": {"jumpHost": {"host": "jump.example.org", "hostKey": "ssh-rsa"}}},
+        {**full_size("100"), "ssh": {"jumpHost": {"host": "jump.example.org", "hostKey": "ssh-ed25519"}}},
         "quorate:ssh.jumpHost.hostKey",
-        "is not a complete ssh-rsa key",
+        "is not a complete ssh-ed25519 key",
     ),
     "a port beyond the last": (
         {**full_size("100"), "ssh": {"port": 65536}},
