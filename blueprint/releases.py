@@ -11,7 +11,7 @@ DISTRO_VERSIONS: dict[str, dict[str, str]] = {
 """The version of each Linux distribution in Kolla's images, by OpenStack release and distribution (Kolla-Ansible)."""
 
 
-KUBERNETES_MINORS = (34, 35, 36)
+KUBERNETES_MINORS = (35, 36, 37)
 """Minor versions of Kubernetes 1 whose kubeadm accepts the rendered configuration: those that its maintainers support.
 Tests run the newest one."""
 

@@ -51,7 +51,7 @@ class ControlPlane:
 
 @contextmanager
 def control_plane(
-    binaries: Path, *, services: str = "10.96.0.0/12", version: str = "v1.36.3"
+    binaries: Path, *, services: str = "10.96.0.0/12", version: str = "v1.37.2"
 ) -> Generator[ControlPlane]:
     """Runs a control plane until the context ends.
 

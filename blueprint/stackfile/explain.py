@@ -20,7 +20,7 @@ from suggestion import closest, did_you_mean, look_alike
 
 _PATTERNS = {
     r"^20[0-9][0-9]\.[12]$": 'an OpenStack release such as "2026.1"',
-    KUBERNETES_VERSION: 'a version of Kubernetes such as "1.36.3"',
+    KUBERNETES_VERSION: 'a version of Kubernetes such as "1.37.2"',
     r"\S": "some text",
     r"^[a-z_][a-z0-9_-]{0,31}$": "a user name of up to 32 lower-case letters, digits, '-' and '_'",
     r"^[A-Za-z0-9]([-A-Za-z0-9.]{0,251}[A-Za-z0-9])?$": "a host name or an IPv4 address",

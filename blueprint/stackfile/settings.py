@@ -33,10 +33,10 @@ from blueprint.stackfile.values import (
 from blueprint.stackfile.virt import Virt
 from waiver import Waiver
 
-KUBERNETES = "1.36.3"
+KUBERNETES = "1.37.2"
 """The version of Kubernetes that Quorate's tests run."""
 KUBERNETES_VERSION = r"^1\.(0|[1-9][0-9]?)\.(0|[1-9][0-9]?)$"
-"""Matches a version of Kubernetes such as 1.36.3."""
+"""Matches a version of Kubernetes such as 1.37.2."""
 EXISTING = "existing"
 """The value of `quorate:machines` for the nodes of a running cluster."""
 

@@ -20,7 +20,7 @@ from contract import SERVER
 
 FILE = f"{KUBERNETES}/dns/coredns.yaml"
 KUBEADM_REPLICAS = 2
-"""kubeadm's coreDNSReplicas: https://github.com/kubernetes/kubernetes/blob/v1.36.0/cmd/kubeadm/app/phases/addons/dns."""
+"""kubeadm's coreDNSReplicas: https://github.com/kubernetes/kubernetes/blob/v1.37.2/cmd/kubeadm/app/phases/addons/dns."""
 REPLICAS = 6
 """CoreDNS replicas in large clusters: dns_replicas of source 004, 5.5.8."""
 REQUESTS = {"cpu": "70m", "memory": "70Mi"}

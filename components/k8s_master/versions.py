@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from blueprint.plan.planner import Plan
 
-NGINX_IMAGE = "docker.io/library/nginx:1.28-alpine"
-COREDNS_IMAGE = "registry.k8s.io/coredns/coredns:v1.14.2"
-"""The image that kubeadm installs with Kubernetes 1.36."""
+NGINX_IMAGE = "docker.io/library/nginx:1.30.4-alpine"
+COREDNS_IMAGE = "registry.k8s.io/coredns/coredns:v1.14.6"
+"""The image that kubeadm installs with Kubernetes 1.37."""
 
 LARGE = 1000
 """Number of computes from which the settings of source 004, 5.5.8 'Scaling to 1000 Nodes' apply: the size at which the
@@ -14,7 +14,7 @@ source measured them."""
 
 
 def kubernetes(plan: Plan) -> str:
-    """Returns the version of Kubernetes as kubeadm writes it, such as v1.36.3."""
+    """Returns the version of Kubernetes as kubeadm writes it, such as v1.37.2."""
     return f"v{plan.settings.kubernetes}"
 
 

@@ -22,7 +22,7 @@ def affinity(service: ServicePlan) -> core.AffinityArgs:
     """
     terms: list[core.PodAffinityTermArgs] = []
     own = [] if service.everywhere else [service.name]
-    # One anti-affinity term over nodes covers all these services. When a pod is deleted, the scheduler (1.36.3,
+    # One anti-affinity term over nodes covers all these services. When a pod is deleted, the scheduler (1.37.2,
     # interpodaffinity) retries a pending pod only if the deleted pod matches all terms of the pending pod. No pod
     # matches the names of two services, so with one term per service, a rollout would wait five minutes.
     if on_node := [*own, *service.apart_from]:

@@ -68,7 +68,7 @@ MAX_WRITERS = Default(*_PROXYSQL, "max_writers", "1", "https://proxysql.com/docu
 HOSTGROUP_ACTIVE = Default(*_PROXYSQL, "active", "1", "https://proxysql.com/documentation/galera-configuration/")
 HOSTGROUP = Default(*_PROXYSQL, "hostgroup_id", "0", "https://proxysql.com/documentation/main-runtime/#mysql_servers")
 
-_KUBERNETES = ("Kubernetes", "1.34")
+_KUBERNETES = ("Kubernetes", "1.37")
 DEPLOYMENT_UNAVAILABLE = Default(
     *_KUBERNETES,
     "strategy.rollingUpdate.maxUnavailable",
@@ -117,10 +117,10 @@ DEPLOYMENT_REPLICAS = Default(
 )
 DNS_REPLICAS = Default(
     "kubeadm",
-    "1.34",
+    "1.37",
     "coreDNSReplicas",
     "2",
-    "https://github.com/kubernetes/kubernetes/blob/v1.34.0/cmd/kubeadm/app/phases/addons/dns/dns.go",
+    "https://github.com/kubernetes/kubernetes/blob/v1.37.2/cmd/kubeadm/app/phases/addons/dns/dns.go",
 )
 FULL_MESH = Default(
     "Calico",

@@ -13,7 +13,7 @@ from proof.prove import TRIALS, Subject, prove
 def test_architecture_100_holds(small: Subject, binaries: Path) -> None:
     proof = prove(small, binaries, lambda _said: None)
     assert [str(finding) for finding in proof.findings] == []
-    seen = json.loads(documents.to_json(documents.document(proof, "v1.36.3")))
+    seen = json.loads(documents.to_json(documents.document(proof, "v1.37.2")))
     assert seen["verdict"] == "pass"
     assert seen["dedicated"] == {"expected": 6, "seen": 6}
     assert set(seen["trials"].values()) == {"done"}

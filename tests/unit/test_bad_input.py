@@ -400,7 +400,7 @@ CASES: dict[str, tuple[dict[str, Any], str, str]] = {
         "installs a network plugin; the cluster has one: with machines: existing, remove it",
     ),
     "a version of Kubernetes for a cluster that exists": (
-        full_size("100", machines="existing", kubernetes="1.36.3"),
+        full_size("100", machines="existing", kubernetes="1.37.2"),
         "quorate:kubernetes",
         "is for a new cluster; with machines: existing, remove it",
     ),
@@ -422,12 +422,12 @@ CASES: dict[str, tuple[dict[str, Any], str, str]] = {
     "a version of Kubernetes that is too old": (
         full_size("100", kubernetes="1.20.0"),
         "quorate:kubernetes",
-        "1.20.0 is not supported; write a version of 1.34, 1.35, 1.36, such as 1.36.3",
+        "1.20.0 is not supported; write a version of 1.35, 1.36, 1.37, such as 1.37.2",
     ),
     "a version of Kubernetes with a letter": (
-        full_size("100", kubernetes="v1.36.3"),
+        full_size("100", kubernetes="v1.37.2"),
         "quorate:kubernetes",
-        'write a version of Kubernetes such as "1.36.3"',
+        'write a version of Kubernetes such as "1.37.2"',
     ),
     "a template that is not there": (
         full_size("100", template="nowhere.xml"),

@@ -180,7 +180,7 @@ def test_the_cluster_configuration() -> None:
     assert arguments(found["scheduler"]["extraArgs"]) == election
     assert arguments(found["controllerManager"]["extraArgs"]) == election | {"node-monitor-grace-period": "25s"}
     assert found["networking"]["podSubnet"] == "172.16.0.0/13"
-    assert found["kubernetesVersion"] == "v1.36.3"
+    assert found["kubernetesVersion"] == "v1.37.2"
     older = plan(parsed(full_size("100", kubernetes="1.35.1")))
     assert document(older, "master1", KUBEADM, "ClusterConfiguration")["kubernetesVersion"] == "v1.35.1"
 
@@ -239,7 +239,7 @@ def test_the_api_proxy_reaches_every_master_and_does_not_cut_watches() -> None:
 def test_the_proxys_image_is_pinned_where_the_stack_pins_it() -> None:
     digest = "sha256:" + "0123456789abcdef" * 4
     pinned = plan(parsed(full_size("100", images={"digests": {"nginx": digest}})))
-    for made, image in ((pinned, f"nginx:1.28-alpine@{digest}"), (LARGE, "nginx:1.28-alpine")):
+    for made, image in ((pinned, f"nginx:1.30.4-alpine@{digest}"), (LARGE, "nginx:1.30.4-alpine")):
         (container,) = document(made, "ctl01", PROXY)["spec"]["containers"]
         assert container["image"] == f"docker.io/library/{image}"
 

@@ -55,7 +55,7 @@ def test_an_api_server_restarts_only_when_another_one_is_ready(tmp_path: Path) -
     log = tmp_path / "log"
     manifest = tmp_path / "etc/kubernetes/manifests/kube-apiserver.yaml"
     manifest.parent.mkdir(parents=True)
-    manifest.write_text("    image: registry.k8s.io/kube-apiserver:v1.36.3\n", encoding="utf-8")
+    manifest.write_text("    image: registry.k8s.io/kube-apiserver:v1.37.2\n", encoding="utf-8")
     script(tmp_path, "kubeadm", f'echo restarted >>{log}; echo "$*" >{tmp_path}/restarted')
     script(
         tmp_path,

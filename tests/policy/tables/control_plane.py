@@ -51,7 +51,7 @@ def cron_job() -> Given:
     return Given("kubernetes:batch/v1:CronJob", "backup", {"metadata": {"name": "backup"}, "spec": spec})
 
 
-API_SERVER = "registry.k8s.io/kube-apiserver:v1.36.3"
+API_SERVER = "registry.k8s.io/kube-apiserver:v1.37.2"
 
 CASES = (
     case(namespace, "a static pod at its place", stack(), static_pod(), passes="ctl-1"),
