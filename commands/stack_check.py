@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 from blueprint.plan.planner import Plan, plan
 from blueprint.plan.table import summary, table
 from blueprint.problems import InvalidStackError
 from blueprint.stackfile.loader import load_file
+from blueprint.stackfile.settings import EXISTING, Settings
 from commands import build_directory, stack
 from commands.stack import Stack
 from files.quoting import printable
 from toolchain.progress import UserError
+from versions.support import ended
 
 LARGEST_VARIABLE = 128 * 1024
 """Maximum size of one environment variable in bytes, with its name and a zero byte (Linux, MAX_ARG_STRLEN)."""
@@ -23,7 +26,7 @@ LARGEST_VARIABLE = 128 * 1024
 def check(files: Sequence[Path]) -> int:
     """Prints a summary of every valid stack file, and the errors of each invalid one. Returns 1 if there are errors.
 
-    Warns of a stack file that is too large for the Pulumi CLI.
+    Warns of a stack file that is too large for the Pulumi CLI, and of releases whose support has ended.
     """
     valid = [_is_valid(file) for file in files]
     for file, is_valid in zip(files, valid, strict=True):
@@ -44,7 +47,20 @@ def _is_valid(file: Path) -> bool:
     result = _planned(file)
     if result:
         print(f"{file}: valid: {summary(result)}")
+        for warning in _ended(result.settings, datetime.now(UTC).date()):
+            print(f"{file}: warning: {warning}", file=sys.stderr)
     return result is not None
+
+
+def _ended(settings: Settings, today: date) -> Iterator[str]:
+    """Yields a warning for each release that the stack deploys and whose upstream support has ended."""
+    deployed = [("quorate:release", "OpenStack", settings.release, "a newer release")]
+    if settings.machines != EXISTING:
+        minor, _, _ = settings.kubernetes.rpartition(".")
+        deployed.append(("quorate:kubernetes", "Kubernetes", minor, "a version of a newer one"))
+    for key, name, version, advice in deployed:
+        if day := ended(name, version, today):
+            yield f"{key}: the support of {name} {version} ended on {day}; write {advice} (docs/versions.md)"
 
 
 def _variable_size(file: Path) -> int:
