@@ -1,4 +1,7 @@
-"""Runs a command in a pseudo-terminal, and shows what an engineer would see: as lines, and as a picture."""
+"""Runs a command in a pseudo-terminal, and shows what an engineer would see: as lines, and as a picture.
+
+`python -m tests.terminal FILE COMMAND…` writes the picture, such as docs/up.png of a first `quorate up --stack dev`.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import os
 import pty
 import struct
 import subprocess
+import sys
 import termios
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -72,3 +76,9 @@ def _read(master: int) -> bytes:
         return os.read(master, 1 << 16)
     except OSError:  # the last process with the terminal has ended
         return b""
+
+
+if __name__ == "__main__":
+    seen = run(sys.argv[2:], Path.cwd(), os.environ)
+    seen.picture(Path(sys.argv[1]))
+    sys.exit(seen.code)

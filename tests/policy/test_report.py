@@ -338,3 +338,17 @@ def test_names_and_waivers_have_no_effect_in_a_comment_or_on_a_terminal(
     for effect in ("```", "@everyone", "![", "https://", "<!--", "\x1b"):
         assert effect not in made.markdown
     assert "\x1b" not in capsys.readouterr().out
+
+
+def test_the_terminal_shows_what_stops_an_update_first_and_ends_with_the_verdict(
+    report: Reports, capsys: pytest.CaptureFixture[str]
+) -> None:
+    waiver = Waiver("one-instance-per-node", "store-*", "it moves", "Ada", date(2027, 1, 31), "Grace")
+    unused = replace(waiver, rule="etcd-size")
+    store = workload("store-1", row="keystone-all", apart=())
+    assert report(log_of([*BROKEN, store], "production", waiver, unused)).code == 1
+    *lines, verdict = capsys.readouterr().out.splitlines()
+    levels = [line.partition("]")[0].removeprefix("[") for line in lines]
+    assert set(levels) == {"mandatory", "advisory", "waived"}
+    assert levels == sorted(levels, key=["mandatory", "advisory", "waived"].index)
+    assert verdict.startswith("Audit of prod failed: rules ")
