@@ -129,7 +129,6 @@ def audit(root: Path, name: str) -> int:
         result = display.run("preview")
     if result.was_interrupted:
         return failure("audit", name, result, display)
-    display.show_warnings()
     if result.code and not result.summary.stopped_by_policy:
         display.show_failure(result)
         audit_report.write(root, operation.stack, result.summary)  # replaces the report of an earlier preview
@@ -137,6 +136,7 @@ def audit(root: Path, name: str) -> int:
             f"No audit: the preview failed (see the errors above). Pulumi's own output: {display.log}", file=sys.stderr
         )
         return 1
+    display.show_warnings()
     display.show_log()
     return audit_report.write(root, operation.stack, result.summary)
 
@@ -186,7 +186,6 @@ def failure(command: Command, name: str, result: Result, display: RunDisplay) ->
         return 130
     if command in ("up", "destroy") and not summary.only_previewed:
         display.show_changes("Changed before the failure:")
-    display.show_warnings()
     display.show_failure(result)
     print(f"Pulumi's own output: {display.log}", file=sys.stderr)
     if summary.stopped_by_policy:

@@ -23,7 +23,7 @@ from policy.engine.events import Event
 from toolchain.progress import duration
 
 LAST_LINES = 12
-"""Number of lines of Pulumi's output that are shown if Pulumi fails without an error among its events."""
+"""Number of lines that are shown of the program's standard error, and of the output of a Pulumi that names no error."""
 _PHASES = {"up": "update"}
 
 
@@ -66,8 +66,11 @@ class RunDisplay:
         _print(title, self._changes.lines())
 
     def show_warnings(self) -> None:
-        """Prints the warnings of all runs, each once."""
+        """Prints the warnings of all runs, each once, and what the program wrote to standard error."""
         _print("Warnings:", self.messages.warnings())
+        lines = self.messages.program
+        more = [f"and {len(lines) - LAST_LINES} more lines (in the log)"] if len(lines) > LAST_LINES else []
+        _print("The program's standard error:", [*lines[:LAST_LINES], *more])
 
     def show_secrets(self) -> None:
         """Prints where secret values were rendered in clear text, and who may read them."""
@@ -79,9 +82,14 @@ class RunDisplay:
             )
 
     def show_failure(self, result: Result) -> None:
-        """Prints the findings and errors that stopped a run; without any, the last lines of Pulumi's output."""
-        sys.stdout.flush()
+        """Prints the warnings, findings and errors of a run that failed; if it has none, the end of Pulumi's output.
+
+        What the program wrote to standard error is only counted: a program whose engine stops fails too, in many lines.
+        """
         violations, errors = result.summary.phase.violations, list(self.messages.errors())
+        _print("Warnings:", self.messages.warnings())
+        if lines := self.messages.program:
+            print(f"The program wrote {len(lines)} lines to standard error (in the log).", flush=True)
         _print("Findings of the policy pack:", run_findings.lines(violations), sys.stderr)
         _print("Errors:", errors, sys.stderr)
         if not errors and not violations:

@@ -23,8 +23,8 @@ NAMED = 3
 _PROVIDER = "pulumi:providers:kubernetes"
 _RENDERED = re.compile(r"rendered file (?P<file>\S+) contains a secret value in plaintext")
 _WILL_RENDER = "rendered YAML will contain a secret value in plaintext"
-_SHOWN = ("warning", "info#err")
-"""Severities of warnings: Pulumi's own, and lines that the program wrote to standard error."""
+_PROGRAM = "info#err"
+"""Severity of what the program writes to standard error, such as a warning of Python."""
 
 
 @dataclass
@@ -33,6 +33,7 @@ class RunMessages:
 
     secrets: PurePosixPath
     _warnings: dict[str, dict[str, None]] = field(default_factory=dict[str, dict[str, None]])
+    _program: dict[str, None] = field(default_factory=dict[str, None])
     _errors: dict[tuple[str, str], None] = field(default_factory=dict[tuple[str, str], None])
     _steps: dict[str, Step] = field(default_factory=dict[str, Step])
     """The last operation on each resource."""
@@ -49,8 +50,12 @@ class RunMessages:
             self._learn(step)
         elif (message := event.message) and not message.is_status:
             text = printable(message.text.strip())
-            if message.severity in _SHOWN and text:
+            if message.severity == "warning":
                 self._warnings.setdefault(text, {})[message.urn] = None
+            elif message.severity == _PROGRAM:
+                self._program.update(
+                    dict.fromkeys(line for line in printable(message.text).splitlines() if line.strip())
+                )
             elif message.severity == "error" and not closes_phase(text):
                 self._errors[message.urn, text] = None
         elif notice := event.notice:
@@ -73,6 +78,11 @@ class RunMessages:
                 more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
                 where = f" ({', '.join(names[:NAMED])}{more})" if names else ""
                 yield f"{f'{len(about)} times: ' if len(about) > 1 else ''}{text}{where}"
+
+    @property
+    def program(self) -> list[str]:
+        """The lines that the program wrote to standard error, each once."""
+        return list(self._program)
 
     def _is_expected(self, text: str, urn: str) -> bool:
         """Whether a warning is about an object with secrets that is rendered into the directory for secrets."""

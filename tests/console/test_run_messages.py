@@ -30,7 +30,8 @@ def test_a_warning_is_shown_once_with_its_number_and_its_resources() -> None:
         begins(),
         message("warning", "reduced footprint\n"),
         message("warning", "is deprecated", urn(SECRET, "a")),
-        message("info#err", "DeprecationWarning: bad \x1b[31mname\n"),
+        message("info#err", "main.py:3: DeprecationWarning: bad \x1b[31mname\n  use()\n"),
+        message("info#err", "  use()\n\n"),
         message("info", "rendered a file"),
         message("debug", "hunter2"),
         message("warning", "[1/2] waiting", urn(SECRET, "a"), is_status=True),
@@ -39,9 +40,9 @@ def test_a_warning_is_shown_once_with_its_number_and_its_resources() -> None:
     assert list(said.warnings()) == [
         "reduced footprint",
         "4 times: is deprecated (Secret a, Secret b, Secret c and 1 more)",
-        r"DeprecationWarning: bad \x1b[31mname",
         "a warning of the command line",
     ]
+    assert said.program == [r"main.py:3: DeprecationWarning: bad \x1b[31mname", "  use()"]
 
 
 def rendered(name: str, directory: str, file: str) -> list[Event]:
