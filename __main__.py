@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -38,11 +39,20 @@ def _dropped(*_: object, **__: object) -> None:
     """Replaces the Pulumi SDK's `log.debug` and does nothing: sending debug messages took a quarter of a preview."""
 
 
+def _end(*_: object) -> None:
+    """Ends the program at SIGINT, which Pulumi's language host sends when an update has failed or was interrupted.
+
+    Pulumi has reported that already. Without this, Python would add a traceback of what the program was doing.
+    """
+    os._exit(SHOWN)
+
+
 def main() -> None:
     """Registers the resources of the stack that Pulumi previews or updates.
 
     Writes plan.json, and the stack's outputs.
     """
+    signal.signal(signal.SIGINT, _end)
     pulumi.log.debug = _dropped
     gc.disable()  # the program ends when all is registered; garbage collection took a fifth of its time
     stack = pulumi.get_stack()

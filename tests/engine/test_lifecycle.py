@@ -130,6 +130,18 @@ def test_a_template_of_ones_own(project: Projects) -> None:
     assert found == "<domain type='kvm'><memory unit='GiB'>16</memory></domain>\n"
 
 
+def test_a_failed_update_shows_no_traceback_of_the_program(project: Projects) -> None:
+    """The language host interrupts the program when an update has failed."""
+    one = project("one-server")
+    one.build.mkdir(parents=True)
+    (one.build / "machines").write_text("a file")
+    done = one.run("up", "--yes", "--skip-preview")
+    assert done.code != 0
+    assert "Not a directory: 'build/one-server/machines/" in done.output
+    assert "KeyboardInterrupt" not in done.output
+    assert '__main__.py", line' not in done.output.replace("dynamic/__main__.py", "")
+
+
 def test_a_stack_is_refused_in_plain_lines(project: Projects) -> None:
     dev = project("dev")
     edit(dev, profile="labb", speed="high")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import runpy
+import signal
 import subprocess
 import sys
 from copy import deepcopy
@@ -522,6 +523,8 @@ def run_program(path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     def forbidden(*_: object, **__: object) -> None:
         raise AssertionError("something was built before the refusal")
 
+    def ignored(*_: object) -> None: ...
+
     config, secret = engine_config(path)
     monkeypatch.setattr(runtime, "get_config_env", lambda: config)
     monkeypatch.setattr(runtime, "get_config_secret_keys_env", lambda: secret)
@@ -530,6 +533,7 @@ def run_program(path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(pulumi.Resource, "__init__", forbidden)
     monkeypatch.setattr(atomic, "write", forbidden)
     monkeypatch.setattr(gc, "disable", lambda: None)
+    monkeypatch.setattr(signal, "signal", ignored)
     with pytest.raises(SystemExit) as ended:
         runpy.run_path(str(ROOT / "__main__.py"))
     assert ended.value.code == 32
