@@ -137,6 +137,7 @@ class LibvirtMachines:
             create=" ".join(as_root(self._ssh, "sh", "-s", host.name, host.hypervisor or "kvm", POOL)),
             stdin=_SCRIPT.read_text(encoding="utf-8"),
             logging=remote.Logging.STDERR,
+            add_previous_output_in_env=False,
         )
         place = f"{self._ssh.user}@{host.address}:{self._ssh.port}"
         uri = f"qemu+ssh://{place}/system?knownhosts={quote(self._known_hosts)}&sshauth=agent"

@@ -86,6 +86,7 @@ class SystemContainers:
                 create=f"mkdir -p {_IMAGES} && {check}",
                 stdin=self._script,
                 logging=remote.Logging.STDERR,
+                add_previous_output_in_env=False,
             )
             self._copied[host.name] = remote.CopyToRemote(
                 f"{host.name}-root-filesystem",
