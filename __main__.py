@@ -56,7 +56,7 @@ def main() -> None:
     pulumi.log.debug = _dropped
     gc.disable()  # the program ends when all is registered; garbage collection took a fifth of its time
     stack = pulumi.get_stack()
-    plan = planner.plan(loader.from_pulumi(runtime.get_config_env(), runtime.get_config_secret_keys_env()))
+    plan = planner.plan(loader.from_pulumi(runtime.get_config_env(), runtime.get_config_secret_keys_env(), stack))
     plan.write(Path(target.directory(stack)) / "plan.json")
     for warning in (*plan.warnings, *validation.warnings(plan.machines, plan.settings.template)):
         pulumi.warn(warning)

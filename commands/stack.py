@@ -19,7 +19,7 @@ from urllib.parse import unquote, urlsplit
 
 import yaml
 
-from blueprint.stackfile.loader import COPIED, STACK_FILE, load_file
+from blueprint.stackfile.loader import COPIED, COPY, load_file
 from blueprint.stackfile.settings import EXISTING
 from commands import build_directory
 from contract import STACK_NAME
@@ -202,8 +202,8 @@ class Workspace:
         elif not any(is_encrypted(value) for value in config_of(document).values()):
             document.pop("encryptionsalt", None)
         config = {key: value for key, value in config_of(document).items() if _is_copied(key, value)}
-        named = {f"quorate:{STACK_FILE}": os.path.relpath(source, self.root)}  # relative to the program's directory
-        atomic.write(self.stack_file, _to_yaml({**document, "config": {**config, **named}}))
+        copy = {"stack": self.stack, "file": os.path.relpath(source, self.root)}  # relative to the program's directory
+        atomic.write(self.stack_file, _to_yaml({**document, "config": {**config, f"quorate:{COPY}": copy}}))
 
 
 def _is_copied(key: str, value: object) -> bool:

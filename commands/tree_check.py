@@ -56,7 +56,9 @@ def _drift(operation: Operation) -> tuple[dict[str, Any], tree_drift.Drift | Non
         return {}, None
     deployment = operation.deployment()
     resources: list[tree_drift.Resource] = deployment["deployment"].get("resources") or []
-    return deployment, tree_drift.mark(resources, operation.stack.name, known, found)
+    return deployment, tree_drift.mark(
+        resources, operation.stack.name, known, found, tree_index.written(workspace.tree_index)
+    )
 
 
 def _count(drift: tree_drift.Drift) -> str:

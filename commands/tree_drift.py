@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import PurePosixPath
 from typing import Any, Literal, cast
 
@@ -52,17 +53,22 @@ def is_suspected(known: Index | None, found: Index) -> bool:
     return known is None or any(path not in found or entry.differs(found[path]) for path, entry in known.items())
 
 
-def mark(resources: Sequence[Resource], stack: str, known: Index | None, found: Index) -> Drift:
+def mark(
+    resources: Sequence[Resource], stack: str, known: Index | None, found: Index, written: datetime | None = None
+) -> Drift:
     """Marks the resources whose files are missing or changed, in the list `resources` itself. Returns those files.
 
-    `known`: the index of the last `up`; if None, every existing file counts as changed. `found`: the files on disk.
-    Files that no resource writes are ignored.
+    `known`: the index of the last `up`, made at the time `written`. `found`: the files on disk. Without an index, and
+    for a resource that the Pulumi CLI has updated since, only a missing file counts. Files that no resource writes are
+    ignored.
     """
     drifted: dict[str, State] = {}
+    directories = _directories(resources, stack)
     for resource in resources:
         states: dict[str, State] = {}
-        for path in _paths(resource, stack, known or {}):
-            if state := _state(path, known, found):
+        compared: Index = {} if known is None or _is_newer(resource, written) else known
+        for path in _paths(resource, stack, directories, known or {}):
+            if state := _state(path, compared, found):
                 states[path] = state
         if states:
             drifted |= states
@@ -70,27 +76,48 @@ def mark(resources: Sequence[Resource], stack: str, known: Index | None, found: 
     return Drift(drifted)
 
 
-def _state(path: str, known: Index | None, found: Index) -> State | None:
+def _is_newer(resource: Resource, written: datetime | None) -> bool:
+    """Whether the engine has created or updated a resource after the index was written."""
+    modified = resource.get("modified")
+    return bool(written and modified and datetime.fromisoformat(str(modified)) > written)
+
+
+def _state(path: str, known: Index, found: Index) -> State | None:
     if path not in found:
         return "missing"
-    if known is None or path not in known or known[path].differs(found[path]):
+    if path in known and known[path].differs(found[path]):
         return "changed"
     return None
 
 
-def _paths(resource: Resource, stack: str, known: Index) -> Iterator[str]:
+def _directories(resources: Sequence[Resource], stack: str) -> Mapping[str, PurePosixPath]:
+    """Returns the directory of each provider that renders Kubernetes objects, relative to the stack's build directory.
+
+    The key is the reference by which a resource names its provider.
+    """
+    base = PurePosixPath("build") / stack
+    found: dict[str, PurePosixPath] = {}
+    for each in resources:
+        inputs = cast("Resource", each.get("inputs") or {})
+        if each["type"] == "pulumi:providers:kubernetes" and (path := inputs.get("renderYamlToDirectory")):
+            found[f"{each['urn']}::{each['id']}"] = PurePosixPath(str(path)).relative_to(base)
+    return found
+
+
+def _paths(resource: Resource, stack: str, directories: Mapping[str, PurePosixPath], known: Index) -> Iterator[str]:
     """Yields the paths of the files that a resource writes, relative to the stack's build directory."""
     if resource.get("delete") or not resource.get("custom"):
         return
     if str(resource["type"]).startswith("kubernetes:"):
-        if path := _manifest(resource.get("inputs") or {}):
-            yield path
+        directory = directories.get(str(resource.get("provider")))
+        if directory and (path := _manifest(resource.get("inputs") or {})):
+            yield str(directory / path)
     elif resource["type"] == TREE:
         yield from _tree(resource["outputs"], stack, known)
 
 
 def _manifest(inputs: Mapping[str, Any]) -> str | None:
-    """Returns the path of a Kubernetes object's manifest, as in the Kubernetes provider's renderPathForResource.
+    """Returns the path of a Kubernetes object's manifest below the provider's directory, as in renderPathForResource.
 
     Returns None for a resource that is not a Kubernetes object.
     """
@@ -101,7 +128,7 @@ def _manifest(inputs: Mapping[str, Any]) -> str | None:
     version = str(inputs["apiVersion"]).replace("/", "_").replace(":", "_")
     kind = str(inputs["kind"])
     place = "0-crd" if kind == "CustomResourceDefinition" else "1-manifest"
-    return f"manifests/{place}/{version}-{kind.lower()}-{meta.get('namespace') or 'default'}-{meta['name']}.yaml"
+    return f"{place}/{version}-{kind.lower()}-{meta.get('namespace') or 'default'}-{meta['name']}.yaml"
 
 
 def _tree(outputs: Mapping[str, Any], stack: str, known: Index) -> Iterator[str]:

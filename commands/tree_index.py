@@ -12,6 +12,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
 
@@ -79,6 +80,14 @@ def read(file: Path) -> dict[str, Entry] | None:
         document = cast("dict[str, dict[str, Any]]", json.loads(file.read_text(encoding="utf-8")))
         return {path: Entry(**entry) for path, entry in document.items()}
     except (OSError, ValueError, TypeError, AttributeError):
+        return None
+
+
+def written(file: Path) -> datetime | None:
+    """Returns when the index was written; None if there is none."""
+    try:
+        return datetime.fromtimestamp(file.stat().st_mtime, UTC)
+    except OSError:
         return None
 
 

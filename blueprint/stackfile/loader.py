@@ -11,7 +11,7 @@ import json
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
@@ -26,14 +26,14 @@ from files import yaml_reader
 _MOST_ERRORS = 500
 """Maximum number of validation errors that are reported, because the search for similar names is slow."""
 
-STACK_FILE = "stackFile"
-"""Key with the path of the stack file whose settings a copy leaves out. Quorate's commands write the copy for Pulumi
-(commands/stack.py); in a stack file the key is unknown."""
+COPY = "copy"
+"""Key of a stack file that Quorate's commands write for Pulumi (commands/stack.py): the stack's name, and the path of
+the stack file with the settings, such as {stack: dev, file: Pulumi.dev.yaml}. In a user's file the key is unknown."""
 
 COPIED = ("profile", "architecture", "waivers")
-"""Keys that such a copy contains as well, because the policy pack reads them from Pulumi's configuration."""
+"""Keys that such a file contains as well, because the policy pack reads them from Pulumi's configuration."""
 
-__all__ = ["COPIED", "STACK_FILE", "Settings", "from_pulumi", "load_file"]
+__all__ = ["COPIED", "COPY", "Settings", "from_pulumi", "load_file"]
 
 
 def load_file(path: Path) -> Settings:
@@ -41,21 +41,29 @@ def load_file(path: Path) -> Settings:
     return _validate(reader.read(path))
 
 
-def from_pulumi(config: Mapping[str, str], secret_keys: Collection[str]) -> Settings:
+def from_pulumi(config: Mapping[str, str], secret_keys: Collection[str], stack: str = "") -> Settings:
     """Returns the settings in the configuration that Pulumi passes to the program.
 
-    `config`: values by key (`quorate:<key>`), with lists and mappings as JSON. `secret_keys`: the encrypted keys. If
-    `quorate:stackFile` is set, the settings are read from that stack file. Raises InvalidStackError if the settings are
-    invalid.
+    `config`: values by key (`quorate:<key>`), with lists and mappings as JSON. `secret_keys`: the encrypted keys.
+    `stack`: the name of the stack. The settings of a copy are read from the stack file itself. Raises InvalidStackError
+    if the settings are invalid.
     """
     configuration = reader.from_engine(config, secret_keys)
-    file = configuration.raw.get(STACK_FILE)
-    return _validate(configuration if file is None else _of_copy(configuration, Path(str(file))))
+    copy = configuration.raw.get(COPY)
+    if isinstance(copy, dict):
+        configuration = _of_copy(configuration, stack, **cast("dict[str, str]", copy))
+    return _validate(configuration)
 
 
-def _of_copy(copy: reader.Configuration, file: Path) -> reader.Configuration:
-    """Returns the configuration in a stack file, with the decrypted secrets of its copy."""
-    original = reader.read(file)
+def _of_copy(copy: reader.Configuration, named: str, *, stack: str, file: str) -> reader.Configuration:
+    """Returns the configuration in a stack file, with the decrypted secrets of its copy.
+
+    Raises InvalidStackError if the copy is that of another stack than `named`, or out of date.
+    """
+    if stack != named:
+        message = f"this configuration is that of stack {stack}; leave out --config-file and PULUMI_OPTION_CONFIG_FILE"
+        raise InvalidStackError([Problem(f"stack {named}", message)])
+    original = reader.read(Path(file))
     problems = [
         Problem(
             f"{reader.NAMESPACE}:{key}",

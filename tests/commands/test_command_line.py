@@ -390,7 +390,7 @@ def test_the_stack_file_stays_as_its_owner_wrote_it(world: World) -> None:
     command_line.main(["up"])
     assert (world.root / "Pulumi.dev.yaml").read_bytes() == before
     copy = yaml.safe_load((world.root / "build/dev/project/Pulumi.dev.yaml").read_text(encoding="utf-8"))
-    assert copy["config"]["quorate:stackFile"] == "Pulumi.dev.yaml"
+    assert copy["config"]["quorate:copy"] == {"stack": "dev", "file": "Pulumi.dev.yaml"}
 
 
 def test_a_policys_no_is_no_crash(world: World, capfd: pytest.CaptureFixture[str]) -> None:

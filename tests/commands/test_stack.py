@@ -15,6 +15,7 @@ from commands.stack import Workspace, without_secrets
 from toolchain.progress import UserError
 
 SALT = "v1:salt"
+COPY = {"stack": "dev", "file": "Pulumi.dev.yaml"}
 SEALED = {"secure": "v1:sealed"}
 
 
@@ -65,7 +66,7 @@ def test_a_salt_is_kept_for_what_is_sealed_under_it(root: Path, secrets: dict[st
     source.write_text(yaml.safe_dump({"config": config, "encryptionsalt": SALT}), encoding="utf-8")
     workspace = stack.main_workspace(root, "dev", {})
     workspace.prepare(source, keep_secrets=True)
-    copy = {**config, "quorate:stackFile": "Pulumi.dev.yaml"}
+    copy = {**config, "quorate:copy": COPY}
     expected = {"config": copy, "encryptionsalt": SALT} if kept else {"config": copy}
     assert yaml.safe_load(workspace.stack_file.read_text(encoding="utf-8")) == expected
 
@@ -75,7 +76,7 @@ def test_what_an_earlier_run_left_in_the_working_copy_is_gone(root: Path) -> Non
     workspace.prepare(root / "Pulumi.dev.yaml", keep_secrets=True)
     workspace.stack_file.write_text(f"config:\n  quorate:old: 1\nencryptionsalt: {SALT}\n", encoding="utf-8")
     workspace.prepare(root / "Pulumi.dev.yaml", keep_secrets=True)
-    expected = {"quorate:profile": "lab", "quorate:stackFile": "Pulumi.dev.yaml"}
+    expected = {"quorate:profile": "lab", "quorate:copy": COPY}
     assert yaml.safe_load(workspace.stack_file.read_text(encoding="utf-8")) == {"config": expected}
 
 
@@ -146,10 +147,10 @@ def test_the_program_reads_the_settings_of_the_stack_file_itself(root: Path, mon
         "quorate:waivers": json.dumps([WAIVER], sort_keys=True),
         "other:key": "kept",
         "quorate:rootSecret": "decrypted",
-        "quorate:stackFile": "Pulumi.dev.yaml",
+        "quorate:copy": json.dumps(COPY, sort_keys=True),
     }
     monkeypatch.chdir(root)
-    assert from_pulumi(config, ["quorate:rootSecret"]) == load_file(source)
+    assert from_pulumi(config, ["quorate:rootSecret"], "dev") == load_file(source)
 
 
 def test_a_copy_with_another_profile_than_its_stack_file_is_refused(
@@ -164,5 +165,14 @@ def test_a_copy_with_another_profile_than_its_stack_file_is_refused(
     )
     monkeypatch.chdir(root)
     with pytest.raises(InvalidStackError, match="run 'quorate preview' once") as refusal:
-        from_pulumi(passed(workspace), ["quorate:rootSecret"])
+        from_pulumi(passed(workspace), ["quorate:rootSecret"], "dev")
     assert [problem.key for problem in refusal.value.problems] == ["quorate:profile"]
+
+
+def test_a_copy_serves_no_other_stack(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A user may have set PULUMI_OPTION_CONFIG_FILE for another stack."""
+    workspace = stack.main_workspace(root, "dev", {})
+    workspace.prepare(large(root), keep_secrets=True)
+    monkeypatch.chdir(root)
+    with pytest.raises(InvalidStackError, match="that of stack dev; leave out --config-file"):
+        from_pulumi(passed(workspace), ["quorate:rootSecret"], "prod")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,23 +14,38 @@ from commands.tree_drift import MARK, TREE, TREE_MARK, mark
 
 SERVICE = "manifests/1-manifest/v1-service-openstack-rabbitmq.yaml"
 APPLY = "machines/master1/apply"
+PASSWORDS = "secrets/manifests/1-manifest/v1-secret-openstack-rabbitmq.yaml"
 SECRET = "secrets/machines/master1/etc/key"  # noqa: S105 - a path
 
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    for path in (SERVICE, APPLY, SECRET, "machines/master1/notes.txt", "audit/audit.html"):
+    for path in (SERVICE, PASSWORDS, APPLY, SECRET, "machines/master1/notes.txt", "audit/audit.html"):
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text(path)
     return tmp_path
 
 
+def provider(name: str, directory: str) -> dict[str, Any]:
+    """A provider that renders Kubernetes objects."""
+    inputs = {"renderYamlToDirectory": directory}
+    urn = f"urn:pulumi:dev::quorate::pulumi:providers:kubernetes::{name}"
+    return {"type": "pulumi:providers:kubernetes", "custom": True, "urn": urn, "id": "1", "inputs": inputs}
+
+
+def manifest(kind: str, made_by: dict[str, Any]) -> dict[str, Any]:
+    """A Kubernetes object of a provider."""
+    inputs = {"apiVersion": "v1", "kind": kind, "metadata": {"name": "rabbitmq", "namespace": "openstack"}}
+    facts = {"type": f"kubernetes:core/v1:{kind}", "custom": True, "provider": f"{made_by['urn']}::{made_by['id']}"}
+    return {**facts, "inputs": inputs, "outputs": {"__inputs": inputs}}
+
+
 def resources() -> list[dict[str, Any]]:
-    inputs = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "rabbitmq", "namespace": "openstack"}}
-    service = {"type": "kubernetes:core/v1:Service", "custom": True, "inputs": inputs, "outputs": {"__inputs": inputs}}
+    providers = [provider("render", "build/dev/manifests"), provider("render-secrets", "build/dev/secrets/manifests")]
+    service, passwords = manifest("Service", providers[0]), manifest("Secret", providers[1])
     outputs = {"root": "build/dev/machines", "secretsRoot": "build/dev/secrets/machines", "names": ["master1"]}
     machine = {"type": TREE, "custom": True, "outputs": {**outputs, "paths": ["apply"], "written": "abc"}}
-    return [{"type": "quorate:index:Cloud", "custom": False}, service, machine]
+    return [{"type": "quorate:index:Cloud", "custom": False}, *providers, service, passwords, machine]
 
 
 def drift(tree: Path, known: tree_index.Index | None) -> tuple[dict[str, str], list[dict[str, Any]]]:
@@ -41,7 +57,7 @@ def drift(tree: Path, known: tree_index.Index | None) -> tuple[dict[str, str], l
 
 def test_an_untouched_tree_has_no_drift(tree: Path) -> None:
     known = tree_index.scan(tree, {})
-    assert known.keys() == {SERVICE, APPLY, SECRET, "machines/master1/notes.txt"}
+    assert known.keys() == {SERVICE, PASSWORDS, APPLY, SECRET, "machines/master1/notes.txt"}
     os.utime(tree / APPLY, (1, 1))  # another time, the same content
     files, state = drift(tree, known)
     assert files == {}
@@ -56,7 +72,7 @@ def test_a_missing_and_an_edited_file_mark_their_resource(tree: Path, path: str,
     (tree / path).write_text("edited")
     assert drift(tree, known)[0] == {shown: "changed"}
     (tree / path).unlink()
-    files, (_, service, machine) = drift(tree, known)
+    files, (_, _, _, service, _, machine) = drift(tree, known)
     assert files == {shown: "missing"}
     assert (machine["outputs"]["written"] == TREE_MARK) is is_tree
     annotations = {MARK: "missing"}
@@ -79,15 +95,38 @@ def test_a_changed_mode_is_drift(tree: Path) -> None:
     assert drift(tree, known)[0] == {APPLY: "changed"}
 
 
+def test_a_changed_secret_marks_only_its_own_object(tree: Path) -> None:
+    known = tree_index.scan(tree, {})
+    (tree / PASSWORDS).write_text("edited")
+    files, (_, _, _, service, passwords, _) = drift(tree, known)
+    assert files == {PASSWORDS: "changed"}
+    assert passwords["inputs"]["metadata"]["annotations"] == {MARK: "changed"}
+    assert "annotations" not in service["inputs"]["metadata"]
+
+
 def test_a_file_of_the_users_own_is_none_of_quorates(tree: Path) -> None:
     known = tree_index.scan(tree, {})
     (tree / "machines/master1/notes.txt").write_text("edited")
     assert drift(tree, known)[0] == {}
 
 
-def test_without_an_index_every_file_is_written_again(tree: Path) -> None:
+def test_without_an_index_only_missing_files_are_written_again(tree: Path) -> None:
+    """The stack was made by the Pulumi CLI."""
     (tree / SERVICE).unlink()
-    assert drift(tree, None)[0] == {SERVICE: "missing", APPLY: "changed"}
+    assert drift(tree, None)[0] == {SERVICE: "missing"}
+
+
+def test_files_of_a_later_update_by_the_pulumi_cli_are_no_drift(tree: Path) -> None:
+    known, before = tree_index.scan(tree, {}), datetime(2026, 11, 27, 12, tzinfo=UTC)
+    for path in (SERVICE, PASSWORDS):
+        (tree / path).write_text("updated")
+    found, state = tree_index.scan(tree, known), resources()
+    state[3]["modified"] = "2026-11-27T12:30:00.123456789Z"
+    state[4]["modified"] = "2026-11-27T11:30:00Z"
+    assert {**mark(state, "dev", known, found, before).files} == {PASSWORDS: "changed"}
+    (tree / SERVICE).unlink()
+    gone = tree_index.scan(tree, known)
+    assert {**mark(state, "dev", known, gone, before).files} == {SERVICE: "missing", PASSWORDS: "changed"}
 
 
 def test_the_index_survives_its_file_and_holds_no_digest_of_a_secret(tree: Path, tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,8 @@ class Clone:
 
     root: Path
     stack: str
+    variables: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Variables for commands. Those of Pulumi in the test's own environment are left out."""
 
     @classmethod
     def make(cls, root: Path, stack: str, source: Path) -> Clone:
@@ -63,7 +66,8 @@ class Clone:
             [sys.executable, "-c", COMMAND, verb, *options, "--stack", self.stack],
             cwd=self.root,
             # Without the settings of this clone's activated environment.
-            env={name: value for name, value in os.environ.items() if not name.startswith("PULUMI_")},
+            env={name: value for name, value in os.environ.items() if not name.startswith("PULUMI_")}
+            | {**self.variables},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
