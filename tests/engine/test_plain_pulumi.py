@@ -91,7 +91,9 @@ def test_a_preview_of_a_stack_of_quorate_shows_no_change(
 
 def test_an_up_changes_nothing_and_quorate_finds_nothing_changed(lab: Clone, engine: dict[str, str]) -> None:
     before = lab.stack_file.read_bytes(), lab.files()
-    assert_same(plain(lab, engine).run("up", "--yes", *PACK))
+    cli = plain(lab, engine)
+    assert_same(cli.run("up", "--yes", *PACK))
+    assert_same(cli.run("up", "--yes", "--skip-preview", "--target", "**quorate:Tree**"))
     assert UNCHANGED in lab.up().output
     assert (lab.stack_file.read_bytes(), lab.files()) == before
 
@@ -269,3 +271,6 @@ def test_a_production_stack_of_quorate_is_the_same_for_pulumi(tmp_path: Path, en
     assert_same(cli.run("preview", "--expect-no-changes", *PACK))
     assert_same(cli.run("up", "--yes", *PACK))
     assert (clone.stack_file.read_bytes(), clone.files()) == before
+    done = cli.run("destroy", "--yes", "--skip-preview")
+    assert done.code == 0, done.output
+    assert not clone.files()
