@@ -7,6 +7,7 @@ there: Pulumi passes the configuration to every process as one environment varia
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import tempfile
@@ -201,7 +202,7 @@ class Workspace:
             document = without_secrets(document)
         elif not any(is_encrypted(value) for value in config_of(document).values()):
             document.pop("encryptionsalt", None)
-        config = {key: value for key, value in config_of(document).items() if _is_copied(key, value)}
+        config = {key: _as_json(value) for key, value in config_of(document).items() if _is_copied(key, value)}
         copy = {"stack": self.stack, "file": os.path.relpath(source, self.root)}  # relative to the program's directory
         atomic.write(self.stack_file, _to_yaml({**document, "config": {**config, f"quorate:{COPY}": copy}}))
 
@@ -210,6 +211,11 @@ def _is_copied(key: str, value: object) -> bool:
     """Whether Pulumi or the policy pack reads a key of the configuration; the program reads the stack file itself."""
     namespace, _, name = key.partition(":")
     return namespace != "quorate" or name in COPIED or is_encrypted(value)
+
+
+def _as_json(value: object) -> object:
+    """Returns a value with dates as texts: Pulumi would add a time of day to them."""
+    return json.loads(json.dumps(value, default=str))
 
 
 def _to_yaml(document: Mapping[str, Any]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -149,6 +150,18 @@ def test_the_program_reads_the_settings_of_the_stack_file_itself(root: Path, mon
         "quorate:rootSecret": "decrypted",
         "quorate:copy": json.dumps(COPY, sort_keys=True),
     }
+    monkeypatch.chdir(root)
+    assert from_pulumi(config, ["quorate:rootSecret"], "dev") == load_file(source)
+
+
+def test_dates_of_waivers_pass_through_a_copy_as_they_are(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """YAML reads an unquoted date as one, and Pulumi would pass it on as 2027-01-31T00:00:00Z."""
+    source = large(root, **{"quorate:waivers": [{**WAIVER, "expires": date(2027, 1, 31)}]})
+    assert "expires: 2027-01-31\n" in source.read_text(encoding="utf-8")
+    workspace = stack.main_workspace(root, "dev", {})
+    workspace.prepare(source, keep_secrets=True)
+    config = passed(workspace)
+    assert json.loads(config["quorate:waivers"])[0]["expires"] == "2027-01-31"
     monkeypatch.chdir(root)
     assert from_pulumi(config, ["quorate:rootSecret"], "dev") == load_file(source)
 

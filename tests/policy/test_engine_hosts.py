@@ -46,6 +46,17 @@ def in_lab(given: list[Given]) -> list[Given]:
     return [cloud(profile="lab") if each.name == "cloud" else each for each in given]
 
 
+WAIVER = f"""\
+  quorate:waivers:
+    - rule: log-store-size
+      resource: "*elasticsearch-kibana"
+      reason: a lab
+      owner: Ada
+      approvedBy: Grace
+      expires: {TODAY + timedelta(days=30)}
+"""
+"""As an engineer writes it, with a date that YAML reads as one."""
+
 CASES: dict[str, tuple[list[Given], dict[str, object], Verdict, bool]] = {
     "production": (BROKEN, {**PRODUCTION}, Verdict.FAIL, False),
     "lab": (in_lab(BROKEN), {**LAB}, Verdict.FAIL, True),
@@ -148,8 +159,10 @@ def test_the_samples(stack: str, words: tuple[str, ...], tmp_path: Path, engine:
 
 
 def test_the_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`quorate audit`, `up` and `review` of a lab, each behind the proxy and without it."""
-    clone = Clone.make(tmp_path / "clone", "one-server", STACKS["one-server"])
+    """`quorate audit`, `up` and `review` of a lab with a waiver, each behind the proxy and without it."""
+    source = tmp_path / "source.yaml"
+    source.write_text(f"{STACKS['one-server'].read_text(encoding='utf-8').rstrip()}\n{WAIVER}", encoding="utf-8")
+    clone = Clone.make(tmp_path / "clone", "one-server", source)
     (clone.root / ".gitignore").write_text(".venv\nbuild\n", encoding="utf-8")
     _git(clone.root, "init", "--quiet")
     _git(clone.root, "add", "--all")
@@ -164,6 +177,8 @@ def test_the_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert audit.code == 0, audit.output
         audited = findings(clone)
         clone.up()
+        waived = {each["rule"] for each in audited["findings"] if each["verdict"] == Verdict.WAIVED}
+        assert waived == {"log-store-size"}
         seen.append((audited, findings(clone), reviewed))
         assert clone.run("destroy").code == 0
     assert seen[0] == seen[1]
