@@ -30,6 +30,9 @@ from toolchain.progress import UserError
 
 ROOT_SECRET = "quorate:rootSecret"  # noqa: S105 - a key, not a value
 TARGET = "quorate:target"
+LARGEST_CONFIGURATION = 32_000
+"""Maximum size in characters of the settings in a copy. Pulumi passes a configuration as one environment variable, with
+quotation marks escaped; Linux limits it to 128 KiB."""
 
 GENERATED = "generated"
 """Directory below build/<stack> for a stack file that a command generated (commands/machine_lab.py)."""
@@ -194,6 +197,10 @@ class Workspace:
         Without `keep_secrets`, encrypted values are left out, because the engine fails if it cannot decrypt them. The
         salt of a file without encrypted values is left out too: it may belong to an earlier passphrase, and the state
         contains its own salt.
+
+        The copy names the stack file, where the program reads the settings. Without `keep_secrets`, it contains them,
+        unless they are too large: the program may be that of an earlier commit (commands/difference.py), which knows
+        no such name.
         """
         build_directory.make(self.directory)
         atomic.write(self.project / "Pulumi.yaml", (self.root / "Pulumi.yaml").read_text(encoding="utf-8"))
@@ -202,9 +209,12 @@ class Workspace:
             document = without_secrets(document)
         elif not any(is_encrypted(value) for value in config_of(document).values()):
             document.pop("encryptionsalt", None)
-        config = {key: _as_json(value) for key, value in config_of(document).items() if _is_copied(key, value)}
-        copy = {"stack": self.stack, "file": os.path.relpath(source, self.root)}  # relative to the program's directory
-        atomic.write(self.stack_file, _to_yaml({**document, "config": {**config, f"quorate:{COPY}": copy}}))
+        config = {key: _as_json(value) for key, value in config_of(document).items()}
+        if keep_secrets or len(_to_yaml(config)) > LARGEST_CONFIGURATION:
+            copy = {"stack": self.stack, "file": os.path.relpath(source, self.root)}  # relative to the program
+            config = {key: value for key, value in config.items() if _is_copied(key, value)}
+            config[f"quorate:{COPY}"] = copy
+        atomic.write(self.stack_file, _to_yaml({**document, "config": config}))
 
 
 def _is_copied(key: str, value: object) -> bool:

@@ -154,6 +154,18 @@ def test_the_program_reads_the_settings_of_the_stack_file_itself(root: Path, mon
     assert from_pulumi(config, ["quorate:rootSecret"], "dev") == load_file(source)
 
 
+def test_a_program_of_an_earlier_commit_finds_the_settings_in_a_temporary_copy(root: Path) -> None:
+    """It knows no `quorate:copy`; `quorate diff` runs it for the base."""
+    config = {"quorate:profile": "lab", "quorate:servers": [{"name": "one"}]}
+    source = root / "Pulumi.dev.yaml"
+    source.write_text(yaml.safe_dump({"config": {**config, "quorate:rootSecret": SEALED}}), encoding="utf-8")
+    workspace = stack.main_workspace(root, "dev", {})
+    workspace.prepare(source, keep_secrets=False)
+    assert yaml.safe_load(workspace.stack_file.read_text(encoding="utf-8")) == {"config": config}
+    workspace.prepare(large(root), keep_secrets=False)
+    assert stack.read_document(workspace.stack_file)["config"]["quorate:copy"] == COPY
+
+
 def test_dates_of_waivers_pass_through_a_copy_as_they_are(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """YAML reads an unquoted date as one, and Pulumi would pass it on as 2027-01-31T00:00:00Z."""
     source = large(root, **{"quorate:waivers": [{**WAIVER, "expires": date(2027, 1, 31)}]})
