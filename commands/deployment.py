@@ -56,6 +56,7 @@ def up(root: Path, name: str, *, refresh_first: bool = False, is_verbose: bool =
             if operation.cluster:
                 live_check.label_nodes(operation.cluster, changes)
             if result.summary.shows_change:
+                tree_check.begin(operation)
                 result = display.run("up")
         if not result.code and not result.was_interrupted:
             tree_check.remember(operation)

@@ -174,6 +174,11 @@ class Workspace:
         return self.directory / ".tree-index.json"
 
     @property
+    def unfinished_tree(self) -> Path:
+        """File that exists from the start of an `up` of a rendered stack until its index is written."""
+        return self.directory / ".tree-unfinished"
+
+    @property
     def state_directory(self) -> Path | None:
         """The backend's directory; None if the backend is not a local directory."""
         parts = urlsplit(self.backend)

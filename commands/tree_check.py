@@ -33,12 +33,19 @@ def warn(operation: Operation) -> None:
         print(f"{_count(drift)}; `{command}` writes them again:\n{drift.report(_place(operation))}", flush=True)
 
 
+def begin(operation: Operation) -> None:
+    """Notes that an `up` writes the rendered tree. An interrupted `up` leaves the note for the next one."""
+    if operation.stack.target == "render":
+        operation.workspace.unfinished_tree.touch()
+
+
 def remember(operation: Operation) -> None:
     """Writes the index of the rendered tree after a completed `up`."""
     if operation.stack.target == "render":
         workspace = operation.workspace
         found = tree_index.scan(workspace.directory, tree_index.read(workspace.tree_index) or {})
         tree_index.write(workspace.tree_index, found)
+        workspace.unfinished_tree.unlink(missing_ok=True)
 
 
 def _drift(operation: Operation) -> tuple[dict[str, Any], tree_drift.Drift | None]:
@@ -52,13 +59,13 @@ def _drift(operation: Operation) -> tuple[dict[str, Any], tree_drift.Drift | Non
         return {}, None
     known = tree_index.read(workspace.tree_index)
     found = tree_index.scan(workspace.directory, known or {})
-    if not tree_drift.is_suspected(known, found):
+    is_unfinished = workspace.unfinished_tree.exists()
+    if not is_unfinished and not tree_drift.is_suspected(known, found):
         return {}, None
     deployment = operation.deployment()
     resources: list[tree_drift.Resource] = deployment["deployment"].get("resources") or []
-    return deployment, tree_drift.mark(
-        resources, operation.stack.name, known, found, tree_index.written(workspace.tree_index)
-    )
+    written = None if is_unfinished else tree_index.written(workspace.tree_index)
+    return deployment, tree_drift.mark(resources, operation.stack.name, known, found, written, is_strict=is_unfinished)
 
 
 def _count(drift: tree_drift.Drift) -> str:

@@ -53,14 +53,21 @@ def is_suspected(known: Index | None, found: Index) -> bool:
     return known is None or any(path not in found or entry.differs(found[path]) for path, entry in known.items())
 
 
-def mark(
-    resources: Sequence[Resource], stack: str, known: Index | None, found: Index, written: datetime | None = None
+def mark(  # noqa: PLR0913 - two trees, and what is known of them
+    resources: Sequence[Resource],
+    stack: str,
+    known: Index | None,
+    found: Index,
+    written: datetime | None = None,
+    *,
+    is_strict: bool = False,
 ) -> Drift:
     """Marks the resources whose files are missing or changed, in the list `resources` itself. Returns those files.
 
     `known`: the index of the last `up`, made at the time `written`. `found`: the files on disk. Without an index, and
-    for a resource that the Pulumi CLI has updated since, only a missing file counts. Files that no resource writes are
-    ignored.
+    for a resource that the Pulumi CLI has updated since, only a missing file counts. `is_strict`: the last `up` was
+    interrupted, so that each file without an entry in the index may be incomplete, and counts as changed. Files that no
+    resource writes are ignored.
     """
     drifted: dict[str, State] = {}
     directories = _directories(resources, stack)
@@ -68,7 +75,7 @@ def mark(
         states: dict[str, State] = {}
         compared: Index = {} if known is None or _is_newer(resource, written) else known
         for path in _paths(resource, stack, directories, known or {}):
-            if state := _state(path, compared, found):
+            if state := _state(path, compared, found, is_strict=is_strict):
                 states[path] = state
         if states:
             drifted |= states
@@ -82,12 +89,12 @@ def _is_newer(resource: Resource, written: datetime | None) -> bool:
     return bool(written and modified and datetime.fromisoformat(str(modified)) > written)
 
 
-def _state(path: str, known: Index, found: Index) -> State | None:
+def _state(path: str, known: Index, found: Index, *, is_strict: bool) -> State | None:
     if path not in found:
         return "missing"
-    if path in known and known[path].differs(found[path]):
-        return "changed"
-    return None
+    if path not in known:
+        return "changed" if is_strict else None
+    return "changed" if known[path].differs(found[path]) else None
 
 
 def _directories(resources: Sequence[Resource], stack: str) -> Mapping[str, PurePosixPath]:

@@ -116,6 +116,16 @@ def test_without_an_index_only_missing_files_are_written_again(tree: Path) -> No
     assert drift(tree, None)[0] == {SERVICE: "missing"}
 
 
+def test_after_an_interrupted_up_each_file_without_an_entry_is_written_again(tree: Path) -> None:
+    """It may be incomplete. An entry that does not differ shows that the file is the one of the last completed `up`."""
+    found = tree_index.scan(tree, {})
+    everything = {SERVICE: "changed", PASSWORDS: "changed", APPLY: "changed"}  # the tree's secrets are with its apply
+    assert mark(resources(), "dev", None, found, is_strict=True).files == everything
+    known = {path: entry for path, entry in found.items() if path != SERVICE}
+    assert mark(resources(), "dev", known, found, is_strict=True).files == {SERVICE: "changed"}
+    assert mark(resources(), "dev", known, found).files == {}
+
+
 def test_files_of_a_later_update_by_the_pulumi_cli_are_no_drift(tree: Path) -> None:
     known, before = tree_index.scan(tree, {}), datetime(2026, 11, 27, 12, tzinfo=UTC)
     for path in (SERVICE, PASSWORDS):

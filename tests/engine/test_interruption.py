@@ -98,10 +98,12 @@ def test_any_disturbed_up_is_completed_by_the_next(seed: int, clone: Clone, tmp_
 def test_an_up_on_a_full_disk_is_completed_when_there_is_room(room: int, clone: Clone, tmp_path: Path) -> None:
     """The disk has `room` KiB when the second `up` starts. A damaged state is restored as the message says."""
     disk = clone.root / "build"
-    disk.mkdir()
+    secret = (clone.build / ".root-secret").read_text()
     if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64m", "test", disk], check=False).returncode:
         pytest.skip("no file system can be mounted here")
     try:
+        clone.build.mkdir()
+        (clone.build / ".root-secret").write_text(secret)
         clone.up()
         document = yaml.safe_load(clone.stack_file.read_text())
         document["config"]["quorate:servers"][0]["memory"] = 96
