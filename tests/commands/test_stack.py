@@ -10,9 +10,11 @@ import pytest
 import yaml
 
 from blueprint.problems import InvalidStackError
-from blueprint.stackfile.loader import from_pulumi, load_file
+from blueprint.stackfile.loader import COPIED, from_pulumi, load_file
 from commands import stack
 from commands.stack import Workspace, without_secrets
+from policy.engine import received
+from policy.facts import stack_waivers
 from toolchain.progress import UserError
 
 SALT = "v1:salt"
@@ -164,6 +166,11 @@ def test_a_program_of_an_earlier_commit_finds_the_settings_in_a_temporary_copy(r
     assert yaml.safe_load(workspace.stack_file.read_text(encoding="utf-8")) == {"config": config}
     workspace.prepare(large(root), keep_secrets=False)
     assert stack.read_document(workspace.stack_file)["config"]["quorate:copy"] == COPY
+
+
+def test_a_copy_has_what_the_policy_pack_reads() -> None:
+    """The pack imports nothing of the stack file's reader, so that both name the keys."""
+    assert {f"quorate:{key}" for key in COPIED} == {received.PROFILE, received.ARCHITECTURE, stack_waivers.KEY}
 
 
 def test_dates_of_waivers_pass_through_a_copy_as_they_are(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
